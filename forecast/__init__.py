@@ -1,0 +1,122 @@
+"""Scaling laws and forecasts from plugins: fits, projections and questions, each with an interval and a source.
+
+The names below are the front door. They are imported at first use (PEP 562), so that ``import forecast`` and the
+command line's listings stay cheap.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from forecast.engine import project
+    from forecast.fit.result import Fit
+    from forecast.hookspecs import hookimpl
+    from forecast.laws import Law, law
+    from forecast.models import estimate, model, trend
+    from forecast.results import load
+    from forecast.scenario import Scenario
+    from forecast.specs import (
+        ClaimSpec,
+        CommandSpec,
+        EstimateSpec,
+        Input,
+        LawSpec,
+        MixtureSpec,
+        ModelSpec,
+        PublishedFit,
+        RelationSpec,
+        ScenarioSpec,
+        ScoreSpec,
+        ShapeSpec,
+        TableSpec,
+        TrendSpec,
+        UnitSpec,
+    )
+    from forecast.tables import table
+
+__all__ = [
+    "ClaimSpec",
+    "CommandSpec",
+    "EstimateSpec",
+    "Fit",
+    "Input",
+    "Law",
+    "LawSpec",
+    "MixtureSpec",
+    "ModelSpec",
+    "PublishedFit",
+    "RelationSpec",
+    "Scenario",
+    "ScenarioSpec",
+    "ScoreSpec",
+    "ShapeSpec",
+    "TableSpec",
+    "TrendSpec",
+    "UnitSpec",
+    "__version__",
+    "catalogue",
+    "estimate",
+    "hookimpl",
+    "law",
+    "load",
+    "model",
+    "project",
+    "table",
+    "trend",
+]
+
+_HOME = {
+    "Fit": "forecast.fit.result",
+    "Law": "forecast.laws",
+    "Scenario": "forecast.scenario",
+    "estimate": "forecast.models",
+    "hookimpl": "forecast.hookspecs",
+    "law": "forecast.laws",
+    "load": "forecast.results",
+    "model": "forecast.models",
+    "project": "forecast.engine",
+    "table": "forecast.tables",
+    "trend": "forecast.models",
+}
+
+
+def catalogue(kind: str = "law") -> list[str]:
+    """List the full names of what plugins bring.
+
+    Parameters
+    ----------
+    kind : {"law", "shape", "table", "model", "scenario", "claim", "score", "unit", "command"}
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import forecast
+    >>> "scaling/chinchilla" in forecast.catalogue("law")
+    True
+    """
+    from forecast.errors import UnknownNameError
+    from forecast.registry import HOOKS, get_registry
+
+    kinds = [spec.kind for spec in HOOKS.values()]
+    if kind not in kinds:
+        raise UnknownNameError("kind", kind, kinds)
+    return get_registry().names(kind)
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        value = getattr(import_module(_HOME.get(name, "forecast.specs")), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'forecast' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,315 @@
+"""Plugins and what they bring. The only module that knows pluggy.
+
+Loading is all or nothing for each plugin and nothing for the others: a plugin that fails on import, misspells a hook,
+raises in one or returns rubbish is listed as ``failed`` with its reason, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Any, Literal
+
+import pluggy
+
+from forecast import hookspecs
+from forecast.errors import (
+    AmbiguousNameError,
+    ConflictError,
+    PluginContractError,
+    PluginError,
+    UnknownNameError,
+    UsageError,
+    printable,
+)
+from forecast.specs import (
+    NAME,
+    ClaimSpec,
+    CommandSpec,
+    LawSpec,
+    ModelSpec,
+    ScenarioSpec,
+    ScoreSpec,
+    ShapeSpec,
+    Spec,
+    TableSpec,
+    UnitSpec,
+)
+
+__all__ = ["HOOKS", "Plugin", "Record", "Registry", "get_registry", "resolve"]
+
+GROUP = "forecast.plugins"
+
+#: Hook name to the record it must return.
+HOOKS: Mapping[str, type[Spec]] = MappingProxyType(
+    {
+        "forecast_laws": LawSpec,
+        "forecast_shapes": ShapeSpec,
+        "forecast_tables": TableSpec,
+        "forecast_models": ModelSpec,
+        "forecast_scenarios": ScenarioSpec,
+        "forecast_claims": ClaimSpec,
+        "forecast_scores": ScoreSpec,
+        "forecast_units": UnitSpec,
+        "forecast_commands": CommandSpec,
+    }
+)
+
+Status = Literal["loaded", "failed", "off"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugin:
+    """One entry point and what became of it.
+
+    Parameters
+    ----------
+    name : str
+        The entry point's name; the prefix of everything it brings.
+    distribution, version : str
+        The installed distribution it came with.
+    value : str
+        The module the entry point names.
+    status : {"loaded", "failed", "off"}
+        ``off``: deselected by ``FORECAST_PLUGINS``.
+    reason : str
+        Why it failed, in one line.
+    traceback : str
+        The whole traceback of the failure.
+    specs : tuple of Spec
+        What it brings; empty unless loaded.
+    """
+
+    name: str
+    distribution: str
+    version: str = ""
+    value: str = ""
+    status: Status = "loaded"
+    reason: str = ""
+    traceback: str = field(default="", repr=False)
+    specs: tuple[Spec, ...] = field(default=(), repr=False)
+
+    @property
+    def origin(self) -> str:
+        """Say where it comes from, for messages."""
+        return f"{self.name} ({self.distribution} {self.version})".replace(" )", ")")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record under its full name."""
+
+    full_name: str
+    spec: Spec
+    plugin: Plugin
+
+
+@contextlib.contextmanager
+def stdout_is_data() -> Iterator[None]:
+    """Send what foreign code prints to stderr: stdout carries results, which a program may be reading."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
+def strict() -> bool:
+    """Tell whether ``FORECAST_STRICT`` asks that a plugin's failure be raised."""
+    return os.environ.get("FORECAST_STRICT", "") not in ("", "0")
+
+
+def _selection(text: str | None) -> Callable[[str], bool]:
+    """Read ``FORECAST_PLUGINS``: ``none``, ``scaling,brain`` (only these) or ``-brain`` (all but)."""
+    words = [w.strip() for w in (text or "").split(",") if w.strip()]
+    if words == ["none"]:
+        return lambda name: False
+    drop = {w[1:] for w in words if w.startswith("-")}
+    keep = {w for w in words if not w.startswith("-")}
+    return lambda name: name not in drop and (not keep or name in keep)
+
+
+def _one_line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return printable(f"{type(error).__name__}: {text[0]}" if text else type(error).__name__, 300)
+
+
+def _import(entry: EntryPoint) -> Any:
+    with stdout_is_data():
+        return entry.load()
+
+
+def _unmarked(module: Any) -> list[str]:
+    """List functions that look like hooks and would be passed over in silence."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if name.startswith("forecast_")
+        and inspect.isfunction(value)
+        and value.__module__ == getattr(module, "__name__", None)
+        and not hasattr(value, "forecast_impl")
+    ]
+
+
+def _answers(module: Any, name: str) -> tuple[Spec, ...]:
+    """Register `module` by itself, check every hook, call every hook, and return its records."""
+    manager = pluggy.PluginManager("forecast")
+    manager.add_hookspecs(hookspecs)
+    if unmarked := _unmarked(module):
+        raise PluginContractError(f"{unmarked[0]}: looks like a hook but is not marked with @hookimpl")
+    try:
+        manager.register(module, name)
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise PluginContractError(_hook_fault(manager, module, str(error))) from error
+    found: list[Spec] = []
+    for hook, expected in HOOKS.items():
+        for implementation in getattr(manager.hook, hook).get_hookimpls():
+            with stdout_is_data():
+                answer = implementation.function()
+                found.extend(_records(hook, expected, answer))
+    seen: set[tuple[str, str]] = set()
+    for spec in found:
+        if (spec.kind, spec.name) in seen:
+            raise PluginContractError(f"{spec.kind} '{spec.name}' is offered twice by this plugin")
+        seen.add((spec.kind, spec.name))
+    return tuple(found)
+
+
+def _hook_fault(manager: pluggy.PluginManager, module: Any, text: str) -> str:
+    from forecast.errors import nearest
+
+    unknown = [n for n in dir(module) if n.startswith("forecast_") and hasattr(getattr(module, n), "forecast_impl")]
+    unknown = [n for n in unknown if n not in HOOKS]
+    if unknown:
+        hint = nearest(unknown[0], HOOKS)
+        return f"unknown hook '{unknown[0]}'" + (f"; did you mean '{hint}'?" if hint else "")
+    return " ".join(text.split())
+
+
+def _records(hook: str, expected: type[Spec], answer: object) -> Iterator[Spec]:
+    if isinstance(answer, (str, bytes, Mapping)) or not isinstance(answer, Iterable):
+        raise PluginContractError(f"{hook}: expected an iterable of {expected.__name__}, got {type(answer).__name__}")
+    for index, record in enumerate(answer):
+        if not isinstance(record, expected):
+            raise PluginContractError(f"{hook}[{index}]: expected {expected.__name__}, got {type(record).__name__}")
+        yield record
+
+
+class Registry:
+    """What the installed plugins bring, under full names ``plugin/name``.
+
+    Parameters
+    ----------
+    entries : iterable of importlib.metadata.EntryPoint, optional
+        Default: the entry points of the group ``forecast.plugins``.
+    select : str, optional
+        As ``FORECAST_PLUGINS``, which is the default.
+    """
+
+    def __init__(self, entries: Iterable[EntryPoint] | None = None, *, select: str | None = None) -> None:
+        chosen = _selection(os.environ.get("FORECAST_PLUGINS") if select is None else select)
+        found = list(entry_points(group=GROUP) if entries is None else entries)
+        found.sort(key=lambda e: (e.name, e.dist.name if e.dist else "", e.value))
+        unique = {(e.name, e.dist.name if e.dist else "", e.value): e for e in found}
+        self.plugins: tuple[Plugin, ...] = tuple(self._load(e, chosen) for e in unique.values())
+        self._by_kind: dict[str, dict[str, list[Record]]] = {}
+        for plugin in self.plugins:
+            for spec in plugin.specs:
+                record = Record(f"{plugin.name}/{spec.name}", spec, plugin)
+                self._by_kind.setdefault(spec.kind, {}).setdefault(record.full_name, []).append(record)
+
+    @staticmethod
+    def _load(entry: EntryPoint, chosen: Callable[[str], bool]) -> Plugin:
+        plugin = Plugin(
+            name=entry.name,
+            distribution=entry.dist.name if entry.dist else "?",
+            version=entry.dist.version if entry.dist else "",
+            value=entry.value,
+        )
+        if not chosen(entry.name):
+            return replace(plugin, status="off", reason="deselected by FORECAST_PLUGINS")
+        try:
+            if not NAME.fullmatch(entry.name):
+                raise PluginContractError("the entry point's name: expected lower case letters, digits and hyphens")
+            return replace(plugin, specs=_answers(_import(entry), entry.name))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a plugin may raise anything, SystemExit included
+            if strict():
+                raise PluginError(f"plugin {plugin.origin}: {_one_line(error)}") from error
+            return replace(plugin, status="failed", reason=_one_line(error), traceback=traceback.format_exc())
+
+    def plugin(self, name: str) -> Sequence[Plugin]:
+        """Return the plugins of that name (several where distributions clash).
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none.
+        """
+        found = [p for p in self.plugins if p.name == name]
+        if not found:
+            raise UnknownNameError("plugin", name, [p.name for p in self.plugins])
+        return found
+
+    def records(self, kind: str) -> list[Record]:
+        """Return every record of one kind (``"law"``), sorted by full name; clashing ones appear once each."""
+        return [r for name in sorted(self._by_kind.get(kind, ())) for r in self._by_kind[kind][name]]
+
+    def names(self, kind: str) -> list[str]:
+        """Return the full names of one kind that resolve."""
+        return [n for n, rs in sorted(self._by_kind.get(kind, {}).items()) if len(rs) == 1]
+
+    def find(self, kind: str, name: str, *, where: str = "") -> Record:
+        """Return the record of that name: full (``scaling/power``), or bare while unique.
+
+        Raises
+        ------
+        UnknownNameError, AmbiguousNameError, ConflictError
+        """
+        table = self._by_kind.get(kind, {})
+        at = f"{where}: " if where else ""
+        if not isinstance(name, str):
+            raise UsageError(f"{at}expected the name of a {kind}, got {type(name).__name__}")
+        full = [name] if name in table else sorted(n for n in table if n.partition("/")[2] == name)
+        if not full:
+            raise UnknownNameError(kind, name, table, where=where)
+        if len(full) > 1:
+            raise AmbiguousNameError(f"{at}{kind} '{printable(name, 80)}' is offered by several plugins: {', '.join(full)}")
+        offers = table[full[0]]
+        if len(offers) > 1:
+            who = " and ".join(sorted(r.plugin.distribution for r in offers))
+            raise ConflictError(f"{at}{kind} '{full[0]}' is offered by two distributions, {who}: it resolves to neither")
+        return offers[0]
+
+
+def resolve(target: str, *, what: str) -> Any:
+    """Import ``"module:attribute"`` as named in a record.
+
+    Raises
+    ------
+    PluginError
+        Naming `what` (``"shape trends/exponential"``), if the import fails for any reason or the attribute is missing.
+    """
+    module_name, _, attribute = target.partition(":")
+    try:
+        with stdout_is_data():
+            module = importlib.import_module(module_name)
+        return getattr(module, attribute)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # foreign code at import
+        raise PluginError(f"{what}: cannot load '{printable(target)}': {_one_line(error)}") from error
+
+
+@functools.cache
+def get_registry() -> Registry:
+    """Return the registry of this process; ``get_registry.cache_clear()`` makes the next call load anew."""
+    return Registry()

@@ -1,0 +1,430 @@
+"""The records plugins hand in: frozen, keyword-only, standard library only.
+
+A record *names* things. Heavy code is given as ``target="module:attribute"`` and imported at its first use, so that
+listing fifty plugins stays cheap. Every record carries a `reference`: where it comes from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from forecast.errors import PluginContractError, printable
+
+__all__ = [
+    "ClaimSpec",
+    "CommandSpec",
+    "EstimateSpec",
+    "Input",
+    "LawSpec",
+    "MixtureSpec",
+    "ModelSpec",
+    "PublishedFit",
+    "RelationSpec",
+    "ScenarioSpec",
+    "ScoreSpec",
+    "ShapeSpec",
+    "Spec",
+    "TableSpec",
+    "TrendSpec",
+    "UnitSpec",
+]
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
+TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
+def _empty() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _mapping(of: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, Mapping) and all(_text(k) and of(v) for k, v in value.items())
+
+
+def _tuple(of: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, tuple) and all(of(v) for v in value)
+
+
+def _pair(value: object) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(map(_number, value))
+
+
+def _checked(test: Callable[[object], bool], says: str, **options: Any) -> Any:
+    """Declare a field whose value must pass `test`; a failure names the record, the field and what was expected."""
+    return field(metadata={"test": test, "says": says}, **options)
+
+
+def text_field(**options: Any) -> Any:
+    """Declare a field that holds text."""
+    return _checked(_text, "text", **options)
+
+
+def maybe_text_field() -> Any:
+    """Declare a field that holds text or None."""
+    return _checked(lambda v: v is None or _text(v), "text or None", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """What every record has.
+
+    Parameters
+    ----------
+    name : str
+        Lower case letters, digits and hyphens. The registry puts the plugin's name before it: ``plugin/name``.
+    reference : str
+        Where it comes from: paper and equation, data set, page. Never empty.
+    title : str
+        One line for people.
+
+    Raises
+    ------
+    PluginContractError
+        If a field has the wrong type or the name breaks the rule; the message names the record and the field.
+    """
+
+    kind: ClassVar[str] = "record"
+
+    name: str = text_field()
+    reference: str = text_field()
+    title: str = text_field(default="")
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if "test" in f.metadata and not f.metadata["test"](value):
+                self._refuse(f.name, f"expected {f.metadata['says']}, got {type(value).__name__}")
+            if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
+                object.__setattr__(self, f.name, MappingProxyType(dict(value)))
+        if not NAME.fullmatch(self.name):
+            self._refuse("name", "expected lower case letters, digits and hyphens")
+        if not self.reference.strip():
+            self._refuse("reference", "is empty: say where this comes from")
+        target = getattr(self, "target", None)
+        if target is not None and not TARGET.fullmatch(target):
+            self._refuse("target", f"expected 'module:attribute', got '{printable(target, 60)}'")
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse combinations of fields that cannot be; for subclasses."""
+
+    def _refuse(self, field_name: str, reason: str) -> None:
+        raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedFit:
+    """Published parameters of a law: a fit that needs no data.
+
+    Parameters
+    ----------
+    name : str
+        As in ``law.published(name)`` and ``LAW@name``.
+    parameters : mapping of str to float
+        Unrounded where the source has them so.
+    reference : str
+        The publication.
+    stderr : mapping of str to float
+        Standard errors, where published.
+    rounded : bool
+        The source prints rounded figures: forecasts from them are biased, and every answer says so.
+    note : str
+        Anything a reader of an answer must know.
+    """
+
+    name: str
+    parameters: Mapping[str, float]
+    reference: str
+    stderr: Mapping[str, float] = field(default_factory=_empty)
+    rounded: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LawSpec(Spec):
+    """A formula over variables and parameters; no numbers in it.
+
+    Parameters
+    ----------
+    variables : mapping of str to str
+        Variable name to unit. Inside the formula a variable is the plain number in that unit.
+    expression : str, optional
+        The formula in the safe grammar. Names that are not variables are parameters, in order of appearance.
+    target : str, optional
+        ``"module:attribute"`` of a callable ``f(parameters, **variables)``, where no formula can be written.
+    output : str
+        Name of what the formula gives.
+    unit : str
+        Unit of the output; ``""`` is dimensionless.
+    bounds : mapping of str to (float, float)
+        Bounds of parameters.
+    positive : tuple of str
+        Shorthand for the bounds ``(0, inf)``.
+    objective : str
+        The objective this law is usually fitted with.
+    published : tuple of PublishedFit
+        Published parameters.
+    example : mapping of str to float
+        Plausible parameters, from which the conformance kit simulates and recovers.
+    domain : mapping of str to (float, float)
+        A plausible range for each variable, used in the same way.
+    """
+
+    kind: ClassVar[str] = "law"
+
+    variables: Mapping[str, str] = _checked(_mapping(_text), "a mapping of variable to unit")
+    expression: str | None = maybe_text_field()
+    target: str | None = maybe_text_field()
+    output: str = text_field(default="y")
+    unit: str = text_field(default="")
+    bounds: Mapping[str, tuple[float, float]] = _checked(_mapping(_pair), "a mapping to (low, high)", default_factory=_empty)
+    positive: tuple[str, ...] = _checked(_tuple(_text), "a tuple of parameter names", default=())
+    objective: str = text_field(default="least_squares")
+    published: tuple[PublishedFit, ...] = _checked(
+        _tuple(lambda v: isinstance(v, PublishedFit)), "a tuple of PublishedFit", default=()
+    )
+    example: Mapping[str, float] = _checked(_mapping(_number), "a mapping of parameter to number", default_factory=_empty)
+    domain: Mapping[str, tuple[float, float]] = _checked(_mapping(_pair), "a mapping to (low, high)", default_factory=_empty)
+
+    def _check(self) -> None:
+        if (self.expression is None) == (self.target is None):
+            self._refuse("expression", "give an expression or a target, one of the two")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeSpec(Spec):
+    """A law in time with a noise law; ``target`` names a class that follows `forecast.models.Shape`."""
+
+    kind: ClassVar[str] = "shape"
+
+    target: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSpec(Spec):
+    """Observations, described by the ``datapackage.json`` at the path `descriptor`."""
+
+    kind: ClassVar[str] = "table"
+
+    descriptor: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input:
+    """A named uncertain number: a node of its own, so that it can be fixed, swept, correlated and blamed.
+
+    Parameters
+    ----------
+    name : str
+        A name of the formula grammar: ``firing_rate``.
+    unit : str
+        Its unit; ``""`` is dimensionless.
+    distribution : mapping
+        ``{"value": 3}``; quantiles, ``{"p05": 1, "p95": 10}`` (with an optional ``p50``), taken as lognormal where
+        all are positive and normal otherwise unless ``"family"`` says; or ``{"low": a, "mode": b, "high": c}`` (triangular)
+        and ``{"low": a, "high": b}`` (uniform; ``"family": "loguniform"`` for its logarithm).
+    source : str
+        Where the number and its width come from.
+    title : str
+        One line for people.
+    """
+
+    name: str
+    unit: str
+    distribution: Mapping[str, float | str]
+    source: str
+    title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSpec(Spec):
+    """Anything that produces a quantity: ``target`` names a callable that takes this record and returns a
+    `forecast.models.Model`.
+
+    Parameters
+    ----------
+    unit : str
+        Unit of what it produces.
+    quantity : str
+        What it produces: ``hardware.hpcg_maximum``.
+    note : str
+        What a reader of its numbers must know (a lower bound, a mixed basis).
+    """
+
+    kind: ClassVar[str] = "model"
+    target: str | None = maybe_text_field()
+
+    unit: str = text_field()
+    quantity: str = text_field(default="")
+    note: str = text_field(default="")
+
+    def _check(self) -> None:
+        if type(self) is ModelSpec and self.target is None:
+            self._refuse("target", "a plain ModelSpec needs one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrendSpec(ModelSpec):
+    """Shape + column = trend.
+
+    Parameters
+    ----------
+    shape, table : str
+        Names of a shape and of a table.
+    x, y : str
+        The columns for time and value.
+    frontier : bool
+        The column is a running maximum: only its distinct values are evidence.
+    where : mapping of str to str
+        Keep the rows whose column has this value.
+    """
+
+    shape: str = text_field()
+    table: str = text_field()
+    x: str = text_field()
+    y: str = text_field()
+    frontier: bool = _checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    where: Mapping[str, str] = _checked(_mapping(_text), "a mapping of column to value", default_factory=_empty)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimateSpec(ModelSpec):
+    """Formula + inputs = estimate. Units are checked: the formula over the inputs' units must give `unit`."""
+
+    expression: str = text_field()
+    inputs: tuple[Input, ...] = _checked(_tuple(lambda v: isinstance(v, Input)), "a tuple of Input")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixtureSpec(ModelSpec):
+    """Several models of one quantity with weights: each draw takes one of them."""
+
+    weights: Mapping[str, float] = _checked(
+        _mapping(lambda v: _number(v) and v >= 0), "a mapping of model name to a weight >= 0"
+    )
+
+    def _check(self) -> None:
+        if not self.weights or sum(self.weights.values()) <= 0:
+            self._refuse("weights", "all are zero")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelationSpec(ModelSpec):
+    """Law + fit = relation: the law's variables come from other quantities.
+
+    Parameters
+    ----------
+    law : str
+        Name of the law.
+    table : str
+        The table it is fitted to.
+    let : mapping of str to str
+        For each variable of the law, a formula over the table's columns (``{"N": "params"}``).
+    y : str
+        The column, or formula over columns, that the law explains.
+    where : mapping of str to str
+        Keep the rows whose column has this value.
+    objective : str, optional
+        Instead of the law's own.
+    """
+
+    law: str = text_field()
+    table: str = text_field()
+    let: Mapping[str, str] = _checked(_mapping(_text), "a mapping of variable to formula")
+    y: str = text_field()
+    where: Mapping[str, str] = _checked(_mapping(_text), "a mapping of column to value", default_factory=_empty)
+    objective: str | None = maybe_text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioSpec(Spec):
+    """A scenario in the TOML file at `path`."""
+
+    kind: ClassVar[str] = "scenario"
+
+    path: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimSpec(Spec):
+    """A published figure with the formula to recompute it.
+
+    Parameters
+    ----------
+    group : str
+        Groups that belong together: ``parity``.
+    statement : str
+        What the source says, in our words.
+    stated : str
+        The figure as the source prints it (its digits count): ``"2053"``. Empty where the source states none.
+    formula : str
+        Recomputes it, over the names in `values`. Empty only with a declared verdict.
+    values : mapping of str to float
+        The figures that go in.
+    unit : str
+        The unit; ``"date"`` is a decimal year, judged to 0.1 y.
+    declared : str, optional
+        One of ``not derivable``, ``constant``, ``scenario``, ``ours``; every other verdict is computed.
+    solve_for : str, optional
+        A name in `values`: say which value of it would make the statement true.
+    note : str
+        A remark: a typo, mixed precisions.
+    """
+
+    kind: ClassVar[str] = "claim"
+    DECLARED: ClassVar[tuple[str, ...]] = ("not derivable", "constant", "scenario", "ours")
+
+    group: str = text_field()
+    statement: str = text_field()
+    stated: str = text_field(default="")
+    formula: str = text_field(default="")
+    values: Mapping[str, float] = _checked(_mapping(_number), "a mapping of name to number", default_factory=_empty)
+    unit: str = text_field(default="")
+    declared: str | None = maybe_text_field()
+    solve_for: str | None = maybe_text_field()
+    note: str = text_field(default="")
+
+    def _check(self) -> None:
+        if self.declared is not None and self.declared not in self.DECLARED:
+            self._refuse("declared", f"expected one of {', '.join(self.DECLARED)}; other verdicts are computed")
+        if self.declared is None and not (self.formula and self.stated):
+            self._refuse("formula", "a computed verdict needs a formula and a stated figure")
+        if self.solve_for is not None and self.solve_for not in self.values:
+            self._refuse("solve_for", f"'{printable(self.solve_for, 60)}' is not in values")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreSpec(Spec):
+    """A measure of a forecast against what happened: ``target`` names ``f(fcst, obs, *, reduce_dims, preserve_dims, weights)``."""
+
+    kind: ClassVar[str] = "score"
+
+    target: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitSpec(Spec):
+    """A unit of its own: ``definition`` is a line of pint's grammar, ``"wafer = [wafer]"``."""
+
+    kind: ClassVar[str] = "unit"
+
+    definition: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandSpec(Spec):
+    """A command of the command line: ``target`` names a click command."""
+
+    kind: ClassVar[str] = "command"
+
+    target: str = text_field()
