@@ -1,0 +1,104 @@
+"""What holds for every table that is shipped."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import forecast
+import forecast_datasets
+
+NAMES = [spec.name for spec in forecast_datasets.forecast_tables()]
+
+
+def test_all_folders_are_declared():
+    folders = {path.parent.name for path in Path(forecast_datasets.__file__).parent.glob("*/datapackage.json")}
+    assert folders == set(NAMES)
+
+
+def test_listing_them_needs_no_numpy():
+    code = "import sys, forecast_datasets as d; list(d.forecast_tables()); assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_descriptor_is_complete(name, shipped):
+    package = shipped(name).package
+    assert package.name == name
+    assert package.licenses
+    assert package.sources
+    for resource in package.resources:
+        assert resource.key
+        assert all(field.title for field in resource.fields)
+        assert {f.name for f in resource.fields if f.required} >= set(resource.key)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hash_is_that_of_the_file(name, shipped):
+    package = shipped(name).package
+    for resource in package.resources:
+        data = (package.folder / resource.path).read_bytes()
+        assert resource.hash == "sha256:" + hashlib.sha256(data).hexdigest(), resource.path
+        assert data.endswith(b"\n")
+        assert b"\r" not in data
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_header_is_the_schema_and_no_row_is_ragged(name, shipped):
+    package = shipped(name).package
+    for resource in package.resources:
+        with (package.folder / resource.path).open(encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file))
+        assert lines[0] == [f.name for f in resource.fields]
+        assert {len(line) for line in lines} == {len(resource.fields)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cells_keep_their_constraints(name, shipped):
+    table = shipped(name)
+    broken = []
+    for resource in table.package.resources:
+        keys = [tuple(row[k] for k in resource.key) for row in table.rows[resource.name]]
+        assert len(set(keys)) == len(keys)
+        for key, row in zip(keys, table.rows[resource.name], strict=True):
+            for field in resource.fields:
+                value = row[field.name]
+                why = ("is required" if field.required else None) if value is None else field.check(value)
+                if why:
+                    broken.append(f"{resource.name}{key}.{field.name}: {why}")
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_row_has_a_source_and_a_status(name, shipped):
+    for rows in shipped(name).rows.values():
+        for row in rows:
+            source = row.get("source") or row.get("peak_source")
+            status = row.get("status") or row.get("peak_status")
+            assert source, row
+            assert status in ("verified", "unverified")
+            assert ("from memory" in source) <= (status == "unverified"), row
+            assert not re.search(r"(^|[\s(])(\.\.?/|/)", source), f"a path of a machine: {source}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_loads_under_its_name_and_keeps_every_row(name, shipped):
+    table = shipped(name)
+    loaded = forecast.table(name)
+    for resource in table.package.resources:
+        for row in table.rows[resource.name]:
+            at = loaded.sel({key: row[key] for key in resource.key})
+            for field in resource.fields:
+                value = row[field.name]
+                if field.type in ("number", "integer"):
+                    assert float(at[field.name]) == value or (value is None and math.isnan(at[field.name]))
+                elif field.type == "string":
+                    assert str(at[field.name].values) == (value or "")
+    assert loaded.attrs["version"] == table.package.version

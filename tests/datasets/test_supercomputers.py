@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import csv
+import datetime
+import itertools
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def lists(shipped):
+    return shipped("supercomputers").by_key("supercomputers")
+
+
+def test_there_is_a_row_for_each_of_the_66_lists(lists):
+    assert list(lists) == [f"{year}-{month}" for year in range(1993, 2026) for month in ("06", "11")]
+
+
+def test_date_is_the_middle_of_the_month(lists):
+    assert all(row["date"] == datetime.date.fromisoformat(f"{name}-15") for name, row in lists.items())
+
+
+def test_known_answers(lists):
+    assert lists["2022-06"]["top1"] == "Frontier"
+    assert lists["2022-06"]["rmax_top1"] == 1_102_000
+    assert lists["1993-06"]["rmax_top1"] == 0.0597
+    assert lists["2013-06"]["rmax_top1"] == 33862.7
+    assert lists["2025-11"]["rmax_top1"] == 1_809_000
+
+
+def test_hpcg_maxima_in_petaflops(lists):
+    """The figures printed in prose: 0.603, 2.926, 13.4, 16.0 and 17.41 PF."""
+    stated = {"2017-06": 0.603, "2018-06": 2.926, "2020-06": 13.4, "2020-11": 16.0, "2024-11": 16.0, "2025-06": 17.41}
+    for name, petaflops in stated.items():
+        assert lists[name]["hpcg_best"] / 1e3 == pytest.approx(petaflops, rel=2e-3), name
+    assert max(row["hpcg_best"] or 0 for row in lists.values()) == 17406.9
+
+
+def test_hpcg_never_falls_and_has_five_machines(lists):
+    """15 lists, 6 distinct figures; 602.7 and 602.736 are one run, printed twice with different digits."""
+    hpcg = [row["hpcg_best"] for row in lists.values() if row["hpcg_best"] is not None]
+    assert hpcg == sorted(hpcg)
+    assert len(hpcg) == 15
+    assert len(set(hpcg)) == 6
+    assert len({round(value) for value in hpcg}) == 5
+
+
+def test_maxima_never_fall_and_are_ordered(lists):
+    for column in ("rmax_top1", "rmax_500", "rmax_sum"):
+        values = [row[column] for row in lists.values() if row[column] is not None]
+        # 2017-06 prints 93014.594 for what its neighbours print as 93014.59388: a repeat, not a record.
+        assert all(b >= a * (1 - 1e-8) for a, b in itertools.pairwise(values)), column
+    for name, row in lists.items():
+        if row["rmax_sum"] is not None:
+            assert 500 * row["rmax_500"] < row["rmax_sum"], name
+            assert row["rmax_500"] < row["rmax_top1"] < row["rmax_sum"], name
+        if row["hpcg_best"] is not None:
+            assert row["hpcg_best"] < row["rmax_top1"], name
+
+
+def test_units_are_one_throughout(shipped):
+    """The trap of these lists: GFLOP/s before 2017-06, TFLOP/s after. A slip would be a factor of a thousand."""
+    rows = shipped("supercomputers").rows["supercomputers"]
+    for before, after in itertools.pairwise(rows):
+        assert after["rmax_top1"] / before["rmax_top1"] < 6, after["list"]
+
+
+def test_overlap_with_the_reference_data(lists, reference_data, differences):
+    columns = {
+        "rmax_top1": "rmax_top1_tflops",
+        "rmax_500": "rmax_500_tflops",
+        "rmax_sum": "rmax_sum_tflops",
+        "hpcg_best": "hpcg_max_tflops",
+        "power_top1": "top1_power_kw",
+    }
+    with (reference_data / "hardware" / "top500_history.csv").open(encoding="utf-8", newline="") as file:
+        reference = {f"{row['list'][:4]}-{row['list'][4:]}": row for row in csv.DictReader(file)}
+    pairs = []
+    for name, row in reference.items():
+        for ours, theirs in columns.items():
+            assert (lists[name][ours] is None) == (row[theirs] == ""), (name, ours)
+            pairs.append((f"{name}.{ours}", lists[name][ours], float(row[theirs]) if row[theirs] else None))
+    assert differences(pairs, 1e-6) == []
+    assert sorted(set(lists) - set(reference)) == ["2022-11", "2023-11", "2025-11"]
