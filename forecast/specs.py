@@ -6,11 +6,12 @@ listing fifty plugins stays cheap. Every record carries a `reference`: where it 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from forecast.errors import PluginContractError, printable
 
@@ -35,16 +36,29 @@ __all__ = [
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
+
+
 def _empty() -> Mapping[str, Any]:
     return MappingProxyType({})
+
+
+def _shown(value: object) -> str:
+    """Show a wrong value briefly; its type always, its text only where that is short."""
+    text = repr(value) if isinstance(value, (bool, float, str, tuple, dict, type(None))) else ""
+    return f"{type(value).__name__} {printable(text, 60)}".rstrip()
 
 
 def _text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _number(value: object) -> TypeGuard[float]:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:  # an integer that no float holds
+        return False
 
 
 def _mapping(of: Callable[[object], bool]) -> Callable[[object], bool]:
@@ -57,6 +71,10 @@ def _tuple(of: Callable[[object], bool]) -> Callable[[object], bool]:
 
 def _pair(value: object) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(map(_number, value))
+
+
+_numbers = _mapping(_number)
+_ranges = _mapping(_pair)
 
 
 def _checked(test: Callable[[object], bool], says: str, **options: Any) -> Any:
@@ -74,8 +92,25 @@ def maybe_text_field() -> Any:
     return _checked(lambda v: v is None or _text(v), "text or None", default=None)
 
 
+class _Checked:
+    """Checks the fields of a record when it is made and freezes its mappings."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, f.name)
+            if "test" in f.metadata and not f.metadata["test"](value):
+                self._refuse(f.name, f"expected {f.metadata['says']}, got {_shown(value)}")
+            if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
+                object.__setattr__(self, f.name, MappingProxyType(dict(value)))
+
+    def _refuse(self, field_name: str, reason: str) -> None:
+        raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")
+
+
 @dataclass(frozen=True, kw_only=True)
-class Spec:
+class Spec(_Checked):
     """What every record has.
 
     Parameters
@@ -100,12 +135,7 @@ class Spec:
     title: str = text_field(default="")
 
     def __post_init__(self) -> None:
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if "test" in f.metadata and not f.metadata["test"](value):
-                self._refuse(f.name, f"expected {f.metadata['says']}, got {type(value).__name__}")
-            if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
-                object.__setattr__(self, f.name, MappingProxyType(dict(value)))
+        super().__post_init__()
         if not NAME.fullmatch(self.name):
             self._refuse("name", "expected lower case letters, digits and hyphens")
         if not self.reference.strip():
@@ -118,12 +148,9 @@ class Spec:
     def _check(self) -> None:
         """Refuse combinations of fields that cannot be; for subclasses."""
 
-    def _refuse(self, field_name: str, reason: str) -> None:
-        raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")
-
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedFit:
+class PublishedFit(_Checked):
     """Published parameters of a law: a fit that needs no data.
 
     Parameters
@@ -142,12 +169,12 @@ class PublishedFit:
         Anything a reader of an answer must know.
     """
 
-    name: str
-    parameters: Mapping[str, float]
-    reference: str
-    stderr: Mapping[str, float] = field(default_factory=_empty)
-    rounded: bool = False
-    note: str = ""
+    name: str = text_field()
+    parameters: Mapping[str, float] = _checked(_numbers, "a mapping of parameter to number")
+    reference: str = text_field()
+    stderr: Mapping[str, float] = _checked(_numbers, "a mapping of parameter to number", default_factory=_empty)
+    rounded: bool = _checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    note: str = text_field(default="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,14 +214,14 @@ class LawSpec(Spec):
     target: str | None = maybe_text_field()
     output: str = text_field(default="y")
     unit: str = text_field(default="")
-    bounds: Mapping[str, tuple[float, float]] = _checked(_mapping(_pair), "a mapping to (low, high)", default_factory=_empty)
+    bounds: Mapping[str, tuple[float, float]] = _checked(_ranges, "a mapping to (low, high)", default_factory=_empty)
     positive: tuple[str, ...] = _checked(_tuple(_text), "a tuple of parameter names", default=())
     objective: str = text_field(default="least_squares")
     published: tuple[PublishedFit, ...] = _checked(
         _tuple(lambda v: isinstance(v, PublishedFit)), "a tuple of PublishedFit", default=()
     )
-    example: Mapping[str, float] = _checked(_mapping(_number), "a mapping of parameter to number", default_factory=_empty)
-    domain: Mapping[str, tuple[float, float]] = _checked(_mapping(_pair), "a mapping to (low, high)", default_factory=_empty)
+    example: Mapping[str, float] = _checked(_numbers, "a mapping of parameter to number", default_factory=_empty)
+    domain: Mapping[str, tuple[float, float]] = _checked(_ranges, "a mapping to (low, high)", default_factory=_empty)
 
     def _check(self) -> None:
         if (self.expression is None) == (self.target is None):
@@ -220,7 +247,7 @@ class TableSpec(Spec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input:
+class Input(_Checked):
     """A named uncertain number: a node of its own, so that it can be fixed, swept, correlated and blamed.
 
     Parameters
@@ -231,24 +258,28 @@ class Input:
         Its unit; ``""`` is dimensionless.
     distribution : mapping
         ``{"value": 3}``; quantiles, ``{"p05": 1, "p95": 10}`` (with an optional ``p50``), taken as lognormal where
-        all are positive and normal otherwise unless ``"family"`` says; or ``{"low": a, "mode": b, "high": c}`` (triangular)
-        and ``{"low": a, "high": b}`` (uniform; ``"family": "loguniform"`` for its logarithm).
+        all are positive and normal otherwise unless ``"family"`` says; or ``{"low": a, "mode": b, "high": c}``
+        (triangular) and ``{"low": a, "high": b}`` (uniform; ``"family": "loguniform"`` for its logarithm).
     source : str
         Where the number and its width come from.
     title : str
         One line for people.
     """
 
-    name: str
-    unit: str
-    distribution: Mapping[str, float | str]
-    source: str
-    title: str = ""
+    name: str = text_field()
+    unit: str = text_field()
+    distribution: Mapping[str, float | str] = _checked(
+        _mapping(lambda v: _text(v) or _number(v)), "a mapping of text to number or text"
+    )
+    source: str = text_field()
+    title: str = text_field(default="")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec(Spec):
-    """Anything that produces a quantity: ``target`` names a callable that takes this record and returns a
+    """Anything that produces a quantity.
+
+    ``target`` names a callable ``f(name, spec)``: it is given the full name and this record, and returns a
     `forecast.models.Model`.
 
     Parameters
@@ -405,7 +436,10 @@ class ClaimSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreSpec(Spec):
-    """A measure of a forecast against what happened: ``target`` names ``f(fcst, obs, *, reduce_dims, preserve_dims, weights)``."""
+    """A measure of a forecast against what happened.
+
+    ``target`` names ``f(fcst, obs, *, reduce_dims, preserve_dims, weights)``.
+    """
 
     kind: ClassVar[str] = "score"
 

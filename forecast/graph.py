@@ -1,0 +1,309 @@
+"""A checked graph of quantities: which models stand behind them, in which order, along which choices, in which units.
+
+Everything that can be wrong with a scenario as a whole is found here, before a number is drawn: a name that does not
+resolve, an input that nothing feeds, a cycle, units that do not balance.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from forecast import models, units
+from forecast.errors import CycleError, ScenarioError, UnitError, UnknownNameError, UsageError, printable
+from forecast.formula import Condition, Formula
+from forecast.models import Model, OtherModel, OtherQuantity
+from forecast.scenario import Expression, ModelRef, Prior, Quantity, Scenario, SeriesRef, braces
+from forecast.specs import Input
+
+__all__ = ["Combination", "Graph", "Node", "build", "nested"]
+
+#: One value for each choice a quantity depends on, in the order of its dimensions.
+Combination = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """One quantity, resolved.
+
+    Parameters
+    ----------
+    name, unit : str
+    dims : tuple of str
+        The choices it depends on, its own and those of the quantities it needs, in the scenario's order.
+    own : tuple of str
+        The choices that its model's name holds.
+    models : mapping of combination to Model
+        The model for each combination of `own`; empty for expressions and priors.
+    needs : tuple of str
+        The quantities it needs.
+    quantity : Quantity
+    fixed : float or None
+        Set to a number, whatever its model says.
+    """
+
+    name: str
+    unit: str
+    dims: tuple[str, ...]
+    own: tuple[str, ...] = ()
+    models: Mapping[Combination, Model] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    quantity: Quantity
+    fixed: float | None = None
+
+    def source(self, need: str) -> str:
+        """Return the quantity that feeds the input `need` of this node's model."""
+        assert isinstance(self.quantity, ModelRef)
+        return self.quantity.inputs.get(need, need)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph:
+    """A scenario whose names, units and order are settled.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    nodes : mapping of str to Node
+        In an order in which everything is computed before it is needed.
+    inputs : mapping of str to Input
+        Every named uncertain number, under ``model.input``.
+    fixed_inputs : mapping of str to float
+        Those set to a number.
+    """
+
+    scenario: Scenario
+    nodes: Mapping[str, Node]
+    inputs: Mapping[str, Input]
+    fixed_inputs: Mapping[str, float] = field(default_factory=dict)
+
+    def dims(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the choices that these quantities depend on together, in the scenario's order."""
+        found = {dim for name in names for dim in self.nodes[name].dims}
+        return tuple(c for c in self.scenario.choices if c in found)
+
+    def combinations(self, dims: tuple[str, ...]) -> Iterator[Combination]:
+        """Walk every combination of these choices."""
+        return itertools.product(*(self.scenario.choices[d] for d in dims))
+
+    def unit_of(self) -> dict[str, str]:
+        """Return the unit of every quantity."""
+        return {name: node.unit for name, node in self.nodes.items()}
+
+
+def build(scenario: Scenario, settings: Mapping[str, object] | None = None) -> Graph:
+    """Resolve and check a scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    settings : mapping, optional
+        ``{"trend": "changepoint"}`` narrows a choice (a tuple of texts keeps several), ``{"brain": 1e18}`` fixes a
+        quantity in its unit, ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input.
+
+    Raises
+    ------
+    UnknownNameError, ScenarioError, CycleError, UnitError
+        Naming the file and key.
+    """
+    rest = dict(settings or {})
+    for key in [k for k in rest if k in scenario.choices]:
+        scenario = scenario.narrowed(key, _values(key, rest.pop(key)))
+    nodes = {name: _resolve(scenario, name) for name in scenario.quantities}
+    for key in [k for k in rest if k in nodes]:
+        node = nodes[key]
+        nodes[key] = replace(node, fixed=_number(key, rest.pop(key)), dims=(), own=(), models={}, needs=())
+    _check_needs(scenario, nodes)
+    nodes = _ordered(scenario, nodes)
+    graph = Graph(scenario=scenario, nodes=_with_dims_and_units(scenario, nodes), inputs=_inputs(nodes.values()))
+    for name, question in scenario.questions.items():
+        _check_condition(graph, question.when, f"{scenario.where}: questions.{name}.when")
+    return replace(graph, fixed_inputs=dict(_fixed(graph, rest)))
+
+
+def _values(choice: str, value: object) -> tuple[str, ...]:
+    found = tuple(value.split(",")) if isinstance(value, str) else value
+    if not isinstance(found, (list, tuple)) or not found or not all(isinstance(v, str) for v in found):
+        raise UsageError(f"set {choice}: expected a value of the choice, got '{printable(value, 40)}'")
+    return tuple(found)
+
+
+def _number(key: str, value: object) -> float:
+    try:
+        number = float(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else None
+    except ValueError:
+        number = None
+    if number is None or number != number or abs(number) == float("inf"):
+        raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
+    return number
+
+
+def _resolve(scenario: Scenario, name: str) -> Node:
+    quantity, key = scenario.quantities[name], f"{scenario.where}: quantities.{name}"
+    if isinstance(quantity, Prior):
+        return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
+    if isinstance(quantity, Expression):
+        return Node(name=name, unit=quantity.unit or "", dims=(), needs=quantity.tree.names, quantity=quantity)
+    if isinstance(quantity, SeriesRef):
+        made = models.trend(
+            quantity.data,
+            x=quantity.x,
+            y=quantity.y,
+            unit=quantity.unit,
+            shape=quantity.shape,
+            frontier=quantity.frontier,
+            name=name,
+        )
+        return Node(name=name, unit=quantity.unit, dims=(), models={(): made}, quantity=quantity)
+    if isinstance(quantity.model, Model):
+        return _of_models(scenario, name, quantity, (), {(): quantity.model})
+    used = braces(quantity.model, where=f"{key}.model")
+    own = tuple(c for c in scenario.choices if c in used)
+    found: dict[Combination, Model] = {}
+    for combination in itertools.product(*(scenario.choices[c] for c in own)):
+        full = quantity.model
+        for choice, value in zip(own, combination, strict=True):
+            full = full.replace("{" + choice + "}", value)
+        found[combination] = models.model(full, where=f"{key}.model")
+    return _of_models(scenario, name, quantity, own, found)
+
+
+def _of_models(
+    scenario: Scenario, name: str, quantity: ModelRef, own: tuple[str, ...], found: dict[Combination, Model]
+) -> Node:
+    unit = next(iter(found.values())).unit
+    needs: dict[str, None] = {}
+    for made in found.values():
+        key = f"{scenario.where}: quantities.{name}: model '{made.name}'"
+        units.check(made.unit, unit, where=key)
+        for need, _ in _asks(made):
+            needs[quantity.inputs.get(need, need)] = None
+    wanted = {need for made in found.values() for need, _ in _asks(made)}
+    for wired in quantity.inputs:
+        if wired not in wanted:
+            raise UnknownNameError("input", wired, wanted, where=f"{scenario.where}: quantities.{name}.inputs")
+    return Node(name=name, unit=unit, dims=(), own=own, models=found, needs=tuple(needs), quantity=quantity)
+
+
+def _asks(made: Model) -> Iterator[tuple[str, OtherQuantity]]:
+    """Walk the quantities a model needs, its members' included."""
+    for inner in nested(made):
+        for need, asked in inner.inputs.items():
+            if isinstance(asked, OtherQuantity):
+                yield need, asked
+
+
+def nested(made: Model) -> Iterator[Model]:
+    """Walk a model and, depth first, the models it contains."""
+    yield made
+    for asked in made.inputs.values():
+        if isinstance(asked, OtherModel):
+            yield from nested(asked.model)
+
+
+def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
+    for name, node in nodes.items():
+        for need in node.needs:
+            if need not in nodes:
+                what = "expression" if isinstance(node.quantity, Expression) else "model"
+                raise UnknownNameError(
+                    "quantity", need, nodes, where=f"{scenario.where}: quantities.{name}.{what} needs an input"
+                )
+
+
+def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
+    """Sort so that everything comes after what it needs.
+
+    Raises
+    ------
+    CycleError
+        Walking the circle.
+    """
+    done: dict[str, Node] = {}
+    path: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in done:
+            return
+        if name in path:
+            circle = " → ".join((*path[path.index(name) :], name))
+            raise CycleError(f"{scenario.where}: quantities.{name}: needs itself: {circle}")
+        path.append(name)
+        for need in nodes[name].needs:
+            visit(need)
+        path.pop()
+        done[name] = nodes[name]
+
+    for name in nodes:
+        visit(name)
+    return done
+
+
+def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
+    out: dict[str, Node] = {}
+    for name, node in nodes.items():
+        depends = {d for need in node.needs for d in out[need].dims} | set(node.own)
+        dims = tuple(c for c in scenario.choices if c in depends)
+        unit = node.unit
+        key = f"{scenario.where}: quantities.{name}"
+        if isinstance(node.quantity, Expression) and node.fixed is None:
+            found = units.infer(node.quantity.tree, {n: out[n].unit for n in node.needs}, where=f"{key}.expression")
+            if node.quantity.unit is None:
+                unit = found
+            else:
+                units.check(found, node.quantity.unit, where=f"{key}: the expression against its unit")
+        for made in node.models.values():
+            for need, asked in _asks(made):
+                fed = out[node.source(need)]
+                units.check(fed.unit, asked.unit, where=f"{key}: input '{need}' of model '{made.name}' from '{fed.name}'")
+        out[name] = replace(node, dims=dims, unit=unit)
+    return out
+
+
+def _inputs(nodes: Sequence[Node] | object) -> dict[str, Input]:
+    found: dict[str, Input] = {}
+    for node in nodes:  # type: ignore[attr-defined]
+        for made in node.models.values():
+            for inner in nested(made):
+                for name, asked in inner.inputs.items():
+                    if isinstance(asked, Input):
+                        found[f"{inner.name}.{name}"] = asked
+    return found
+
+
+def _check_condition(graph: Graph, when: Condition, key: str) -> None:
+    known = graph.unit_of()
+    for side in (when.left, when.right):
+        for name in side.names:
+            if name not in known:
+                raise UnknownNameError("quantity", name, known, where=key)
+    left, right = (units.infer(side, known, where=key) for side in (when.left, when.right))
+    if not units.same_dimension(left, right):
+        hint = _bare_number_hint(when.left, when.right)
+        raise UnitError(
+            f"{printable(key)}: units do not balance: '{when.left.text}' is [{left or 'dimensionless'}], "
+            f"'{when.right.text}' is [{right or 'dimensionless'}]{hint}"
+        )
+
+
+def _bare_number_hint(*sides: Formula) -> str:
+    bare = [side.text for side in sides if not side.names]
+    if not bare:
+        return ""
+    return f"; give the threshold a unit as a quantity: quantities.threshold = {{ value = {bare[0]}, unit = \"...\" }}"
+
+
+def _fixed(graph: Graph, settings: Mapping[str, object]) -> Iterator[tuple[str, float]]:
+    """Match what is left of the settings with inputs: by full name, by the model's bare name, or by quantity."""
+    for key, value in settings.items():
+        owner, _, name = str(key).rpartition(".")
+        matches = [n for n in graph.inputs if n == key or (owner and n.partition("/")[2] == key)]
+        if not matches and owner in graph.nodes:
+            inner = {m.name for made in graph.nodes[owner].models.values() for m in nested(made)}
+            matches = [n for n in graph.inputs if n.rpartition(".")[0] in inner and n.rpartition(".")[2] == name]
+        if not matches:
+            known = [*graph.scenario.choices, *graph.nodes, *graph.inputs]
+            raise UnknownNameError("choice, quantity or input", key, known, where="set")
+        for match in matches:
+            yield match, _number(key, value)

@@ -1,0 +1,92 @@
+"""Models: anything that produces a quantity, behind one protocol.
+
+A **trend** makes it from time (shape + column), an **estimate** from inputs (formula + inputs), a **relation** from other
+quantities (law + fit), a **mixture** from rival models of one quantity.
+"""
+
+from __future__ import annotations
+
+from forecast.errors import PluginContractError
+from forecast.models import estimates, mixtures, relations, trends
+from forecast.models.estimates import estimate
+from forecast.models.protocol import (
+    Description,
+    FittedModel,
+    FittedShape,
+    Model,
+    Need,
+    Observations,
+    OtherModel,
+    OtherQuantity,
+    Shape,
+)
+from forecast.models.trends import shape, trend
+from forecast.registry import Record, get_registry, resolve
+from forecast.specs import EstimateSpec, MixtureSpec, ModelSpec, RelationSpec, TrendSpec
+
+__all__ = [
+    "Description",
+    "FittedModel",
+    "FittedShape",
+    "Model",
+    "Need",
+    "Observations",
+    "OtherModel",
+    "OtherQuantity",
+    "Shape",
+    "estimate",
+    "model",
+    "shape",
+    "trend",
+]
+
+
+def model(name: str, *, where: str = "") -> Model:
+    """Return a registered model by name.
+
+    Parameters
+    ----------
+    name : str
+        ``hardware/hpcg-exponential``, or a bare name while unique.
+    where : str
+        Where the name was written, for the error.
+
+    Raises
+    ------
+    UnknownNameError, AmbiguousNameError, ConflictError
+        If the name does not resolve.
+    PluginError
+        If the plugin's code fails or returns something else than a model.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> forecast.model("hardware/linpack-exponential").unit
+    'TFLOP/s'
+    """
+    return _build(get_registry().find("model", name, where=where))
+
+
+def _build(record: Record, *, within: tuple[str, ...] = ()) -> Model:
+    spec, name = record.spec, record.full_name
+    assert isinstance(spec, ModelSpec)
+    if spec.target is not None:
+        made = resolve(spec.target, what=f"model '{name}'")(name, spec)
+        if not isinstance(made, Model):
+            raise PluginContractError(f"model '{name}': expected a forecast.models.Model, got {type(made).__name__}")
+        return made
+    if isinstance(spec, TrendSpec):
+        return trends.from_spec(name, spec)
+    if isinstance(spec, EstimateSpec):
+        return estimates.from_spec(name, spec)
+    if isinstance(spec, RelationSpec):
+        return relations.from_spec(name, spec)
+    if isinstance(spec, MixtureSpec):
+        if name in within:
+            raise PluginContractError(f"model '{name}': the mixture contains itself: {' → '.join((*within, name))}")
+        members = {
+            member: _build(get_registry().find("model", member, where=f"model '{name}'"), within=(*within, name))
+            for member in spec.weights
+        }
+        return mixtures.from_spec(name, spec, members)
+    raise PluginContractError(f"model '{name}': no kind of model is made from {type(spec).__name__}")

@@ -1,0 +1,125 @@
+"""Formula + inputs = estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import UsageError
+from forecast.models.protocol import Description, FittedModel, Model, Need
+from forecast.specs import EstimateSpec, Input
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["estimate", "from_spec"]
+
+def from_spec(name: str, spec: EstimateSpec) -> Model:
+    """Build the model an `EstimateSpec` describes."""
+    return estimate(
+        spec.expression, inputs=spec.inputs, unit=spec.unit, name=name, note=spec.note, sources=(spec.reference,)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Estimate(Model, FittedModel):
+    name: str
+    unit: str
+    expression: str
+    inputs: Mapping[str, Need]
+    note: str = ""
+    sources: tuple[str, ...] = ()
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        return self
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        from forecast import formula, units
+
+        given = {n: need.unit for n, need in self.inputs.items() if isinstance(need, Input)}
+        tree = formula.parse(self.expression, where=self.name)
+        value = units.evaluate(tree, inputs, given, target=self.unit, where=self.name)
+        return np.broadcast_to(value, (len(time), streams.draws))
+
+    def describe(self) -> Description:
+        from forecast.distributions import distribution
+
+        stated = [need for need in self.inputs.values() if isinstance(need, Input)]
+        return Description(
+            summary=f"{self.expression} over {len(stated)} uncertain inputs" + (f"; {self.note}" if self.note else ""),
+            assumptions=tuple(f"{i.name} [{i.unit}]: {distribution(i.distribution)} ({i.source})" for i in stated),
+            sources=self.sources,
+        )
+
+
+def estimate(
+    expression: str,
+    *,
+    inputs: Mapping[str, Input | Mapping[str, Any] | float] | tuple[Input, ...],
+    unit: str,
+    name: str = "estimate",
+    note: str = "",
+    sources: tuple[str, ...] = (),
+) -> Model:
+    """Make an estimate: a formula over uncertain inputs.
+
+    Parameters
+    ----------
+    expression : str
+        In the safe grammar, over the inputs' names. Its unit, worked out from the inputs' units, must match `unit`.
+    inputs : tuple of Input, or mapping of name to Input, distribution record (with ``unit``) or number
+    unit : str
+    name : str
+        Names its inputs' random streams.
+    note : str
+        What a reader must know.
+    sources : tuple of str
+        What the formula rests on.
+
+    Raises
+    ------
+    UnitError
+        If the formula does not balance.
+    FormulaError, ScenarioError
+        For formulas and distributions that cannot be.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> brain = forecast.estimate("synapses*rate", unit="FLOP/s", inputs={
+    ...     "synapses": {"p05": 1e14, "p95": 1e15, "unit": "FLOP"}, "rate": {"value": 1.0, "unit": "1/s"}})
+    >>> brain.unit
+    'FLOP/s'
+    """
+    from forecast import formula, units
+    from forecast.distributions import distribution
+
+    listed = {i.name: i for i in inputs} if isinstance(inputs, tuple) else dict(inputs)
+    needs: dict[str, Need] = {}
+    for key, value in listed.items():
+        formula.check_name(key, where=name)
+        if not isinstance(value, Input):
+            record = dict(value) if isinstance(value, Mapping) else {"value": value}
+            value = Input(
+                name=key,
+                unit=record.pop("unit", ""),
+                source=record.pop("source", "given"),
+                title=record.pop("title", ""),
+                distribution=record,
+            )
+        distribution(value.distribution, where=f"{name}.{key}")
+        needs[key] = value
+    tree = formula.parse(expression, where=name)
+    for missing in [n for n in tree.names if n not in needs]:
+        raise UsageError(f"{name}: the formula uses '{missing}', which is not among its inputs: {', '.join(needs) or 'none'}")
+    found = units.infer(tree, {n: need.unit for n, need in needs.items() if isinstance(need, Input)}, where=name)
+    units.check(found, unit, where=f"{name}: the formula against its declared unit")
+    return _Estimate(name=name, unit=unit, expression=tree.text, inputs=needs, note=note, sources=sources)

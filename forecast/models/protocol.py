@@ -1,0 +1,182 @@
+"""The one protocol behind every model and every shape. The engine draws; models transform.
+
+A model names the uncertain numbers it needs (`Model.inputs`) and is handed their draws, so that fixing, sweeping,
+correlating and blaming an input asks nothing of the model.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Union
+
+from forecast.specs import Input
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = [
+    "Description",
+    "FittedModel",
+    "FittedShape",
+    "Model",
+    "Need",
+    "Observations",
+    "OtherModel",
+    "OtherQuantity",
+    "Shape",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherQuantity:
+    """A model's need for another quantity of the scenario, in this unit."""
+
+    unit: str
+    title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherModel:
+    """A model's need for what another model produces."""
+
+    model: Model
+
+
+Need = Union[Input, OtherQuantity, OtherModel]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observations:
+    """The points behind a fit.
+
+    Parameters
+    ----------
+    time : ndarray
+        Decimal years.
+    value : ndarray
+        In `unit`.
+    unit : str
+    """
+
+    time: Array
+    value: Array
+    unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What a fitted model assumes and rests on.
+
+    Parameters
+    ----------
+    summary : str
+        One sentence with the figures that matter.
+    assumptions, sources : tuple of str
+    facts : mapping of str to float
+        Figures by name: ``n``, ``n_effective``, ``doubling_years``.
+    """
+
+    summary: str
+    assumptions: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+
+class FittedModel(abc.ABC):
+    """A model that has read its data."""
+
+    @abc.abstractmethod
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        """Return draws of the level, shape (time, draw), in the model's unit.
+
+        Parameters
+        ----------
+        time : ndarray
+            Decimal years, increasing.
+        inputs : mapping
+            Draws of what `Model.inputs` names: (draw,) for an `Input`, (time, draw) for another quantity or model.
+            Read-only.
+        streams : Streams
+            ``streams("parameters")`` and ``streams("noise")`` are separate generators; `streams.draws` says how many.
+        observed : bool
+            Add the scatter of one observation to the level.
+        """
+
+    @abc.abstractmethod
+    def describe(self) -> Description:
+        """Say what it assumes and rests on."""
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return the joint draws of the fitted parameters that `sample` uses, (draw,) each; none by default."""
+        return {}
+
+    def observed(self) -> Observations | None:
+        """Return the points behind the fit; None where there are none."""
+        return None
+
+
+class Model(abc.ABC):
+    """Anything that produces a quantity.
+
+    Attributes
+    ----------
+    name, unit : str
+        Full name, and the unit of what `FittedModel.sample` returns.
+    inputs : mapping of str to Input, OtherQuantity or OtherModel
+        What it must be handed.
+    """
+
+    name: str
+    unit: str
+    inputs: Mapping[str, Need]
+
+    @abc.abstractmethod
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        """Read the tables as they stood before a date (decimal year) and fit; deterministic."""
+
+
+class FittedShape(abc.ABC):
+    """A shape that has seen its series."""
+
+    @abc.abstractmethod
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return joint draws of the parameters, (draw,) each."""
+
+    @abc.abstractmethod
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Return draws of the level, (time, draw); with the scatter of one observation where `observed`."""
+
+    @abc.abstractmethod
+    def central(self, time: Array) -> Array:
+        """Return the level at the fitted parameters, (time,)."""
+
+    @abc.abstractmethod
+    def describe(self) -> Description:
+        """Say what was found and what is assumed."""
+
+
+class Shape(abc.ABC):
+    """A law in time with a noise law; fits any series of any plugin."""
+
+    @abc.abstractmethod
+    def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
+        """Fit a series.
+
+        Parameters
+        ----------
+        time : ndarray
+            Decimal years, not decreasing.
+        value : ndarray
+            Positive and finite where the shape works in logs.
+        frontier : bool
+            The series is a running maximum: only its distinct values are evidence.
+        seed : int
+            For shapes that simulate (a changepoint test).
+        """

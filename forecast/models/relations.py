@@ -1,0 +1,71 @@
+"""Law + fit = relation: the law's variables come from other quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
+from forecast.specs import RelationSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.fit.result import Fit
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["from_spec"]
+
+
+def from_spec(name: str, spec: RelationSpec) -> Model:
+    """Build the relation a `RelationSpec` describes; its law is read now, its table when it is fitted."""
+    from forecast.laws import law
+
+    variables = law(spec.law).variables
+    needs: dict[str, Need] = {v: OtherQuantity(unit=unit) for v, unit in variables.items()}
+    return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Relation(Model):
+    name: str
+    unit: str
+    spec: RelationSpec
+    inputs: Mapping[str, Need]
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        from forecast import series
+        from forecast.laws import law
+
+        spec = self.spec
+        rows = series.rows(spec.table, where=spec.where, before=before, name=self.name)
+        fitted = law(spec.law).fit(rows, let=dict(spec.let), y=spec.y, objective=spec.objective, seed=seed)
+        return _FittedRelation(name=self.name, fit=fitted, note=spec.note, sources=(spec.reference,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedRelation(FittedModel):
+    name: str
+    fit: Fit
+    note: str
+    sources: tuple[str, ...]
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        return self.fit.sample_parameters(streams("parameters"), streams.draws)
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        level = self.fit.law.value(self.posterior(streams), **inputs)
+        return self.fit.scatter(level, streams("noise")) if observed else level
+
+    def describe(self) -> Description:
+        return Description(
+            summary=f"{self.fit.law.name or self.fit.law.expression} fitted to {self.fit.n} points"
+            + (f"; {self.note}" if self.note else ""),
+            assumptions=tuple(self.fit.warnings),
+            sources=self.sources,
+            facts={"n": float(self.fit.n or 0)},
+        )

@@ -1,0 +1,106 @@
+"""What it takes to repeat a result: versions, plugins, data, seed, settings. No clock, host or path, so that equal seeds
+give equal bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from forecast.graph import Graph, nested
+
+__all__ = ["provenance", "versions"]
+
+_LIBRARIES = ("numpy", "scipy", "xarray")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    return {"lawcast": version("lawcast"), "python": platform.python_version()} | {n: version(n) for n in _LIBRARIES}
+
+
+def plugins_behind(names: Any) -> list[dict[str, str]]:
+    """Return the distributions behind full names, each once."""
+    from forecast.registry import get_registry
+
+    wanted = {str(name).partition("/")[0] for name in names if "/" in str(name)}
+    return [
+        {"name": p.name, "distribution": p.distribution, "version": p.version}
+        for p in get_registry().plugins
+        if p.name in wanted
+    ]
+
+
+def provenance(
+    graph: Graph,
+    *,
+    seed: int,
+    draws: int,
+    settings: Mapping[str, Any],
+    before: float | None,
+    models: Mapping[str, Any],
+    failures: list[str],
+) -> dict[str, str]:
+    """Return the attributes of a projection's root, each JSON text."""
+    scenario = graph.scenario
+    used = [m.name for node in graph.nodes.values() for outer in node.models.values() for m in nested(outer)]
+    what = {
+        "scenario": scenario.name,
+        "title": scenario.title,
+        "questions": {n: {"when": q.when.text, "title": q.title} for n, q in scenario.questions.items()},
+        "choices": {n: list(v) for n, v in scenario.choices.items()},
+        "seed": seed,
+        "draws": draws,
+        "set": {str(k): (list(v) if isinstance(v, tuple) else v) for k, v in settings.items()},
+        "before": before,
+        "versions": versions(),
+        "plugins": plugins_behind([*used, scenario.name]),
+        "data": _data(graph),
+        "models": models,
+        "failures": failures,
+    }
+    out = {key: json.dumps(value, sort_keys=True, allow_nan=False) for key, value in what.items()}
+    out["scenario_hash"] = json.dumps(_hash(graph))
+    return out
+
+
+def _hash(graph: Graph) -> str:
+    """Hash what the scenario says (not where it stands)."""
+    scenario = graph.scenario
+    said = repr((scenario.title, sorted(scenario.choices.items()), sorted((n, _said(q.quantity)) for n, q in graph.nodes.items())))
+    said += repr(sorted((n, q.when.text) for n, q in scenario.questions.items()))
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _said(quantity: Any) -> str:
+    from forecast.scenario import Expression, ModelRef, SeriesRef
+
+    if isinstance(quantity, ModelRef):
+        name = quantity.model if isinstance(quantity.model, str) else quantity.model.name
+        return f"model {name} {sorted(quantity.inputs.items())}"
+    if isinstance(quantity, Expression):
+        return f"expression {quantity.tree.text} {quantity.unit}"
+    if isinstance(quantity, SeriesRef):
+        return f"series {quantity.shape} {quantity.x} {quantity.y} {quantity.unit} {quantity.frontier}"
+    return repr(quantity)
+
+
+def _data(graph: Graph) -> dict[str, str]:
+    """Return the hash of every registered table behind a model."""
+    from forecast import tables
+    from forecast.registry import get_registry
+    from forecast.specs import RelationSpec, TrendSpec
+
+    registry, found = get_registry(), {}
+    known = set(registry.names("model"))
+    for node in graph.nodes.values():
+        for outer in node.models.values():
+            for made in nested(outer):
+                spec = registry.find("model", made.name).spec if made.name in known else None
+                if isinstance(spec, (TrendSpec, RelationSpec)):
+                    full = registry.find("table", spec.table).full_name
+                    found[full] = str(tables.table(full).attrs.get("hash", ""))
+    return dict(sorted(found.items()))

@@ -1,0 +1,101 @@
+"""When does a condition first hold? Dates of crossing, with *already* and *never*.
+
+A crossing is the first upcrossing of the level, interpolated linearly in time and in log value. A condition that holds at
+the first step is *already* true (its date is that step); one that does not hold by the horizon is *never*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["QUANTILES", "Crossing", "crossing", "date_quantiles"]
+
+#: The quantiles every answer carries.
+QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.50, "p75": 0.75, "p95": 0.95}
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Dates of first crossing.
+
+    Parameters
+    ----------
+    date : ndarray
+        Decimal years, (draw,); infinite where never, the first step where already, NaN where there is no answer.
+    already : ndarray of bool
+        True at the first step, (draw,).
+    """
+
+    date: Array
+    already: NDArray[np.bool_]
+
+    @property
+    def never(self) -> NDArray[np.bool_]:
+        """Not by the horizon, (draw,)."""
+        import numpy as np
+
+        return np.isposinf(self.date)
+
+
+def crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False) -> Crossing:
+    """Find when `greater` first reaches `lesser`.
+
+    Parameters
+    ----------
+    time : ndarray
+        Decimal years, increasing, (time,).
+    greater, lesser : ndarray
+        (time, draw), in one unit. Compared in logs where both are positive throughout, else as they are.
+    strict : bool
+        The condition is ``>``, not ``>=``.
+
+    Returns
+    -------
+    Crossing
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = np.array([2020.0, 2021.0, 2022.0])
+    >>> crossing(t, np.array([[1.0], [10.0], [100.0]]), np.full((3, 1), 10**1.5)).date.tolist()
+    [2021.5]
+    """
+    import numpy as np
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = ((greater > 0) & (lesser > 0)).all(axis=0)
+        margin = np.where(logs, np.log(greater) - np.log(lesser), greater - lesser)
+    holds = margin > 0 if strict else margin >= 0
+    ever = holds.any(axis=0)
+    first = holds.argmax(axis=0)
+    before = np.maximum(first - 1, 0)
+    column = np.arange(margin.shape[1])
+    low, high = margin[before, column], margin[first, column]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(high > low, -low / (high - low), 1.0)
+    share = np.where(np.isfinite(share), share, 1.0)  # an infinite step: by its end at the latest
+    date = time[before] + share * (time[first] - time[before])
+    already = ever & (first == 0)
+    date = np.where(already, time[0], date)
+    date = np.where(ever, date, np.inf)
+    return Crossing(date=np.where(np.isnan(margin).any(axis=0), np.nan, date), already=already)
+
+
+def date_quantiles(date: Array) -> Array:
+    """Return the five `QUANTILES` of dates, (quantile,); infinite inside the never mass, NaN without an answer.
+
+    Each is the smallest date by which at least that share of the draws has crossed, so that ``p95`` is infinite exactly
+    when more than 5 % of the draws never cross.
+    """
+    import numpy as np
+
+    if np.isnan(date).any():
+        return np.full(len(QUANTILES), np.nan)
+    return np.quantile(date, list(QUANTILES.values()), method="inverted_cdf")

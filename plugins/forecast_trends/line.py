@@ -1,0 +1,145 @@
+"""A line in log value, possibly broken: the fitted shape that the exponential and the changepoint share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forecast.models import Description, FittedShape
+from forecast.streams import symmetric_t
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["FittedLine", "Line", "design", "solve"]
+
+#: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
+_LARGEST = 600.0
+
+
+def design(time: Array, origin: float, breaks: float | None) -> Array:
+    """Return the columns 1, t and, with a break, max(0, t − break); shape (point, column)."""
+    import numpy as np
+
+    columns = [np.ones_like(time), time - origin]
+    if breaks is not None:
+        columns.append(np.maximum(0.0, time - breaks))
+    return np.stack(columns, axis=-1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """Least squares on one design.
+
+    Parameters
+    ----------
+    breaks : float or None
+    coefficients : ndarray
+    root : ndarray
+        Such that ``root @ root.T`` is the inverse of X'X.
+    residuals : ndarray
+    """
+
+    breaks: float | None
+    coefficients: Array
+    root: Array
+    residuals: Array
+
+
+def solve(time: Array, y: Array, origin: float, breaks: float | None) -> Line:
+    """Fit the line by least squares."""
+    import numpy as np
+
+    x = design(time, origin, breaks)
+    q, r = np.linalg.qr(x)
+    beta = np.linalg.solve(r, q.T @ y)
+    return Line(breaks=breaks, coefficients=beta, root=np.linalg.inv(r), residuals=y - x @ beta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedLine(FittedShape):
+    """One or several lines with weights (a break has no certain date), the first the best.
+
+    Parameters
+    ----------
+    lines : tuple of Line
+    weights : ndarray
+        Share of draws that take each line.
+    origin : float
+        The date that the intercept belongs to.
+    effective : float
+        Effective number of points; the covariance is stretched by n over it and the draws are Student t with the
+        degrees of freedom that it leaves.
+    summary : str
+    assumptions : tuple of str
+    facts : mapping of str to float
+    """
+
+    lines: tuple[Line, ...]
+    weights: Array
+    origin: float
+    effective: float
+    summary: str
+    assumptions: tuple[str, ...]
+    facts: Mapping[str, float]
+
+    @property
+    def dof(self) -> float:
+        """Degrees of freedom, at least one: with less evidence than that the width is all but unbounded."""
+        return max(1.0, self.effective - len(self.lines[0].coefficients))
+
+    @property
+    def scale(self) -> float:
+        """Residual standard deviation in logs."""
+        import numpy as np
+
+        best = self.lines[0]
+        free = len(best.residuals) - len(best.coefficients)
+        return float(np.sqrt(best.residuals @ best.residuals / max(free, 1)))
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Draw intercept and growth rates (and the break), jointly."""
+        import numpy as np
+
+        rng, size = streams("parameters"), streams.draws
+        k = len(self.lines[0].coefficients)
+        z = symmetric_t(rng, size, k, self.dof)
+        stretch = self.scale * np.sqrt(max(1.0, len(self.lines[0].residuals) / self.effective))
+        pick = np.repeat(rng.choice(len(self.lines), size=size // 2, p=self.weights), 2)
+        beta = np.stack([line.coefficients for line in self.lines])[pick].T
+        roots = np.stack([line.root for line in self.lines])[pick]
+        beta = beta + stretch * np.einsum("dij,jd->id", roots, z)
+        names = ["log_level", "growth", "growth_change"][:k]
+        out = dict(zip(names, beta, strict=True))
+        if k == 3:
+            out["break"] = np.array([line.breaks for line in self.lines], dtype=float)[pick]
+        return out
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw the line; with `observed`, one observation's scatter around it."""
+        import numpy as np
+
+        drawn = self.posterior(streams)
+        level = drawn["log_level"] + drawn["growth"] * (time[:, None] - self.origin)
+        if "break" in drawn:
+            level = level + drawn["growth_change"] * np.maximum(0.0, time[:, None] - drawn["break"])
+        if observed:
+            level = level + self.scale * streams("noise").standard_t(self.dof, size=level.shape)
+        return np.exp(np.clip(level, -_LARGEST, _LARGEST))
+
+    def central(self, time: Array) -> Array:
+        """Return the best line."""
+        import numpy as np
+
+        best = self.lines[0]
+        return np.exp(design(np.asarray(time, dtype=float), self.origin, best.breaks) @ best.coefficients)
+
+    def describe(self) -> Description:
+        """Say growth with an interval, and what it assumes."""
+        return Description(summary=self.summary, assumptions=self.assumptions, facts=self.facts)
