@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -148,7 +149,7 @@ def _through(numbers: dict[str, float], family: str | None, where: str) -> Distr
         raise ScenarioError(f"{where}: one quantile makes no distribution; give two or more, such as p05 and p95")
     if points[0][0] == 0.0:
         raise ScenarioError(f"{where}.p00: expected a quantile between p01 and p99; use low and high for a hard limit")
-    if any(b <= a for (_, a), (_, b) in zip(points, points[1:], strict=False)):
+    if any(b <= a for (_, a), (_, b) in itertools.pairwise(points)):
         raise ScenarioError(f"{where}: quantiles must increase, got {', '.join(f'{v:g}' for _, v in points)}")
     if family not in (None, "normal", "lognormal"):
         raise ScenarioError(f"{where}.family: quantiles make a normal or lognormal distribution, not {family}")

@@ -105,7 +105,9 @@ def project(
     sampled = _Sampled(graph, decimal_year(time), draws)
     blocks = range(-(-draws // BLOCK))
     with ThreadPoolExecutor(max_workers=workers) as pool:
-        for done, _ in enumerate(pool.map(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks), 1):
+        for done, _ in enumerate(
+            pool.map(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks), 1
+        ):
             if progress is not None:
                 progress(done, len(blocks))
     sampled.raise_if_nothing_is_left()
@@ -167,8 +169,7 @@ def _time(
     first = _whole("start", first, 1, 9999)
     if last <= first:
         raise UsageError(f"until: expected a year after the first one, {first}, got {last}")
-    unit = "Y" if step == "year" else "M"
-    grid = np.arange(np.datetime64(f"{first:04d}", unit), np.datetime64(f"{last:04d}", unit) + 1)
+    grid = np.arange(f"{first:04d}-01", f"{last:04d}-02", 12 if step == "year" else 1, dtype="datetime64[M]")
     return grid.astype("datetime64[s]")
 
 
@@ -215,6 +216,7 @@ class _Sampled:
         """Compute one block and keep the part of it that was asked for."""
         low = world.block * BLOCK
         high = min(low + BLOCK, self.draws)
+        part: slice[Any, Any, Any] = slice(low, high)
         for name, node in self.graph.nodes.items():
             for index, combination in self._cells(node.dims):
                 try:
@@ -222,7 +224,7 @@ class _Sampled:
                 except ForecastError as error:
                     self._failed(name, node.dims, combination, error)
                     continue
-                self._levels[name][(slice(None), slice(low, high), *index)] = drawn[:, : high - low]
+                self._levels[name][(slice(None), part, *index)] = drawn[:, : high - low]
         for name, question in self.graph.scenario.questions.items():
             dims, when = self._dims[name], question.when
             where = f"{self.graph.scenario.where}: questions.{name}.when"
@@ -236,8 +238,8 @@ class _Sampled:
                 except ForecastError:
                     continue  # the quantity's own failure is already listed
                 found = crossing(self.years, greater, lesser, strict=when.op in (">", "<"))
-                self._dates[name][(slice(low, high), *index)] = found.date[: high - low]
-                self._already[name][(slice(low, high), *index)] = found.already[: high - low]
+                self._dates[name][(part, *index)] = found.date[: high - low]
+                self._already[name][(part, *index)] = found.already[: high - low]
 
     def _failed(self, name: str, dims: tuple[str, ...], combination: Combination, error: ForecastError) -> None:
         chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
@@ -280,7 +282,9 @@ class _Sampled:
             data[f"{name}_never"] = (dims, np.where(answered, np.isposinf(dates).mean(axis=0), np.nan))
             data[f"{name}_date"] = (("draw", *dims), _stamps(finite))
         coords = {"quantile": list(QUANTILES.values())} if data else {}
-        return xr.Dataset(data, coords={**coords, **self._coordinates(d for d in self.graph.scenario.choices if d in dims_used)})
+        return xr.Dataset(
+            data, coords={**coords, **self._coordinates(d for d in self.graph.scenario.choices if d in dims_used)}
+        )
 
 
 def _stamps(years: Array) -> NDArray[np.datetime64]:

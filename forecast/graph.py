@@ -7,17 +7,22 @@ resolve, an input that nothing feeds, a cycle, units that do not balance.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from forecast import models, units
-from forecast.errors import CycleError, ScenarioError, UnitError, UnknownNameError, UsageError, printable
+from forecast.errors import CycleError, UnitError, UnknownNameError, UsageError, printable
 from forecast.formula import Condition, Formula
 from forecast.models import Model, OtherModel, OtherQuantity
 from forecast.scenario import Expression, ModelRef, Prior, Quantity, Scenario, SeriesRef, braces
 from forecast.specs import Input
 
 __all__ = ["Combination", "Graph", "Node", "build", "nested"]
+
+#: Numbers as they are typed; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 #: One value for each choice a quantity depends on, in the order of its dimensions.
 Combination = tuple[str, ...]
@@ -130,11 +135,9 @@ def _values(choice: str, value: object) -> tuple[str, ...]:
 
 
 def _number(key: str, value: object) -> float:
-    try:
-        number = float(value) if isinstance(value, (str, int, float)) and not isinstance(value, bool) else None
-    except ValueError:
-        number = None
-    if number is None or number != number or abs(number) == float("inf"):
+    plain = (isinstance(value, str) and _NUMBER.fullmatch(value)) or isinstance(value, (int, float))
+    number = float(value) if plain and not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
+    if not math.isfinite(number):
         raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
     return number
 
@@ -256,14 +259,16 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
         for made in node.models.values():
             for need, asked in _asks(made):
                 fed = out[node.source(need)]
-                units.check(fed.unit, asked.unit, where=f"{key}: input '{need}' of model '{made.name}' from '{fed.name}'")
+                units.check(
+                    fed.unit, asked.unit, where=f"{key}: input '{need}' of model '{made.name}' from '{fed.name}'"
+                )
         out[name] = replace(node, dims=dims, unit=unit)
     return out
 
 
-def _inputs(nodes: Sequence[Node] | object) -> dict[str, Input]:
+def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
     found: dict[str, Input] = {}
-    for node in nodes:  # type: ignore[attr-defined]
+    for node in nodes:
         for made in node.models.values():
             for inner in nested(made):
                 for name, asked in inner.inputs.items():
@@ -291,7 +296,7 @@ def _bare_number_hint(*sides: Formula) -> str:
     bare = [side.text for side in sides if not side.names]
     if not bare:
         return ""
-    return f"; give the threshold a unit as a quantity: quantities.threshold = {{ value = {bare[0]}, unit = \"...\" }}"
+    return f'; give the threshold a unit as a quantity: quantities.threshold = {{ value = {bare[0]}, unit = "..." }}'
 
 
 def _fixed(graph: Graph, settings: Mapping[str, object]) -> Iterator[tuple[str, float]]:

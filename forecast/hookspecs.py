@@ -1,6 +1,7 @@
 """The questions we ask a plugin. Hooks take no arguments and return records.
 
-A plugin is a module named by an entry point in the group ``forecast.plugins``. It answers as many of these as it likes::
+A plugin is a module named by an entry point in the group ``forecast.plugins``. It answers as many of these as it
+likes::
 
     from forecast import LawSpec, hookimpl
 
@@ -55,9 +56,9 @@ def forecast_shapes() -> Iterable[ShapeSpec]:  # type: ignore[empty-body]
     >>> from forecast import ShapeSpec, hookimpl
     >>> @hookimpl
     ... def forecast_shapes():
-    ...     yield ShapeSpec(name="exponential", target="forecast_trends.exponential:Exponential", reference="Moore 1965")
+    ...     yield ShapeSpec(name="exponential", target="my_plugin.shapes:Exponential", reference="Moore 1965")
     >>> [shape.target for shape in forecast_shapes()]
-    ['forecast_trends.exponential:Exponential']
+    ['my_plugin.shapes:Exponential']
     """
 
 
@@ -87,7 +88,7 @@ def forecast_models() -> Iterable[ModelSpec]:  # type: ignore[empty-body]
     ... def forecast_models():
     ...     rate = Input(name="rate", unit="1/s", distribution={"p05": 0.1, "p95": 2}, source="Lennie 2003")
     ...     size = Input(name="size", unit="FLOP", distribution={"value": 1e15}, source="assumed")
-    ...     yield EstimateSpec(name="demo", unit="FLOP/s", expression="rate*size", inputs=(rate, size), reference="demo")
+    ...     yield EstimateSpec(name="x", unit="FLOP/s", expression="rate*size", inputs=(rate, size), reference="demo")
     >>> [model.unit for model in forecast_models()]
     ['FLOP/s']
     """
@@ -163,7 +164,7 @@ def forecast_commands() -> Iterable[CommandSpec]:  # type: ignore[empty-body]
     >>> from forecast import CommandSpec, hookimpl
     >>> @hookimpl
     ... def forecast_commands():
-    ...     yield CommandSpec(name="audit", target="my_plugin.cli:audit", title="Audit a cluster", reference="our manual")
+    ...     yield CommandSpec(name="audit", target="my_plugin.cli:audit", title="Audit a cluster", reference="manual")
     >>> [command.title for command in forecast_commands()]
     ['Audit a cluster']
     """

@@ -1,5 +1,6 @@
-"""What it takes to repeat a result: versions, plugins, data, seed, settings. No clock, host or path, so that equal seeds
-give equal bytes."""
+"""What it takes to repeat a result: versions, plugins, data, seed, settings. No clock, host or path, so that equal
+seeds give equal bytes.
+"""
 
 from __future__ import annotations
 
@@ -70,9 +71,13 @@ def provenance(
 def _hash(graph: Graph) -> str:
     """Hash what the scenario says (not where it stands)."""
     scenario = graph.scenario
-    said = repr((scenario.title, sorted(scenario.choices.items()), sorted((n, _said(q.quantity)) for n, q in graph.nodes.items())))
-    said += repr(sorted((n, q.when.text) for n, q in scenario.questions.items()))
-    return hashlib.sha256(said.encode()).hexdigest()
+    said = (
+        scenario.title,
+        sorted(scenario.choices.items()),
+        sorted((name, _said(node.quantity)) for name, node in graph.nodes.items()),
+        sorted((name, question.when.text) for name, question in scenario.questions.items()),
+    )
+    return hashlib.sha256(repr(said).encode()).hexdigest()
 
 
 def _said(quantity: Any) -> str:

@@ -1,7 +1,7 @@
 """When does a condition first hold? Dates of crossing, with *already* and *never*.
 
-A crossing is the first upcrossing of the level, interpolated linearly in time and in log value. A condition that holds at
-the first step is *already* true (its date is that step); one that does not hold by the horizon is *never*.
+A crossing is the first upcrossing of the level, interpolated linearly in time and in log value. A condition that
+holds at the first step is *already* true (its date is that step); one that does not hold by the horizon is *never*.
 """
 
 from __future__ import annotations

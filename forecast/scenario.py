@@ -15,8 +15,9 @@
     [questions.parity]
     when = "machine >= brain"
 
-What a quantity may be: ``model`` (with ``inputs`` to wire a relation to other quantities), ``expression`` (with an optional
-``unit``), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), or a distribution with a ``unit``.
+What a quantity may be: ``model`` (with ``inputs`` to wire a relation to other quantities), ``expression`` (with an
+optional ``unit``), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), or a distribution with a
+``unit``.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ Quantity = ModelRef | Expression | Prior | SeriesRef
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """When does a condition between quantities first hold?"""
+    """A date asked for: when a condition between quantities first holds."""
 
     when: formula.Condition
     title: str = ""
@@ -262,7 +263,9 @@ class _Reader:
                 raise self.fail(key, "a value stands there twice")
             yield name, tuple(values)
 
-    def quantity(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any], folder: Path | None) -> Quantity:
+    def quantity(
+        self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any], folder: Path | None
+    ) -> Quantity:
         key = f"quantities.{name}"
         if "model" in record:
             return self.model(record, key, choices)

@@ -83,7 +83,13 @@ def rows(
 
 
 def read(
-    data: Any, *, x: str, y: str, where: Mapping[str, str] | None = None, before: float | None = None, name: str = "series"
+    data: Any,
+    *,
+    x: str,
+    y: str,
+    where: Mapping[str, str] | None = None,
+    before: float | None = None,
+    name: str = "series",
 ) -> tuple[Array, Array, str | None]:
     """Return time in decimal years, value, and the column's unit where the data state one; sorted by time.
 

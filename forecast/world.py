@@ -108,7 +108,9 @@ class World:
         node = self.graph.nodes[name]
         return self._once(("quantity", name, combination), lambda: self._quantity(node, combination))
 
-    def formula(self, tree: Formula, dims: tuple[str, ...], combination: Combination, *, target: str, where: str) -> Array:
+    def formula(
+        self, tree: Formula, dims: tuple[str, ...], combination: Combination, *, target: str, where: str
+    ) -> Array:
         """Return a formula over quantities, (time, draw), in the unit `target`."""
         values = {n: self.quantity(n, self._restrict(n, dims, combination)) for n in tree.names}
         unit_of = {n: self.graph.nodes[n].unit for n in tree.names}
@@ -156,7 +158,8 @@ class World:
             return self.formula(node.quantity.tree, node.dims, combination, target=node.unit, where=where)
         chosen = dict(zip(node.dims, combination, strict=True))
         model = node.models[tuple(chosen[c] for c in node.own)]
-        return units.convert(self._model(model, node, combination), model.unit, node.unit, where=node.name)
+        drawn: Array = units.convert(self._model(model, node, combination), model.unit, node.unit, where=node.name)
+        return drawn
 
     def _model(self, model: Model, node: Node, combination: Combination) -> Array:
         """Sample a model; one that needs no other quantity is the same world whichever quantity asks."""

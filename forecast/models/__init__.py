@@ -1,7 +1,7 @@
 """Models: anything that produces a quantity, behind one protocol.
 
-A **trend** makes it from time (shape + column), an **estimate** from inputs (formula + inputs), a **relation** from other
-quantities (law + fit), a **mixture** from rival models of one quantity.
+A **trend** makes it from time (shape + column), an **estimate** from inputs (formula + inputs), a **relation** from
+other quantities (law + fit), a **mixture** from rival models of one quantity.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["estimate", "from_spec"]
 
+
 def from_spec(name: str, spec: EstimateSpec) -> Model:
     """Build the model an `EstimateSpec` describes."""
     return estimate(
@@ -52,10 +53,18 @@ class _Estimate(Model, FittedModel):
     def describe(self) -> Description:
         from forecast.distributions import distribution
 
-        stated = [need for need in self.inputs.values() if isinstance(need, Input)]
+        stated = [(i, distribution(i.distribution)) for i in self.inputs.values() if isinstance(i, Input)]
+        uncertain = [i.name for i, made in stated if made.family != "fixed"]
+        if len(stated) == 1:
+            said = f"{stated[0][1]} [{self.unit}]"
+        else:
+            said = f"a formula over {len(stated)} inputs, {len(uncertain)} of them uncertain ({', '.join(uncertain)})"
         return Description(
-            summary=f"{self.expression} over {len(stated)} uncertain inputs" + (f"; {self.note}" if self.note else ""),
-            assumptions=tuple(f"{i.name} [{i.unit}]: {distribution(i.distribution)} ({i.source})" for i in stated),
+            summary=said + (f"; {self.note}" if self.note else ""),
+            assumptions=(
+                f"{self.name} = {self.expression}",
+                *(f"{i.name} [{i.unit or 'dimensionless'}]: {made} ({i.source})" for i, made in stated),
+            ),
             sources=self.sources,
         )
 
@@ -107,7 +116,7 @@ def estimate(
     for key, value in listed.items():
         formula.check_name(key, where=name)
         if not isinstance(value, Input):
-            record = dict(value) if isinstance(value, Mapping) else {"value": value}
+            record: dict[str, Any] = dict(value) if isinstance(value, Mapping) else {"value": value}
             value = Input(
                 name=key,
                 unit=record.pop("unit", ""),
@@ -119,7 +128,9 @@ def estimate(
         needs[key] = value
     tree = formula.parse(expression, where=name)
     for missing in [n for n in tree.names if n not in needs]:
-        raise UsageError(f"{name}: the formula uses '{missing}', which is not among its inputs: {', '.join(needs) or 'none'}")
+        raise UsageError(
+            f"{name}: the formula uses '{missing}', which is not among its inputs: {', '.join(needs) or 'none'}"
+        )
     found = units.infer(tree, {n: need.unit for n, need in needs.items() if isinstance(need, Input)}, where=name)
     units.check(found, unit, where=f"{name}: the formula against its declared unit")
     return _Estimate(name=name, unit=unit, expression=tree.text, inputs=needs, note=note, sources=sources)

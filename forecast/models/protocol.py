@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 from forecast.specs import Input
 
@@ -49,7 +49,7 @@ class OtherModel:
     model: Model
 
 
-Need = Union[Input, OtherQuantity, OtherModel]
+Need = Input | OtherQuantity | OtherModel
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,6 +37,7 @@ def from_spec(name: str, spec: TrendSpec) -> Model:
         note=spec.note,
     )
 
+
 @dataclass(frozen=True, kw_only=True)
 class _FittedTrend(FittedModel):
     shape: FittedShape
@@ -106,7 +107,9 @@ def shape(name: str | Shape) -> Shape:
     record = get_registry().find("shape", name)
     made = resolve(record.spec.target, what=f"shape '{record.full_name}'")()  # type: ignore[attr-defined]
     if not isinstance(made, Shape):
-        raise PluginContractError(f"shape '{record.full_name}': expected a forecast.models.Shape, got {type(made).__name__}")
+        raise PluginContractError(
+            f"shape '{record.full_name}': expected a forecast.models.Shape, got {type(made).__name__}"
+        )
     return made
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from forecast import EstimateSpec, Input, MixtureSpec, ModelSpec, ScenarioSpec, hookimpl
 
 _ESSAY = "Dettmers, T. (2015-07-27), The Brain vs Deep Learning Part I: Computational Complexity"
-_CARLSMITH = "Carlsmith, J. (2020), How Much Computational Power Does It Take to Match the Human Brain?, Open Philanthropy"
+_CARLSMITH = (
+    "Carlsmith, J. (2020), How Much Computational Power Does It Take to Match the Human Brain?, Open Philanthropy"
+)
 _KURZWEIL = "Kurzweil, R. (2005), The Singularity Is Near"
 _AI_IMPACTS = "AI Impacts (2015), Brain performance in TEPS, and in FLOPS"
 _WBE = "Sandberg, A. & Bostrom, N. (2008), Whole Brain Emulation: A Roadmap, table 9, as quoted by AI Impacts"
@@ -30,7 +32,8 @@ _DETTMERS = (
         unit="1/s",
         distribution={"p05": 50.0, "p50": 200.0, "p95": 1000.0},
         source=f"{_ESSAY}: 200 spikes/s, with 50 to 1000 elsewhere in the text, taken here as a 90 % range",
-        title="spikes per second; averages measured in cortex are 0.1 to 2, which lowers the answer by two to three orders",
+        title="spikes per second; cortical averages of 0.1 to 2 (Lennie 2003, from memory) would lower the answer by "
+        "two to three orders",
     ),
     _fixed("filter_inputs", "", 10.0, f"{_ESSAY}: Purkinje filter 10 × 1000 × 5"),
     _fixed("filter_dendrites", "", 1000.0, f"{_ESSAY}: Purkinje filter 10 × 1000 × 5"),
@@ -67,7 +70,8 @@ def forecast_models() -> Iterator[ModelSpec]:
             "*(granule_cells*granule_inputs*time_steps + purkinje_cells*purkinje_inputs*time_steps)"
         ),
         inputs=_DETTMERS,
-        note="a lower bound by the author's own words; the formula is a reconstruction, the original was a picture and is lost",
+        note="a lower bound by the author's own words; the formula is a reconstruction, the original was a picture and "
+        "is lost",
         reference=_ESSAY,
     )
     yield _one_number(
@@ -125,7 +129,9 @@ def forecast_models() -> Iterator[ModelSpec]:
     )
 
 
-def _one_number(name: str, title: str, distribution: dict[str, float | str], source: str, *, note: str = "") -> EstimateSpec:
+def _one_number(
+    name: str, title: str, distribution: dict[str, float | str], source: str, *, note: str = ""
+) -> EstimateSpec:
     return EstimateSpec(
         name=name,
         title=title,

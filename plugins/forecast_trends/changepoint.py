@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forecast.models import FittedShape, Shape
-from forecast_trends.evidence import autocorrelation, effective_size, first_of_each_record, log_series
+from forecast_trends.evidence import autocorrelation, evidence, first_of_each_record, log_series
 from forecast_trends.exponential import growth_facts, straight
 from forecast_trends.line import FittedLine, solve
 
@@ -22,8 +22,8 @@ class Changepoint(Shape):
     """log y = a + g·t + d·max(0, t − c): growth changes from g to g + d at c.
 
     Whether there is a break at all is tested: the largest F over all dates against its distribution on series without a
-    break, simulated with the autocorrelation that the residuals of the straight line show. Without a significant break the
-    straight line is returned and says so.
+    break, simulated with the autocorrelation that the residuals of the straight line show. Without a significant
+    break the straight line is returned and says so.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ class Changepoint(Shape):
             return straight(time, y, frontier=frontier, note=f"; no break found (p = {p:.2f})")
 
         origin = float(time.mean())
-        effective = effective_size(solve(time, y, origin, best).residuals, records if frontier else None)
+        counted = evidence(solve(time, y, origin, best).residuals, records if frontier else None)
         straight_rss = float(np.sum(solve(time, y, origin, None).residuals ** 2))
         with np.errstate(divide="ignore"):
-            likelihood = -0.5 * effective * np.log((straight_rss - gains) / straight_rss)
+            likelihood = -0.5 * counted.size * np.log((straight_rss - gains) / straight_rss)
         weights = np.exp(likelihood - likelihood.max())
         weights[weights < 1e-6] = 0.0
         order = np.argsort(-weights, kind="stable")
@@ -64,22 +64,23 @@ class Changepoint(Shape):
         lines = tuple(solve(time, y, origin, float(dates[i])) for i in order)
         shares = weights[order] / weights[order].sum()
 
-        facts = growth_facts(lines[0], effective, records if frontier else None)
+        facts = growth_facts(lines[0], counted, records if frontier else None)
         inside = np.cumsum(np.sort(shares)[::-1]) <= 0.9
         around = dates[order][: int(inside.sum()) + 1]
         before = float(lines[0].coefficients[1])
         facts |= {"break": best, "break_p_value": p, "growth_before": before, "statistic": statistic}
         slow = f"{facts['doubling_p95']:.2f}" if np.isfinite(facts["doubling_p95"]) else "never"
-        counted = f", {records.sum():.0f} distinct records" if frontier else ""
+        repeats = f", {records.sum():.0f} distinct records" if frontier else ""
         return FittedLine(
             lines=lines,
             weights=shares,
             origin=origin,
-            effective=effective,
+            evidence=counted,
             summary=(
-                f"doubled every {np.log(2) / before:.2f} years until {best:.1f} [{around.min():.1f}, {around.max():.1f}], "
+                f"doubled every {np.log(2) / before:.2f} years until {best:.1f} "
+                f"[{around.min():.1f}, {around.max():.1f}], "
                 f"since then every {facts['doubling_years']:.2f} years [90 %: {facts['doubling_p05']:.2f}, {slow}] "
-                f"from {len(y)} points{counted} (effective n {effective:.1f}; p = {p:.3f} for no break)"
+                f"from {len(y)} points{repeats} (effective n {counted.size:.1f}; p = {p:.3f} for no break)"
             ),
             assumptions=(
                 "growth stays at the rate since the break: no further break, and no limit, is built in",
@@ -118,8 +119,8 @@ class Changepoint(Shape):
         statistic = best / max(float(rss[0]) - best, 1e-300) * (n - 3)
         if best <= 1e-20 * max(float(y @ y), 1e-300):
             return gains[:, 0], 0.0, 1.0  # an exact straight line
-        # From the straight line: a real break inflates it, which costs power; from the broken line it is biased low, and
-        # autocorrelated noise then raises a false alarm one time in four instead of one in thirteen (n = 40).
+        # From the straight line: a real break inflates it, which costs power; from the broken line it is biased low,
+        # and autocorrelated noise then raises a false alarm one time in four instead of one in thirteen (n = 40).
         rho = autocorrelation(solve(time, y, float(time.mean()), None).residuals)
         noise = np.random.default_rng(np.random.SeedSequence(seed)).standard_normal((n, self.simulations))
         for i in range(1, n):

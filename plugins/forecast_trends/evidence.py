@@ -1,11 +1,12 @@
 """How much independent evidence a series holds.
 
-Ordinary least squares counts every point. A running maximum repeats itself until somebody beats it, and the residuals of a
-trend follow one another; both make the plain interval too narrow.
+Ordinary least squares counts every point. A running maximum repeats itself until somebody beats it, and the residuals
+of a trend follow one another; both make the plain interval too narrow.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.errors import DataError, FitError
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 #: Steps of a running maximum smaller than this (in log value) are rounding of the same record.
 ROUNDING = 1e-6
 
-__all__ = ["autocorrelation", "effective_size", "first_of_each_record", "log_series"]
+__all__ = ["Evidence", "autocorrelation", "evidence", "first_of_each_record", "log_series"]
 
 
 def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Array]:
@@ -39,7 +40,8 @@ def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Arr
     if bad.size:
         i = int(bad[0])
         raise DataError(
-            f"point {i + 1} of {len(value)} ({time[i]:.2f}): expected a positive finite value for a trend in logs, got {value[i]:g}"
+            f"point {i + 1} of {len(value)} ({time[i]:.2f}): expected a positive finite value for a trend in logs, "
+            f"got {value[i]:g}"
         )
     if len(value) < 3:
         raise FitError(f"a trend needs at least 3 points, got {len(value)}")
@@ -48,7 +50,9 @@ def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Arr
     fall = np.flatnonzero(np.diff(np.log(value)) < -ROUNDING)
     if frontier and fall.size:
         i = int(fall[0]) + 1
-        raise DataError(f"point {i + 1} ({time[i]:.2f}): a running maximum cannot fall, got {value[i]:g} after {value[i - 1]:g}")
+        raise DataError(
+            f"point {i + 1} ({time[i]:.2f}): a running maximum cannot fall, got {value[i]:g} after {value[i - 1]:g}"
+        )
     return time, np.log(value)
 
 
@@ -74,17 +78,35 @@ def autocorrelation(residuals: Array) -> float:
     return float(np.clip(rho + (1 + 4 * rho) / n, 0.0, 0.98))
 
 
-def effective_size(residuals: Array, records: NDArray[np.bool_] | None) -> float:
-    """Return the number of independent points that hold as much evidence as the series.
+@dataclass(frozen=True)
+class Evidence:
+    """How many independent points hold as much evidence as a series.
 
-    For a running maximum only points that set a record count. The residuals of what counts are then discounted by
-    n(1 − ρ)/(1 + ρ) where their autocorrelation is significant (ρ√n > 1.645): in a handful of points it cannot be told
-    from chance.
+    Parameters
+    ----------
+    size : float
+        For a level or a slope: n(1 − ρ)/(1 + ρ).
+    size_of_variance : float
+        For the residual variance, from which the degrees of freedom follow: n(1 − ρ²)/(1 + ρ²).
+    autocorrelation : float
+        ρ of the residuals that count; zero where it is not significant.
 
     References
     ----------
-    Bayley, G. V. & Hammersley, J. M. (1946), The "effective" number of independent observations in an autocorrelated time
-    series, JRSS Supplement 8(2), 184-197.
+    Bayley, G. V. & Hammersley, J. M. (1946), The "effective" number of independent observations in an autocorrelated
+    time series, JRSS Supplement 8(2), 184-197.
+    """
+
+    size: float
+    size_of_variance: float
+    autocorrelation: float
+
+
+def evidence(residuals: Array, records: NDArray[np.bool_] | None) -> Evidence:
+    """Count the evidence in a series from the residuals of its trend.
+
+    For a running maximum only points that set a record count. What counts is then discounted for the autocorrelation
+    of its residuals where that is significant (ρ√n > 1.645): in a handful of points it cannot be told from chance.
     """
     import numpy as np
 
@@ -92,5 +114,5 @@ def effective_size(residuals: Array, records: NDArray[np.bool_] | None) -> float
     n = len(counted)
     rho = autocorrelation(counted)
     if rho * np.sqrt(n) <= 1.645:
-        return float(n)
-    return float(n * (1 - rho) / (1 + rho))
+        return Evidence(float(n), float(n), 0.0)
+    return Evidence(n * (1 - rho) / (1 + rho), n * (1 - rho**2) / (1 + rho**2), rho)

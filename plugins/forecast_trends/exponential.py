@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forecast.models import FittedShape, Shape
-from forecast_trends.evidence import autocorrelation, effective_size, first_of_each_record, log_series
-from forecast_trends.line import FittedLine, Line, solve
+from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
+from forecast_trends.line import FittedLine, Line, degrees_of_freedom, solve, stretch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Exponential", "growth_facts", "straight"]
 
+#: Residuals that follow one another more closely than this show a bend that a line cannot have.
+_BENT = 0.6
+
 
 class Exponential(Shape):
     """y = exp(a + g·(t − t0)), fitted by least squares on log y.
 
-    The interval is honest about repetition: see `forecast_trends.evidence.effective_size`.
+    The interval is honest about repetition: see `forecast_trends.evidence.evidence`.
 
     Examples
     --------
@@ -43,13 +46,16 @@ def straight(time: Array, y: Array, *, frontier: bool, note: str = "") -> Fitted
     origin = float(time.mean())
     line = solve(time, y, origin, None)
     records = first_of_each_record(y) if frontier else None
-    effective = effective_size(line.residuals, records)
-    facts = growth_facts(line, effective, records)
+    counted = evidence(line.residuals, records)
+    facts = growth_facts(line, counted, records)
+    if counted.autocorrelation > _BENT:
+        rho = counted.autocorrelation
+        note += f"; residuals follow one another (ρ = {rho:.2f}): a straight line fits this series poorly"
     fitted = FittedLine(
         lines=(line,),
         weights=np.ones(1),
         origin=origin,
-        effective=effective,
+        evidence=counted,
         summary=_sentence(facts, frontier) + note,
         assumptions=(
             "growth stays at its fitted rate: no limit is built in",
@@ -60,22 +66,20 @@ def straight(time: Array, y: Array, *, frontier: bool, note: str = "") -> Fitted
     return fitted
 
 
-def growth_facts(line: Line, effective: float, records: NDArray[np.bool_] | None) -> dict[str, float]:
+def growth_facts(line: Line, counted: Evidence, records: NDArray[np.bool_] | None) -> dict[str, float]:
     """Return growth after the last break with its 90 % interval, and the counts behind it."""
     import numpy as np
     from scipy.stats import t as student
 
     k = len(line.coefficients)
-    n = len(line.residuals)
     pick = np.array([0.0, 1.0, 1.0][:k])
     growth = float(pick @ line.coefficients)
-    spread = float(np.sqrt(line.residuals @ line.residuals / max(n - k, 1)) * np.linalg.norm(pick @ line.root))
-    spread *= np.sqrt(max(1.0, n / effective))
-    half = float(student.ppf(0.95, max(1.0, effective - k))) * spread
+    spread = stretch(line, counted) * float(np.linalg.norm(pick @ line.root))
+    half = float(student.ppf(0.95, degrees_of_freedom(counted, k))) * spread
     facts = {
-        "n": float(n),
-        "n_effective": effective,
-        "autocorrelation": autocorrelation(line.residuals),
+        "n": float(len(line.residuals)),
+        "n_effective": counted.size,
+        "autocorrelation": counted.autocorrelation,
         "growth_per_year": growth,
         "growth_p05": growth - half,
         "growth_p95": growth + half,

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.streams import Streams
+    from forecast_trends.evidence import Evidence
 
     Array = NDArray[np.float64]
 
-__all__ = ["FittedLine", "Line", "design", "solve"]
+__all__ = ["FittedLine", "Line", "degrees_of_freedom", "design", "solve", "stretch"]
 
 #: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
 _LARGEST = 600.0
@@ -51,6 +52,22 @@ class Line:
     root: Array
     residuals: Array
 
+    @property
+    def scale(self) -> float:
+        """Residual standard deviation."""
+        free = len(self.residuals) - len(self.coefficients)
+        return float((self.residuals @ self.residuals / max(free, 1)) ** 0.5)
+
+
+def degrees_of_freedom(evidence: Evidence, parameters: int) -> float:
+    """Return the degrees of freedom left, at least one: with less evidence the width is all but unbounded."""
+    return max(1.0, evidence.size_of_variance - parameters)
+
+
+def stretch(line: Line, evidence: Evidence) -> float:
+    """Return the residual scale, stretched by how much the points repeat one another."""
+    return line.scale * float(max(1.0, len(line.residuals) / evidence.size)) ** 0.5
+
 
 def solve(time: Array, y: Array, origin: float, breaks: float | None) -> Line:
     """Fit the line by least squares."""
@@ -73,9 +90,9 @@ class FittedLine(FittedShape):
         Share of draws that take each line.
     origin : float
         The date that the intercept belongs to.
-    effective : float
-        Effective number of points; the covariance is stretched by n over it and the draws are Student t with the
-        degrees of freedom that it leaves.
+    evidence : Evidence
+        The covariance is stretched by n over its size, and the draws are Student t with the degrees of freedom that its
+        size for the variance leaves.
     summary : str
     assumptions : tuple of str
     facts : mapping of str to float
@@ -84,24 +101,25 @@ class FittedLine(FittedShape):
     lines: tuple[Line, ...]
     weights: Array
     origin: float
-    effective: float
+    evidence: Evidence
     summary: str
     assumptions: tuple[str, ...]
     facts: Mapping[str, float]
 
     @property
     def dof(self) -> float:
-        """Degrees of freedom, at least one: with less evidence than that the width is all but unbounded."""
-        return max(1.0, self.effective - len(self.lines[0].coefficients))
+        """Degrees of freedom of the residual variance."""
+        return degrees_of_freedom(self.evidence, len(self.lines[0].coefficients))
 
     @property
     def scale(self) -> float:
         """Residual standard deviation in logs."""
-        import numpy as np
+        return self.lines[0].scale
 
-        best = self.lines[0]
-        free = len(best.residuals) - len(best.coefficients)
-        return float(np.sqrt(best.residuals @ best.residuals / max(free, 1)))
+    @property
+    def stretch(self) -> float:
+        """What turns a root of the inverse of X'X into a root of the honest covariance."""
+        return stretch(self.lines[0], self.evidence)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw intercept and growth rates (and the break), jointly."""
@@ -110,11 +128,10 @@ class FittedLine(FittedShape):
         rng, size = streams("parameters"), streams.draws
         k = len(self.lines[0].coefficients)
         z = symmetric_t(rng, size, k, self.dof)
-        stretch = self.scale * np.sqrt(max(1.0, len(self.lines[0].residuals) / self.effective))
         pick = np.repeat(rng.choice(len(self.lines), size=size // 2, p=self.weights), 2)
         beta = np.stack([line.coefficients for line in self.lines])[pick].T
         roots = np.stack([line.root for line in self.lines])[pick]
-        beta = beta + stretch * np.einsum("dij,jd->id", roots, z)
+        beta = beta + self.stretch * np.einsum("dij,jd->id", roots, z)
         names = ["log_level", "growth", "growth_change"][:k]
         out = dict(zip(names, beta, strict=True))
         if k == 3:

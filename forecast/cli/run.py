@@ -1,0 +1,191 @@
+"""``forecast run``: project a scenario and answer its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forecast.cli import render
+from forecast.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["run"]
+
+_PERCENT = {"p05": "5 %", "p25": "25 %", "p50": "50 %", "p75": "75 %", "p95": "95 %"}
+
+#: A quantity along more combinations of choices than this would bury the answer: it is not shown step by step.
+_MOST_COMBINATIONS = 8
+
+
+@click.command()
+@click.argument("scenario")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Narrow a choice, fix a quantity or an input."
+)
+@click.option("--until", type=int, metavar="YEAR", help="Last year.")
+@click.option("--start", type=int, metavar="YEAR", help="First year.")
+@click.option("--step", type=click.Choice(["year", "month"]), help="Grid.")
+@click.option("--draws", type=int, default=2000, show_default=True, metavar="N", help="Joint samples.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
+@click.option("--workers", type=int, default=1, show_default=True, metavar="N", help="Threads; the result is the same.")
+@click.option("--every", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Show every Nth step.")
+@click.option("--out", metavar="FILE.nc", help="Save the whole projection.")
+@click.option("--plot", "figure", metavar="FILE.svg", help="Draw it (.svg, .png or .pdf).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    scenario: str,
+    settings: tuple[str, ...],
+    until: int | None,
+    start: int | None,
+    step: str | None,
+    draws: int,
+    seed: int,
+    workers: int,
+    every: int,
+    out: str | None,
+    figure: str | None,
+    as_json: bool,
+) -> None:
+    r"""Run SCENARIO: a registered name (brain-parity) or a TOML file.
+
+    Prints one sentence, the crossing dates of every question along every choice, and the quantiles of every quantity
+    year by year. Exits with 1 where a model failed in some combination of choices; the others are still answered.
+
+    \b
+    forecast run brain-parity
+    forecast run brain-parity --set trend=changepoint --set brain=1.075e21 --until 2100
+    forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
+    """
+    from forecast.engine import project
+    from forecast.files import safe_output
+    from forecast.report import figures, summary
+
+    for path in (out, figure):
+        if path is not None:
+            safe_output(path)  # refuse before the work, not after it
+    if figure is not None:
+        figures.check_format(figure)
+    with render.progress("drawing") as report:
+        tree = project(
+            scenario,
+            until=until,
+            start=start,
+            step=step,
+            draws=draws,
+            seed=seed,
+            workers=workers,
+            set=dict(_pair(text) for text in settings),
+            progress=report,
+        )
+    if out is not None:
+        from forecast.results import save
+
+        save(tree, out)
+    if figure is not None:
+        figures.plot(tree, figure)
+    failures = summary.attribute(tree, "failures")
+    result = {
+        "scenario": summary.attribute(tree, "scenario"),
+        "headline": summary.headline(tree),
+        "questions": summary.questions(tree),
+        "quantities": summary.quantities(tree),
+        "models": [{"name": n, **said} for n, said in summary.attribute(tree, "models").items()],
+    }
+    more = {k: summary.attribute(tree, k) for k in ("seed", "draws", "set", "data", "scenario_hash")}
+    record = {**render.provenance(**more), "plugins": summary.attribute(tree, "plugins")}
+    record["versions"] = summary.attribute(tree, "versions")
+    render.emit(
+        result,
+        json=as_json,
+        command="run",
+        text=lambda: _show(tree, result, every),
+        warnings=failures,
+        provenance=record,
+    )
+    if failures:
+        ctx.exit(1)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip() or not value.strip():
+        raise UsageError(f"--set: expected KEY=VALUE, got '{printable(text, 60)}'")
+    return key.strip(), value.strip()
+
+
+def _show(tree: xr.DataTree, result: dict[str, Any], every: int) -> None:
+    render.headline(result["headline"])
+    for rows in _by_name(result["questions"]).values():
+        _show_question(rows)
+    for said in result["models"]:
+        render.write(f"{printable(said['name'])}: {printable(said['summary'], 600)}")
+    render.write()
+    shown = {name: rows for name, rows in _by_name(result["quantities"]).items() if len(rows) <= _MOST_COMBINATIONS}
+    for rows in shown.values():
+        _show_quantity(rows, every)
+    for name, rows in _by_name(result["quantities"]).items():
+        if name not in shown:
+            render.write(f"{printable(name)}: {len(rows)} combinations, year by year in --json and --out")
+
+
+def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["name"], []).append(row)
+    return found
+
+
+def _show_question(rows: Sequence[dict[str, Any]]) -> None:
+    render.write(f"{printable(rows[0]['name'])}: {printable(rows[0]['when'])}")
+    lines = []
+    for row in rows:
+        crossing = row["crossing"]
+        dates = [_date(crossing, q) for q in _PERCENT]
+        lines.append([*row["choices"].values(), *dates, _share(crossing["never"]), _share(crossing["already"])])
+    render.table([*rows[0]["choices"], *_PERCENT.values(), "never", "already"], lines)
+    render.write()
+
+
+def _date(crossing: dict[str, Any], quantile: str) -> str:
+    """Show a year, ``never`` inside the never mass, ``already`` inside the already mass."""
+    from forecast.questions import QUANTILES
+
+    if crossing["never"] is None:
+        return "failed"
+    if crossing[quantile] is None:
+        return "never"
+    if crossing["already"] >= QUANTILES[quantile]:
+        return "already"
+    return str(crossing[quantile])[:7]
+
+
+def _share(value: float | None) -> str:
+    return "failed" if value is None else f"{value:.1%}"
+
+
+def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
+    """Show quantiles step by step; a quantity that does not change is shown once."""
+    unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] else ""
+    render.write(f"{printable(rows[0]['name'])}{printable(unit)}")
+    lines = []
+    for row in rows:
+        still = all(len(set(row[q])) == 1 for q in _PERCENT)
+        for i in [0] if still else range(0, len(row["time"]), every):
+            when = "any" if still else row["time"][i][:7].removesuffix("-01") if _yearly(row) else row["time"][i][:7]
+            lines.append([*row["choices"].values(), when, *(_figure(row[q][i]) for q in _PERCENT)])
+    render.table([*rows[0]["choices"], "time", *_PERCENT.values()], lines)
+    render.write()
+
+
+def _yearly(row: dict[str, Any]) -> bool:
+    return all(stamp.endswith("-01-01") for stamp in row["time"][:3])
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"

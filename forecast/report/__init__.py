@@ -1,0 +1,1 @@
+"""Answers for people: sentences, tables and figures from a projection."""

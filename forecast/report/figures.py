@@ -1,0 +1,157 @@
+"""Figures of a projection: log axis, data points, medians, and nested 50 and 90 % bands."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast import units
+from forecast.dates import decimal_year
+from forecast.errors import ForecastError, UsageError, printable
+from forecast.files import replacing, safe_output
+from forecast.report.summary import attribute, combinations
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+__all__ = ["FORMATS", "check_format", "plot"]
+
+FORMATS = (".svg", ".png", ".pdf")
+
+#: Okabe & Ito (2008): told apart with any colour vision.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_BANDS = ((0.05, 0.95, 0.15), (0.25, 0.75, 0.25))
+
+
+def plot(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
+    """Draw a projection into a file.
+
+    A panel for each combination of the choices of the leading quantity (the greater side of the first question;
+    without a question, one panel a quantity). Its observations, median and bands stand in blue; what it is compared
+    with in other colours.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `forecast.project` or `forecast.load`.
+    path : path-like
+        Ends in ``.svg``, ``.png`` or ``.pdf``.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    UsageError
+        For another ending.
+    """
+    check_format(path)
+    target = safe_output(path)
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    panels = _panels(tree)
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    # names from scenarios and plugins must not be read as TeX, and equal projections must give equal files
+    with mpl.rc_context({"text.parse_math": False, "svg.hashsalt": "lawcast", "svg.fonttype": "none"}):
+        figure = Figure(figsize=(6.0 * columns, 3.6 * rows + 0.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = np.atleast_1d(figure.subplots(rows, columns, squeeze=False, sharex=True)).ravel()
+        for axis, (title, lines) in zip(axes, panels, strict=False):
+            _panel(axis, tree, title, lines)
+        for axis in axes[len(panels) :]:
+            axis.set_axis_off()
+        figure.suptitle(printable(attribute(tree, "title") or attribute(tree, "scenario"), 120), fontsize=11)
+        metadata: dict[str, Any] = {"Date": None} if target.suffix == ".svg" else {}
+        if target.suffix == ".pdf":
+            metadata = {"CreationDate": None}
+        with replacing(target) as temporary:
+            try:
+                figure.savefig(temporary, format=target.suffix[1:].lower(), metadata=metadata, dpi=110)
+            except OSError as error:
+                raise ForecastError(f"{printable(target)}: {printable(error)}") from error
+    return target
+
+
+def check_format(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose ending names no figure format.
+
+    Raises
+    ------
+    UsageError
+    """
+    if Path(path).suffix.lower() not in FORMATS:
+        raise UsageError(f"{printable(Path(path).name)}: expected a figure file that ends in {', '.join(FORMATS)}")
+
+
+def _panels(tree: xr.DataTree) -> list[tuple[str, list[tuple[str, dict[str, str]]]]]:
+    """Return (title, [(quantity, choices), ...]) a panel; the first line leads."""
+    from forecast.formula import parse_condition
+
+    data = tree["projection"].to_dataset()
+    asked = attribute(tree, "questions")
+    if not asked:
+        return [(str(name), [(str(name), c) for c, _ in _cells(data[name])]) for name in data.data_vars]
+    when = parse_condition(next(iter(asked.values()))["when"])
+    leading = [n for n in when.greater_side.names if n in data] or list(map(str, data.data_vars))[:1]
+    compared = [n for n in when.lesser_side.names if n in data and n not in leading]
+    panels = []
+    for chosen, _ in _cells(data[leading[0]]):
+        lines = [(leading[0], chosen)]
+        for name in (*leading[1:], *compared):
+            lines += [(name, c) for c, _ in _cells(data[name]) if all(chosen.get(k, v) == v for k, v in c.items())]
+        panels.append((", ".join(f"{k} = {v}" for k, v in chosen.items()), lines))
+    return panels
+
+
+def _cells(data: xr.DataArray) -> list[tuple[dict[str, str], xr.DataArray]]:
+    return list(combinations(data, ("time", "draw")))
+
+
+def _panel(axis: Axes, tree: xr.DataTree, title: str, lines: list[tuple[str, dict[str, str]]]) -> None:
+    data = tree["projection"].to_dataset()
+    years = decimal_year(data["time"].values)
+    unit = data[lines[-1][0]].attrs["units"]  # what the leading quantity is compared with sets the scale
+    positive = True
+    for (name, chosen), colour in zip(lines, itertools.cycle(_COLOURS), strict=False):
+        values = data[name].sel(chosen).transpose("draw", "time").values
+        own_unit = data[name].attrs["units"]
+        if np.isnan(values).all() or not units.same_dimension(own_unit, unit):
+            continue
+        values = units.convert(values, own_unit, unit)
+        positive &= bool((values > 0).all())
+        for low, high, alpha in _BANDS:
+            axis.fill_between(years, *np.quantile(values, [low, high], axis=0), color=colour, alpha=alpha, linewidth=0)
+        own = {k: v for k, v in chosen.items() if (name, chosen) != lines[0]}
+        label = printable(" ".join([name, *own.values()]), 50)
+        axis.plot(years, np.median(values, axis=0), color=colour, linewidth=1.4, label=label)
+        if (name, chosen) == lines[0]:
+            _points(axis, tree, name, chosen, colour, unit)
+    if positive:
+        axis.set_yscale("log")
+        axis.yaxis.set_major_formatter(lambda value, _: f"1e{round(np.log10(value)):d}" if value > 0 else "")
+    axis.set_title(printable(title, 80), fontsize=9)
+    axis.set_ylabel(printable(unit or "dimensionless", 40), fontsize=8)
+    axis.tick_params(labelsize=8)
+    axis.grid(alpha=0.25, linewidth=0.5)
+    axis.legend(fontsize=7, loc="upper left", frameon=False)
+
+
+def _points(axis: Axes, tree: xr.DataTree, name: str, chosen: dict[str, str], colour: str, unit: str) -> None:
+    if f"/observed/{name}" not in tree.groups:
+        return
+    seen = tree[f"observed/{name}"].to_dataset()
+    keep = np.ones(seen.sizes["point"], dtype=bool)
+    for choice, value in chosen.items():
+        if choice in seen.coords:
+            keep &= seen[choice].values == value
+    value = units.convert(seen["value"].values[keep], seen["value"].attrs["units"], unit)
+    axis.plot(decimal_year(seen["date"].values[keep]), value, "o", color=colour, markersize=2.5, label="observed")

@@ -1,0 +1,158 @@
+"""A projection as plain data and one plain sentence. Works on a fresh projection and on one loaded from a file."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.dates import decimal_year
+from forecast.questions import QUANTILES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["attribute", "headline", "quantities", "questions"]
+
+
+def attribute(tree: xr.DataTree, name: str) -> Any:
+    """Return one attribute of the root, decoded."""
+    return json.loads(tree.attrs[name])
+
+
+def combinations(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[dict[str, str], xr.DataArray]]:
+    """Walk the combinations of the choices along which `data` extends, the dimensions `over` left whole."""
+    dims = [str(d) for d in data.dims if d not in over]
+    for values in itertools.product(*(data[d].values.tolist() for d in dims)):
+        chosen = dict(zip(dims, values, strict=True))
+        yield chosen, data.sel(chosen)
+
+
+def _iso(date: Any) -> str | None:
+    return None if np.isnat(date) else str(np.datetime64(date, "D"))
+
+
+def _plain(values: Any) -> list[float | None]:
+    return [float(v) if np.isfinite(v) else None for v in values]
+
+
+def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return every question in every combination of choices.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``title``, ``when``, ``choices``, and ``crossing``: ISO dates ``p05`` to ``p95`` (None inside the
+        never mass), and the probabilities ``already`` and ``never``. An unanswered one has None throughout.
+    """
+    data = tree["questions"].to_dataset()
+    out = []
+    for name, asked in attribute(tree, "questions").items():
+        for chosen, dates in combinations(data[name], ("quantile",)):
+            crossing: dict[str, Any] = dict(zip(QUANTILES, map(_iso, dates.values), strict=True))
+            for mass in ("never", "already"):
+                share = float(data[f"{name}_{mass}"].sel(chosen))
+                crossing[mass] = None if np.isnan(share) else share
+            said = {"name": name, "title": asked["title"], "when": asked["when"]}
+            out.append({**said, "choices": chosen, "crossing": crossing})
+    return out
+
+
+def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return the quantiles of every quantity at every step, in every combination of choices.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``unit``, ``choices``, ``time`` (ISO dates) and the lists ``p05`` to ``p95``.
+    """
+    data = tree["projection"].to_dataset()
+    stamps = [_iso(t) for t in data["time"].values]
+    out = []
+    for name, values in data.data_vars.items():
+        levels = np.quantile(values.transpose("draw", ...).values, list(QUANTILES.values()), axis=0)
+        dims = tuple(str(d) for d in values.dims if d != "draw")
+        quantiles = values.isel(draw=0, drop=True).expand_dims(quantile=len(QUANTILES)).copy(data=levels)
+        quantiles = quantiles.transpose("quantile", *dims)
+        for chosen, series in combinations(quantiles, ("quantile", "time")):
+            rows = dict(zip(QUANTILES, map(_plain, series.values), strict=True))
+            said = {"name": str(name), "unit": values.attrs["units"]}
+            out.append({**said, "choices": chosen, "time": stamps, **rows})
+    return out
+
+
+def headline(tree: xr.DataTree) -> str:
+    """Return the sentence that opens the answer: the first question's, over all combinations of choices."""
+    asked = attribute(tree, "questions")
+    if not asked:
+        title = attribute(tree, "title") or attribute(tree, "scenario")
+        return f"{title}: no question is asked; the quantiles of every quantity follow."
+    name, words = next(iter(asked.items()))
+    event = words["title"] or f"'{words['when']}' holds"
+    data = tree["questions"].to_dataset()
+    rows = [row for row in questions(tree) if row["name"] == name and row["crossing"]["never"] is not None]
+    first, last = (int(decimal_year(tree["projection"].to_dataset()["time"].values[i])) for i in (0, -1))
+    if not rows:
+        return f"It cannot be said when {event}: every combination of choices failed."
+    if len(rows) == 1:
+        return _one(event, rows[0], first, last)
+    medians = [_year_or_word(r["crossing"], "p50", first, last) for r in rows]
+    order = np.argsort([_rank(r["crossing"], "p50", first, last) for r in rows], kind="stable")
+    never = [r["crossing"]["never"] for r in rows]
+    low, high = medians[order[0]], medians[order[-1]]
+    when = low if low == high else f"from {low} to {high}"
+    sentence = (
+        f"When {event}: the median date runs {when} over {len(rows)} combinations of "
+        f"{' × '.join(rows[0]['choices'])}; the probability of never by {last} runs from {min(never):.1%} "
+        f"to {max(never):.1%}"
+    )
+    moves = _what_moves(data[name], first, last)
+    if moves:
+        top, years = max(moves.items(), key=lambda item: item[1])
+        sentence += f"; the choice of {top} moves it most, by {years:.0f} years on average"
+    return sentence + "."
+
+
+def _one(event: str, row: Mapping[str, Any], first: int, last: int) -> str:
+    crossing = row["crossing"]
+    if crossing["already"] >= 0.5:
+        return f"It is already so at the first step ({first}) in {crossing['already']:.1%} of the draws that {event}."
+    if crossing["p50"] is None:
+        return f"More likely than not {event} never by {last} (probability of never: {crossing['never']:.1%})."
+    low, middle, high = (_year_or_word(crossing, q, first, last) for q in ("p05", "p50", "p95"))
+    return (
+        f"In the median draw {event} in {middle} (90 %: {low} to {high}; "
+        f"probability of never by {last}: {crossing['never']:.1%})."
+    )
+
+
+def _year_or_word(crossing: Mapping[str, Any], quantile: str, first: int, last: int) -> str:
+    if crossing[quantile] is None:
+        return f"after {last}"
+    if crossing["already"] >= QUANTILES[quantile]:
+        return f"already ({first} or before)"
+    return str(crossing[quantile])[:4]
+
+
+def _rank(crossing: Mapping[str, Any], quantile: str, first: int, last: int) -> float:
+    if crossing[quantile] is None:
+        return float(last + 1)
+    return float(decimal_year(np.datetime64(crossing[quantile], "s")))
+
+
+def _what_moves(dates: xr.DataArray, first: int, last: int) -> dict[str, float]:
+    """Return, for each choice, how far the median moves along it: its range, averaged over the other choices.
+
+    A median inside the never mass counts as the horizon, so that these are lower bounds where there is one.
+    """
+    median = dates.sel(quantile=0.5)
+    years = decimal_year(median.values)
+    years = np.where(np.isnan(years), float(last), years)
+    return {
+        str(dim): float(np.ptp(years, axis=axis).mean())
+        for axis, dim in enumerate(median.dims)
+        if median.sizes[dim] > 1
+    }
