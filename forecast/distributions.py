@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["FAMILIES", "Distribution", "distribution"]
+
+#: Beyond this, differences and tails leave what a float can hold.
+LARGEST = 1e300
 
 FAMILIES = ("lognormal", "loguniform", "normal", "triangular", "uniform")
 _QUANTILE = re.compile(r"p(\d\d)", re.ASCII)
@@ -79,7 +81,8 @@ class Distribution:
         piece = np.clip(np.searchsorted(scores, z) - 1, 0, len(scores) - 2)
         slope = np.diff(values) / np.diff(scores)
         out = values[piece] + slope[piece] * (z - scores[piece])
-        return np.asarray(np.exp(out) if self.family == "lognormal" else out)
+        # a tail so far out that no float holds it stays at the edge: positive and finite
+        return np.asarray(np.exp(np.clip(out, -690.0, 690.0)) if self.family == "lognormal" else out)
 
     def __str__(self) -> str:
         """Say it in one line."""
@@ -112,8 +115,11 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
     for key, value in record.items():
         if key == "family":
             continue
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            raise ScenarioError(f"{where}.{printable(key, 40)}: expected a finite number, got '{printable(value, 40)}'")
+        at = f"{where}.{printable(key, 40)}"
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ScenarioError(f"{at}: expected a finite number, got '{printable(value, 40)}'")
+        if not abs(value) <= LARGEST:  # NaN too
+            raise ScenarioError(f"{at}: expected a finite number, at most {LARGEST:g} in size")
         numbers[key] = float(value)
     if set(numbers) == {"value"}:
         return Distribution("fixed", ((0.5, numbers["value"]),))

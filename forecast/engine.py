@@ -209,7 +209,7 @@ class _Sampled:
     def _sizes(self, dims: Iterable[str]) -> tuple[int, ...]:
         return tuple(len(self.graph.scenario.choices[d]) for d in dims)
 
-    def _cells(self, dims: tuple[str, ...]) -> Iterator[tuple[tuple[int, ...], Combination]]:
+    def _cells(self, dims: tuple[str, ...]) -> Iterator[tuple[Any, Combination]]:
         yield from zip(np.ndindex(*self._sizes(dims)), self.graph.combinations(dims), strict=True)
 
     def fill(self, world: World) -> None:

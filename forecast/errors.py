@@ -53,23 +53,21 @@ __all__ = [
 
 
 def printable(text: object, limit: int = 200) -> str:
-    """Return `text` on one line with control characters shown escaped, cut to `limit` characters.
+    r"""Return `text` on one line with control characters shown escaped, cut to `limit` characters.
 
     Names and messages may come from files and plugins: a newline or an ANSI escape in one must not reach a
     terminal or a log as it is.
 
     Examples
     --------
-    >>> printable("a\\x1b[2Jb")
-    'a\\\\x1b[2Jb'
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
     """
     raw = str(text)
     if len(raw) > limit:
         raw = raw[: limit - 1] + "…"
-    return "".join(
-        c if c.isprintable() and not 0xD800 <= ord(c) <= 0xDFFF else c.encode("unicode_escape", "replace").decode("ascii")
-        for c in raw
-    )
+    # a lone surrogate is not printable either, so the result always encodes
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in raw)
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -115,13 +113,19 @@ class UnknownNameError(UsageError):
         The names that exist.
     where : str
         Where the name was written (a file and key), if it was not typed.
+    note : str
+        Why it is absent, if that is known: its plugin failed.
     """
 
-    def __init__(self, kind: str, name: object, candidates: Iterable[str] = (), *, where: str = "") -> None:
+    def __init__(
+        self, kind: str, name: object, candidates: Iterable[str] = (), *, where: str = "", note: str = ""
+    ) -> None:
         known = sorted(set(candidates))
         hint = nearest(str(name), known)
         message = f"{where + ': ' if where else ''}unknown {kind} '{printable(name, 80)}'"
-        if hint:
+        if note:
+            message += f"; {note}"
+        elif hint:
             message += f"; did you mean '{printable(hint)}'?"
         elif known:
             shown = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")

@@ -79,8 +79,7 @@ def crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False
     column = np.arange(margin.shape[1])
     low, high = margin[before, column], margin[first, column]
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(high > low, -low / (high - low), 1.0)
-    share = np.where(np.isfinite(share), share, 1.0)  # an infinite step: by its end at the latest
+        share = np.where((high > low) & np.isfinite(high - low), -low / (high - low), 1.0)  # infinite: by its end
     date = time[before] + share * (time[first] - time[before])
     already = ever & (first == 0)
     date = np.where(already, time[0], date)
@@ -98,4 +97,6 @@ def date_quantiles(date: Array) -> Array:
 
     if np.isnan(date).any():
         return np.full(len(QUANTILES), np.nan)
-    return np.quantile(date, list(QUANTILES.values()), method="inverted_cdf")
+    # by rank, in whole numbers: no rounding of n·q and no arithmetic with infinities
+    ranks = [-(-len(date) * round(100 * q) // 100) - 1 for q in QUANTILES.values()]
+    return np.asarray(np.partition(date, ranks)[ranks])

@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
@@ -83,6 +83,8 @@ class Plugin:
         ``off``: deselected by ``FORECAST_PLUGINS``.
     reason : str
         Why it failed, in one line.
+    title : str
+        The first line of its module's docstring.
     traceback : str
         The whole traceback of the failure.
     specs : tuple of Spec
@@ -95,6 +97,7 @@ class Plugin:
     value: str = ""
     status: Status = "loaded"
     reason: str = ""
+    title: str = ""
     traceback: str = field(default="", repr=False)
     specs: tuple[Spec, ...] = field(default=(), repr=False)
 
@@ -125,14 +128,32 @@ def strict() -> bool:
     return os.environ.get("FORECAST_STRICT", "") not in ("", "0")
 
 
-def _selection(text: str | None) -> Callable[[str], bool]:
-    """Read ``FORECAST_PLUGINS``: ``none``, ``scaling,brain`` (only these) or ``-brain`` (all but)."""
+def _selection(text: str | None, known: Collection[str]) -> Callable[[str], bool]:
+    """Read ``FORECAST_PLUGINS``: ``none``, ``scaling,brain`` (only these) or ``-brain`` (all but).
+
+    A name both kept and dropped is off. A name that no installed plugin has is an error: a misspelt one would
+    select something else in silence.
+    """
     words = [w.strip() for w in (text or "").split(",") if w.strip()]
     if words == ["none"]:
         return lambda name: False
     drop = {w[1:] for w in words if w.startswith("-")}
     keep = {w for w in words if not w.startswith("-")}
+    for name in sorted(drop | keep):
+        if name not in known:
+            raise UnknownNameError("plugin", name, known, where="FORECAST_PLUGINS")
     return lambda name: name not in drop and (not keep or name in keep)
+
+
+def _origin(entry: EntryPoint) -> tuple[str, str]:
+    """Return the name and version of an entry point's distribution, whose metadata may be broken or missing."""
+    if entry.dist is None:
+        return "?", ""
+    try:  # one parse of METADATA (which holds the whole README) for both
+        metadata = entry.dist.metadata
+        return printable(metadata["Name"] or "?", 100), printable(metadata["Version"] or "", 60)
+    except Exception:  # a broken installation must not end the listing
+        return "?", ""
 
 
 def _one_line(error: BaseException) -> str:
@@ -143,6 +164,11 @@ def _one_line(error: BaseException) -> str:
 def _import(entry: EntryPoint) -> Any:
     with stdout_is_data():
         return entry.load()
+
+
+def _title(module: Any) -> str:
+    text = module.__doc__ if inspect.ismodule(module) else None
+    return printable(text.strip().splitlines()[0]) if isinstance(text, str) and text.strip() else ""
 
 
 def _unmarked(module: Any) -> list[str]:
@@ -214,11 +240,14 @@ class Registry:
     """
 
     def __init__(self, entries: Iterable[EntryPoint] | None = None, *, select: str | None = None) -> None:
-        chosen = _selection(os.environ.get("FORECAST_PLUGINS") if select is None else select)
         found = list(entry_points(group=GROUP) if entries is None else entries)
-        found.sort(key=lambda e: (e.name, e.dist.name if e.dist else "", e.value))
-        unique = {(e.name, e.dist.name if e.dist else "", e.value): e for e in found}
-        self.plugins: tuple[Plugin, ...] = tuple(self._load(e, chosen) for e in unique.values())
+        unique = {(e.name, *_origin(e), e.value): e for e in found}
+        chosen = _selection(
+            os.environ.get("FORECAST_PLUGINS") if select is None else select, sorted({e.name for e in found})
+        )
+        self.plugins: tuple[Plugin, ...] = tuple(
+            self._load(unique[key], key[1], key[2], chosen) for key in sorted(unique)
+        )
         self._by_kind: dict[str, dict[str, list[Record]]] = {}
         for plugin in self.plugins:
             for spec in plugin.specs:
@@ -226,19 +255,16 @@ class Registry:
                 self._by_kind.setdefault(spec.kind, {}).setdefault(record.full_name, []).append(record)
 
     @staticmethod
-    def _load(entry: EntryPoint, chosen: Callable[[str], bool]) -> Plugin:
-        plugin = Plugin(
-            name=entry.name,
-            distribution=entry.dist.name if entry.dist else "?",
-            version=entry.dist.version if entry.dist else "",
-            value=entry.value,
-        )
+    def _load(entry: EntryPoint, distribution: str, version: str, chosen: Callable[[str], bool]) -> Plugin:
+        plugin = Plugin(name=entry.name, distribution=distribution, version=version, value=entry.value)
         if not chosen(entry.name):
             return replace(plugin, status="off", reason="deselected by FORECAST_PLUGINS")
         try:
             if not NAME.fullmatch(entry.name):
                 raise PluginContractError("the entry point's name: expected lower case letters, digits and hyphens")
-            return replace(plugin, specs=_answers(_import(entry), entry.name))
+            module = _import(entry)
+            plugin = replace(plugin, title=_title(module))
+            return replace(plugin, specs=_answers(module, entry.name))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a plugin may raise anything, SystemExit included
@@ -280,14 +306,24 @@ class Registry:
             raise UsageError(f"{at}expected the name of a {kind}, got {type(name).__name__}")
         full = [name] if name in table else sorted(n for n in table if n.partition("/")[2] == name)
         if not full:
-            raise UnknownNameError(kind, name, table, where=where)
+            raise UnknownNameError(kind, name, table, where=where, note=self._absent(name))
         if len(full) > 1:
-            raise AmbiguousNameError(f"{at}{kind} '{printable(name, 80)}' is offered by several plugins: {', '.join(full)}")
+            who = ", ".join(full)
+            raise AmbiguousNameError(f"{at}{kind} '{printable(name, 80)}' is offered by several plugins: {who}")
         offers = table[full[0]]
         if len(offers) > 1:
             who = " and ".join(sorted(r.plugin.distribution for r in offers))
-            raise ConflictError(f"{at}{kind} '{full[0]}' is offered by two distributions, {who}: it resolves to neither")
+            raise ConflictError(
+                f"{at}{kind} '{full[0]}' is offered by two distributions, {who}: it resolves to neither"
+            )
         return offers[0]
+
+    def _absent(self, name: str) -> str:
+        """Say why a plugin named before the slash brings nothing, where it is installed but not loaded."""
+        for p in self.plugins:
+            if name.startswith(f"{p.name}/") and p.status != "loaded":
+                return f"plugin {p.origin} is {p.status}: {p.reason}"
+        return ""
 
 
 def resolve(target: str, *, what: str) -> Any:

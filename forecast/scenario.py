@@ -22,6 +22,7 @@ optional ``unit``), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of 
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,10 @@ LIMIT_BYTES = 1 << 20
 
 _TOP = ("title", "start", "until", "step", "choices", "quantities", "questions")
 _STEPS = ("year", "month")
+
+#: Names that results use beside the choices and the questions.
+_TAKEN = ("date", "quantile", "value")
+_PARTS = ("already", "date", "never")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,8 +170,11 @@ class Scenario:
         for clash in sorted(set(quantities) & set(choices)):
             raise ScenarioError(f"{where}: quantities.{clash}: a choice has the same name")
         questions = {key: reader.question(key, value) for key, value in reader.tables(record, "questions")}
-        for clash in sorted(set(questions) & set(quantities)):
-            raise ScenarioError(f"{where}: questions.{clash}: a quantity has the same name")
+        for kind, names in (("quantity", quantities), ("choice", choices)):
+            for clash in sorted(set(questions) & set(names)):
+                raise ScenarioError(f"{where}: questions.{clash}: a {kind} has the same name")
+        for clash in sorted(set(questions) & {*_TAKEN, *(f"{name}_{part}" for name in questions for part in _PARTS)}):
+            raise ScenarioError(f"{where}: questions.{clash}: the name is taken: results use it")
         return cls(
             name=name,
             where=where,
@@ -195,7 +203,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(text.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ScenarioError(f"{printable(path)}: expected UTF-8 text: byte {error.start} is not") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts
         raise ScenarioError(f"{printable(path)}: not TOML: {printable(error)}") from error
 
 
@@ -255,8 +263,8 @@ class _Reader:
         for name, values in group.items():
             self.name(name, "choices")
             key = f"choices.{name}"
-            if name == "quantile":
-                raise self.fail(key, "the name is taken: results have a dimension of that name")
+            if name in _TAKEN:
+                raise self.fail(key, "the name is taken: results use it")
             if not isinstance(values, (list, tuple)) or not values or not all(isinstance(v, str) for v in values):
                 raise self.fail(key, "expected a list of texts, such as ['low', 'high']")
             if len(set(values)) < len(values):
@@ -296,12 +304,14 @@ class _Reader:
 
     def model(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> ModelRef:
         from forecast.models import Model
+        from forecast.models.contract import checked_model
 
         self.only(record, ("model", "inputs"), key)
         wiring = record.get("inputs", {})
         if not isinstance(wiring, Mapping) or not all(isinstance(v, str) for v in wiring.values()):
             raise self.fail(f"{key}.inputs", "expected a table of input to quantity")
         if isinstance(record["model"], Model):
+            checked_model(record["model"], f"{self.where}: {key}.model")
             return ModelRef(model=record["model"], inputs=dict(wiring))
         template = self.text(record, "model", key)
         for used in braces(template, where=f"{printable(self.where)}: {key}.model"):
@@ -345,3 +355,14 @@ def braces(template: str, *, where: str) -> list[str]:
             raise ScenarioError(f"{where}: braces do not match in '{printable(template, 80)}'")
         found.append(inside)
     return found
+
+
+def fill(template: str, chosen: Mapping[str, str]) -> str:
+    """Put the chosen values in the braces; a value that itself holds braces stays as it is.
+
+    Examples
+    --------
+    >>> fill("hardware/{metric}-{trend}", {"metric": "hpcg", "trend": "{metric}"})
+    'hardware/hpcg-{metric}'
+    """
+    return re.sub(r"\{([^{}]*)\}", lambda found: chosen[found[1]], template)

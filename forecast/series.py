@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import DataError, EmptyDataError, UnknownNameError, printable
+from forecast.errors import DataError, EmptyDataError, printable
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from forecast.intake import Columns
 
     Array = NDArray[np.float64]
 
@@ -17,12 +19,6 @@ __all__ = ["read", "rows"]
 
 #: When a row became known; without this column a row is known at its own date.
 KNOWN = "known_since"
-
-
-def _column(columns: Mapping[str, Any], name: str, where: str) -> Any:
-    if name not in columns:
-        raise UnknownNameError("column", name, columns, where=where)
-    return columns[name]
 
 
 def _years(values: Any, where: str) -> Array:
@@ -37,16 +33,14 @@ def _years(values: Any, where: str) -> Array:
     return np.asarray(values, dtype=float)
 
 
-def rows(
-    data: Any, *, where: Mapping[str, str], before: float | None, name: str, date: str | None = None
-) -> dict[str, Any]:
+def rows(data: Any, *, where: Mapping[str, str], before: float | None, name: str, date: str | None = None) -> Columns:
     """Return columns, cut to the rows that match and that were known before a date.
 
     Parameters
     ----------
     data : table name, path, Dataset, DataFrame or dict of arrays
     where : mapping of str to str
-        Keep the rows whose column has this value.
+        Keep the rows whose column has this value, read in the column's own grammar.
     before : float, optional
         Decimal year.
     name : str
@@ -65,21 +59,21 @@ def rows(
 
     from forecast import tables
 
-    columns = dict(tables.columns(data, where=name))
-    size = len(next(iter(columns.values()))) if columns else 0
-    keep = np.ones(size, dtype=bool)
-    for key, wanted in where.items():
-        keep &= np.asarray(_column(columns, key, name)).astype(str) == wanted
+    columns = tables.columns(data, where=name)
+    keep = np.ones(columns.rows, dtype=bool)
+    for key, text in where.items():
+        values = columns.column(key)
+        keep &= values == tables.wanted(values, "", text, f"{name}: {printable(key, 60)}")
     if before is not None:
         dated = KNOWN if KNOWN in columns else date
         if dated is None:
             raise DataError(f"{name}: the table dates no row ('{KNOWN}' is missing), so it cannot be read as of a date")
-        keep &= _years(_column(columns, dated, name), name) < before
+        keep &= _years(columns.column(dated), f"{name}: column '{printable(dated, 60)}'") < before
     if not keep.any():
         said = ", ".join(f"{k} = {printable(v, 40)}" for k, v in where.items())
         when = f" before {before:.2f}" if before is not None else ""
         raise EmptyDataError(f"{name}: no row is left{' where ' + said if said else ''}{when}")
-    return {key: values[keep] for key, values in columns.items()}
+    return columns.take(keep)
 
 
 def read(
@@ -102,11 +96,8 @@ def read(
     import numpy as np
 
     columns = rows(data, where=where or {}, before=before, name=name, date=x)
-    time = _years(_column(columns, x, name), f"{name}: column '{printable(x, 60)}'")
-    value = np.asarray(_column(columns, y, name))
-    if not np.issubdtype(value.dtype, np.number):
-        raise DataError(f"{name}: column '{printable(y, 60)}': expected numbers, got text")
-    value = value.astype(float)
+    time = _years(columns.column(x), f"{name}: column '{printable(x, 60)}'")
+    value = columns.numeric(y)
     known = ~np.isnan(value)
     if not known.any():
         raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")

@@ -6,14 +6,13 @@ listing fifty plugins stays cheap. Every record carries a `reference`: where it 
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from types import MappingProxyType
-from typing import Any, ClassVar, TypeGuard
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
 
-from forecast.errors import PluginContractError, printable
+from forecast.errors import printable
+from forecast.fields import Checked, checked, empty, maps, maybe_text, number, numbers, ranges, text, text_field, tuples
 
 __all__ = [
     "ClaimSpec",
@@ -38,79 +37,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
 TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
 
 
-def _empty() -> Mapping[str, Any]:
-    return MappingProxyType({})
-
-
-def _shown(value: object) -> str:
-    """Show a wrong value briefly; its type always, its text only where that is short."""
-    text = repr(value) if isinstance(value, (bool, float, str, tuple, dict, type(None))) else ""
-    return f"{type(value).__name__} {printable(text, 60)}".rstrip()
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _number(value: object) -> TypeGuard[float]:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    try:
-        return not math.isnan(value)
-    except OverflowError:  # an integer that no float holds
-        return False
-
-
-def _mapping(of: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, Mapping) and all(_text(k) and of(v) for k, v in value.items())
-
-
-def _tuple(of: Callable[[object], bool]) -> Callable[[object], bool]:
-    return lambda value: isinstance(value, tuple) and all(of(v) for v in value)
-
-
-def _pair(value: object) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(map(_number, value))
-
-
-_numbers = _mapping(_number)
-_ranges = _mapping(_pair)
-
-
-def _checked(test: Callable[[object], bool], says: str, **options: Any) -> Any:
-    """Declare a field whose value must pass `test`; a failure names the record, the field and what was expected."""
-    return field(metadata={"test": test, "says": says}, **options)
-
-
-def text_field(**options: Any) -> Any:
-    """Declare a field that holds text."""
-    return _checked(_text, "text", **options)
-
-
-def maybe_text_field() -> Any:
-    """Declare a field that holds text or None."""
-    return _checked(lambda v: v is None or _text(v), "text or None", default=None)
-
-
-class _Checked:
-    """Checks the fields of a record when it is made and freezes its mappings."""
-
-    name: str
-
-    def __post_init__(self) -> None:
-        for f in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, f.name)
-            if "test" in f.metadata and not f.metadata["test"](value):
-                self._refuse(f.name, f"expected {f.metadata['says']}, got {_shown(value)}")
-            if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
-                object.__setattr__(self, f.name, MappingProxyType(dict(value)))
-
-    def _refuse(self, field_name: str, reason: str) -> None:
-        raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")
-
-
 @dataclass(frozen=True, kw_only=True)
-class Spec(_Checked):
+class Spec(Checked):
     """What every record has.
 
     Parameters
@@ -150,7 +78,7 @@ class Spec(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedFit(_Checked):
+class PublishedFit(Checked):
     """Published parameters of a law: a fit that needs no data.
 
     Parameters
@@ -170,10 +98,10 @@ class PublishedFit(_Checked):
     """
 
     name: str = text_field()
-    parameters: Mapping[str, float] = _checked(_numbers, "a mapping of parameter to number")
+    parameters: Mapping[str, float] = checked(numbers, "a mapping of parameter to number")
     reference: str = text_field()
-    stderr: Mapping[str, float] = _checked(_numbers, "a mapping of parameter to number", default_factory=_empty)
-    rounded: bool = _checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    stderr: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
+    rounded: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
     note: str = text_field(default="")
 
 
@@ -209,19 +137,19 @@ class LawSpec(Spec):
 
     kind: ClassVar[str] = "law"
 
-    variables: Mapping[str, str] = _checked(_mapping(_text), "a mapping of variable to unit")
-    expression: str | None = maybe_text_field()
-    target: str | None = maybe_text_field()
+    variables: Mapping[str, str] = checked(maps(text), "a mapping of variable to unit")
+    expression: str | None = maybe_text()
+    target: str | None = maybe_text()
     output: str = text_field(default="y")
     unit: str = text_field(default="")
-    bounds: Mapping[str, tuple[float, float]] = _checked(_ranges, "a mapping to (low, high)", default_factory=_empty)
-    positive: tuple[str, ...] = _checked(_tuple(_text), "a tuple of parameter names", default=())
+    bounds: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
+    positive: tuple[str, ...] = checked(tuples(text), "a tuple of parameter names", default=())
     objective: str = text_field(default="least_squares")
-    published: tuple[PublishedFit, ...] = _checked(
-        _tuple(lambda v: isinstance(v, PublishedFit)), "a tuple of PublishedFit", default=()
+    published: tuple[PublishedFit, ...] = checked(
+        tuples(lambda v: isinstance(v, PublishedFit)), "a tuple of PublishedFit", default=()
     )
-    example: Mapping[str, float] = _checked(_numbers, "a mapping of parameter to number", default_factory=_empty)
-    domain: Mapping[str, tuple[float, float]] = _checked(_ranges, "a mapping to (low, high)", default_factory=_empty)
+    example: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
+    domain: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
 
     def _check(self) -> None:
         if (self.expression is None) == (self.target is None):
@@ -247,7 +175,7 @@ class TableSpec(Spec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input(_Checked):
+class Input(Checked):
     """A named uncertain number: a node of its own, so that it can be fixed, swept, correlated and blamed.
 
     Parameters
@@ -268,8 +196,8 @@ class Input(_Checked):
 
     name: str = text_field()
     unit: str = text_field()
-    distribution: Mapping[str, float | str] = _checked(
-        _mapping(lambda v: _text(v) or _number(v)), "a mapping of text to number or text"
+    distribution: Mapping[str, float | str] = checked(
+        maps(lambda v: text(v) or number(v)), "a mapping of text to number or text"
     )
     source: str = text_field()
     title: str = text_field(default="")
@@ -293,7 +221,7 @@ class ModelSpec(Spec):
     """
 
     kind: ClassVar[str] = "model"
-    target: str | None = maybe_text_field()
+    target: str | None = maybe_text()
 
     unit: str = text_field()
     quantity: str = text_field(default="")
@@ -324,8 +252,8 @@ class TrendSpec(ModelSpec):
     table: str = text_field()
     x: str = text_field()
     y: str = text_field()
-    frontier: bool = _checked(lambda v: isinstance(v, bool), "True or False", default=False)
-    where: Mapping[str, str] = _checked(_mapping(_text), "a mapping of column to value", default_factory=_empty)
+    frontier: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,15 +261,15 @@ class EstimateSpec(ModelSpec):
     """Formula + inputs = estimate. Units are checked: the formula over the inputs' units must give `unit`."""
 
     expression: str = text_field()
-    inputs: tuple[Input, ...] = _checked(_tuple(lambda v: isinstance(v, Input)), "a tuple of Input")
+    inputs: tuple[Input, ...] = checked(tuples(lambda v: isinstance(v, Input)), "a tuple of Input")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MixtureSpec(ModelSpec):
     """Several models of one quantity with weights: each draw takes one of them."""
 
-    weights: Mapping[str, float] = _checked(
-        _mapping(lambda v: _number(v) and v >= 0), "a mapping of model name to a weight >= 0"
+    weights: Mapping[str, float] = checked(
+        maps(lambda v: number(v) and v >= 0), "a mapping of model name to a weight >= 0"
     )
 
     def _check(self) -> None:
@@ -371,10 +299,10 @@ class RelationSpec(ModelSpec):
 
     law: str = text_field()
     table: str = text_field()
-    let: Mapping[str, str] = _checked(_mapping(_text), "a mapping of variable to formula")
+    let: Mapping[str, str] = checked(maps(text), "a mapping of variable to formula")
     y: str = text_field()
-    where: Mapping[str, str] = _checked(_mapping(_text), "a mapping of column to value", default_factory=_empty)
-    objective: str | None = maybe_text_field()
+    where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
+    objective: str | None = maybe_text()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -419,10 +347,10 @@ class ClaimSpec(Spec):
     statement: str = text_field()
     stated: str = text_field(default="")
     formula: str = text_field(default="")
-    values: Mapping[str, float] = _checked(_mapping(_number), "a mapping of name to number", default_factory=_empty)
+    values: Mapping[str, float] = checked(numbers, "a mapping of name to number", default_factory=empty)
     unit: str = text_field(default="")
-    declared: str | None = maybe_text_field()
-    solve_for: str | None = maybe_text_field()
+    declared: str | None = maybe_text()
+    solve_for: str | None = maybe_text()
     note: str = text_field(default="")
 
     def _check(self) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,3 +26,70 @@ def reference_data() -> Path:
     if os.environ.get("FORECAST_REQUIRE_DATA") == "1":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+class FakePlugins:
+    """Distributions in a folder on ``sys.path``: `importlib.metadata` and every subprocess see them as installed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.modules: list[str] = []
+
+    def add(
+        self,
+        name: str,
+        source: str,
+        *,
+        distribution: str | None = None,
+        version: str = "1.0",
+        module: str | None = None,
+    ) -> str:
+        """Install a plugin whose module has this source; returns the module's name."""
+        distribution = f"fake-{name}" if distribution is None else distribution
+        if module is None:
+            module = "fake_" + "".join(c if c.isalnum() else "_" for c in f"{name}_{distribution}")
+        (self.folder / f"{module}.py").write_text(source, encoding="utf-8")
+        info = self.folder / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        info.mkdir(exist_ok=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
+        with (info / "entry_points.txt").open("a", encoding="utf-8") as entries:
+            entries.write(f"[forecast.plugins]\n{name} = {module}\n")
+        self.modules.append(module)
+        return module
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment in which a subprocess sees them, without settings of whoever runs the tests."""
+        ours = {k: v for k, v in os.environ.items() if not k.startswith(("FORECAST_PLUGINS", "FORECAST_STRICT"))}
+        return {**ours, "PYTHONPATH": os.pathsep.join(p for p in (str(self.folder), ours.get("PYTHONPATH")) if p)}
+
+
+@pytest.fixture
+def fake_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakePlugins]:
+    """Plugins made for one test, beside the installed ones; the registry is loaded anew before and after."""
+    from forecast.registry import get_registry
+
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delenv("FORECAST_PLUGINS", raising=False)
+    monkeypatch.delenv("FORECAST_STRICT", raising=False)
+    get_registry.cache_clear()
+    fakes = FakePlugins(folder)
+    yield fakes
+    get_registry.cache_clear()
+    for module in fakes.modules:
+        sys.modules.pop(module, None)
+
+
+@pytest.fixture
+def command_line(fake_plugins: FakePlugins, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ``forecast ...`` in a process of its own, which sees the fake plugins."""
+
+    def run(*words: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+        given = {"capture_output": True, "text": True, "timeout": 60, "cwd": tmp_path} | options
+        return subprocess.run(
+            [sys.executable, "-m", "forecast", *words], env={**fake_plugins.env, **(env or {})}, check=False, **given
+        )
+
+    return run

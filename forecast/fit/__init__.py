@@ -1,0 +1,8 @@
+"""Law + data = fit. One idea a file: data, objective, start, solver, uncertainty, result, allocate."""
+
+from __future__ import annotations
+
+from forecast.fit.fitting import fit_law, published_fit
+from forecast.fit.result import Fit
+
+__all__ = ["Fit", "fit_law", "published_fit"]

@@ -6,10 +6,12 @@ other quantities (law + fit), a **mixture** from rival models of one quantity.
 
 from __future__ import annotations
 
-from forecast.errors import PluginContractError
+from forecast.errors import PluginContractError, PluginError
 from forecast.models import estimates, mixtures, relations, trends
+from forecast.models.contract import checked_model, guarded
 from forecast.models.estimates import estimate
 from forecast.models.protocol import (
+    Broken,
     Description,
     FittedModel,
     FittedShape,
@@ -34,6 +36,7 @@ __all__ = [
     "OtherModel",
     "OtherQuantity",
     "Shape",
+    "attempt",
     "estimate",
     "model",
     "shape",
@@ -67,14 +70,22 @@ def model(name: str, *, where: str = "") -> Model:
     return _build(get_registry().find("model", name, where=where))
 
 
+def attempt(name: str, *, where: str = "") -> Model:
+    """Return a registered model; one whose plugin cannot make it fails when it is fitted, so that the rest goes on."""
+    record = get_registry().find("model", name, where=where)
+    try:
+        return _build(record)
+    except PluginError as error:
+        assert isinstance(record.spec, ModelSpec)
+        return Broken(name=record.full_name, unit=record.spec.unit, error=error)
+
+
 def _build(record: Record, *, within: tuple[str, ...] = ()) -> Model:
     spec, name = record.spec, record.full_name
     assert isinstance(spec, ModelSpec)
     if spec.target is not None:
-        made = resolve(spec.target, what=f"model '{name}'")(name, spec)
-        if not isinstance(made, Model):
-            raise PluginContractError(f"model '{name}': expected a forecast.models.Model, got {type(made).__name__}")
-        return made
+        make = resolve(spec.target, what=f"model '{name}'")
+        return checked_model(guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")
     if isinstance(spec, TrendSpec):
         return trends.from_spec(name, spec)
     if isinstance(spec, EstimateSpec):

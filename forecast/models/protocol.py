@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from forecast.errors import ForecastError
 from forecast.specs import Input
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = [
+    "Broken",
     "Description",
     "FittedModel",
     "FittedShape",
@@ -140,6 +142,20 @@ class Model(abc.ABC):
     @abc.abstractmethod
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         """Read the tables as they stood before a date (decimal year) and fit; deterministic."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broken(Model):
+    """Stands for a model that its plugin could not make; to fit it raises why."""
+
+    name: str
+    unit: str
+    error: ForecastError
+    inputs: Mapping[str, Need] = field(default_factory=dict)
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        """Raise the error that stopped the plugin."""
+        raise self.error
 
 
 class FittedShape(abc.ABC):

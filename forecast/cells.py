@@ -1,0 +1,168 @@
+"""The grammar of a cell: what text is a number, a date or a truth value, and nothing else is.
+
+============  =========================================================================================
+number        ``1234.5``, ``-1e9``, ``.5``, ``+2``: ASCII digits, a decimal point, an exponent. No separators of
+              thousands, no decimal comma, no underscores, no blanks around, no hexadecimal, no ``NaN`` or ``inf``
+integer       ``-12``: a number without point or exponent, exact in a double (at most 2**53)
+date          ``2024``, ``2024-06`` or ``2024-06-01``; a shorter one is its first day. Never day-first; no time zones
+boolean       ``true`` or ``false``
+missing       an empty cell, and what a schema's ``missingValues`` lists
+text          everything, brought to Unicode NFC, so that two spellings of one glyph are one name
+============  =========================================================================================
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+import unicodedata
+
+__all__ = ["boolean", "date", "integer", "is_date", "is_nothing", "is_number", "meant_as_number", "number", "text"]
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,6})?")
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DATE = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+_LONGEST = 400
+_EXACT = 2**53
+
+
+def is_number(cell: str) -> bool:
+    """Tell whether a cell is a number of this grammar.
+
+    Examples
+    --------
+    >>> [is_number(c) for c in ("-1e9", "1,234", "1_000", " 5 ", "NaN")]
+    [True, False, False, False, False]
+    """
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def number(cell: str) -> float:
+    """Read a number; ValueError says what is wrong with it.
+
+    Examples
+    --------
+    >>> number("1234.5")
+    1234.5
+    """
+    if len(cell) > _LONGEST or not _NUMBER.fullmatch(cell):
+        raise ValueError(f"expected a number{_hint(cell)}")
+    value = float(cell)
+    if math.isinf(value) or (value == 0 and any(c in "123456789" for c in re.split("[eE]", cell)[0])):
+        raise ValueError("the number is outside the range of double precision")
+    return value
+
+
+#: Other people's spellings of numbers, and what to say about them.
+_FOREIGN = (
+    (re.compile(r"\s+\S.*|.*\S\s+", re.DOTALL), " (without blanks around it)"),
+    (re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?"), " (without separators of thousands)"),
+    (re.compile(r"[+-]?[0-9]+,[0-9]+"), " (with a decimal point)"),
+    (re.compile(r"[+-]?[0-9]+(_[0-9]+)+(\.[0-9]+)?"), " (without underscores)"),
+    (re.compile(r"0[xX][0-9a-fA-F]+|[+-]?[0-9.]+[eE][+-]?|[+-]?[0-9]+\."), " (such as 16, 5.0 or 5e3)"),
+    (re.compile(r"[+-]?\d+([.,]\d+)?"), " in ASCII digits"),
+)
+_NOTHING = frozenset(("nan", "na", "n/a", "null", "none", "nil", "inf", "infinity", "-", "--", "?", ""))
+
+
+def _hint(cell: str) -> str:
+    if is_nothing(cell):
+        return " or an empty cell (missing)"
+    return next((says for pattern, says in _FOREIGN if pattern.fullmatch(cell)), "")
+
+
+def is_nothing(cell: str) -> bool:
+    """Tell whether a cell is one of the many ways to write that there is no number.
+
+    Examples
+    --------
+    >>> [is_nothing(c) for c in ("N/A", "-", "0")]
+    [True, True, False]
+    """
+    return len(cell) < 16 and cell.strip().lstrip("+-").lower() in _NOTHING
+
+
+def meant_as_number(cell: str) -> bool:
+    """Tell whether a cell is a number, or one in a spelling that this grammar refuses.
+
+    Examples
+    --------
+    >>> [meant_as_number(c) for c in ("5", "1,234", " 5 ", "0x10", "A100")]
+    [True, True, True, True, False]
+    """
+    if is_number(cell):
+        return True
+    plain = cell.strip()
+    return len(cell) <= 64 and (is_number(plain) or any(p.fullmatch(plain) for p, _ in _FOREIGN[1:]))
+
+
+def integer(cell: str) -> int:
+    """Read an integer that a double holds exactly; ValueError says what is wrong with it.
+
+    Examples
+    --------
+    >>> integer("-12")
+    -12
+    """
+    if len(cell) > _LONGEST or not _INTEGER.fullmatch(cell):
+        raise ValueError("expected an integer")
+    if abs(value := int(cell)) > _EXACT:
+        raise ValueError("the integer is beyond 2**53 and would lose digits")
+    return value
+
+
+def is_date(cell: str) -> bool:
+    """Tell whether a cell is a date of this grammar that names a month: a bare year is also a number.
+
+    Examples
+    --------
+    >>> [is_date(c) for c in ("2024-06", "2024", "12/11/2024", "2023-02-29")]
+    [True, False, False, False]
+    """
+    try:
+        return len(cell) > 4 and bool(date(cell))
+    except ValueError:
+        return False
+
+
+def date(cell: str) -> datetime.date:
+    """Read a date; ValueError says what is wrong with it.
+
+    Examples
+    --------
+    >>> date("2024-06")
+    datetime.date(2024, 6, 1)
+    """
+    found = _DATE.fullmatch(cell)
+    if not found:
+        raise ValueError("expected a date YYYY, YYYY-MM or YYYY-MM-DD")
+    year, month, day = found.groups()
+    try:
+        return datetime.date(int(year), int(month or 1), int(day or 1))
+    except ValueError as error:
+        raise ValueError(f"no such date: {error}") from error
+
+
+def boolean(cell: str) -> bool:
+    """Read ``true`` or ``false``; ValueError for anything else.
+
+    Examples
+    --------
+    >>> boolean("true")
+    True
+    """
+    if cell not in ("true", "false"):
+        raise ValueError("expected true or false")
+    return cell == "true"
+
+
+def text(cell: str) -> str:
+    r"""Return text in Unicode NFC.
+
+    Examples
+    --------
+    >>> text("e\u0301") == "\u00e9"
+    True
+    """
+    return cell if cell.isascii() else unicodedata.normalize("NFC", cell)

@@ -1,0 +1,268 @@
+"""The command line: a group that imports a command only when it is called.
+
+Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted, 141 the reader closed the pipe, 143 terminated.
+Every error is one line on stderr; ``--debug`` anywhere on the line adds the traceback.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from types import FrameType
+from typing import Any
+
+import click
+
+import forecast
+from forecast.cli import render
+from forecast.errors import ForecastError, PluginContractError, UnknownNameError, printable
+
+__all__ = ["cli", "main"]
+
+#: Our own commands: name to target and the line that ``--help`` shows without importing it.
+COMMANDS = {
+    "run": ("forecast.cli.run:run", "Run a scenario: when does it happen, and how likely is never?"),
+    "allocate": ("forecast.cli.allocate:allocate", "Split a compute budget between parameters and data."),
+    "claims": ("forecast.cli.claims:claims", "Recompute published figures."),
+    "laws": ("forecast.cli.laws:laws", "List laws or show one: its formula, units and published parameters."),
+    "models": ("forecast.cli.models:models", "List models or show one: its unit, inputs and sources."),
+    "tables": ("forecast.cli.tables:tables", "List tables or show one: its columns, units, licence and sources."),
+    "scenarios": ("forecast.cli.scenarios:scenarios", "List scenarios or show one: its choices and questions."),
+    "plugins": ("forecast.cli.plugins:plugins", "List, show, check or start plugins."),
+}
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM. A KeyboardInterrupt, so that no loader takes it for a plugin's failure."""
+
+
+class LazyGroup(click.Group):
+    """A click group whose commands are imported when called; plugins add theirs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*COMMANDS, *_plugin_commands()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+            found = getattr(import_module(module), attribute)
+            assert isinstance(found, click.Command)
+            return found
+        return None if cmd_name.startswith("-") else _plugin_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, rows in (
+            ("Commands", [(name, line) for name, (_, line) in COMMANDS.items()]),
+            ("Commands of plugins", list(_plugin_commands().items())),
+        ):
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        command = self.get_command(ctx, name)
+        if command is None:
+            return super().resolve_command(ctx, args)  # an option in the command's place
+        return name, command, args[1:]
+
+
+def _plugin_commands() -> dict[str, str]:
+    """Return the plugins' commands and their titles, under the shortest name that reaches each."""
+    from forecast.registry import get_registry
+
+    try:
+        registry = get_registry()
+    except ForecastError as problem:  # help must come whatever the plugins do
+        render.warn(problem)
+        return {}
+    found = {}
+    names = registry.names("command")
+    for full in names:
+        bare = full.partition("/")[2]
+        unique = sum(n.partition("/")[2] == bare for n in names) == 1
+        name = bare if unique and bare not in COMMANDS else full
+        record = registry.find("command", full)
+        found[name] = printable(record.spec.title or record.spec.reference, 100)
+    return found
+
+
+def _plugin_command(ctx: click.Context, name: str) -> click.Command:
+    from forecast.registry import get_registry, resolve
+
+    registry = get_registry()
+    try:
+        record = registry.find("command", name)
+    except UnknownNameError as problem:
+        # our own commands are candidates too
+        raise UnknownNameError("command", name, [*COMMANDS, *_plugin_commands()]) from problem
+    what = f"command {record.full_name} of {record.plugin.distribution}"
+    command = resolve(record.spec.target, what=what)  # type: ignore[attr-defined]
+    if not isinstance(command, click.Command):
+        raise PluginContractError(f"{what}: expected a click command, got {type(command).__name__}")
+    ctx.ensure_object(dict)["foreign"] = what
+    return command
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        render.write(f"forecast {forecast.__version__} (lawcast)")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    epilog="Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted, 141 closed pipe, 143 terminated.",
+)
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Scaling laws and forecasts from plugins, each with an interval, a source and a record of past accuracy."""
+    if ctx.invoked_subcommand is None:
+        render.write(ctx.get_help())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; nothing is raised.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Default: the arguments of this process.
+
+    Examples
+    --------
+    >>> main(["laws", "show", "no-such-law"])
+    2
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    own = words[: words.index("--")] if "--" in words else words
+    debug = "--debug" in own
+    words = [w for w in own if w != "--debug"] + words[len(own) :]
+    _tolerant_streams()
+    context: dict[str, Any] = {"argv": words, "debug": debug}
+    with _signals(), _one_line_warnings():
+        try:
+            code = _run(words, context)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except BaseException as problem:
+            code = _report(problem, context)
+    return code
+
+
+def _run(words: list[str], context: dict[str, Any]) -> int:
+    if "_FORECAST_COMPLETE" in os.environ:  # the shell asks for completions
+        cli.main(words, prog_name="forecast", standalone_mode=False, obj=context)
+        return 0
+    try:
+        with cli.make_context("forecast", words, obj=context) as ctx:
+            cli.invoke(ctx)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    return 0
+
+
+def _report(problem: BaseException, context: dict[str, Any]) -> int:
+    """Write one line about what ended the command, and return the exit code."""
+    if isinstance(problem, BrokenPipeError):
+        _drop_stdout()
+        return 141
+    if isinstance(problem, Terminated):
+        return 143
+    if isinstance(problem, (KeyboardInterrupt, click.Abort)):
+        return 130
+    if isinstance(problem, SystemExit) and (problem.code is None or isinstance(problem.code, int)):
+        return problem.code or 0
+    if context["debug"]:
+        render.traceback_of(problem)
+    if isinstance(problem, click.UsageError):
+        path = problem.ctx.command_path if problem.ctx else "forecast"
+        render.error(f"{_line(problem.format_message()).rstrip('.')}; see '{path} --help'")
+        return problem.exit_code
+    if isinstance(problem, click.ClickException):
+        render.error(_line(problem.format_message()))
+        return problem.exit_code
+    if isinstance(problem, ForecastError):
+        render.error(_line(problem))
+        return problem.exit_code
+    what = _line(f"{type(problem).__name__}: {problem}")
+    if isinstance(problem, OSError) and sys.stdout is not None and _stdout_is_full():
+        render.error(f"cannot write to standard output: {_line(problem.strerror)}")
+    elif isinstance(problem, SystemExit):
+        render.error(_line(problem.code))
+    elif "foreign" in context:
+        render.error(f"{context['foreign']}: {what} (its traceback: --debug)")
+    else:
+        render.error(f"unexpected {what}; please report this (its traceback: --debug)")
+    return 1
+
+
+def _line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def _stdout_is_full() -> bool:
+    """Tell whether what is left in stdout's buffer cannot be written; if so drop it, or Python complains at exit."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _drop_stdout()
+        return True
+    return False
+
+
+def _drop_stdout() -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
+def _tolerant_streams() -> None:
+    """Show what a locale cannot encode as an escape, instead of failing halfway through an answer."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            with contextlib.suppress(OSError, ValueError):
+                stream.reconfigure(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def _one_line_warnings() -> Iterator[None]:
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
+        render.warn(_line(message))
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = before
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """Turn SIGTERM into an exception, so that ``finally`` removes what is half written."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    try:
+        before = signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # not the main thread: the program that calls us owns the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,291 @@
+"""The only place that prints. stdout is data, stderr is progress and warnings.
+
+Plain text on purpose: listings load no formatting library, and what a file or a plugin wrote is shown with its
+control characters escaped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import forecast
+from forecast.errors import ForecastError, printable
+
+__all__ = ["details", "emit", "error", "headline", "progress", "provenance", "table", "verbatim", "warn", "write"]
+
+#: Work shorter than this shows no progress bar.
+PATIENCE = 1.0
+#: Longest cell of a table.
+CELL = 240
+
+
+def write(text: str = "") -> None:
+    """Write lines to stdout.
+
+    Raises
+    ------
+    ForecastError
+        If stdout is closed or full. A broken pipe stays a ``BrokenPipeError``: the reader has seen enough.
+    """
+    if sys.stdout is None:
+        raise ForecastError("standard output is closed: nothing can be written to it")
+    try:
+        sys.stdout.write(text + "\n")
+    except BrokenPipeError:
+        raise
+    except (OSError, ValueError) as problem:  # ValueError: closed by the program that calls us
+        raise ForecastError(f"cannot write to standard output: {printable(problem)}") from problem
+
+
+def _note(kind: str, text: object) -> None:
+    # a stderr that is closed or full must not hide the exit code
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"forecast: {kind}: {printable(text, 2000)}\n")
+            sys.stderr.flush()
+
+
+def warn(text: object) -> None:
+    """Write one line of warning to stderr."""
+    _note("warning", text)
+
+
+def error(text: object) -> None:
+    """Write one line of error to stderr."""
+    _note("error", text)
+
+
+def traceback_of(problem: BaseException) -> None:
+    """Write a traceback to stderr (``--debug``)."""
+    import traceback
+
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            traceback.print_exception(problem, file=sys.stderr)
+
+
+def _bold() -> bool:
+    term = os.environ.get("TERM", "")
+    return bool(sys.stdout and sys.stdout.isatty()) and not os.environ.get("NO_COLOR") and term not in ("", "dumb")
+
+
+def headline(text: str) -> None:
+    """Write the one plain sentence that opens an answer, and an empty line."""
+    line = printable(text, 1000)
+    write(f"\033[1m{line}\033[0m" if _bold() else line)
+    write()
+
+
+def cell(value: object) -> str:
+    """Return a value as the text of a cell: ``-`` for nothing, ``yes`` and ``no``, numbers without noise.
+
+    Examples
+    --------
+    >>> cell(None), cell(True), cell(0.1), cell(1e25), cell(["a", "b"])
+    ('-', 'yes', '0.1', '1e+25', 'a, b')
+    """
+    if value is None or value == "":
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return format(value, ".12g")
+    if isinstance(value, Mapping):
+        return ", ".join(f"{k} = {cell(v)}" for k, v in value.items()) or "-"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(cell(v) for v in value) or "-"
+    return printable(value, CELL)
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: int = 0) -> None:
+    """Write an aligned table; columns that hold only numbers are aligned to the right.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The header.
+    rows : iterable of sequence
+        One cell a column; text from outside is escaped here.
+    indent : int
+        Spaces before each line.
+    """
+    raw = [list(row) for row in rows]
+    texts = [[cell(v) for v in row] for row in raw]
+    widths = [max(_width(t) for t in column) for column in zip(columns, *texts, strict=True)]
+    right = [
+        bool(raw) and all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in column)
+        for column in (zip(*raw, strict=True) if raw else [()] * len(columns))
+    ]
+
+    def line(cells: Sequence[str]) -> str:
+        parts = []
+        for text, width, numeric in zip(cells, widths, right, strict=True):
+            pad = " " * (width - _width(text))
+            parts.append(pad + text if numeric else text + pad)
+        return (" " * indent + "  ".join(parts)).rstrip()
+
+    write(line([printable(c) for c in columns]))
+    write(line(["-" * w for w in widths]))
+    for row in texts:
+        write(line(row))
+
+
+def details(record: Mapping[str, Any]) -> None:
+    """Write one record: its plain values first, then a section for each list or mapping in it."""
+    plain = {k: v for k, v in record.items() if not _section(v) and v not in (None, "", [], {}, ())}
+    width = max((len(k) for k in plain), default=0)
+    for key, value in plain.items():
+        write(f"{printable(key):<{width}}  {printable(value, 2000) if isinstance(value, str) else cell(value)}")
+    for key, value in record.items():
+        if not _section(value):
+            continue
+        write()
+        write(f"{printable(key)}:")
+        if isinstance(value, Mapping):
+            table(["name", "value"], value.items(), indent=2)
+        else:
+            columns = list(dict.fromkeys(k for row in value for k in row))
+            columns = [c for c in columns if any(row.get(c) not in (None, "", [], {}) for row in value)]
+            table(columns, [[row.get(c) for c in columns] for row in value], indent=2)
+
+
+def verbatim(text: str) -> None:
+    """Write lines as they stand (a traceback), with their control characters escaped."""
+    for line in text.splitlines():
+        write(printable(line, 1000))
+
+
+def _section(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return bool(value)
+    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(v, Mapping) for v in value)
+
+
+def _argv() -> list[str]:
+    """Return the command line as typed, absolute paths cut to their last part: an answer names no machine."""
+    import click
+
+    context = click.get_current_context(silent=True)
+    typed = (context.find_root().obj or {}).get("argv", []) if context else []
+    return ["forecast", *(_cut(word) for word in typed)]
+
+
+def _cut(word: str) -> str:
+    head, equals, tail = word.partition("=")
+    value = tail if equals else head
+    if not Path(value).is_absolute():
+        return word
+    base = Path(value).name or "/"
+    return f"{head}={base}" if equals else base
+
+
+def provenance(plugins: Iterable[Any] = (), **more: Any) -> dict[str, Any]:
+    """Return what is needed to repeat an answer: versions, plugins and the command. No clock, host or path.
+
+    Parameters
+    ----------
+    plugins : iterable of forecast.registry.Plugin
+        Those that the answer used.
+    **more
+        Anything else (a seed, data hashes).
+    """
+    import platform
+
+    used = {(p.name, p.distribution, p.version) for p in plugins}
+    return {
+        "versions": {"lawcast": forecast.__version__, "python": platform.python_version()},
+        "plugins": [{"name": n, "distribution": d, "version": v} for n, d, v in sorted(used)],
+        "command": _argv(),
+        **more,
+    }
+
+
+_provenance = provenance  # `emit` has an argument of that name
+
+
+def emit(
+    result: Any,
+    *,
+    json: bool,
+    command: str,
+    text: Callable[[], None] | None = None,
+    warnings: Sequence[str] = (),
+    provenance: Mapping[str, Any] | None = None,
+) -> None:
+    """Write an answer: as one JSON object, or as text.
+
+    Parameters
+    ----------
+    result : object
+        The answer; with ``json``, under the key ``result``.
+    json : bool
+        Write ``{"command", "result", "warnings", "provenance"}``, in ASCII, so that no locale can spoil it.
+    command : str
+        Which command answers: ``"laws list"``.
+    text : callable, optional
+        Writes the answer for people. Default: `details` of the result.
+    warnings : sequence of str
+        In the JSON object, or one line each on stderr.
+    provenance : mapping, optional
+        Default: `provenance()`.
+    """
+    from forecast.jsontext import to_json  # a listing for people needs none
+
+    if not json:
+        for line in warnings:
+            warn(line)
+        (text or (lambda: details(result)))()
+        return
+    answer = {
+        "command": command,
+        "result": result,
+        "warnings": [str(w) for w in warnings],
+        "provenance": _provenance() if provenance is None else provenance,
+    }
+    write(to_json(answer, indent=2))
+
+
+@contextlib.contextmanager
+def progress(label: str) -> Iterator[Callable[[float, float], None]]:
+    """Offer a progress bar on stderr, shown only on a terminal and only for work over a second.
+
+    Yields
+    ------
+    callable
+        ``report(done, total)``.
+
+    Examples
+    --------
+    >>> with progress("drawing") as report:
+    ...     report(1, 2)
+    """
+    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield lambda done, total: None
+        return
+    began = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        shown: list[tuple[Any, Any]] = []
+
+        def report(done: float, total: float) -> None:
+            if not shown and time.monotonic() - began > PATIENCE and done < total:
+                from rich.console import Console
+                from rich.progress import Progress
+
+                bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+                shown.append((bar, bar.add_task(printable(label, 60), total=total)))
+            if shown:
+                bar, task = shown[0]
+                bar.update(task, completed=done, total=total)
+
+        yield report

@@ -1,0 +1,176 @@
+"""Tables that are described, not shipped: fetched once, verified, kept in a cache.
+
+The cache is ``FORECAST_DATA``, or the user's cache folder. A cached copy with the described hash is used without asking
+the network. A file put there by hand does as well: the error of an offline machine says under which name.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from forecast.errors import DataError, DownloadError, ResultError, printable
+from forecast.files import file_hash, replacing
+
+__all__ = ["LIMIT_BYTES", "cache_folder", "fetch"]
+
+LIMIT_BYTES = 2 * 2**30
+TIMEOUT_S = 30.0
+#: A server that drips a byte now and then keeps every read within its timeout.
+DEADLINE_S = 1800.0
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloaded tables: ``FORECAST_DATA``, or the user's cache.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.environ["FORECAST_DATA"] = "/tmp/tables"
+    >>> cache_folder().as_posix()
+    '/tmp/tables'
+    >>> del os.environ["FORECAST_DATA"]
+    """
+    if chosen := os.environ.get("FORECAST_DATA"):
+        return Path(chosen).absolute()
+    import pooch
+
+    return Path(pooch.os_cache("lawcast"))
+
+
+class _Bounded:
+    """A file that refuses to grow beyond its limit or its deadline."""
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self.stream, self.left = stream, limit
+        self.end = time.monotonic() + DEADLINE_S
+
+    def write(self, data: bytes) -> int:
+        self.left -= len(data)
+        if self.left < 0:
+            raise _TooMuchError("is larger than the limit")
+        if time.monotonic() > self.end:
+            raise _TooMuchError("takes too long")
+        return self.stream.write(data)
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+
+class _TooMuchError(Exception):
+    pass
+
+
+class _TransferError(Exception):
+    pass
+
+
+def _check(url: str, digest: str, where: str) -> None:
+    try:
+        parts = urlsplit(url)
+        host, user = parts.hostname, parts.username
+    except ValueError:
+        raise DownloadError(f"{where}: '{printable(url, 120)}' is not a URL") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise DownloadError(f"{where}: '{printable(url, 120)}': expected an http or https URL")
+    if user is not None or any(not c.isprintable() or c == " " for c in url):
+        raise DownloadError(f"{where}: '{printable(host, 120)}': a URL with a user name, blanks or control characters")
+    if not digest.startswith("sha256:"):
+        raise DownloadError(f"{where}: expected a hash 'sha256:...'")
+
+
+def fetch(url: str, digest: str, name: str, *, where: str, limit: int = LIMIT_BYTES) -> Path:
+    """Return the path of a described file, downloading it if the cache has no copy with that hash.
+
+    Parameters
+    ----------
+    url : str
+        http or https.
+    digest : str
+        ``"sha256:..."`` of the file.
+    name : str
+        The file's name in the cache; the start of the hash is put before it.
+    where : str
+        The table, for messages.
+    limit : int
+        More bytes than this are not taken.
+
+    Raises
+    ------
+    DownloadError
+        One line with the URL, the reason, and the name under which to put the file by hand.
+    """
+    _check(url, digest, where)
+    target = cache_folder() / f"{digest[7:19]}-{name}"
+    cached = _cached(target, digest, limit)
+    if cached:
+        return target
+    reason = _download(url, target, digest, limit)
+    if reason:
+        wrong = " (the file there now is another one)" if cached is False else ""
+        by_hand = f"or put the file by hand at {printable(target, 300)}{wrong}"
+        raise DownloadError(f"{where}: cannot fetch {printable(url, 300)}: {reason}; {by_hand}")
+    return target
+
+
+def _cached(target: Path, digest: str, limit: int) -> bool | None:
+    """Tell whether the cached copy is the described file; None where there is none."""
+    try:
+        return file_hash(target, limit=limit) == digest
+    except DataError:
+        return False if os.path.lexists(target) else None
+
+
+def _download(url: str, target: Path, digest: str, limit: int) -> str:
+    """Download to a temporary name, verify, rename. Return why it could not be done, or nothing."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as temporary:
+            with temporary.open("wb") as stream:
+                _transfer(url, _Bounded(stream, limit))
+            found = file_hash(temporary, limit=limit)
+            if found != digest:  # leaving with an error keeps the name free
+                raise _TransferError(f"it has {found}, described is {digest}")
+    except _TransferError as error:
+        return str(error)
+    except _TooMuchError as error:
+        return f"it {error} ({limit:,} bytes, {DEADLINE_S:.0f} s)"
+    except (ResultError, DataError) as error:
+        return str(error)
+    except OSError as error:
+        return _reason(error)
+    return ""
+
+
+def _transfer(url: str, stream: Any) -> None:
+    import pooch
+
+    pooch.get_logger().setLevel("WARNING")
+    try:
+        pooch.HTTPDownloader(timeout=TIMEOUT_S)(url, stream, None)
+    except _TooMuchError:
+        raise
+    except OSError as error:  # requests' exceptions are OSErrors; a full disk is one too
+        raise _TransferError(_reason(error)) from error
+    except Exception as error:  # urllib3 lets some of its own through (LocationParseError)
+        raise _TransferError(printable(f"{type(error).__name__}: {error}", 120)) from error
+
+
+def _reason(error: OSError) -> str:
+    """Say in a few words what requests says in a paragraph."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status is not None:
+        return f"the server answers {status}"
+    name = type(error).__name__
+    known = {
+        "ConnectionError": "no connection (offline?)",
+        "ProxyError": "no connection through the proxy",
+        "ConnectTimeout": "no connection within the timeout",
+        "ReadTimeout": "the server stopped sending",
+        "SSLError": "the server's certificate does not verify",
+        "TooManyRedirects": "too many redirects",
+    }
+    return known.get(name) or printable(f"{name}: {error.strerror or error}", 120)

@@ -1,0 +1,103 @@
+"""Fields of records that check themselves: a wrong value names the record, the field and what was expected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields
+from types import MappingProxyType
+from typing import Any, TypeGuard
+
+from forecast.errors import PluginContractError, printable
+
+__all__ = [
+    "Checked",
+    "checked",
+    "empty",
+    "maps",
+    "maybe_text",
+    "number",
+    "numbers",
+    "pair",
+    "ranges",
+    "text",
+    "text_field",
+    "tuples",
+]
+
+
+def empty() -> Mapping[str, Any]:
+    """Return a mapping of nothing, for defaults."""
+    return MappingProxyType({})
+
+
+def _shown(value: object) -> str:
+    """Show a wrong value briefly; its type always, its text only where that is short."""
+    brief = repr(value) if isinstance(value, (bool, float, str, tuple, dict, type(None))) else ""
+    return f"{type(value).__name__} {printable(brief, 60)}".rstrip()
+
+
+def text(value: object) -> bool:
+    """Tell whether a value is text."""
+    return isinstance(value, str)
+
+
+def number(value: object) -> TypeGuard[float]:
+    """Tell whether a value is a number that a float holds; infinities are, NaN and booleans are not."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return not math.isnan(value)
+    except OverflowError:  # an integer that no float holds
+        return False
+
+
+def maps(of: Callable[[object], bool]) -> Callable[[object], bool]:
+    """Return a test for a mapping of text to what passes `of`."""
+    return lambda value: isinstance(value, Mapping) and all(text(k) and of(v) for k, v in value.items())
+
+
+def tuples(of: Callable[[object], bool]) -> Callable[[object], bool]:
+    """Return a test for a tuple of what passes `of`."""
+    return lambda value: isinstance(value, tuple) and all(of(v) for v in value)
+
+
+def pair(value: object) -> bool:
+    """Tell whether a value is (low, high)."""
+    return isinstance(value, tuple) and len(value) == 2 and all(map(number, value))
+
+
+numbers = maps(number)
+ranges = maps(pair)
+
+
+def checked(test: Callable[[object], bool], says: str, **options: Any) -> Any:
+    """Declare a field whose value must pass `test`; a failure names the record, the field and what was expected."""
+    return field(metadata={"test": test, "says": says}, **options)
+
+
+def text_field(**options: Any) -> Any:
+    """Declare a field that holds text."""
+    return checked(text, "text", **options)
+
+
+def maybe_text() -> Any:
+    """Declare a field that holds text or None."""
+    return checked(lambda v: v is None or text(v), "text or None", default=None)
+
+
+class Checked:
+    """Checks the fields of a record when it is made and freezes its mappings."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        for f in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, f.name)
+            if "test" in f.metadata and not f.metadata["test"](value):
+                self._refuse(f.name, f"expected {f.metadata['says']}, got {_shown(value)}")
+            if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
+                object.__setattr__(self, f.name, MappingProxyType(dict(value)))
+
+    def _refuse(self, field_name: str, reason: str) -> None:
+        raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")

@@ -1,0 +1,229 @@
+"""Reading and writing ordinary files: bounded, checked, and never half written.
+
+Everything that is read is a regular file of bounded size: a FIFO would wait for ever and ``/dev/zero`` has no end.
+Everything that is written goes to a temporary name in the same folder and is then renamed, so that a reader sees the
+old file or the new one and a full disk leaves the old one as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from forecast.errors import DataError, ForecastError, ResultError, printable
+
+__all__ = ["check_regular", "file_hash", "inside", "read_bytes", "replacing", "safe_output", "write_atomic"]
+
+#: The longest file name that common file systems take.
+NAME_MAX = 255
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
+
+
+@contextlib.contextmanager
+def _open_regular(path: Path, limit: int, error: type[ForecastError]) -> Iterator[int]:
+    """Open a regular file of at most `limit` bytes. Opening does not block, and what was opened is what is checked."""
+    shown = printable(path)
+    if "\0" in str(path):
+        raise error(f"{shown}: a file name cannot hold a NUL character")
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    try:
+        handle = os.open(path, flags)
+    except OSError as fault:
+        broken = fault.errno == errno.ENOENT and path.is_symlink()
+        raise error(f"{shown}: {'a symbolic link to nothing' if broken else _why(fault)}") from fault
+    try:
+        status = os.fstat(handle)
+        if stat.S_ISDIR(status.st_mode):
+            raise error(f"{shown}: is a folder; expected a file")
+        if not stat.S_ISREG(status.st_mode):
+            raise error(f"{shown}: is a device, pipe or socket; expected an ordinary file")
+        if status.st_size > limit:
+            raise error(f"{shown}: {status.st_size:,} bytes; at most {limit:,} are read")
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def read_bytes(path: str | os.PathLike[str], *, limit: int, error: type[ForecastError] = DataError) -> bytes:
+    """Return the whole of a regular file, or raise `error` in one line that names it.
+
+    Parameters
+    ----------
+    path : path-like
+    limit : int
+        A larger file is refused before anything is read.
+    error : type of ForecastError
+        What to raise: for a folder, FIFO, device, missing file, broken link, missing permission, file too large.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "a.txt")
+    >>> _ = path.write_text("hello")
+    >>> read_bytes(path, limit=1000)
+    b'hello'
+    """
+    source = Path(path)
+    with _open_regular(source, limit, error) as handle, open(handle, "rb", closefd=False) as stream:
+        try:
+            data = stream.read(limit + 1)
+        except OSError as fault:
+            raise error(f"{printable(source)}: {_why(fault)}") from fault
+    if len(data) > limit:  # it grew while it was read
+        raise error(f"{printable(source)}: more than {limit:,} bytes; at most {limit:,} are read")
+    return data
+
+
+def check_regular(path: Path, *, limit: int = 1 << 40, error: type[ForecastError] = DataError) -> None:
+    """Raise `error` unless `path` is an ordinary, readable file of at most `limit` bytes.
+
+    Examples
+    --------
+    >>> check_regular(Path("/"))
+    Traceback (most recent call last):
+    forecast.errors.DataError: /: is a folder; expected a file
+    """
+    with _open_regular(path, limit, error):
+        pass
+
+
+def file_hash(path: str | os.PathLike[str], *, limit: int = 1 << 40) -> str:
+    """Return ``"sha256:..."`` over a file's bytes, as ``datapackage.json`` states it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "a.txt")
+    >>> _ = path.write_text("hello")
+    >>> file_hash(path)[:15]
+    'sha256:2cf24dba'
+    """
+    source = Path(path)
+    with _open_regular(source, limit, DataError) as handle, open(handle, "rb", closefd=False) as stream:
+        try:
+            return "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as fault:
+            raise DataError(f"{printable(source)}: {_why(fault)}") from fault
+
+
+def inside(folder: Path, relative: str) -> Path | None:
+    """Return the path of `relative` in `folder`, or None where it would leave it (``..``, absolute, a link out)."""
+    bad = not relative or "\0" in relative or "\\" in relative or ":" in relative or relative.startswith("/")
+    if bad or ".." in relative.split("/"):
+        return None
+    path = folder / relative
+    try:
+        within = path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a loop of links
+        return None
+    return path if within else None
+
+
+def safe_output(path: str | os.PathLike[str]) -> Path:
+    """Check the name of an output file and return it as a path.
+
+    The rule: a user may name any ordinary file, anywhere, absolute or not. Refused are an empty name, a NUL, a folder
+    (or a name that ends like one), a name longer than file systems take, a parent folder that does not exist, and
+    an existing FIFO, device or socket. A symbolic link at the final name is not followed: writing replaces the link
+    and leaves what it points to alone.
+
+    Raises
+    ------
+    ResultError
+
+    Examples
+    --------
+    >>> safe_output("forecast.nc").name
+    'forecast.nc'
+    >>> safe_output("")
+    Traceback (most recent call last):
+    forecast.errors.ResultError: output file: the name is empty
+    """
+    text = os.fspath(path)
+    shown = printable(text)
+    if not text.strip():
+        raise ResultError("output file: the name is empty")
+    if "\0" in text:
+        raise ResultError(f"output file '{shown}': a file name cannot hold a NUL character")
+    if text.endswith(("/", os.sep)):
+        raise ResultError(f"output file '{shown}': names a folder; expected a file")
+    target = Path(text)
+    if target.name in ("", ".", ".."):
+        raise ResultError(f"output file '{shown}': names a folder; expected a file")
+    if len(os.fsencode(target.name)) > NAME_MAX:
+        raise ResultError(f"output file '{shown}': the name is longer than {NAME_MAX} bytes")
+    try:
+        if not stat.S_ISDIR(target.parent.stat().st_mode):
+            raise ResultError(f"output file '{shown}': '{printable(target.parent)}' is not a folder")
+    except OSError as fault:
+        raise ResultError(f"output file '{shown}': folder '{printable(target.parent)}': {_why(fault)}") from fault
+    try:
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        return target
+    except OSError as fault:
+        raise ResultError(f"output file '{shown}': {_why(fault)}") from fault
+    if stat.S_ISDIR(mode):
+        raise ResultError(f"output file '{shown}': is a folder; expected a file")
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+        raise ResultError(f"output file '{shown}': is a device, pipe or socket; expected an ordinary file")
+    return target
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary name in the folder of `path`; on leaving, it is renamed to `path`, or removed after an error.
+
+    Raises
+    ------
+    ResultError
+        For a name that `safe_output` refuses and for any failure of the file system; `path` is then as it was.
+    """
+    target = safe_output(path)
+    # Short, so that a name at the limit still has room; random and exclusive, so that nobody's file is opened.
+    temporary = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    except OSError as fault:
+        raise ResultError(f"{printable(target)}: cannot write: {_why(fault)}") from fault
+    try:
+        yield temporary
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        temporary.replace(target)
+    except OSError as fault:
+        raise ResultError(f"{printable(target)}: cannot write: {_why(fault)}") from fault
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def write_atomic(path: str | os.PathLike[str], content: bytes | str) -> Path:
+    r"""Write a file whole or not at all, and return its path.
+
+    Text is written as UTF-8 with the line ends it has; a lone surrogate, which UTF-8 cannot hold, as ``\udXXX``.
+
+    Raises
+    ------
+    ResultError
+        See `safe_output`; also for a full disk. What stood there before is then untouched.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> write_atomic(pathlib.Path(tempfile.mkdtemp(), "a.json"), "{}").read_text()
+    '{}'
+    """
+    data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+    return Path(path)

@@ -1,0 +1,159 @@
+"""The columns a law asks for, computed from a user's data and checked row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import formula
+from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
+from forecast.fit.objective import Objective
+
+if TYPE_CHECKING:
+    from forecast.laws import Law
+
+__all__ = ["Observed", "gather"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """What a fit sees.
+
+    Parameters
+    ----------
+    variables : mapping of str to ndarray
+        One column a variable of the law.
+    y, weights : ndarray
+    scale_known : bool
+        The weights come from known standard deviations.
+    """
+
+    variables: Mapping[str, Array]
+    y: Array
+    weights: Array
+    scale_known: bool
+
+
+def _numbers(column: Any, where: str) -> Array:
+    from forecast import tables
+
+    values = np.asarray(column)
+    if np.issubdtype(values.dtype, np.datetime64):
+        return np.asarray(tables.decimal_year(values), dtype=float)
+    if values.dtype == bool or not np.issubdtype(values.dtype, np.number) or np.iscomplexobj(values):
+        kind = "text" if values.dtype.kind in "UO" else str(values.dtype)
+        raise DataError(f"{where}: expected numbers, got {kind}")
+    return values.astype(float)
+
+
+def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
+    """Return a column by its name, or a formula over columns."""
+    if not isinstance(text, str):
+        raise UsageError(f"{where}: expected a column or a formula, got {type(text).__name__}")
+    size = len(next(iter(columns.values())))
+    if text in columns:
+        return _numbers(columns[text], f"{where}: column '{printable(text, 60)}'")
+    parsed = formula.parse(text, where=where)
+    for name in parsed.names:
+        if name not in columns:
+            raise UnknownNameError("column", name, columns, where=where)
+    values = {name: _numbers(columns[name], f"{where}: column '{name}'") for name in parsed.names}
+    return np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (size,)).copy()
+
+
+def _rows(bad: NDArray[np.bool_]) -> str:
+    found = np.flatnonzero(bad) + 1
+    shown = ", ".join(str(i) for i in found[:8]) + (", …" if found.size > 8 else "")
+    return f"{'row' if found.size == 1 else 'rows'} {shown} of {bad.size} (counted from 1)"
+
+
+def _extra(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Array:
+    if isinstance(given, str):
+        return _compute(given, columns, where)
+    values = _numbers(np.asarray(given), where)
+    if values.ndim == 0:
+        values = np.full(size, float(values))
+    if values.shape != (size,):
+        raise DataError(f"{where}: expected {size} numbers, one a row, got shape {values.shape}")
+    return values
+
+
+def gather(
+    law: Law,
+    data: Any,
+    *,
+    objective: Objective,
+    let: Mapping[str, str] | None,
+    y: str | None,
+    weights: Any,
+    sigma: Any,
+    name: str,
+) -> Observed:
+    """Return what a fit of `law` sees of `data`.
+
+    Raises
+    ------
+    EmptyDataError
+        If there is no row.
+    UnknownNameError
+        For a column, or for a variable in `let`, that is not there.
+    DataError
+        For missing or infinite cells and for logarithms of what is not positive, naming the rows.
+    """
+    from forecast import tables
+
+    columns = dict(tables.columns(data, where=name))
+    size = len(next(iter(columns.values()))) if columns else 0
+    if size == 0:
+        raise EmptyDataError(f"{name}: no rows to fit")
+    asked = dict(let or {})
+    for key in asked:
+        if key not in law.variables:
+            raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
+    variables = {}
+    for variable in law.variables:
+        where = f"{name}: variable '{variable}'"
+        if variable not in asked and variable not in columns:
+            have = ", ".join(printable(c, 40) for c in list(columns)[:8])
+            raise UnknownNameError(
+                "column",
+                variable,
+                columns,
+                where=f"{where} (give let={{'{variable}': FORMULA}} over the columns {have})",
+            )
+        variables[variable] = _compute(asked.get(variable, variable), columns, where)
+    explained = y if y is not None else law.output
+    if y is None and explained not in columns:
+        raise UnknownNameError("column", explained, columns, where=f"{name}: say y=, the column that the law explains")
+    observed = _compute(explained, columns, f"{name}: y")
+    if weights is not None and sigma is not None:
+        raise UsageError(f"{name}: give weights or sigma, not both")
+    weight = np.ones(size)
+    if weights is not None:
+        weight = _extra(weights, columns, size, f"{name}: weights")
+    if sigma is not None:
+        errors = _extra(sigma, columns, size, f"{name}: sigma")
+        if not (errors > 0).all():
+            raise DataError(f"{name}: sigma: expected positive standard deviations, not so in {_rows(~(errors > 0))}")
+        weight = 1 / errors**2
+    for label, column in [
+        *((f"variable '{v}'", c) for v, c in variables.items()),
+        ("y", observed),
+        ("weights", weight),
+    ]:
+        bad = ~np.isfinite(column)
+        if bad.any():
+            what = "missing" if np.isnan(column[bad]).all() else "missing or infinite"
+            raise DataError(f"{name}: {label} is {what} in {_rows(bad)}; drop them first")
+    if (weight < 0).any() or not (weight > 0).any():
+        raise DataError(f"{name}: weights: expected numbers of at least 0, not all of them 0")
+    if objective.log and not (observed > 0).all():
+        rows = _rows(~(observed > 0))
+        raise DataError(f"{name}: objective '{objective.name}' takes the log of y, which is not positive in {rows}")
+    return Observed(variables=variables, y=observed, weights=weight, scale_known=sigma is not None)

@@ -1,0 +1,171 @@
+"""What foreign code may do and must return: the one place where a model is not trusted.
+
+Whatever a plugin raises becomes a `PluginError` that names it, whatever it prints goes to stderr, and what it returns is
+checked and copied, so that a buffer it keeps and uses again changes nothing here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from forecast.errors import ForecastError, PluginContractError, PluginError, printable
+from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
+from forecast.registry import stdout_is_data
+from forecast.specs import Input
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = [
+    "checked_description",
+    "checked_draws",
+    "checked_model",
+    "checked_observations",
+    "checked_posterior",
+    "guarded",
+]
+
+_MODEL_NAME = re.compile(r"[A-Za-z0-9_][\w-]{0,63}(/[A-Za-z0-9_][\w-]{0,63})?", re.ASCII)
+
+T = TypeVar("T")
+
+
+def guarded(what: str, call: Callable[[], T]) -> T:
+    """Run foreign code: its own errors become a `PluginError` naming `what`, and it cannot print to stdout."""
+    try:
+        with stdout_is_data():
+            return call()
+    except (ForecastError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # SystemExit and endless recursion included
+        try:
+            reason = str(error).strip().splitlines()
+        except Exception:  # an error that cannot even be shown
+            reason = []
+        said = f": {reason[0]}" if reason else ""
+        raise PluginError(f"{what}: {type(error).__name__}{printable(said)}") from error
+
+
+def checked_model(made: object, what: str) -> Model:
+    """Return a model whose name, unit and inputs are what the protocol asks.
+
+    Raises
+    ------
+    PluginContractError
+    """
+    if not isinstance(made, Model):
+        raise PluginContractError(f"{what}: expected a forecast.models.Model, got {type(made).__name__}")
+    name, unit, inputs = (getattr(made, field, None) for field in ("name", "unit", "inputs"))
+    if not isinstance(name, str) or not _MODEL_NAME.fullmatch(name):
+        raise PluginContractError(
+            f"{what}: name: expected letters, digits, hyphens and at most one slash, got '{printable(name, 80)}'"
+        )
+    if not isinstance(unit, str):
+        raise PluginContractError(f"{what}: unit: expected text, got {type(unit).__name__}")
+    if not isinstance(inputs, Mapping):
+        raise PluginContractError(f"{what}: inputs: expected a mapping, got {type(inputs).__name__}")
+    for key, asked in inputs.items():
+        if not isinstance(key, str) or not isinstance(asked, (Input, OtherModel, OtherQuantity)):
+            raise PluginContractError(
+                f"{what}: inputs: '{printable(key, 60)}': expected an Input, OtherQuantity or OtherModel, "
+                f"got {type(asked).__name__}"
+            )
+    return made
+
+
+def _numbers(found: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
+    """Return a copy as float64 of an array of real numbers of this shape."""
+    import numpy as np
+
+    if not isinstance(found, np.ndarray):
+        raise PluginContractError(f"{what}: expected an array of shape {dims}, got {type(found).__name__}")
+    if found.dtype.kind not in "fiu":
+        raise PluginContractError(f"{what}: expected real numbers, got {found.dtype}")
+    if found.shape != shape:
+        raise PluginContractError(f"{what}: expected shape {dims} = {shape}, got {found.shape}")
+    if isinstance(found, np.ma.MaskedArray):
+        found = np.ma.filled(found.astype(np.float64), np.nan)
+    out = np.array(found, dtype=np.float64)
+    if np.isnan(out).any():
+        raise PluginContractError(f"{what}: {int(np.isnan(out).sum())} of {out.size} values are NaN")
+    return out
+
+
+def checked_draws(drawn: object, shape: tuple[int, int], what: str) -> Array:
+    """Return what a model sampled as float64, or say how it breaks its contract.
+
+    Raises
+    ------
+    PluginContractError
+    """
+    return _numbers(drawn, shape, what, "(time, draw)")
+
+
+def checked_posterior(drawn: object, draws: int, what: str) -> dict[str, Array]:
+    """Return draws of parameters by name, (draw,) each.
+
+    Raises
+    ------
+    PluginContractError
+    """
+    if not isinstance(drawn, Mapping):
+        raise PluginContractError(f"{what}: expected a mapping of parameter to draws, got {type(drawn).__name__}")
+    out: dict[str, Array] = {}
+    for name, values in drawn.items():
+        if not isinstance(name, str) or not name.isidentifier() or name == "draw":
+            raise PluginContractError(f"{what}: '{printable(name, 60)}' cannot name a parameter")
+        out[name] = _numbers(values, (draws,), f"{what}: '{name}'", "(draw,)")
+    return out
+
+
+def checked_observations(found: object, what: str) -> Observations | None:
+    """Return the points behind a fit.
+
+    Raises
+    ------
+    PluginContractError
+    """
+    import numpy as np
+
+    from forecast import units
+
+    if found is None:
+        return None
+    if not isinstance(found, Observations):
+        raise PluginContractError(f"{what}: expected Observations or None, got {type(found).__name__}")
+    count = np.size(found.time)
+    time = _numbers(found.time, (count,), f"{what}: time", "(point,)")
+    value = _numbers(found.value, (count,), f"{what}: value", "(point,)")
+    units.unit(found.unit, where=what)
+    return Observations(time=time, value=value, unit=found.unit)
+
+
+def checked_description(found: object, what: str) -> dict[str, Any]:
+    """Return what a fitted model says of itself, as plain data.
+
+    Raises
+    ------
+    PluginContractError
+    """
+    import math
+
+    if not isinstance(found, Description):
+        raise PluginContractError(f"{what}: expected a Description, got {type(found).__name__}")
+    texts = (found.summary, *found.assumptions, *found.sources)
+    if not all(isinstance(t, str) for t in texts):
+        raise PluginContractError(f"{what}: expected text in summary, assumptions and sources")
+    try:
+        facts = {str(k): float(v) for k, v in found.facts.items()}
+    except (TypeError, ValueError, OverflowError) as error:
+        raise PluginContractError(f"{what}: facts: expected numbers by name") from error
+    return {
+        "summary": found.summary,
+        "assumptions": list(found.assumptions),
+        "sources": list(found.sources),
+        "facts": {k: v if math.isfinite(v) else None for k, v in facts.items()},
+    }

@@ -1,0 +1,372 @@
+"""``datapackage.json`` + CSV (or a checksummed download) -> a validated `xarray.Dataset`.
+
+The columns of the primary key become dimensions: one key column gives a table along it, k of them a grid in k
+dimensions. A table without a key lies along ``row``. Resources of one package share one grid. Every variable says its
+`unit`, `title` and `type`; the table's attributes are name, title, version, licenses, sources and hash, all text.
+
+One column has one unit, the one its field declares. Where the rows state units of their own, in a column
+``<column>_unit`` (or ``unit``, next to a single column of numbers), each must be that unit: rows are never converted in
+silence, so TFLOP/s and PFLOP/s, or FLOP and FLOP/s, do not mix.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast import cells, csvfile
+from forecast.dates import decimal_year, from_decimal_year
+from forecast.descriptor import Field, Package, Resource
+from forecast.descriptor import read as read_descriptor
+from forecast.errors import (
+    DataError,
+    EmptyDataError,
+    TableError,
+    UnknownNameError,
+    UsageError,
+    printable,
+)
+from forecast.files import file_hash
+from forecast.intake import Columns, columns, text_array
+from forecast.jsontext import to_json
+from forecast.validate import validated
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import xarray as xr
+
+    Array = npt.NDArray[Any]
+
+__all__ = ["Columns", "columns", "decimal_year", "file_hash", "from_decimal_year", "rows", "select", "table", "wanted"]
+
+#: A primary key of k columns spans a grid; two long keys that hardly meet would fill the memory.
+LIMIT_GRID = 5_000_000
+
+
+def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
+    r"""Load and validate a table.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+        A registered name (``"datasets/supercomputers"``, or bare while unique), the path of a ``datapackage.json``, or
+        its folder.
+
+    Returns
+    -------
+    xarray.Dataset
+        See this module's text. Numbers, integers and truth values are float64 with NaN for missing, text is ``str``
+        (missing: empty), dates are ``datetime64[s]`` (missing: NaT).
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no table of that name.
+    TableError
+        With all failures: of the descriptor, or of cells as ``file:row:column``.
+    EmptyDataError, DownloadError
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, json
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "runs.csv").write_text("run,loss\na,2.5\nb,2.25\n")
+    >>> fields = [{"name": "run", "type": "string"}, {"name": "loss", "type": "number", "unit": ""}]
+    >>> _ = (folder / "datapackage.json").write_text(json.dumps({
+    ...     "name": "runs", "title": "Runs", "version": "1", "licenses": [{"name": "CC0-1.0"}],
+    ...     "sources": [{"title": "our cluster"}], "resources": [{"name": "runs", "path": "runs.csv",
+    ...     "hash": file_hash(folder / "runs.csv"), "schema": {"fields": fields, "primaryKey": ["run"]}}]}))
+    >>> float(table(folder)["loss"].sel(run="b"))
+    2.25
+    """
+    return _load(read_descriptor(_descriptor(name_or_path)))
+
+
+def _descriptor(name_or_path: str | os.PathLike[str]) -> Path:
+    if not isinstance(name_or_path, (str, os.PathLike)):
+        raise UsageError(f"table: expected a name or a path, got {type(name_or_path).__name__}")
+    path = Path(name_or_path)
+    text = os.fspath(name_or_path)
+    plain = isinstance(name_or_path, str) and not text.endswith((".json", "/")) and not text.startswith((".", "/", "~"))
+    if plain and not path.is_absolute():
+        from forecast.registry import get_registry
+
+        try:
+            spec: Any = get_registry().find("table", text).spec
+            return Path(spec.descriptor)
+        except UnknownNameError:
+            if "\0" in text or len(text) > 4096 or not path.is_dir():
+                raise
+    try:
+        return path / "datapackage.json" if path.is_dir() else path
+    except (OSError, ValueError):
+        return path
+
+
+def _load(package: Package) -> xr.Dataset:
+    """Read every resource, then lay all of them on one grid; failures of all resources are collected."""
+    import xarray as xr
+
+    failures: list[str] = []
+    read: list[tuple[Resource, dict[str, list[Any]], csvfile.CsvColumns]] = []
+    for resource in package.resources:
+        found = _cells(package, resource)
+        values = validated(resource, found, failures)
+        read.append((resource, values, found))
+    if failures:
+        raise TableError(failures)
+    _check_shared(package)
+    _check_units(package)
+    coordinates: dict[str, dict[Any, int]] = {}
+    for resource, values, _ in read:
+        for key in resource.key:
+            codes = coordinates.setdefault(key, {})
+            for value in values[key]:
+                codes.setdefault(value, len(codes))
+    variables: dict[str, Any] = {}
+    coords: dict[str, Any] = {}
+    for resource, values, found in read:
+        dims = resource.key or ("row",)
+        shape = tuple(len(coordinates[k]) for k in resource.key) or (len(found.lines),)
+        _check_grid(resource, shape, found.label)
+        index = tuple([coordinates[k][v] for v in values[k]] for k in resource.key) or (slice(None),)
+        _check_unique(resource, index, found)
+        for field in resource.fields:
+            attrs = {"unit": field.unit, "title": field.title, "type": field.type}
+            if field.name in resource.key:
+                labels = list(coordinates[field.name])
+                coords[field.name] = ((field.name,), _dense(field, labels, (len(labels),), (slice(None),)), attrs)
+            else:
+                variables[field.name] = (dims, _dense(field, values[field.name], shape, index), attrs)
+    return xr.Dataset(variables, coords, _attributes(package))
+
+
+def _attributes(package: Package) -> dict[str, str]:
+    return {
+        "name": package.name,
+        "title": package.title,
+        "version": package.version,
+        "licenses": to_json(package.licenses),
+        "sources": to_json(package.sources),
+        "hash": " ".join(resource.hash for resource in package.resources),
+    }
+
+
+def _cells(package: Package, resource: Resource) -> csvfile.CsvColumns:
+    """Return a resource's cells as text, its bytes verified against the described hash."""
+    where = f"table '{package.name}', resource '{resource.name}'"
+    if resource.remote:
+        from forecast.download import fetch
+
+        suffix = "csv" if resource.format == "csv" else "data"
+        path = fetch(resource.path, resource.hash, f"{resource.name}.{suffix}", where=where)
+    else:
+        path = package.folder / resource.path
+    if resource.parser == "csv":
+        found = csvfile.read(path)
+        digest = found.hash
+    else:
+        digest = file_hash(path)
+    if digest != resource.hash:
+        raise TableError(f"{printable(path.name, 40)}: its hash is {digest}, described is {resource.hash}")
+    return found if resource.parser == "csv" else _parsed(resource, path, digest, where)
+
+
+def _parsed(resource: Resource, path: Path, digest: str, where: str) -> csvfile.CsvColumns:
+    """Hand the file to the parser the descriptor names; what comes back passes the same schema as a CSV."""
+    from forecast.registry import resolve, stdout_is_data
+
+    parser = resolve(resource.parser, what=f"{where}: parser")
+    try:
+        with stdout_is_data():
+            given = parser(path)
+        text = {
+            str(name): [csvfile.plain_cell(v, f"{where}: {name}") for v in values] for name, values in given.items()
+        }
+    except DataError:
+        raise
+    except Exception as error:  # foreign code
+        reason = f"{type(error).__name__}: {printable(error, 120)}"
+        raise TableError(f"{where}: parser {resource.parser}: {reason}") from error
+    lengths = {len(values) for values in text.values()}
+    if lengths in (set(), {0}):
+        raise EmptyDataError(f"{where}: parser {resource.parser} returned no rows")
+    if len(lengths) > 1:
+        raise TableError(f"{where}: parser {resource.parser} returned columns of different length")
+    return csvfile.CsvColumns(text, list(range(1, lengths.pop() + 1)), printable(path.name), digest)
+
+
+def _check_units(package: Package) -> None:
+    from forecast.units import unit
+
+    for resource in package.resources:
+        for field in resource.fields:
+            if field.unit:
+                unit(field.unit, where=f"table '{package.name}', field '{printable(field.name, 60)}'")
+
+
+def _check_shared(package: Package) -> None:
+    """Resources may share key columns, of one type and unit, and nothing else."""
+    seen: dict[str, tuple[Field, bool]] = {}
+    if len(package.resources) > 1 and any(not r.key for r in package.resources):
+        raise TableError(f"table '{package.name}': several resources need a primaryKey each, to be laid on one grid")
+    for resource in package.resources:
+        for field in resource.fields:
+            is_key = field.name in resource.key
+            other, was_key = seen.setdefault(field.name, (field, is_key))
+            if other is field:
+                continue
+            if not (is_key and was_key) or (other.type, other.unit) != (field.type, field.unit):
+                raise TableError(
+                    f"table '{package.name}': field '{printable(field.name, 60)}' is in two resources; "
+                    "only key fields of one type and unit may be"
+                )
+
+
+def _check_grid(resource: Resource, shape: tuple[int, ...], label: str) -> None:
+    size = 1
+    for n in shape:
+        size *= n
+    if len(shape) > 1 and size > LIMIT_GRID:
+        extent = " x ".join(f"{n:,}" for n in shape)
+        raise TableError(f"{label}: the primary key spans a grid of {extent} cells; at most {LIMIT_GRID:,}")
+
+
+def _check_unique(resource: Resource, index: tuple[Any, ...], found: csvfile.CsvColumns) -> None:
+    if not resource.key:
+        return
+    seen: dict[tuple[int, ...], int] = {}
+    failures = []
+    for row, place in enumerate(zip(*index, strict=True)):
+        first = seen.setdefault(place, row)
+        if first != row:
+            key = ", ".join(printable(f"{k}={found[k][row]}", 60) for k in resource.key)
+            failures.append(f"{found.at(row, resource.key[0])}: the key {key} is that of line {found.lines[first]} too")
+    if failures:
+        raise TableError(failures)
+
+
+def _dense(field: Field, values: list[Any], shape: tuple[int, ...], index: tuple[Any, ...]) -> Array:
+    """Lay a column on the grid."""
+    import numpy as np
+
+    flat: Array
+    if field.type == "string":
+        flat = text_array(["" if v is None else v for v in values], f"column '{printable(field.name, 80)}'")
+        grid = np.zeros(shape, dtype=flat.dtype)
+    elif field.type == "date":
+        flat = np.array([np.datetime64("NaT") if v is None else v for v in values], dtype="datetime64[s]")
+        grid = np.full(shape, np.datetime64("NaT", "s"))
+    else:
+        flat = np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+        grid = np.full(shape, np.nan)
+    grid[index] = flat
+    return grid
+
+
+def rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
+    """Flatten a Dataset to one dimension ``row``; keys become ordinary columns.
+
+    From a grid in several dimensions only the places that hold something are kept.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> ds = xr.Dataset({"v": (("a", "b"), [[1.0, float("nan")], [3.0, 4.0]])}, {"a": ["x", "y"], "b": [0, 1]})
+    >>> rows(ds)["v"].values
+    array([1., 3., 4.])
+    """
+    import numpy as np
+    import xarray as xr
+
+    at = f"{where}: " if where else ""
+    sizes = dict(ds.sizes)
+    total = int(np.prod(list(sizes.values()), dtype=object)) if sizes else 0
+    if not sizes or not total:
+        raise EmptyDataError(f"{at}the Dataset has no rows")
+    if total > 4 * LIMIT_GRID:
+        raise DataError(f"{at}a Dataset of {total:,} places; at most {4 * LIMIT_GRID:,} are laid out as rows")
+    flat = {str(n): _spread(ds[n], sizes) for n in ds.variables}
+    keep = np.ones(total, dtype=bool)
+    whole = [str(n) for n in ds.data_vars if set(ds[n].dims) == set(sizes)]
+    if len(sizes) > 1 and whole:
+        keep = np.any([_known(flat[n]) for n in whole], axis=0)
+    if not keep.any():
+        raise EmptyDataError(f"{at}the Dataset holds no value")
+    return xr.Dataset({n: ("row", v[keep], ds[n].attrs) for n, v in flat.items()}, attrs=ds.attrs)
+
+
+def _spread(variable: xr.DataArray, sizes: Mapping[Any, int]) -> Array:
+    """Return the values on all dimensions, in their order, as one row."""
+    import numpy as np
+
+    present = [d for d in sizes if d in variable.dims]
+    values = variable.transpose(*present).values
+    shape = tuple(sizes[d] if d in present else 1 for d in sizes)
+    return np.broadcast_to(values.reshape(shape), tuple(sizes.values())).ravel()
+
+
+def _known(values: Array) -> Array:
+    import pandas as pd
+
+    return (values != "") if values.dtype.kind == "U" else ~pd.isnull(values)
+
+
+def select(ds: xr.Dataset, where: Mapping[str, str]) -> xr.Dataset:
+    """Keep the rows whose columns have these values, as a Dataset along ``row``.
+
+    A value is text in the column's own grammar: ``{"precision": "fp16", "cores": "64", "verified": "true"}``.
+
+    Raises
+    ------
+    UnknownNameError
+        For a column that is not there.
+    EmptyDataError
+        If no row is left; the message says which values there are.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> ds = xr.Dataset({"kind": ("row", ["a", "b", "a"]), "x": ("row", [1.0, 2.0, 3.0])})
+    >>> select(ds, {"kind": "a"})["x"].values
+    array([1., 3.])
+    """
+    import numpy as np
+
+    flat = rows(ds)
+    label = printable(ds.attrs.get("name", "table"), 80)
+    for column, text in where.items():
+        if column not in flat.variables:
+            raise UnknownNameError("column", column, map(str, flat.variables), where=label)
+        values = flat[column].values
+        keep = values == wanted(values, flat[column].attrs.get("type", ""), text, f"{label}: {column}")
+        if not keep.any():
+            present = ", ".join(sorted({printable(v, 40) for v in values[:10_000]})[:8])
+            asked = f"{printable(column, 60)} = '{printable(text, 60)}'"
+            raise EmptyDataError(f"{label}: no row has {asked}; there are: {present}")
+        flat = flat.isel(row=np.flatnonzero(keep))
+    return flat
+
+
+def wanted(values: Array, kind: str, text: str, where: str) -> Any:
+    """Return what a cell of a column must equal to match `text`, read in the column's own grammar.
+
+    Raises
+    ------
+    UsageError
+        If the text is no number, date or truth value where the column holds these.
+    """
+    import numpy as np
+
+    try:
+        if kind == "boolean" or values.dtype.kind == "b":
+            return float(cells.boolean(text))
+        if values.dtype.kind in "iuf":
+            return cells.number(text)
+        if values.dtype.kind == "M":
+            return np.datetime64(cells.date(text), "s")
+    except ValueError as error:
+        raise UsageError(f"{where}: '{printable(text, 60)}': {error}") from error
+    return cells.text(text)

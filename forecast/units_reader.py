@@ -1,0 +1,221 @@
+"""Reading the text of a unit, name by name: pint sees single names only."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any, NoReturn
+
+from forecast.errors import PluginError, UnitError, nearest, printable
+from forecast.units_definitions import DEFINITIONS
+
+__all__ = ["MAX_POWER", "Registry", "check_definition", "fail", "registry", "unit"]
+
+MAX_CHARACTERS = 80
+MAX_POWER = 9
+_TOKEN = re.compile(
+    r"\s*(?:(?P<name>[A-Za-z][A-Za-z0-9_]{0,39})|(?P<op>\*\*|[*/()])|"
+    r"(?P<number>-?\d{1,2}(?:\.\d{1,6})?)(?![\w.]))",
+    re.ASCII,
+)
+_DEFINITION = re.compile(
+    r"(?P<name>[A-Za-z][A-Za-z0-9_]{0,39})\s*=\s*[A-Za-z0-9_.\[][A-Za-z0-9_.\[\] */+()=-]{0,120}", re.ASCII
+)
+_HINTS = {
+    "^": "write ** for a power",
+    "$": "write USD",
+    "%": "write percent",
+    "·": "write * for a product",
+    "²": "write **2",
+    "³": "write **3",
+    "µ": "write u for micro",
+    "μ": "write u for micro",
+}
+_WORDS = {
+    "FLOPS": "FLOP/s",
+    "FLOPs": "FLOP",
+    "dollar": "USD",
+    "dollars": "USD",
+    "tokens": "token",
+    "parameters": "param",
+    "sec": "s",
+    "hours": "h",
+}
+
+
+class Registry:
+    """One pint registry, to which the plugins' units are added when a name is met that it does not know."""
+
+    def __init__(self) -> None:
+        import pint
+
+        self.pint: Any = pint.UnitRegistry(DEFINITIONS, cache_folder=None)
+        self.asked: object = None
+        self.broken: dict[str, str] = {}
+
+    def find(self, name: str) -> Any:
+        """Return the unit of that name, or None."""
+        import pint
+
+        for attempt in (0, 1):
+            try:
+                return self.pint.parse_units(name)
+            except (pint.errors.PintError, AttributeError, ValueError, TypeError):
+                if attempt or not self._ask_plugins():
+                    return None
+        return None
+
+    def _ask_plugins(self) -> bool:
+        from forecast.registry import get_registry
+
+        plugins = get_registry()
+        if plugins is self.asked:
+            return False
+        self.asked = plugins
+        for record in plugins.records("unit"):
+            definition = record.spec.definition  # type: ignore[attr-defined]
+            try:
+                name = check_definition(definition, where=f"unit {record.full_name}")
+                if name not in self.pint:
+                    self.pint.define(definition)
+            except UnitError as error:  # the others go on; whoever uses this one hears of it
+                self.broken[str(definition).partition("=")[0].strip()] = str(error)
+            except Exception as error:  # pint's own complaints are of many kinds
+                self.broken[name] = f"unit {record.full_name}: {type(error).__name__}: {printable(error)}"
+        return True
+
+
+@functools.cache
+def registry() -> Registry:
+    """Return the one registry of this process."""
+    return Registry()
+
+
+def fail(reason: str, where: str) -> NoReturn:
+    """Raise the error that says where it was."""
+    raise UnitError(f"{where + ': ' if where else ''}{reason}") from None
+
+
+def check_definition(definition: str, *, where: str = "") -> str:
+    """Return the name that a line of pint's grammar defines (``"wafer = [wafer]"`` gives ``"wafer"``).
+
+    Raises
+    ------
+    UnitError
+        If it is no such line, or the name is one of this package's own units.
+    """
+    found = _DEFINITION.fullmatch(definition) if isinstance(definition, str) else None
+    if not found or re.search(r"\*\*\s*\d{2}", definition):
+        expected = "expected 'name = [dimension]' or 'name = 3 * m'"
+        fail(f"'{printable(definition, 60)}' is no definition of a unit; {expected}", where)
+    own = {word.strip() for line in DEFINITIONS for word in line.split(";")[0].split("=")[:1]}
+    if found["name"] in own:
+        fail(f"the unit '{found['name']}' is this package's own and cannot be defined again", where)
+    return found["name"]
+
+
+class _Reader:
+    """Reads ``product := power (('*' | '/' | ' ') power)*``; ``power := (name|1|'(' product ')') ['**' number]``."""
+
+    def __init__(self, text: object, where: str) -> None:
+        self.where = where
+        if not isinstance(text, str):
+            fail(f"expected a unit as text, got {type(text).__name__}", where)
+        self.text = text
+        if len(text) > MAX_CHARACTERS:
+            self.fail(f"has {len(text)} characters; the limit is {MAX_CHARACTERS}")
+        self.tokens: list[str] = []
+        position = 0
+        while position < len(text.rstrip()):
+            found = _TOKEN.match(text, position)
+            if not found:
+                c = text[position:].lstrip()[:1]
+                hint = f"; {_HINTS[c]}" if c in _HINTS else ""
+                self.fail(f"'{printable(c)}' is outside the grammar of units{hint}")
+            self.tokens.append(found[0].strip())
+            position = found.end()
+        self.tokens.reverse()  # a stack
+
+    def fail(self, reason: str) -> NoReturn:
+        fail(f"unit '{printable(self.text, 60)}': {reason}", self.where)
+
+    def read(self) -> Any:
+        if not self.tokens:
+            return registry().pint.Unit("")
+        found = self.product()
+        if self.tokens:
+            self.fail(f"'{self.tokens[-1]}' is out of place")
+        if any(abs(power) > MAX_POWER for power in found._units.values()):
+            self.fail(f"a power is beyond {MAX_POWER}")
+        if "degree_Celsius" in found._units and dict(found._units) != {"degree_Celsius": 1}:
+            self.fail("degC has a zero of its own and cannot be part of a product; write K")
+        return found
+
+    def product(self) -> Any:
+        found = self.power()
+        while self.tokens and self.tokens[-1] != ")":
+            op = self.tokens.pop() if self.tokens[-1] in "*/" else "*"
+            found = found / self.power() if op == "/" else found * self.power()
+        return found
+
+    def power(self) -> Any:
+        base = self.atom()
+        if self.tokens and self.tokens[-1] == "**":
+            self.tokens.pop()
+            exponent = self.tokens.pop() if self.tokens else ""
+            if not re.fullmatch(r"-?\d(\.\d+)?", exponent):
+                self.fail(f"expected a power from -{MAX_POWER} to {MAX_POWER} after **")
+            base = base ** (float(exponent) if "." in exponent else int(exponent))
+        return base
+
+    def atom(self) -> Any:
+        word = self.tokens.pop() if self.tokens else ""
+        if word == "(":
+            found = self.product()
+            if not self.tokens or self.tokens.pop() != ")":
+                self.fail("a parenthesis is not closed")
+            return found
+        if word == "1":
+            return registry().pint.Unit("")
+        if not word or not word[0].isalpha():
+            self.fail(f"expected the name of a unit, got '{word}'" if word else "ends where a name was expected")
+        found_unit = registry().find(word)
+        if found_unit is None:
+            if word in registry().broken:
+                raise PluginError(registry().broken[word])
+            near = _WORDS.get(word) or nearest(word, [str(n) for n in registry().pint])
+            self.fail(f"unknown unit '{word}'" + (f"; did you mean '{near}'?" if near else ""))
+        return found_unit
+
+
+@functools.lru_cache(maxsize=1024)
+def _read(text: str) -> Any:
+    return _Reader(text, "").read()
+
+
+def unit(text: str, *, where: str = "") -> Any:
+    """Read a unit (a `pint.Unit`).
+
+    Parameters
+    ----------
+    text : str
+        Names joined by ``*`` and ``/``, with whole powers; ``""`` is dimensionless.
+    where : str
+        Where it was written, for the message.
+
+    Raises
+    ------
+    UnitError
+        If it does not read, with the nearest known name.
+
+    Examples
+    --------
+    >>> unit("TFLOP/s").dimensionality == unit("FLOP/day").dimensionality
+    True
+    """
+    try:
+        if isinstance(text, str):
+            return _read(text)
+    except UnitError as error:
+        fail(str(error), where)
+    return _Reader(text, where).read()

@@ -1,0 +1,242 @@
+"""Described tables: fetched once from a server of our own, verified, kept; nothing else touches the network."""
+
+from __future__ import annotations
+
+import hashlib
+import http.server
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from forecast import download
+from forecast.download import cache_folder, fetch
+from forecast.errors import DownloadError, TableError
+from forecast.tables import table
+
+BODY = b"run,loss\na,2.5\nb,2.25\n"
+DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves BODY, an error, an endless body or a redirect to a local file."""
+
+    asked: list[str] = []  # noqa: RUF012
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        if self.path == "/missing":
+            self.send_error(404)
+        elif self.path == "/redirect":
+            self.send_response(302)
+            self.send_header("Location", "file:///etc/hostname")
+            self.end_headers()
+        else:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(BODY * 10_000 if self.path == "/big" else BODY)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FORECAST_DATA", str(tmp_path / "cache"))
+    Handler.asked = []
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("the network was used")
+
+    monkeypatch.setenv("FORECAST_DATA", str(tmp_path / "cache"))
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    return tmp_path / "cache"
+
+
+def descriptor(folder: Path, url: str, **changes: object) -> Path:
+    resource = {
+        "name": "runs",
+        "path": url,
+        "hash": DIGEST,
+        "parser": "csv",
+        "licenses": [{"name": "CC-BY-4.0"}],
+        "schema": {
+            "fields": [{"name": "run", "type": "string"}, {"name": "loss", "type": "number", "unit": ""}],
+            "primaryKey": "run",
+        },
+    }
+    resource.update(changes)
+    package = {
+        "name": "runs",
+        "title": "Runs",
+        "version": "1",
+        "licenses": [{"name": "CC-BY-4.0"}],
+        "sources": [{"title": "them", "path": "https://example.org"}],
+        "resources": [{k: v for k, v in resource.items() if v is not None}],
+    }
+    path = folder / "datapackage.json"
+    path.write_text(json.dumps(package))
+    return path
+
+
+def test_a_described_table_is_fetched_once(server: str, tmp_path: Path) -> None:
+    path = descriptor(tmp_path, f"{server}/runs.csv")
+    assert table(path)["loss"].values.tolist() == [2.5, 2.25]
+    assert table(path)["loss"].sizes == {"run": 2}
+    assert Handler.asked == ["/runs.csv"]
+    kept = list(cache_folder().iterdir())
+    assert [p.read_bytes() for p in kept] == [BODY]
+
+
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        ("/missing", "the server answers 404"),
+        ("/big", "sha256:"),
+        ("/redirect", "No connection adapters|InvalidSchema"),
+    ],
+)
+def test_what_is_not_the_described_file_is_not_kept(server: str, page: str, says: str) -> None:
+    with pytest.raises(DownloadError, match=says) as caught:
+        fetch(server + page, DIGEST, "a.csv", where="demo")
+    assert "\n" not in str(caught.value)
+    assert not any(cache_folder().iterdir())
+
+
+def test_the_size_is_capped(server: str) -> None:
+    with pytest.raises(DownloadError, match="larger than the limit"):
+        fetch(server + "/big", DIGEST, "a.csv", where="demo", limit=1000)
+    assert not any(cache_folder().iterdir())
+
+
+def test_a_slow_server_meets_a_deadline(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(download, "DEADLINE_S", -1.0)
+    with pytest.raises(DownloadError, match="takes too long"):
+        fetch(server + "/runs.csv", DIGEST, "a.csv", where="demo")
+
+
+@pytest.mark.bad_input(88)
+def test_bad_input_088_offline_says_what_to_do(offline: Path, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError) as caught:
+        table(descriptor(tmp_path, "https://example.org/runs.csv"))
+    message = str(caught.value)
+    assert "https://example.org/runs.csv" in message
+    assert "\n" not in message
+    by_hand = message.partition("put the file by hand at ")[2]
+    assert by_hand.startswith(str(offline))
+    Path(by_hand).write_bytes(BODY)
+    assert table(tmp_path)["loss"].values.tolist() == [2.5, 2.25]
+
+
+@pytest.mark.bad_input(88)
+def test_bad_input_088_the_cached_copy_is_used_offline(offline: Path) -> None:
+    offline.mkdir()
+    target = offline / f"{DIGEST[7:19]}-a.csv"
+    target.write_bytes(BODY)
+    assert fetch("https://example.org/a", DIGEST, "a.csv", where="demo") == target
+    target.write_bytes(BODY + b"c,9\n")
+    with pytest.raises(DownloadError, match="the file there now is another one"):
+        fetch("https://example.org/a", DIGEST, "a.csv", where="demo")
+    assert target.read_bytes() == BODY + b"c,9\n"  # what somebody put there is left alone
+
+
+@pytest.mark.bad_input(88)
+def test_bad_input_088_a_dead_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    monkeypatch.setenv("FORECAST_DATA", str(tmp_path))
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "")
+    with pytest.raises(DownloadError, match="no connection through the proxy"):
+        fetch("http://example.org/a", DIGEST, "a.csv", where="demo")
+
+
+@pytest.mark.bad_input(88)
+def test_bad_input_088_local_tables_use_no_network(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_bytes(BODY)
+    descriptor(tmp_path, "runs.csv", parser=None)
+    code = (
+        "import socket, sys\n"
+        "def no(*a, **k): raise SystemExit('network')\n"
+        "socket.socket.connect = no; socket.getaddrinfo = no\n"
+        "import forecast.tables as t\n"
+        f"t.table({str(tmp_path)!r})\n"
+        "print('pooch' in sys.modules, 'requests' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.org/a",
+        "file:///etc/passwd",
+        "http://",
+        "http://u:p@example.org/a",
+        "http://[::1/a",
+        "http://a b/",
+    ],
+)
+def test_only_plain_web_addresses(url: str, offline: Path) -> None:
+    with pytest.raises(DownloadError) as caught:
+        fetch(url, DIGEST, "a.csv", where="demo")
+    assert "u:p" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"hash": None}, r"resources\[0\]\.hash: is missing"),
+        ({"licenses": None}, r"resources\[0\]\.licenses: is missing"),
+        ({"parser": None}, r"resources\[0\]\.parser: is missing"),
+        ({"path": "ftp://example.org/a"}, r"resources\[0\]\.path: a URL: expected http or https"),
+        ({"format": "parquet"}, r"resources\[0\]\.format: 'parquet' needs a parser"),
+    ],
+)
+def test_a_download_is_fully_described(change: dict, says: str, tmp_path: Path, offline: Path) -> None:
+    with pytest.raises(TableError, match=says):
+        table(descriptor(tmp_path, "https://example.org/a", **change))
+
+
+def test_a_parser_hands_over_columns(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "demo_parser.py").write_text(
+        "def semicolons(path):\n    print('noise')\n    return {'run': ['a', 'b'], 'loss': [0.1, None]}\n"
+        "def broken(path):\n    raise ValueError('bad\\nfile')\n"
+        "def wrong(path):\n    return {'run': ['a', 'b'], 'loss': ['x', '1']}\n"
+        "def ragged(path):\n    return {'run': ['a', 'b'], 'loss': [1.0]}\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def load(name: str) -> object:
+        return table(descriptor(tmp_path, f"{server}/runs", parser=f"demo_parser:{name}", format="text"))
+
+    loss = load("semicolons")["loss"].values  # type: ignore[index]
+    assert loss[0] == 0.1
+    assert loss[1] != loss[1]
+    with pytest.raises(TableError, match="parser demo_parser:broken: ValueError: bad"):
+        load("broken")
+    with pytest.raises(TableError, match=r"runs\.data:1:loss: 'x': expected a number"):
+        load("wrong")
+    with pytest.raises(TableError, match="different length"):
+        load("ragged")

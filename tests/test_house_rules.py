@@ -1,0 +1,268 @@
+"""Rules of the house that no single module can keep: read from the source, with ast."""
+
+import ast
+import importlib
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHELVES = ("forecast", "plugins", "datasets")
+MAX_LINES = 400
+
+#: Who may import whom: a module imports its own line and the lines above it. Imports inside functions count too.
+LAYERS = (
+    {"errors"},
+    {"cells", "dates", "distributions", "formula_tree", "h5check", "jsontext", "streams", "units_definitions"},
+    {"fields", "files"},
+    {"specs"},
+    {"hookspecs"},
+    {"registry"},
+    {"formula_reader", "formula_sympy"},
+    {"formula"},
+    {"units_reader"},
+    {"units"},
+    {"results"},
+    {"csvfile", "descriptor", "download"},
+    {"validate"},
+    {"intake", "tables"},
+    {"series"},
+    {"fit", "laws"},
+    {"models"},
+    {"questions"},
+    {"scenario"},
+    {"graph"},
+    {"world"},
+    {"provenance"},
+    {"engine"},
+    {"score"},
+    {"claims"},
+    {"report"},
+    {"conformance"},
+    {"testing"},
+    {"scaffold"},
+    {"cli"},
+    {"__main__"},
+)
+
+
+def sources(*shelves: str) -> list[Path]:
+    found = [p for s in shelves or SHELVES for p in sorted((ROOT / s).rglob("*.py"))]
+    return [p for p in found if "templates" not in p.parts]
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+# --- no text reaches an evaluator -------------------------------------------------------------------------------------
+
+EVALUATORS = {"__import__", "eval", "exec", "lambdify", "parse_expr", "sympify"}
+MODULES = {"cloudpickle", "dill", "joblib", "marshal", "patsy", "pickle", "shelve", "statsmodels.formula"}
+
+
+def dangers(tree: ast.AST) -> Iterator[str]:
+    """Name every call and import that could run text as code."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module}.{a.name}" for a in node.names)]
+        else:
+            names = []
+        for name in names:
+            if any(name == m or name.startswith(m + ".") for m in MODULES) or name.rpartition(".")[2] in EVALUATORS:
+                yield f"{node.lineno}: import {name}"
+        if isinstance(node, ast.Call):
+            yield from (f"{node.lineno}: {danger}" for danger in dangers_of_call(node))
+
+
+def dangers_of_call(node: ast.Call) -> Iterator[str]:
+    called = ast.unparse(node.func)
+    last = called.rpartition(".")[2]
+    if last in EVALUATORS or called in ("compile", "builtins.compile", "os.system", "os.popen", "yaml.load"):
+        yield called
+    if last == "S" and called in ("S", "sp.S", "sympy.S"):
+        yield called
+    if last in ("subs", "xreplace") and any(
+        isinstance(n, ast.Constant) and isinstance(n.value, str) for a in node.args for n in ast.walk(a)
+    ):
+        yield f"{called} with a text"
+    for keyword in node.keywords:
+        if keyword.arg in ("shell", "allow_pickle") and not (
+            isinstance(keyword.value, ast.Constant) and keyword.value.value is False
+        ):
+            yield f"{called}({keyword.arg}=...)"
+    if ".formula.api" in called or called.startswith("smf."):
+        yield called
+
+
+@pytest.mark.bad_input(3)
+@pytest.mark.bad_input(6)
+@pytest.mark.parametrize("path", sources(), ids=shown)
+def test_no_text_reaches_an_evaluator(path):
+    assert list(dangers(tree_of(path))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "eval(x)", "exec(x)", "compile(x, 'f', 'eval')", "frame.eval(x)", "sympy.sympify(x)", "S('x')", "sp.S('x')",
+        "parse_expr(x)", "lambdify([x], e)", "from sympy import lambdify", "import pickle", "from pickle import loads",
+        "yaml.load(f)", "e.subs('x', 1)", "e.subs({'x': 1})", "e.subs(x, 'y')", "import patsy",
+        "import statsmodels.formula.api as smf", "from statsmodels.formula.api import ols", "smf.ols(f, d)",
+        "os.system(c)", "subprocess.run(c, shell=True)", "np.load(f, allow_pickle=True)", "__import__(n)",
+    ],
+)  # fmt: skip
+def test_the_check_for_evaluators_sees(line):
+    assert list(dangers(ast.parse(line)))
+
+
+@pytest.mark.parametrize(
+    "line", ["re.compile(p)", "f.evaluate({'x': 1})", "e.subs(x, 1)", "run(c, shell=False)", "evalf()"]
+)
+def test_the_check_for_evaluators_lets_pass(line):
+    assert not list(dangers(ast.parse(line)))
+
+
+# --- imports go one way -----------------------------------------------------------------------------------------------
+
+
+def typing_only(tree: ast.Module) -> set[int]:
+    """Collect the nodes under ``if TYPE_CHECKING``: they import nothing when the program runs."""
+    blocks = (n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.unparse(n.test))
+    return {id(inner) for block in blocks for statement in block.body for inner in ast.walk(statement)}
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[str, str | None]]:
+    """Yield (module, name) of every absolute import from this package."""
+    skip = typing_only(tree)
+    for node in ast.walk(tree):
+        if id(node) in skip:
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((a.name, None) for a in node.names if a.name.split(".")[0] == "forecast")
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "forecast":
+            yield from ((node.module, a.name) for a in node.names)
+
+
+def is_module(name: str) -> bool:
+    base = ROOT / Path(*name.split("."))
+    return base.is_dir() or base.with_suffix(".py").is_file()
+
+
+def home(module: str, name: str | None) -> str | None:
+    """Return the module of the package that an import reaches; None for the front door's own names."""
+    import forecast
+
+    if module != "forecast":
+        return module.split(".")[1]
+    if name is None or name in ("__version__", "catalogue"):
+        return None
+    return name if is_module(f"forecast.{name}") else forecast._HOME.get(name, "forecast.specs").split(".")[1]
+
+
+def part(path: Path) -> str:
+    return path.relative_to(ROOT / "forecast").with_suffix("").parts[0]
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in sources("forecast") if p.name != "__init__.py" or part(p) != "__init__"], ids=shown
+)
+def test_imports_go_one_way(path):
+    rank = {name: i for i, line in enumerate(LAYERS) for name in line}
+    own = part(path)
+    assert own in rank, f"{shown(path)} has no place in LAYERS: say which modules it may import"
+    for module, name in imported(tree_of(path)):
+        target = home(module, name)
+        if target not in (None, own):
+            assert rank[target] <= rank[own], f"{shown(path)} imports {target}, which stands above it"
+
+
+@pytest.mark.parametrize("path", sources("forecast"), ids=shown)
+def test_the_framework_imports_no_plugin(path):
+    plugins = {p.name for s in ("plugins", "datasets") for p in (ROOT / s).iterdir()}
+    text = tree_of(path)
+    names = {n.module.split(".")[0] for n in ast.walk(text) if isinstance(n, ast.ImportFrom) and n.module}
+    names |= {a.name.split(".")[0] for n in ast.walk(text) if isinstance(n, ast.Import) for a in n.names}
+    assert not names & plugins
+
+
+@pytest.mark.parametrize("path", sources("plugins", "datasets"), ids=shown)
+def test_plugins_import_public_names_only(path):
+    import forecast
+
+    for module, name in imported(tree_of(path)):
+        if name is None or (module == "forecast" and (name in forecast.__all__ or is_module(f"forecast.{name}"))):
+            continue
+        public = getattr(importlib.import_module(module), "__all__", ())
+        assert name in public or is_module(f"{module}.{name}"), f"{shown(path)}: {module}.{name} is not public"
+
+
+# --- names, sizes, shelves --------------------------------------------------------------------------------------------
+
+
+def order(name: str) -> tuple[int, str]:
+    """Sort as ruff does: CONSTANTS, then Classes, then the rest."""
+    return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2), name
+
+
+def listed(tree: ast.Module) -> list[str] | None:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return ast.literal_eval(node.value)
+    return None
+
+
+@pytest.mark.parametrize("path", [p for p in sources("forecast") if listed(tree_of(p)) is not None], ids=shown)
+def test_all_is_sorted_and_every_name_exists(path):
+    names = listed(tree_of(path))
+    assert names == sorted(set(names), key=order)
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    module = importlib.import_module(".".join(p for p in parts if p != "__init__"))
+    assert [n for n in names if not hasattr(module, n)] == []
+
+
+@pytest.mark.parametrize("name", ["errors", "formula", "formula_tree", "laws", "specs", "units"])
+def test_all_is_complete(name):
+    tree = tree_of(ROOT / "forecast" / f"{name}.py")
+    defined = {
+        n.name for n in tree.body if isinstance(n, (ast.ClassDef, ast.FunctionDef)) and not n.name.startswith("_")
+    }
+    hidden = {"maybe_text_field", "text_field"} if name == "specs" else set()  # for records, not for plugins
+    assert defined - hidden <= set(listed(tree))
+
+
+def test_the_front_door_lists_what_it_declares():
+    tree = tree_of(ROOT / "forecast" / "__init__.py")
+    block = next(n for n in tree.body if isinstance(n, ast.If))
+    declared = {a.name for n in block.body if isinstance(n, ast.ImportFrom) for a in n.names}
+    assert declared | {"__version__", "catalogue"} == set(listed(tree))
+
+
+@pytest.mark.parametrize("path", sources(), ids=shown)
+def test_files_stay_small(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_LINES
+
+
+def test_every_shelf_is_declared_as_an_entry_point():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = set(project["entry-points"]["forecast.plugins"].values())
+    folders = {p.name for s in ("plugins", "datasets") for p in (ROOT / s).iterdir() if (p / "__init__.py").is_file()}
+    assert folders == declared
+
+
+def test_shelves_are_no_packages():
+    assert [s for s in ("plugins", "datasets") if (ROOT / s / "__init__.py").exists()] == []
+
+
+def test_stdlib_is_not_shadowed():
+    shadowing = {p.stem for p in sources("forecast") if p.parent == ROOT / "forecast"} & set(sys.stdlib_module_names)
+    assert shadowing - {"__main__"} == set()
