@@ -61,18 +61,18 @@ class Distribution:
         u = np.asarray(u, dtype=float)
         values = np.array([v for _, v in self.points])
         if self.family == "fixed":
-            return np.full(u.shape, values[0])
+            return np.full(u.shape, float(values[0]))
         if self.family == "uniform":
             return np.asarray(values[0] + u * (values[1] - values[0]))
         if self.family == "loguniform":
             low, high = np.log(values)
-            return np.exp(low + u * (high - low))
+            return np.asarray(np.exp(low + u * (high - low)))
         if self.family == "triangular":
             low, mode, high = values
             turn = (mode - low) / (high - low)
             rising = low + np.sqrt(u * (high - low) * (mode - low))
             falling = high - np.sqrt((1 - u) * (high - low) * (high - mode))
-            return np.where(u < turn, rising, falling)
+            return np.asarray(np.where(u < turn, rising, falling))
         if self.family == "lognormal":
             values = np.log(values)
         # Quantiles are joined by straight lines in normal scores, and the end pieces run on: two quantiles give

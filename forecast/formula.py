@@ -207,7 +207,7 @@ def parse(text: object, *, where: str = "") -> Formula:
     forecast.errors.FormulaError: formula 'a*x^b': '^' is no power here; write ** (position 4)
     """
     reader = Reader(text, where, "formula")
-    return Formula(reader.formula(reader.ast()))
+    return Formula(reader.formula(reader.syntax()))
 
 
 def parse_condition(text: object, *, where: str = "") -> Condition:
@@ -219,7 +219,7 @@ def parse_condition(text: object, *, where: str = "") -> Condition:
     'machine'
     """
     reader = Reader(text, where, "condition")
-    node = reader.ast()
+    node = reader.syntax()
     if not isinstance(node, ast.Compare):
         reader.fail("expected one comparison: >=, >, <= or <")
     if len(node.ops) != 1:

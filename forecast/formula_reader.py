@@ -173,7 +173,7 @@ class Reader:
             if re.match(r"0\d", digits) and digits.isdigit():
                 self.fail(f"the number '{digits}' has a leading zero", found.start())
 
-    def ast(self) -> ast.expr:
+    def syntax(self) -> ast.expr:
         """Return Python's syntax tree of the text."""
         try:
             return ast.parse(self.source.strip(), mode="eval").body

@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from forecast import formula_tree as tree
 from forecast.errors import FormulaError, printable
@@ -61,7 +61,8 @@ def _functions() -> Mapping[str, Callable[..., Any]]:
     same = ("exp", "log", "sqrt")
     table: dict[str, Callable[..., Any]] = {n: getattr(sp, n) for n in same}
     table |= {"log10": lambda x: sp.log(x) / sp.log(10), "log2": lambda x: sp.log(x) / sp.log(2)}
-    return table | _opaque()
+    table.update(_opaque())
+    return table
 
 
 def _burden(root: Node) -> float:
@@ -209,7 +210,7 @@ def from_sympy(expression: Any, names: Iterable[str]) -> Node:
                 raise FormulaError(f"unknown name '{printable(e.name, 60)}' in a symbolic result")
             return Name(e.name)
         if e in constants:
-            return constants[e]
+            return cast(Node, constants[e])
         if e.is_Rational and not e.is_Integer:
             node = Binary("/", Number(abs(real(e.p))), Number(real(e.q)))
             return Unary("-", node) if e < 0 else node

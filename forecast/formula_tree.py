@@ -151,7 +151,8 @@ def _numpy(function: str) -> Callable[..., Any]:
     if function == "erf":
         from scipy.special import erf
 
-        return erf  # type: ignore[no-any-return]
+        error_function: Callable[..., Any] = erf
+        return error_function
     if function == "heaviside":
         return lambda x: np.heaviside(x, 0.5)
     found: Callable[..., Any] = getattr(np, FUNCTIONS[function].numpy)

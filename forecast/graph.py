@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import itertools
 import math
+import numbers
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from forecast import models, units
-from forecast.errors import CycleError, UnitError, UnknownNameError, UsageError, printable
+from forecast.errors import CycleError, ScenarioError, UnitError, UnknownNameError, UsageError, printable
 from forecast.formula import Condition, Formula
 from forecast.models import Model, OtherModel, OtherQuantity
-from forecast.scenario import Expression, ModelRef, Prior, Quantity, Scenario, SeriesRef, braces
+from forecast.scenario import Expression, ModelRef, Prior, Quantity, Scenario, SeriesRef, braces, fill
 from forecast.specs import Input
 
 __all__ = ["Combination", "Graph", "Node", "build", "nested"]
 
 #: Numbers as they are typed; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+#: More combinations of choices than this are refused before they are walked.
+MOST_COMBINATIONS = 100_000
 
 #: One value for each choice a quantity depends on, in the order of its dimensions.
 Combination = tuple[str, ...]
@@ -118,8 +122,11 @@ def build(scenario: Scenario, settings: Mapping[str, object] | None = None) -> G
     nodes = {name: _resolve(scenario, name) for name in scenario.quantities}
     for key in [k for k in rest if k in nodes]:
         node = nodes[key]
-        nodes[key] = replace(node, fixed=_number(key, rest.pop(key)), dims=(), own=(), models={}, needs=())
+        # an expression keeps its needs: they give it its unit
+        needs = node.needs if isinstance(node.quantity, Expression) else ()
+        nodes[key] = replace(node, fixed=_number(key, rest.pop(key)), own=(), models={}, needs=needs)
     _check_needs(scenario, nodes)
+    _check_names(nodes)
     nodes = _ordered(scenario, nodes)
     graph = Graph(scenario=scenario, nodes=_with_dims_and_units(scenario, nodes), inputs=_inputs(nodes.values()))
     for name, question in scenario.questions.items():
@@ -131,12 +138,15 @@ def _values(choice: str, value: object) -> tuple[str, ...]:
     found = tuple(value.split(",")) if isinstance(value, str) else value
     if not isinstance(found, (list, tuple)) or not found or not all(isinstance(v, str) for v in found):
         raise UsageError(f"set {choice}: expected a value of the choice, got '{printable(value, 40)}'")
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def _number(key: str, value: object) -> float:
-    plain = (isinstance(value, str) and _NUMBER.fullmatch(value)) or isinstance(value, (int, float))
-    number = float(value) if plain and not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
+    plain = (isinstance(value, str) and _NUMBER.fullmatch(value)) or isinstance(value, numbers.Real)
+    try:
+        number = float(value) if plain and not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
+    except OverflowError:  # an integer that no float holds
+        number = math.inf
     if not math.isfinite(number):
         raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
     return number
@@ -163,12 +173,11 @@ def _resolve(scenario: Scenario, name: str) -> Node:
         return _of_models(scenario, name, quantity, (), {(): quantity.model})
     used = braces(quantity.model, where=f"{key}.model")
     own = tuple(c for c in scenario.choices if c in used)
+    _check_size(scenario, own, key)
     found: dict[Combination, Model] = {}
     for combination in itertools.product(*(scenario.choices[c] for c in own)):
-        full = quantity.model
-        for choice, value in zip(own, combination, strict=True):
-            full = full.replace("{" + choice + "}", value)
-        found[combination] = models.model(full, where=f"{key}.model")
+        full = fill(quantity.model, dict(zip(own, combination, strict=True)))
+        found[combination] = models.attempt(full, where=f"{key}.model")
     return _of_models(scenario, name, quantity, own, found)
 
 
@@ -215,6 +224,26 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
                 )
 
 
+def _check_size(scenario: Scenario, dims: Iterable[str], key: str) -> None:
+    count = math.prod(len(scenario.choices[d]) for d in dims)
+    if count > MOST_COMBINATIONS:
+        raise ScenarioError(f"{key}: {count:,} combinations of choices; at most {MOST_COMBINATIONS:,} are walked")
+
+
+def _check_names(nodes: Mapping[str, Node]) -> None:
+    """Refuse two different models under one name: they would share one fit and one stream of random numbers."""
+    seen: dict[str, tuple[str, Model]] = {}
+    for node in nodes.values():
+        for outer in node.models.values():
+            for made in nested(outer):
+                owner, first = seen.setdefault(made.name, (node.name, made))
+                if first is not made and "/" not in made.name:  # a registered name is one model however often made
+                    raise UsageError(
+                        f"quantities {owner} and {node.name}: two models have the name '{made.name}'; "
+                        "give each a name of its own"
+                    )
+
+
 def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
     """Sort so that everything comes after what it needs.
 
@@ -247,10 +276,11 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
     out: dict[str, Node] = {}
     for name, node in nodes.items():
         depends = {d for need in node.needs for d in out[need].dims} | set(node.own)
-        dims = tuple(c for c in scenario.choices if c in depends)
+        dims = () if node.fixed is not None else tuple(c for c in scenario.choices if c in depends)
         unit = node.unit
         key = f"{scenario.where}: quantities.{name}"
-        if isinstance(node.quantity, Expression) and node.fixed is None:
+        _check_size(scenario, dims, key)
+        if isinstance(node.quantity, Expression):
             found = units.infer(node.quantity.tree, {n: out[n].unit for n in node.needs}, where=f"{key}.expression")
             if node.quantity.unit is None:
                 unit = found
@@ -283,6 +313,7 @@ def _check_condition(graph: Graph, when: Condition, key: str) -> None:
         for name in side.names:
             if name not in known:
                 raise UnknownNameError("quantity", name, known, where=key)
+    _check_size(graph.scenario, graph.dims([*when.left.names, *when.right.names]), key)
     left, right = (units.infer(side, known, where=key) for side in (when.left, when.right))
     if not units.same_dimension(left, right):
         hint = _bare_number_hint(when.left, when.right)

@@ -241,8 +241,10 @@ class Law:
         own = {n: values[n] for n in self.parameters}
         try:
             with np.errstate(all="ignore"):
-                found = self._code(own, **{n: values[n] for n in self.variables})
-            return np.array(np.broadcast_to(np.asarray(found, dtype=np.float64), shape))
+                found = np.asarray(self._code(own, **{n: values[n] for n in self.variables}))
+            if found.dtype.kind not in "fiu":  # a cast would drop an imaginary part in silence
+                raise TypeError(f"expected real numbers, got {found.dtype}")
+            return np.array(np.broadcast_to(found, shape), dtype=np.float64)
         except Exception as error:  # a plugin's code may raise anything
             raise PluginError(f"{self._where}: its code failed: {type(error).__name__}: {printable(error)}") from error
 

@@ -290,7 +290,7 @@ class _Reader:
             if not isinstance(frontier, bool):
                 raise self.fail(f"{key}.frontier", f"expected true or false, got {printable(frontier, 40)}")
             return SeriesRef(
-                shape=self.text(record, "shape", key, default="trends/exponential"),
+                shape=self.text(record, "shape", key),
                 data=data,
                 x=self.text(record, "x", key),
                 y=self.text(record, "y", key),

@@ -214,7 +214,7 @@ def unit(text: str, *, where: str = "") -> Any:
     True
     """
     try:
-        if isinstance(text, str):
+        if type(text) is str:  # anything else may not even hash, and is refused below
             return _read(text)
     except UnitError as error:
         fail(str(error), where)

@@ -1,24 +1,30 @@
 """One block of draws: every quantity of a graph in the same worlds.
 
 The same draw index means the same world in every quantity: a model, an input or a quantity that is used twice is drawn
-once. What a model returns is checked here, because a model is foreign code.
+once. A model is foreign code, so every call of one goes through `forecast.models.contract`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from forecast import units
 from forecast.distributions import distribution
-from forecast.errors import ForecastError, PluginContractError, PluginError, printable
+from forecast.errors import DataError, ForecastError, PluginContractError
 from forecast.formula import Formula
 from forecast.graph import Combination, Graph, Node
-from forecast.models import FittedModel, Model, OtherModel
-from forecast.registry import stdout_is_data
+from forecast.models import FittedModel, Model, Observations, OtherModel
+from forecast.models.contract import (
+    checked_description,
+    checked_draws,
+    checked_observations,
+    checked_posterior,
+    guarded,
+)
 from forecast.scenario import Expression, Prior
 from forecast.specs import Input
 from forecast.streams import BLOCK, Streams
@@ -28,27 +34,23 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Fits", "World", "guarded"]
+T = TypeVar("T")
 
-
-def guarded(what: str, call: Callable[[], Any]) -> Any:
-    """Run foreign code: its own errors become a `PluginError` naming `what`, and it cannot print to stdout."""
-    try:
-        with stdout_is_data():
-            return call()
-    except (ForecastError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        reason = str(error).strip().splitlines()
-        said = f": {reason[0]}" if reason else ""
-        raise PluginError(f"{what}: {type(error).__name__}{printable(said)}") from error
+__all__ = ["Fits", "World"]
 
 
 class Fits:
-    """Every model of a projection, fitted once; a failure is kept and raised where the model is used."""
+    """Every model of a projection, fitted once; a failure is kept and raised where the model is used.
+
+    Attributes
+    ----------
+    failures : dict of str to str
+        What went wrong beside the level: points, posterior or description of a model that could not be had.
+    """
 
     def __init__(self, *, before: float | None, seed: int) -> None:
         self.before, self.seed = before, seed
+        self.failures: dict[str, str] = {}
         self._known: dict[str, FittedModel | ForecastError] = {}
 
     def __getitem__(self, model: Model) -> FittedModel:
@@ -66,8 +68,42 @@ class Fits:
             if not isinstance(fitted, FittedModel):
                 raise PluginContractError(f"{what}: fit returned {type(fitted).__name__}, not a FittedModel")
         except ForecastError as error:
-            return error if what in str(error) else type(error)(f"{what}: {error}")
+            said = str(error).removeprefix(f"{model.name}: ")
+            if what not in said:
+                error.args = (f"{what}: {said}",)
+            return error
         return fitted
+
+    def observed(self, model: Model) -> Observations | None:
+        """Return the points behind a model; None where there are none or the model fails."""
+        what = f"model '{model.name}': observed"
+        return self._aside(model, what, lambda fitted: checked_observations(guarded(what, fitted.observed), what))
+
+    def posterior(self, model: Model, streams: Streams) -> dict[str, Array]:
+        """Return draws of a model's parameters; none where the model fails."""
+        what = f"model '{model.name}': posterior"
+        drawn = self._aside(
+            model,
+            what,
+            lambda fitted: checked_posterior(guarded(what, lambda: fitted.posterior(streams)), BLOCK, what),
+        )
+        return drawn or {}
+
+    def describe(self, model: Model) -> dict[str, Any] | None:
+        """Return what a model says of itself, as plain data; None where it fails."""
+        what = f"model '{model.name}': describe"
+        return self._aside(model, what, lambda fitted: checked_description(guarded(what, fitted.describe), what))
+
+    def _aside(self, model: Model, what: str, call: Callable[[FittedModel], T]) -> T | None:
+        try:
+            fitted = self[model]
+        except ForecastError:
+            return None  # listed where its level is asked for
+        try:
+            return call(fitted)
+        except ForecastError as error:
+            self.failures.setdefault(what, str(error))
+            return None
 
 
 def _frozen(values: Array) -> Array:
@@ -115,7 +151,10 @@ class World:
         values = {n: self.quantity(n, self._restrict(n, dims, combination)) for n in tree.names}
         unit_of = {n: self.graph.nodes[n].unit for n in tree.names}
         value = units.evaluate(tree, values, unit_of, target=target, where=where)
-        return np.broadcast_to(value, (len(self.time), BLOCK))
+        drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self.time), BLOCK))
+        if (missing := int(np.isnan(drawn).sum())) and not any(np.isnan(v).any() for v in values.values()):
+            raise DataError(f"'{tree.text}': {missing} of {drawn.size} values are not numbers (NaN)")
+        return drawn
 
     def input(self, node: str, asked: Input) -> Array:
         """Return draws of a named uncertain number, (draw,)."""
@@ -181,40 +220,4 @@ class World:
         streams = Streams(self.seed, model.name, self.block)
         what = f"model '{model.name}': sample"
         drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), given, streams))
-        return checked(drawn, (len(self.time), BLOCK), what)
-
-
-def checked(drawn: object, shape: tuple[int, int], what: str) -> Array:
-    """Return what a model sampled as float64, or say how it breaks its contract.
-
-    Raises
-    ------
-    PluginContractError
-    """
-    if not isinstance(drawn, np.ndarray):
-        raise PluginContractError(f"{what}: expected an array of shape (time, draw), got {type(drawn).__name__}")
-    if drawn.dtype.kind not in "fiu":
-        raise PluginContractError(f"{what}: expected real numbers, got {drawn.dtype}")
-    if drawn.shape != shape:
-        raise PluginContractError(f"{what}: expected shape (time, draw) = {shape}, got {drawn.shape}")
-    out = drawn.astype(np.float64, copy=False)
-    if np.isnan(out).any():
-        raise PluginContractError(f"{what}: {int(np.isnan(out).sum())} of {out.size} values are NaN")
-    return out
-
-
-def describe(fits: Fits, models: Mapping[str, Model]) -> dict[str, Any]:
-    """Return what each fitted model says of itself, as plain data; a model that failed is left out."""
-    said: dict[str, Any] = {}
-    for name, model in models.items():
-        try:
-            description = guarded(f"model '{name}': describe", lambda m=model: fits[m].describe())  # type: ignore[misc]
-        except ForecastError:
-            continue
-        said[name] = {
-            "summary": description.summary,
-            "assumptions": list(description.assumptions),
-            "sources": list(description.sources),
-            "facts": {k: (float(v) if np.isfinite(v) else None) for k, v in description.facts.items()},
-        }
-    return said
+        return checked_draws(drawn, (len(self.time), BLOCK), what)

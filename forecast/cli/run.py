@@ -52,7 +52,7 @@ def run(
     figure: str | None,
     as_json: bool,
 ) -> None:
-    r"""Run SCENARIO: a registered name (brain-parity) or a TOML file.
+    """Run SCENARIO: a registered name (brain-parity) or a TOML file.
 
     Prints one sentence, the crossing dates of every question along every choice, and the quantiles of every quantity
     year by year. Exits with 1 where a model failed in some combination of choices; the others are still answered.
@@ -61,7 +61,7 @@ def run(
     forecast run brain-parity
     forecast run brain-parity --set trend=changepoint --set brain=1.075e21 --until 2100
     forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
-    """
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.engine import project
     from forecast.files import safe_output
     from forecast.report import figures, summary

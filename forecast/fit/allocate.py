@@ -129,12 +129,16 @@ def _lowest(curve: _Curve) -> float:
             f"{name}: no split spends {curve.compute:g} at cost '{printable(curve.price.text, 80)}'; "
             f"a cost must grow with both variables"
         )
-    for _ in range(4):  # the lowest point may lie within one step of where the budget ends: look closer there
+    flat = large = False
+    for zoom in range(4):  # the lowest point may lie within one step of where the budget ends: look closer there
         value = curve.output(grid)
         finite = np.flatnonzero(np.isfinite(value))
         if not finite.size:
             raise FitError(f"{name}: the law cannot be computed on any split of {curve.compute:g}")
         best = int(finite[np.argmin(value[finite])])
+        if zoom == 0:
+            flat = float(np.ptp(value[finite])) <= LEVEL * abs(float(value[best]))
+            large = best > finite[finite.size // 2]
         inside = finite[0] < best < finite[-1]
         ends = value[[finite[0], finite[-1]]]
         if inside and np.all(ends - value[best] > LEVEL * abs(value[best])):
@@ -142,11 +146,10 @@ def _lowest(curve: _Curve) -> float:
         if best in (0, grid.size - 1) or inside:
             break
         grid = np.linspace(grid[best - 1], grid[best + 1], 201)
-    flat = float(np.ptp(value[finite])) <= LEVEL * abs(float(value[best]))
     output, first = curve.fit.law.output, curve.names[0]
     if flat:
         raise FitError(f"{name}: every split of {curve.compute:g} gives the same {output}: there is no best one")
-    way = "as large as the budget allows" if best > finite[finite.size // 2] else "as small as can be"
+    way = "as large as the budget allows" if large else "as small as can be"
     raise FitError(
         f"{name}: {output} has no lowest point between the ends: it keeps falling as '{first}' becomes {way} "
         f"(a corner solution, at cost '{printable(curve.price.text, 80)}')"

@@ -116,10 +116,10 @@ def shape(name: str | Shape) -> Shape:
 def trend(
     data: Any,
     *,
+    shape: str,
     x: str,
     y: str,
     unit: str,
-    shape: str = "trends/exponential",
     frontier: bool = False,
     where: Mapping[str, str] | None = None,
     name: str = "trend",
@@ -130,12 +130,12 @@ def trend(
     ----------
     data : str, path, Dataset, DataFrame or dict of arrays
         The name of a table, a CSV file, or anything `forecast.tables.columns` reads.
+    shape : str
+        A shape by name: ``"trends/exponential"``.
     x, y : str
         The columns for time (dates, or decimal years) and value.
     unit : str
         Of the quantity; a column with another unit of the same dimension is converted.
-    shape : str
-        A shape by name.
     frontier : bool
         The column is a running maximum.
     where : mapping of str to str
@@ -151,7 +151,7 @@ def trend(
     --------
     >>> import forecast
     >>> machine = forecast.trend({"year": [2000, 2005, 2010, 2015], "speed": [1.0, 9.0, 110.0, 900.0]},
-    ...                          x="year", y="speed", unit="TFLOP/s")
+    ...                          shape="trends/exponential", x="year", y="speed", unit="TFLOP/s")
     >>> round(machine.fit().describe().facts["doubling_years"], 1)
     1.5
     """

@@ -1,0 +1,27 @@
+"""CPU of the commands that must feel instant. Budgets are those of the design; the best of five runs counts."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+
+def cpu(*words: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "forecast", *words], check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+BUDGETS = [(["--help"], 0.12), (["plugins", "list"], 0.25), (["laws", "list"], 0.25)]
+
+
+@pytest.mark.parametrize(("words", "budget"), BUDGETS)
+def test_cpu(words, budget, capsys):
+    best = min(cpu(*words) for _ in range(5))
+    with capsys.disabled():
+        print(f"\nforecast {' '.join(words)}: {best:.3f} s of CPU (budget {budget} s)")
+    assert best <= budget

@@ -1,0 +1,83 @@
+import json
+
+import pytest
+
+from forecast.cli import main
+
+FIT = "scaling/chinchilla@besiroglu2024"
+
+
+def run(capsys, *words):
+    code = main(["allocate", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_headline_then_table(capsys):
+    code, out, err = run(capsys, FIT, "--compute", "1e25")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].startswith("At 1e+25 FLOP, scaling/chinchilla@besiroglu2024 is best at N = 3.173e+11 param, D = ")
+    assert "loss 1.911 nat/token" in lines[0]
+    assert lines[0].endswith("point values: the source states no uncertainty for this fit.")
+    assert lines[1] == ""
+    assert any(line.startswith("tokens_per_parameter") and "16.55" in line for line in lines)
+    assert err == ""
+
+
+def test_json(capsys):
+    code, out, _ = run(capsys, FIT, "--compute", "1e25", "--json")
+    answer = json.loads(out, parse_constant=pytest.fail)
+    assert code == 0
+    assert list(answer) == ["command", "result", "warnings", "provenance"]
+    result = answer["result"]
+    assert 6 * result["N"] * result["D"] == pytest.approx(1e25, rel=1e-9)
+    assert result["units"] == {"N": "param", "D": "token", "loss": "nat/token", "tokens_per_parameter": "token/param"}
+    assert result["interval"] is None
+    assert "states no uncertainty" in result["no_interval"]
+    assert answer["provenance"]["plugins"][0]["name"] == "scaling"
+
+
+def test_another_cost(capsys):
+    _, out, _ = run(capsys, FIT, "--compute", "1e24", "--cost", "6*N*D + 2*N*1e13", "--json")
+    result = json.loads(out)["result"]
+    assert 6 * result["N"] * result["D"] + 2e13 * result["N"] == pytest.approx(1e24, rel=1e-9)
+
+
+def test_rounded_sources_warn_on_stderr(capsys):
+    code, out, err = run(capsys, "chinchilla@hoffmann2022", "--compute", "1e25")
+    assert code == 0
+    assert "rounded constants give biased forecasts" in err
+    assert "biased" not in out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["scaling/chinchila@besiroglu2024", "--compute", "1e25"], "did you mean 'scaling/chinchilla'"),
+        (["scaling/chinchilla@besiroglu", "--compute", "1e25"], "did you mean 'besiroglu2024"),
+        (["scaling/chinchilla", "--compute", "1e25"], "expected a law and its published parameters"),
+        (["scaling/chinchilla@fit.nc", "--compute", "1e25"], "a saved fit cannot be allocated from yet"),
+        (["fit.nc", "--compute", "1e25"], "a saved fit cannot be allocated from yet"),
+        (["", "--compute", "1e25"], "expected a law and its published parameters"),
+        ([FIT], "Missing option '--compute'"),
+        ([FIT, "--compute", "lots"], "is not a valid float"),
+        ([FIT, "--compute", "-1"], "expected a positive number"),
+        ([FIT, "--compute", "nan"], "expected a positive number"),
+        ([FIT, "--compute", "1e25", "--cost", "6*P*D"], "unknown variable 'P'"),
+        ([FIT, "--compute", "1e25", "--cost", "6*N^D"], "write **"),
+        ([FIT, "--compute", "1e25", "--cost", "__import__('os').system('true')"], "formula"),
+    ],
+)
+@pytest.mark.bad_input(79)
+def test_bad_input_079_wrong_usage_is_one_line_and_exit_2(capsys, words, says):
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+def test_no_best_split_fails_with_exit_1(capsys):
+    code, out, err = run(capsys, FIT, "--compute", "1e25", "--cost", "6*N")
+    assert (code, out) == (1, "")
+    assert "does not depend on 'D'" in err

@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+
+import pytest
+
+from forecast.cli import main
+
+NOUNS = ("laws", "models", "tables", "scenarios", "plugins")
+HEAVY = ("matplotlib", "numpy", "pandas", "pint", "rich", "scipy", "statsmodels", "sympy", "xarray")
+
+DEMO = '''"""A plugin for tests."""
+from pathlib import Path
+from forecast import (EstimateSpec, Input, LawSpec, MixtureSpec, PublishedFit, RelationSpec, ScenarioSpec, TableSpec,
+                      TrendSpec, hookimpl)
+
+@hookimpl
+def forecast_laws():
+    fit = PublishedFit(name="smith2020", parameters={"a": 0.123456789012}, stderr={"a": 0.5}, rounded=True,
+                       reference="S")
+    yield LawSpec(name="line", title="A line", variables={"x": "FLOP"}, expression="a*x + b", output="loss", unit="nat",
+                  positive=("a",), bounds={"b": (-1, 1)}, example={"a": 1, "b": 0}, published=(fit,),
+                  reference="Euclid")
+    yield LawSpec(name="code", variables={"x": ""}, target="nowhere:f", example={"k": 1}, reference="ours")
+
+@hookimpl
+def forecast_models():
+    rate = Input(name="rate", unit="FLOP/s", distribution={"p05": 1, "p95": 2}, source="a book", title="Rate")
+    yield EstimateSpec(name="guess", unit="FLOP/s", quantity="demo.speed", expression="rate", inputs=(rate,),
+                       reference="r")
+    yield TrendSpec(name="trend", unit="FLOP/s", shape="a/b", table="demo/t", x="date", y="v", where={"k": "v"},
+                    reference="r")
+    yield MixtureSpec(name="mix", unit="FLOP/s", weights={"demo/guess": 1.0}, reference="r")
+    yield RelationSpec(name="rel", unit="nat", law="demo/line", table="demo/t", let={"x": "v"}, y="v", reference="r")
+
+@hookimpl
+def forecast_tables():
+    yield TableSpec(name="t", descriptor=str(Path(__file__).parent / "t" / "datapackage.json"), reference="r")
+
+@hookimpl
+def forecast_scenarios():
+    yield ScenarioSpec(name="s", title="When?", path=str(Path(__file__).parent / "s.toml"), reference="r")
+'''
+
+SCENARIO = """
+title = "When does it happen?"
+until = 2100
+[choices]
+metric = ["a", "b"]
+[quantities.x]
+model = "demo/{metric}"
+[questions.parity]
+when = "x >= 1"
+"""
+
+
+@pytest.fixture
+def demo(fake_plugins):
+    folder = fake_plugins.folder / "t"
+    folder.mkdir()
+    rows = b"date,v,source\n2020-01-01,1,a book\n2021-01-01,2,a book\n"
+    (folder / "t.csv").write_bytes(rows)
+    fields = [
+        {"name": "date", "type": "date"},
+        {"name": "v", "type": "number", "unit": "FLOP/s", "title": "Speed"},
+        {"name": "source", "type": "string"},
+    ]
+    resource = {"name": "t", "path": "t.csv", "hash": "sha256:" + hashlib.sha256(rows).hexdigest()}
+    package = {
+        "name": "t", "title": "Speeds", "version": "1.2", "licenses": [{"name": "CC0-1.0"}],
+        "sources": [{"title": "a book"}],
+        "resources": [{**resource, "schema": {"fields": fields, "primaryKey": "date"}}],
+    }  # fmt: skip
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    (fake_plugins.folder / "s.toml").write_text(SCENARIO)
+    fake_plugins.add("demo", DEMO)
+    return fake_plugins
+
+
+def answer(capsys, *words):
+    assert main([*words, "--json"]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out, parse_constant=pytest.fail)
+    assert list(found) == ["command", "result", "warnings", "provenance"]
+    return found
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_list_gives_objects_with_a_name(demo, capsys, noun):
+    found = answer(capsys, noun, "list")
+    assert found["command"] == f"{noun} list"
+    assert all({"name", "title"} <= set(row) for row in found["result"])
+    assert [row["name"] for row in found["result"]] == sorted(row["name"] for row in found["result"])
+    assert any(row["name"].startswith("demo") for row in found["result"])
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_list_for_people_names_the_same(demo, capsys, noun):
+    names = [row["name"] for row in answer(capsys, noun, "list")["result"]]
+    assert main([noun, "list"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].startswith("name ")
+    assert [line.split()[0] for line in printed[2:]] == names
+
+
+def test_provenance_names_versions_plugins_and_the_command_but_no_machine(demo, capsys):
+    found = answer(capsys, "laws", "show", "demo/line")["provenance"]
+    assert found["plugins"] == [{"name": "demo", "distribution": "fake-demo", "version": "1.0"}]
+    assert found["command"] == ["forecast", "laws", "show", "demo/line", "--json"]
+    assert set(found["versions"]) == {"lawcast", "python"}
+    assert set(found) == {"versions", "plugins", "command"}
+
+
+def test_the_same_command_gives_the_same_bytes(demo, capsys):
+    outputs = []
+    for _ in range(2):
+        assert main(["plugins", "list", "--json"]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+def test_a_law_shows_formula_units_parameters_and_published_fits(demo, capsys):
+    law = answer(capsys, "laws", "show", "line")["result"]
+    assert law["name"] == "demo/line"
+    assert law["expression"] == "a*x + b"
+    assert law["output"] == {"name": "loss", "unit": "nat"}
+    assert law["variables"] == [{"name": "x", "unit": "FLOP", "low": None, "high": None}]
+    assert [(p["name"], p["low"], p["high"]) for p in law["parameters"]] == [("a", 0, None), ("b", -1, 1)]
+    assert law["published"][0]["parameters"] == {"a": 0.123456789012}
+    assert law["published"][0]["rounded"] is True
+    assert law["reference"] == "Euclid"
+    assert main(["laws", "show", "line"]) == 0
+    printed = capsys.readouterr().out
+    for word in ("a*x + b", "FLOP", "nat", "smith2020", "0.123456789012", "Euclid"):
+        assert word in printed
+
+
+def test_a_law_without_text_says_so(demo, capsys):
+    law = answer(capsys, "laws", "show", "code")["result"]
+    assert (law["expression"], law["code"], [p["name"] for p in law["parameters"]]) == (None, "nowhere:f", ["k"])
+
+
+def test_models_show_unit_inputs_distributions_and_sources(demo, capsys):
+    guess = answer(capsys, "models", "show", "demo/guess")["result"]
+    assert (guess["kind"], guess["unit"]) == ("estimate", "FLOP/s")
+    assert guess["inputs"] == [
+        {"name": "rate", "unit": "FLOP/s", "distribution": {"p05": 1, "p95": 2}, "source": "a book", "title": "Rate"}
+    ]
+    trend = answer(capsys, "models", "show", "demo/trend")["result"]
+    assert (trend["kind"], trend["table"], trend["where"]) == ("trend", "demo/t", {"k": "v"})
+    assert answer(capsys, "models", "show", "demo/mix")["result"]["weights"] == {"demo/guess": 1.0}
+    assert answer(capsys, "models", "show", "demo/rel")["result"]["let"] == {"x": "v"}
+
+
+def test_tables_show_fields_units_licences_sources_and_rows(demo, capsys):
+    table = answer(capsys, "tables", "show", "demo/t")["result"]
+    assert [(f["name"], f["unit"]) for f in table["fields"]] == [("date", ""), ("v", "FLOP/s"), ("source", "")]
+    assert table["licences"] == [{"name": "CC0-1.0"}]
+    assert table["sources"] == [{"title": "a book"}]
+    assert (table["resources"][0]["rows"], table["resources"][0]["key"]) == (2, ["date"])
+
+
+def test_a_table_with_a_broken_descriptor_is_one_line(demo, capsys):
+    (demo.folder / "t" / "datapackage.json").write_text("{")
+    assert main(["tables", "show", "demo/t"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("forecast: error: t/datapackage.json")
+    assert captured.err.count("\n") == 1
+
+
+def test_scenarios_show_choices_quantities_and_questions(demo, capsys):
+    scenario = answer(capsys, "scenarios", "show", "demo/s")["result"]
+    assert scenario["choices"] == [{"name": "metric", "options": ["a", "b"]}]
+    assert scenario["quantities"] == [{"name": "x", "from": {"model": "demo/{metric}"}}]
+    assert scenario["questions"] == [{"name": "parity", "when": "x >= 1"}]
+    assert scenario["until"] == 2100
+
+
+@pytest.mark.parametrize("content", [b"= 1", b"\xff\xfe", b"choices = 3", b"a = " + b"[" * 10_000])
+def test_a_scenario_that_cannot_be_read_is_one_line(demo, capsys, content):
+    (demo.folder / "s.toml").write_bytes(content)
+    assert main(["scenarios", "show", "demo/s"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("forecast: error: s.toml: ")
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_an_unknown_name_suggests_the_nearest(demo, capsys, noun):
+    meant = {"laws": "line", "models": "guess", "tables": "t", "scenarios": "s", "plugins": "demo"}[noun]
+    assert main([noun, "show", meant + "x" if len(meant) > 1 else f"demo/{meant}x"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"forecast: error: unknown {noun[:-1]} '")
+    assert "did you mean 'demo" in captured.err
+
+
+def test_a_conflict_is_a_warning_of_the_list_and_an_error_of_show(demo, capsys):
+    demo.add("demo", DEMO, distribution="other-maker")
+    assert answer(capsys, "laws", "list")["warnings"] == [
+        "law 'demo/code' is offered by two distributions: it resolves to neither",
+        "law 'demo/line' is offered by two distributions: it resolves to neither",
+    ]
+    assert main(["laws", "show", "demo/line"]) == 1
+    assert "fake-demo and other-maker" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [("--help",), *((noun, "list") for noun in NOUNS), ("plugins", "show", "demo"), ("laws", "show", "line")]
+)
+def test_listing_loads_nothing_heavy(demo, command_line, words):
+    script = (
+        "import sys; from forecast.cli import main; code = main(sys.argv[1:]);"
+        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], env=demo.env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+    assert done.stdout
+
+

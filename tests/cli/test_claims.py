@@ -1,0 +1,82 @@
+import json
+
+import pytest
+
+from forecast.cli import main
+
+
+def run(capsys, *words):
+    code = main(["claims", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_headline_then_table(capsys):
+    code, out, err = run(capsys, "--group", "parity")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "5 claims: 1 agrees, 2 round, 1 disagrees, 1 ours"
+    assert any(line.startswith("parity-2037") and "disagrees" in line for line in lines)
+    assert err == ""
+
+
+def test_one_claim_says_what_would_make_it_true(capsys):
+    code, out, _ = run(capsys, "parity-2037")
+    assert code == 0
+    assert out.splitlines()[0] == "parity-2037: disagrees (stated 2037, computed 2046.5)"
+    assert "2037 would be true with a doubling time of 1.05 years (from 2015)" in out
+
+
+def test_a_full_name_finds_the_same(capsys):
+    assert run(capsys, "hardware/parity-2037")[1] == run(capsys, "parity-2037")[1]
+
+
+def test_json(capsys):
+    _, out, err = run(capsys, "--group", "parity", "--json")
+    answer = json.loads(out, parse_constant=pytest.fail)
+    assert list(answer) == ["command", "result", "warnings", "provenance"]
+    assert err == ""
+    assert {c["id"] for c in answer["result"]} >= {"parity-2037", "hpcg-backtest"}
+    for found in answer["result"]:
+        assert set(found) == {
+            "id", "group", "statement", "stated", "computed", "unit", "verdict", "note", "source",
+        }  # fmt: skip
+
+
+def test_json_of_one(capsys):
+    _, out, _ = run(capsys, "parity-2037", "--json")
+    result = json.loads(out)["result"]
+    assert result["solved"]["value"] == pytest.approx(22 / 21)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["party-2037"], "did you mean 'hardware/parity-2037'"),
+        (["--group", "paritie"], "did you mean 'parity'"),
+        (["parity-2037", "--group", "cost"], "unknown group"),
+        (["--grup", "x"], "No such option"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(capsys, words, says):
+    code, out, err = run(capsys, *words)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_failed_claim_is_listed_and_warned_of(fake_plugins, capsys):
+    fake_plugins.add(
+        "demo",
+        "from forecast import ClaimSpec, hookimpl\n"
+        "@hookimpl\n"
+        "def forecast_claims():\n"
+        "    yield ClaimSpec(name='bad', group='demo', statement='s', stated='3', formula='n*m', values={'n': 3},\n"
+        "                    reference='r')\n",
+    )
+    code, out, err = run(capsys)
+    assert code == 0
+    assert "1 failed" in out.splitlines()[0]
+    assert "6 claims" in out.splitlines()[0]
+    assert "claim 'bad' failed" in err
+    assert "no value for 'm'" in err

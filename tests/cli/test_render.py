@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import io
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forecast.cli import render
+
+
+def test_a_table_is_aligned_with_numbers_to_the_right(capsys):
+    render.table(["name", "n"], [["a", 1], ["long name", 1000], ["日本", None]])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "name          n"
+    assert lines[1] == "---------  ----"
+    assert lines[2] == "a             1"
+    assert lines[3] == "long name  1000"
+    assert lines[4] == "日本          -"  # two glyphs, four columns
+
+
+def test_an_empty_table_is_its_header(capsys):
+    render.table(["a", "b"], [])
+    assert capsys.readouterr().out == "a  b\n-  -\n"
+
+
+@given(st.lists(st.lists(st.text(max_size=30), min_size=2, max_size=2), max_size=5))
+def test_a_table_is_one_line_a_row_whatever_is_in_it(rows):
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", out)
+        render.table(["a", "b"], rows)
+    assert len(out.getvalue().split("\n")) == len(rows) + 3
+    assert all(line.isprintable() for line in out.getvalue().split("\n"))
+
+
+def test_json_is_rfc_8259_in_ascii(capsys):
+    render.emit({"x": math.nan, "y": [math.inf], "t": "é\ud800"}, json=True, command="demo", warnings=["w"])
+    printed = capsys.readouterr().out
+    assert printed.isascii()
+    found = json.loads(printed, parse_constant=pytest.fail)
+    assert list(found) == ["command", "result", "warnings", "provenance"]
+    assert found["result"] == {"x": None, "y": [None], "t": "é\ud800"}
+    assert (found["command"], found["warnings"]) == ("demo", ["w"])
+
+
+def test_text_goes_to_stdout_and_warnings_to_stderr(capsys):
+    render.emit({"a": 1}, json=False, command="demo", warnings=["be\x1b[2J careful"])
+    captured = capsys.readouterr()
+    assert captured.out == "a  1\n"
+    assert captured.err == "forecast: warning: be\\x1b[2J careful\n"
+
+
+@pytest.mark.parametrize(
+    ("environment", "terminal", "bold"),
+    [({}, True, True), ({"NO_COLOR": "1"}, True, False), ({"TERM": "dumb"}, True, False), ({}, False, False)],
+)
+def test_the_headline_is_bold_only_on_a_terminal_that_wants_it(monkeypatch, environment, terminal, bold):
+    out = io.StringIO()
+    out.isatty = lambda: terminal
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout", out)
+    render.headline("It never happens.")
+    assert ("\x1b[1m" in out.getvalue()) == bold
+    assert "It never happens." in out.getvalue()
+
+
+def test_progress_shows_nothing_off_a_terminal(capsys):
+    with render.progress("drawing") as report:
+        report(1, 2)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("patience", [0.0, 1000.0])
+def test_progress_on_a_terminal_waits_a_second(monkeypatch, patience):
+    err = io.StringIO()
+    err.isatty = lambda: True
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", err)
+    monkeypatch.setattr(render, "PATIENCE", patience - 1)
+    with render.progress("drawing") as report:
+        report(1, 2)
+        report(2, 2)
+    assert ("drawing" in err.getvalue()) == (patience == 0.0)
+
+
+def test_provenance_cuts_absolute_paths(monkeypatch):
+    import click
+
+    typed = ["run", "/home/me/s.toml", "--out=/tmp/f.nc", "--set", "a=/"]
+    with click.Context(click.Command("x"), obj={"argv": typed}):
+        assert render.provenance(seed=3) == {
+            **render.provenance(),
+            "command": ["forecast", "run", "s.toml", "--out=f.nc", "--set", "a=/"],
+            "seed": 3,
+        }

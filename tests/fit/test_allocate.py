@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import forecast
+from forecast.errors import FitError, FormulaError, UnknownNameError, UsageError
+from forecast.specs import PublishedFit
+
+
+def fitted(expression, parameters, **options):
+    published = PublishedFit(name="p", parameters=parameters, reference="test")
+    return forecast.Law(expression, published=(published,), **options).published("p")
+
+
+def chinchilla(**parameters):
+    return fitted("E + A*N**-alpha + B*D**-beta", parameters, variables=["N", "D"], output="loss")
+
+
+@pytest.mark.parametrize("name", ["besiroglu2024", "besiroglu2024-mle", "hoffmann2022", "hoffmann2022-a3"])
+@pytest.mark.parametrize("compute", [1e18, 1e21, 1e25, 1e29])
+def test_chinchilla_agrees_with_the_closed_form(name, compute):
+    fit = forecast.law("scaling/chinchilla").published(name)
+    v = fit.values
+    total = v["alpha"] + v["beta"]
+    gain = (v["alpha"] * v["A"] / (v["beta"] * v["B"])) ** (1 / total)
+    best = fit.allocate(compute=compute, cost="6*N*D")
+    assert float(best["N"]) == pytest.approx(gain * (compute / 6) ** (v["beta"] / total), rel=1e-10)
+    assert float(best["D"]) == pytest.approx((compute / 6) ** (v["alpha"] / total) / gain, rel=1e-10)
+    assert float(best["tokens_per_parameter"]) == pytest.approx(float(best["D"] / best["N"]))
+    assert float(best["loss"]) == pytest.approx(float(fit.law.value(v, N=best["N"], D=best["D"])))
+    assert best["N"].attrs["unit"] == "param"
+    assert best.attrs["no_interval"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    alpha=st.floats(0.1, 1.5),
+    beta=st.floats(0.1, 1.5),
+    share=st.floats(0.5, 3.0),
+    compute=st.floats(18, 26),
+)
+def test_any_power_cost_agrees_with_the_closed_form(alpha, beta, share, compute):
+    fit = chinchilla(E=1.0, A=300.0, alpha=alpha, B=900.0, beta=beta)
+    best = fit.allocate(compute=10**compute, cost=f"N**{share!r}*D")
+    n, d = float(best["N"]), float(best["D"])
+    # at the best split the gain per cost is the same: alpha A N^-alpha / share = beta B D^-beta
+    assert alpha * 300 * n**-alpha / share == pytest.approx(beta * 900 * d**-beta, rel=1e-8)
+    assert n**share * d == pytest.approx(10**compute, rel=1e-9)
+
+
+def test_a_cost_with_inference_moves_to_smaller_models():
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+    plain = fit.allocate(compute=1e24)
+    lifetime = fit.allocate(compute=1e24, cost="6*N*D + 2*N*1e13")
+    assert float(lifetime["N"]) < float(plain["N"])
+    assert 6 * float(lifetime["N"] * lifetime["D"]) + 2e13 * float(lifetime["N"]) == pytest.approx(1e24, rel=1e-9)
+    n = float(lifetime["N"]) * np.array([0.99, 1.01])
+    assert fit.law.value(fit.values, N=n, D=(1e24 / n - 2e13) / 6).min() > float(lifetime["loss"])
+
+
+def test_a_law_with_other_names_has_no_tokens_per_parameter():
+    fit = fitted("a*u**-b + c*w**-d", {"a": 1.0, "b": 0.5, "c": 1.0, "d": 0.5}, variables=["u", "w"])
+    best = fit.allocate(compute=100.0, cost="u*w")
+    assert float(best["u"]) == pytest.approx(10.0)
+    assert set(best.data_vars) == {"u", "w", "y"}
+
+
+@pytest.mark.parametrize(
+    ("fit", "cost", "says"),
+    [
+        (chinchilla(E=1.0, A=300.0, alpha=0.3, B=0.0, beta=0.3), "6*N*D", "keeps falling as 'N' becomes as large"),
+        (chinchilla(E=1.0, A=0.0, alpha=0.3, B=900.0, beta=0.3), "6*N*D", "keeps falling as 'N' becomes as small"),
+        (chinchilla(E=1.0, A=0.0, alpha=0.3, B=0.0, beta=0.3), "6*N*D", "there is no best one"),
+        (chinchilla(E=1.0, A=300.0, alpha=0.3, B=900.0, beta=0.3), "6*N", "does not depend on 'D'"),
+        (chinchilla(E=1.0, A=300.0, alpha=0.3, B=900.0, beta=0.3), "N/D", "must grow with both"),
+        (chinchilla(E=1.0, A=300.0, alpha=0.3, B=900.0, beta=0.3), "0*N*D", "no split spends"),
+    ],
+)
+def test_corners_and_impossible_budgets_say_so(fit, cost, says):
+    with pytest.raises(FitError, match=says):
+        fit.allocate(compute=1e22, cost=cost)
+
+
+def test_wrong_questions():
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+    for compute in (0.0, -1.0, float("nan"), float("inf"), True):
+        with pytest.raises(UsageError, match="compute: expected a positive number"):
+            fit.allocate(compute=compute)
+    with pytest.raises(UnknownNameError, match="unknown variable 'P'"):
+        fit.allocate(compute=1e20, cost="6*P*D")
+    with pytest.raises(FormulaError):
+        fit.allocate(compute=1e20, cost="__import__('os').system('true')")
+    one = fitted("a*x**-b", {"a": 1.0, "b": 0.5}, variables=["x"])
+    with pytest.raises(UsageError, match="two variables, not 1"):
+        one.allocate(compute=1.0, cost="x")
+
+
+def test_an_allocation_far_from_the_data_is_flagged():
+    law = forecast.law("scaling/chinchilla")
+    rng = np.random.default_rng(0)
+    n, d = 10 ** rng.uniform(8, 10, 60), 10 ** rng.uniform(9, 11, 60)
+    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(60))
+    best = law.fit({"N": n, "D": d, "loss": loss}).allocate(compute=1e26)
+    assert best.attrs["extrapolation_decades"] > 1
+    assert "decades outside its data" in best.attrs["warnings"]

@@ -1,0 +1,64 @@
+"""The 240 Chinchilla points: the optimum that five engines agree on."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.fit import fit_law
+from forecast.fit.objective import find
+
+
+@pytest.fixture(scope="module")
+def points(reference_data):
+    path = reference_data / "scaling" / "chinchilla_epoch" / "svg_extracted_data.csv"
+    with path.open() as lines:
+        rows = list(csv.DictReader(lines))
+    n, flop, loss = (np.array([float(r[c]) for r in rows]) for c in ("Model Size", "Training FLOP", "loss"))
+    keep = loss < np.sort(loss)[-5]
+    assert keep.sum() == 240
+    return {"N": n[keep], "D": flop[keep] / (6 * n[keep]), "loss": loss[keep]}
+
+
+def test_the_global_optimum_of_the_published_objective(points):
+    fit = fit_law(forecast.law("scaling/chinchilla"), points, huber_delta=1e-3)
+    assert fit.objective <= 0.0010182740179
+    assert fit.values["A"] == pytest.approx(477.826, abs=5e-3)
+    assert fit.values["B"] == pytest.approx(2143.417, abs=5e-2)
+    assert fit.values["E"] == pytest.approx(1.81722, abs=5e-6)
+    assert fit.values["alpha"] == pytest.approx(0.347311, abs=1e-6)
+    assert fit.values["beta"] == pytest.approx(0.367172, abs=1e-6)
+    assert fit.converged
+
+
+def test_published_parameters_have_the_published_objective(points):
+    # the six printed digits of its parameters give ...0406; the source's ...0403 comes from unrounded ones
+    law = forecast.law("scaling/chinchilla")
+
+    def value(name):
+        fit = law.published(name)
+        residuals = np.log(law.value(fit.values, N=points["N"], D=points["D"]) / points["loss"])
+        return find("huber_log").value(residuals, np.ones(240), 1e-3)
+
+    assert value("besiroglu2024") == pytest.approx(0.00101827403, rel=1e-7)
+    assert value("hoffmann2022-a3") > 1.2 * value("besiroglu2024")
+
+
+def test_the_default_threshold_is_near_the_maximum_likelihood_variant(points):
+    law = forecast.law("scaling/chinchilla")
+    fit = law.fit(points)
+    published = law.published("besiroglu2024-mle")
+    for name in law.parameters:
+        apart = abs(fit.values[name] - published.values[name])
+        assert apart < float(published.stderr[name])
+    assert fit.delta == pytest.approx(0.0066, abs=2e-4)
+
+
+def test_tokens_proportional_to_parameters_are_flagged():
+    law = forecast.law("scaling/chinchilla")
+    n = np.geomspace(1e8, 1e10, 80)
+    loss = law.value(law.published("besiroglu2024").values, N=n, D=20 * n)
+    loss = loss * np.exp(0.02 * np.random.default_rng(0).standard_normal(80))
+    fit = law.fit({"N": n, "D": 20 * n, "loss": loss})
+    assert fit.uncertainty.unidentified

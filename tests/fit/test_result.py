@@ -1,0 +1,336 @@
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import forecast
+from forecast.errors import DataError, EmptyDataError, FitError, UnknownNameError, UsageError
+from forecast.fit import fit_law
+
+X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
+Y = np.array([3.1, 4.9, 7.2, 8.8, 11.1, 13.0, 14.8, 17.2])
+
+
+def line():
+    return forecast.Law("a + b*x", variables=["x"])
+
+
+def saturating(noise=0.02, n=60, seed=1):
+    x = np.geomspace(10, 1e4, n)
+    y = (1.7 + 8 * x**-0.35) * np.exp(noise * np.random.default_rng(seed).standard_normal(n))
+    return forecast.law("scaling/saturating-power"), {"x": x, "y": y}
+
+
+def test_a_line_agrees_with_the_textbook():
+    fit = line().fit({"x": X, "y": Y})
+    b = np.sum((X - X.mean()) * (Y - Y.mean())) / np.sum((X - X.mean()) ** 2)
+    a = Y.mean() - b * X.mean()
+    rss = np.sum((Y - a - b * X) ** 2)
+    error = np.sqrt(rss / 6 / np.sum((X - X.mean()) ** 2))
+    assert fit.values == pytest.approx({"a": a, "b": b}, rel=1e-10)
+    assert fit.objective == pytest.approx(rss, rel=1e-9)  # the plain sum, not halved
+    assert float(fit.stderr["b"]) == pytest.approx(error, rel=1e-8)
+    low, high = fit.interval("b", 0.95)
+    assert (low, high) == pytest.approx((b - 2.446911851144969 * error, b + 2.446911851144969 * error), rel=1e-8)
+    assert fit.residual_scale == pytest.approx(np.sqrt(rss / 6), rel=1e-8)
+    assert fit.converged
+    assert fit.n == 8
+
+
+def test_confidence_and_observation_bands_are_two_things():
+    fit = line().fit({"x": X, "y": Y})
+    out = fit.predict(x=[4.5, 20.0], level=0.9)
+    error = fit.residual_scale * np.sqrt(1 / 8 + (np.array([4.5, 20.0]) - 4.5) ** 2 / np.sum((X - 4.5) ** 2))
+    t = 1.9431802803927818
+    np.testing.assert_allclose(out["upper"] - out["median"], t * error, rtol=1e-7)
+    wide = np.sqrt(error**2 + fit.residual_scale**2)
+    np.testing.assert_allclose(out["observed_upper"] - out["median"], t * wide, rtol=1e-7)
+    assert out["median"].dims == ("point",)
+    assert out.attrs["extrapolation_decades"] == pytest.approx(np.log10(20 / 8))
+
+
+def test_a_far_prediction_is_flagged_and_wider():
+    law, data = saturating()
+    fit = law.fit(data)
+    near, far = fit.predict(x=1e5), fit.predict(x=1e10)
+    assert far.attrs["extrapolation_decades"] == pytest.approx(6.0)
+    assert "6.0 decades outside its data" in far.attrs["warnings"]
+    width = [float(np.log(p["upper"] / p["lower"])) for p in (near, far)]
+    assert width[1] > width[0]
+
+
+def test_predict_keeps_labels():
+    law, data = saturating()
+    points = xr.DataArray([10.0, 100.0], dims="size", coords={"size": ["s", "m"]})
+    out = law.fit(data).predict(x=points)
+    assert out["median"].dims == ("size",)
+    assert list(out["size"].values) == ["s", "m"]
+
+
+def test_predict_refuses_an_unknown_variable_and_a_missing_one():
+    fit = line().fit({"x": X, "y": Y})
+    with pytest.raises(UnknownNameError, match="'X'"):
+        fit.predict(X=1.0)
+    with pytest.raises(UsageError, match="no value for the variable 'x'"):
+        fit.predict()
+
+
+@pytest.mark.parametrize("kind", ["dict", "dataset", "frame"])
+def test_let_and_y_are_formulas_over_any_kind_of_columns(kind):
+    columns = {"thousands": X / 1000, "score": Y}
+    data = {
+        "dict": columns,
+        "dataset": xr.Dataset({k: ("row", v) for k, v in columns.items()}),
+        "frame": pd.DataFrame(columns),
+    }[kind]
+    fit = line().fit(data, let={"x": "thousands*1000"}, y="2*score")
+    plain = line().fit({"x": X, "y": 2 * Y})
+    assert fit.values == pytest.approx(plain.values, rel=1e-9)
+
+
+def test_unknown_columns_suggest_the_nearest():
+    with pytest.raises(UnknownNameError, match="did you mean 'thousands'"):
+        line().fit({"thousands": X, "y": Y}, let={"x": "thousand*1000"})
+    with pytest.raises(UnknownNameError, match="unknown variable 'X'"):
+        line().fit({"x": X, "y": Y}, let={"X": "x"})
+    with pytest.raises(UnknownNameError, match="say y="):
+        line().fit({"x": X, "score": Y})
+
+
+def test_missing_cells_are_named_by_row():
+    bad = Y.copy()
+    bad[[1, 4]] = np.nan
+    with pytest.raises(DataError, match=r"y is missing in rows 2, 5 of 8"):
+        line().fit({"x": X, "y": bad})
+    with pytest.raises(DataError, match=r"variable 'x' is missing or infinite in row 3 of 8"):
+        line().fit({"x": np.where(np.arange(8) == 2, np.inf, X), "y": Y})
+
+
+def test_the_log_of_what_is_not_positive_names_row_and_law():
+    with pytest.raises(DataError, match=r"scaling/power: objective 'least_squares_log' .* not positive in row 2 of 8"):
+        forecast.law("scaling/power").fit({"x": X, "y": np.where(np.arange(8) == 1, 0.0, Y)})
+
+
+def test_text_columns_are_refused():
+    with pytest.raises(DataError, match="expected numbers, got text"):
+        line().fit({"x": np.array(list("abcdefgh")), "y": Y})
+
+
+def test_no_rows():
+    with pytest.raises(EmptyDataError):
+        line().fit({"x": np.array([]), "y": np.array([])})
+
+
+def test_fewer_points_than_parameters_are_refused_and_as_many_give_no_interval():
+    with pytest.raises(FitError, match="1 points cannot determine 2 parameters"):
+        line().fit({"x": X[:1], "y": Y[:1]})
+    exact = line().fit({"x": X[:2], "y": Y[:2]})
+    np.testing.assert_allclose(exact.law.value(exact.values, x=X[:2]), Y[:2], rtol=1e-10)
+    with pytest.raises(FitError, match="leave nothing to judge the fit by"):
+        exact.interval("a")
+    assert np.isinf(float(exact.stderr["a"]))
+
+
+def test_one_more_point_than_parameters_gives_a_very_wide_interval():
+    fit = line().fit({"x": X[:3], "y": Y[:3]})
+    low, high = fit.interval("b")
+    assert (high - low) / float(fit.stderr["b"]) == pytest.approx(2 * 12.706204736432095, rel=1e-6)
+
+
+def test_noise_free_points_give_the_parameters_and_no_interval_of_zero_width():
+    law, data = saturating(noise=0)
+    fit = law.fit(data)
+    assert fit.values == pytest.approx({"E": 1.7, "beta": 8.0, "c": 0.35}, rel=1e-7)
+    with pytest.raises(FitError, match="rounding only"):
+        fit.interval("c")
+
+
+def test_a_product_of_two_parameters_is_not_identified():
+    fit = forecast.Law("a*b*x", variables=["x"]).fit({"x": X, "y": Y})
+    assert fit.values["a"] * fit.values["b"] == pytest.approx(np.sum(X * Y) / np.sum(X * X), rel=1e-8)
+    with pytest.raises(FitError, match="'a': it is not identified by these data \\(only a combination with b is\\)"):
+        fit.interval("a")
+    assert "not identified: a, b" in fit.verdict
+    assert any("not identified" in w for w in fit.warnings)
+    with pytest.raises(FitError, match="not identified"):
+        fit.sample_parameters(np.random.default_rng(0), 5)
+
+
+def test_identical_x_is_not_identified():
+    fit = line().fit({"x": np.ones(8), "y": Y})
+    assert set(fit.uncertainty.unidentified) == {"a", "b"}
+
+
+def test_a_parameter_that_runs_to_zero_is_at_its_boundary_with_a_one_sided_interval():
+    x = np.linspace(1, 10, 30)
+    y = 5 * np.exp(0.05 * np.random.default_rng(3).standard_normal(30)) - 0.02 * x**2
+    fit = forecast.Law("a + b*x**2", variables=["x"], positive=["a", "b"]).fit({"x": x, "y": y})
+    assert "b at boundary (0)" in fit.verdict
+    low, high = fit.interval("b", 0.95)
+    assert low == 0
+    assert high > 0
+    assert np.all(fit.sample_parameters(np.random.default_rng(0), 50)["b"] >= 0)
+
+
+def test_constant_y_leaves_the_exponent_unidentified():
+    rng = np.random.default_rng(4)
+    x = np.geomspace(10, 1e4, 40)
+    fit = forecast.law("scaling/saturating-power").fit({"x": x, "y": 2 * np.exp(0.02 * rng.standard_normal(40))})
+    if "c" in fit.uncertainty.unidentified:
+        with pytest.raises(FitError, match="not identified"):
+            fit.interval("c")
+    else:
+        low, high = fit.interval("c")
+        assert high / low > 100
+
+
+def test_weights_are_duplication_in_the_estimate():
+    weights = np.array([1, 2, 1, 3, 1, 1, 2, 1])
+    for objective in ("least_squares", "huber_log"):
+        weighted = fit_law(line(), {"x": X, "y": Y}, objective=objective, weights=weights, huber_delta=0.01)
+        repeated = fit_law(
+            line(), {"x": X.repeat(weights), "y": Y.repeat(weights)}, objective=objective, huber_delta=0.01
+        )
+        assert weighted.values == pytest.approx(repeated.values, rel=1e-6)
+        assert weighted.objective == pytest.approx(repeated.objective, rel=1e-9)
+
+
+def test_known_sigma_sets_the_standard_error():
+    fit = line().fit({"x": X, "y": Y}, sigma=0.5)
+    assert float(fit.stderr["b"]) == pytest.approx(0.5 / np.sqrt(np.sum((X - X.mean()) ** 2)), rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"weights": np.zeros(8)}, "not all of them 0"),
+        ({"weights": -np.ones(8)}, "at least 0"),
+        ({"weights": np.ones(7)}, "expected 8 numbers"),
+        ({"sigma": np.zeros(8)}, "positive standard deviations"),
+    ],
+)
+def test_impossible_weights_are_refused(options, says):
+    with pytest.raises(DataError, match=says):
+        line().fit({"x": X, "y": Y}, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"start": {"a": 1}}, "start: 'b' is missing"),
+        ({"start": {"a": 1, "b": float("nan")}}, "start: 'b': expected a finite number"),
+        ({"start": {"a": 1, "b": 1, "d": 1}}, "unknown parameter 'd'"),
+        ({"objective": "huber"}, "did you mean 'huber_log'"),
+        ({"seed": -1}, "seed: expected an integer of at least 0"),
+        ({"level": 1.5}, "level: expected a number between 0 and 1"),
+        ({"weights": "x", "sigma": "x"}, "not both"),
+    ],
+)
+def test_impossible_options_are_refused(options, says):
+    with pytest.raises(UsageError, match=says):
+        line().fit({"x": X, "y": Y}, **options)
+
+
+def test_a_start_of_a_positive_parameter_must_be_positive():
+    law, data = saturating()
+    with pytest.raises(UsageError, match="start: 'c': expected a positive number"):
+        law.fit(data, start={"E": 1, "beta": 1, "c": -1})
+
+
+def test_huber_stands_an_outlier_that_squares_do_not():
+    law, data = saturating(n=30)
+    law = forecast.law("scaling/power")
+    data["y"] = 8 * data["x"] ** -0.35 * np.exp(0.02 * np.random.default_rng(0).standard_normal(30))
+    clean = law.fit(data, objective="least_squares_log").values["c"]
+    data["y"][12] *= 1e6
+    robust = law.fit(data, objective="huber_log")
+    assert robust.values["c"] == pytest.approx(clean, rel=0.05)
+    assert abs(law.fit(data, objective="least_squares_log").values["c"] / clean - 1) > 0.05
+    residuals = np.log(robust.law.value(robust.values, x=data["x"]) / data["y"])
+    scale = np.median(np.abs(residuals)) / 0.6744897501960817 * np.sqrt(30 / 28)
+    assert robust.delta == pytest.approx(1.345 * scale, rel=1e-4)
+
+
+def test_huber_standard_errors_are_near_wald_where_the_noise_is_normal():
+    law, data = saturating(n=400)
+    huber, squares = (law.fit(data, objective=o) for o in ("huber_log", "least_squares_log"))
+    for name in law.parameters:
+        assert float(huber.stderr[name]) == pytest.approx(float(squares.stderr[name]), rel=0.2)
+
+
+def test_rows_in_another_order_and_another_scale_change_nothing():
+    law, data = saturating()
+    fit = law.fit(data)
+    order = np.random.default_rng(0).permutation(60)
+    shuffled = law.fit({k: v[order] for k, v in data.items()})
+    assert shuffled.values == pytest.approx(fit.values, rel=1e-6)
+    scaled = law.fit({"x": data["x"] * 1e20, "y": data["y"] * 1e12})
+    assert scaled.values["c"] == pytest.approx(fit.values["c"], rel=1e-5)
+    assert scaled.values["E"] == pytest.approx(fit.values["E"] * 1e12, rel=1e-5)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_the_global_state_stays():
+    law, data = saturating()
+    np.random.seed(5)
+    before = np.random.get_state()[1].copy()
+    first, second = law.fit(data, seed=3), law.fit(data, seed=3)
+    assert first.values == second.values
+    np.testing.assert_array_equal(before, np.random.get_state()[1])
+
+
+def test_draws_have_the_covariance_of_the_fit():
+    fit = line().fit({"x": np.tile(X, 20), "y": np.tile(Y, 20) + np.random.default_rng(0).normal(0, 0.5, 160)})
+    drawn = fit.sample_parameters(np.random.default_rng(1), 40_000)
+    table = np.cov(np.array([drawn["a"], drawn["b"]]))
+    np.testing.assert_allclose(table, fit.covariance.values * 158 / 156, rtol=0.05)
+
+
+def test_repeated_files_are_pointed_out():
+    fit = line().fit({"x": np.tile(X, 3), "y": np.tile(Y, 3)})
+    assert any("24 rows are only 8 different ones" in w for w in fit.warnings)
+
+
+def test_data_are_not_written_to():
+    law, data = saturating()
+    for values in data.values():
+        values.flags.writeable = False
+    law.fit(data)
+
+
+def test_the_summary_says_what_matters():
+    text = line().fit({"x": X, "y": Y}).summary()
+    assert "least_squares" in text
+    assert "converged" in text
+    assert "95% interval" in text
+    assert "a + b*x" in text
+
+
+def test_overflow_inside_the_law_does_not_leak():
+    x = np.linspace(0, 1e6, 20)
+    fit = forecast.Law("b*exp(a*x)", variables=["x"]).fit({"x": x, "y": np.exp(-1e-6 * x)})
+    assert fit.values == pytest.approx({"b": 1.0, "a": -1e-6}, rel=1e-6)
+
+
+def test_published_without_uncertainty_says_so():
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+    with pytest.raises(FitError, match="the source states no uncertainty for this fit"):
+        fit.interval("alpha")
+    out = fit.predict(N=7e10, D=1.4e12)
+    assert set(out.data_vars) == {"median"}
+    assert "states no uncertainty" in out.attrs["no_interval"]
+    assert fit.n is None
+    assert dict(fit.stderr) == {}
+
+
+def test_published_standard_errors_give_intervals_of_parameters_but_no_band():
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024-mle")
+    low, high = fit.interval("alpha", 0.95)
+    assert (low, high) == pytest.approx((0.3478 - 1.959964 * 0.0154, 0.3478 + 1.959964 * 0.0154), rel=1e-6)
+    assert "vary together" in fit.predict(N=1e9, D=1e10).attrs["no_interval"]
+
+
+def test_rounded_sources_warn():
+    fit = forecast.law("scaling/chinchilla").published("hoffmann2022")
+    assert any("rounded constants give biased forecasts" in w for w in fit.warnings)
+    assert "biased" in fit.predict(N=1e9, D=1e10).attrs["warnings"]
+    assert "biased" in fit.allocate(compute=1e22).attrs["warnings"]

@@ -1,0 +1,177 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from forecast import ClaimSpec
+from forecast.claims import FAILED, evaluate, evaluate_all, headline, judge, needed
+from forecast.errors import FormulaError
+from forecast.registry import get_registry
+
+
+def claim(**changes):
+    base = {
+        "name": "demo", "group": "g", "statement": "s", "stated": "12", "formula": "n*4", "values": {"n": 3},
+        "reference": "r",
+    }  # fmt: skip
+    return ClaimSpec(**{**base, **changes})
+
+
+def shipped(name):
+    return get_registry().find("claim", name).spec
+
+
+@pytest.mark.parametrize(
+    ("computed", "stated", "unit", "verdict"),
+    [
+        (100.5, "100", "", "agrees"),
+        (99.5, "100", "", "agrees"),
+        (100.51, "100", "", "disagrees"),
+        (100.49, "100.0", "", "agrees"),
+        (20.72, "21", "", "rounds"),
+        (21.5, "21", "", "disagrees"),
+        (20.49, "21", "", "disagrees"),
+        (20.72, "21.0", "", "disagrees"),
+        (1.0754e21, "1.08e21", "", "agrees"),
+        (0.0977, "0.1", "", "rounds"),
+        (-3.2, "-3", "", "rounds"),
+        (0.0, "0", "", "agrees"),
+        (2052.8, "2053", "date", "rounds"),
+        (2053.1, "2053", "date", "agrees"),
+        (2052.49, "2053", "date", "disagrees"),
+        (2053.3, "2053.2", "date", "agrees"),
+        (2046.5, "2037", "date", "disagrees"),
+        (2046.5, "2037", "", "agrees"),  # 0.5 % of a calendar year is a decade: hence the unit "date"
+    ],
+)
+def test_the_rule(computed, stated, unit, verdict):
+    assert judge(computed, stated, unit) == verdict
+
+
+@given(st.decimals(min_value="0.001", max_value=1_000_000, places=3))
+def test_a_figure_agrees_with_itself(figure):
+    assert judge(float(figure), str(figure)) == "agrees"
+    assert judge(float(figure), str(figure), "date") == "agrees"
+
+
+@pytest.mark.parametrize("stated", ["about 3", "3-4", "1,000", "", "nan", "inf", "3 %"])
+def test_a_stated_figure_is_one_number(stated):
+    with pytest.raises(FormulaError, match="expected one number"):
+        judge(3.0, stated)
+
+
+def test_a_claim_has_exactly_the_fields_of_the_contract():
+    found = evaluate(claim())
+    assert list(found) == ["id", "group", "statement", "stated", "computed", "unit", "verdict", "note", "source"]
+    assert found["computed"] == 12.0
+    assert found["verdict"] == "agrees"
+
+
+@pytest.mark.parametrize("verdict", ClaimSpec.DECLARED)
+def test_declared_verdicts_pass_through_and_are_computed_where_there_is_a_formula(verdict):
+    found = evaluate(claim(declared=verdict, stated=""))
+    assert (found["verdict"], found["computed"]) == (verdict, 12.0)
+    empty = evaluate(claim(declared=verdict, stated="", formula="", values={}))
+    assert (empty["verdict"], empty["computed"]) == (verdict, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"formula": "n*m"}, "no value for 'm'"),
+        ({"formula": "log(n - 3)"}, "no finite value"),
+        ({"formula": "__import__('os').system('true')"}, "formula"),
+        ({"stated": "a dozen"}, "expected one number"),
+        ({"values": {"__import__('os')": 1.0, "n": 3}}, "name"),
+    ],
+)
+def test_a_claim_that_cannot_be_computed_is_failed_with_its_reason(changes, reason):
+    found = evaluate(claim(note="kept", **changes))
+    assert found["verdict"] == FAILED
+    assert found["computed"] is None
+    assert reason in found["note"]
+    assert found["note"].endswith("kept")
+
+
+def test_solved_symbolically():
+    answer = needed(claim(stated="20", solve_for="n"))
+    assert answer["value"] == pytest.approx(5.0)
+    square = needed(claim(formula="n**2 + m", values={"n": -3, "m": 1}, stated="26", solve_for="n"))
+    assert square["value"] == pytest.approx(-5.0)  # of two solutions the one nearest to what was used
+    nothing = needed(claim(formula="exp(n)", stated="-1", solve_for="n"))
+    assert nothing["value"] is None
+    assert nothing["sentence"] == "-1 would be true with no value of n"
+    assert needed(claim()) is None
+
+
+def test_headline_counts():
+    assert headline([]) == "0 claims: nothing to compute"
+    assert headline([{"verdict": "failed"}]) == "1 claim: 1 failed"
+
+
+# The five parity claims. The verdicts and figures are those of the arithmetic, redone here by hand.
+@pytest.mark.parametrize(
+    ("name", "computed", "verdict"),
+    [
+        ("hpc-21-doublings", 20.7174, "rounds"),
+        ("parity-2037", 2046.5, "disagrees"),
+        ("parity-2053", 2052.8, "rounds"),
+        ("parity-2078", 2078.0, "agrees"),
+        ("hpcg-backtest", 2.4349, "ours"),
+    ],
+)
+def test_parity_claims(name, computed, verdict):
+    found = evaluate(shipped(name))
+    assert found["computed"] == pytest.approx(computed, abs=1e-4)
+    assert found["verdict"] == verdict
+    assert found["group"] == "parity"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "noted"),
+    [
+        ("hpc-21-doublings", {"brain_flops": 1.075e21}, "20.82"),
+        ("parity-2037", {"from_year": 2013}, "2044.5"),
+        ("parity-2053", {"from_year": 2013}, "2050.8"),
+        ("parity-2078", {"from_year": 2013}, "2076.0"),
+        ("hpcg-backtest", {"from_year": 2014.46}, "2.24"),
+    ],
+)
+def test_the_variants_in_the_notes_are_what_they_compute(name, change, noted):
+    from forecast.formula import parse
+
+    spec = shipped(name)
+    value = parse(spec.formula).evaluate({**spec.values, **change})
+    assert f"{value:.{len(noted.partition('.')[2])}f}" == noted
+    assert noted in spec.note
+
+
+def test_which_doubling_time_makes_2037_true():
+    spec = shipped("parity-2037")
+    answer = needed(spec)
+    assert answer["value"] == pytest.approx(22 / 21)
+    assert answer["sentence"] == "2037 would be true with a doubling time of 1.05 years (from 2015)"
+    earlier = needed(claim(formula=spec.formula, values={**spec.values, "from_year": 2013}, stated="2037",
+                           solve_for="doubling_time_years"))  # fmt: skip
+    assert f"{earlier['value']:.2f}" == "1.14"
+    assert "1.14" in spec.note
+
+
+def test_inputs_from_memory_are_marked():
+    assert "from memory" in shipped("hpcg-backtest").note
+
+
+def test_one_failed_claim_leaves_the_rest(fake_plugins):
+    fake_plugins.add(
+        "demo",
+        "from forecast import ClaimSpec, hookimpl\n"
+        "@hookimpl\n"
+        "def forecast_claims():\n"
+        "    for name, formula in (('bad', 'n*m'), ('good', 'n'), ('parity-2037', 'n')):\n"
+        "        yield ClaimSpec(name=name, group='demo', statement='s', stated='3', formula=formula,\n"
+        "                        values={'n': 3}, reference='r')\n",
+    )
+    found = {c["id"]: c["verdict"] for c in evaluate_all(get_registry().records("claim"))}
+    assert found["bad"] == FAILED
+    assert found["good"] == "agrees"
+    assert found["demo/parity-2037"] == "agrees"  # a bare name that two plugins use is shown in full
+    assert found["hardware/parity-2037"] == "disagrees"

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from forecast import hookspecs, registry
+from forecast.errors import (
+    AmbiguousNameError,
+    ConflictError,
+    PluginError,
+    UnknownNameError,
+    UsageError,
+)
+from forecast.registry import HOOKS, Registry, get_registry, resolve
+
+GOOD = '''"""A plugin for tests."""
+from forecast import LawSpec, hookimpl
+
+@hookimpl
+def forecast_laws():
+    yield LawSpec(name="{law}", variables={{"x": ""}}, expression="a*x", reference="test")
+'''
+HEAD = "from forecast import LawSpec, hookimpl\n@hookimpl\n"
+
+
+def good(law="line"):
+    return GOOD.format(law=law)
+
+
+def plugin(name):
+    (found,) = get_registry().plugin(name)
+    return found
+
+
+def test_every_hook_has_a_record_and_every_record_a_hook():
+    declared = {n for n, v in vars(hookspecs).items() if hasattr(v, "forecast_spec")}
+    assert set(HOOKS) == declared
+    assert len({spec.kind for spec in HOOKS.values()}) == len(HOOKS)
+
+
+def test_a_plugin_is_listed_with_its_distribution_and_title(fake_plugins):
+    fake_plugins.add("demo", good(), distribution="fake-demo", version="2.5")
+    demo = plugin("demo")
+    assert (demo.status, demo.distribution, demo.version, demo.title) == (
+        "loaded",
+        "fake-demo",
+        "2.5",
+        "A plugin for tests.",
+    )
+    assert get_registry().find("law", "demo/line").full_name == "demo/line"
+
+
+def test_a_bare_name_works_while_it_is_unique(fake_plugins):
+    fake_plugins.add("one", good("rare-name"))
+    assert get_registry().find("law", "rare-name").full_name == "one/rare-name"
+    fake_plugins.add("two", good("rare-name"))
+    get_registry.cache_clear()
+    with pytest.raises(AmbiguousNameError, match="one/rare-name, two/rare-name"):
+        get_registry().find("law", "rare-name")
+
+
+@pytest.mark.bad_input(15)
+def test_bad_input_015_a_taken_full_name_resolves_to_neither_and_names_both(fake_plugins):
+    fake_plugins.add("demo", good(), distribution="first-maker")
+    fake_plugins.add("demo", good(), distribution="second-maker")
+    found = get_registry()
+    assert "demo/line" not in found.names("law")
+    for name in ("demo/line", "line"):
+        with pytest.raises(ConflictError, match="first-maker and second-maker"):
+            found.find("law", name)
+
+
+@pytest.mark.bad_input(15)
+def test_bad_input_015_a_stranger_cannot_shadow_an_installed_law(fake_plugins):
+    installed = Registry().names("law")
+    if not installed:
+        pytest.skip("no law is installed")
+    owner, _, law = installed[0].partition("/")
+    fake_plugins.add(owner, good(law), distribution="intruder")
+    with pytest.raises(ConflictError, match="intruder"):
+        get_registry().find("law", installed[0])
+
+
+BROKEN = {
+    "import": ("import no_such_module_anywhere", "ModuleNotFoundError: No module named 'no_such_module_anywhere'"),
+    "syntax": ("def :", "SyntaxError"),
+    "hook": (HEAD + "def forecast_laws():\n    raise RuntimeError('boom')", "RuntimeError: boom"),
+    "late": (HEAD + "def forecast_laws():\n    yield LawSpec(name='a', variables={}, expression='a', reference='r')"
+             "\n    1/0", "ZeroDivisionError"),
+    "exit": ("import sys; sys.exit(0)", "SystemExit"),
+    "exit-in-hook": (HEAD + "def forecast_laws():\n    raise SystemExit(0)", "SystemExit"),
+    "recursion": (HEAD + "def forecast_laws():\n    return forecast_laws()", "RecursionError"),
+}  # fmt: skip
+
+
+@pytest.mark.bad_input(63)
+@pytest.mark.parametrize("how", BROKEN)
+def test_bad_input_063_a_broken_plugin_is_listed_as_failed_and_the_rest_goes_on(fake_plugins, how):
+    source, reason = BROKEN[how]
+    fake_plugins.add("broken", source)
+    fake_plugins.add("sound", good())
+    broken = plugin("broken")
+    assert (broken.status, broken.specs) == ("failed", ())
+    assert broken.reason.startswith(reason)
+    assert "Traceback" in broken.traceback
+    assert get_registry().find("law", "sound/line")
+
+
+@pytest.mark.bad_input(64)
+@pytest.mark.parametrize(
+    ("returned", "reason"),
+    [
+        ("None", "forecast_laws: expected an iterable of LawSpec, got NoneType"),
+        ("'text'", "forecast_laws: expected an iterable of LawSpec, got str"),
+        ("3", "forecast_laws: expected an iterable of LawSpec, got int"),
+        ("{}", "forecast_laws: expected an iterable of LawSpec, got dict"),
+        ("[None]", r"forecast_laws\[0\]: expected LawSpec, got NoneType"),
+        ("[ok, 1j]", r"forecast_laws\[1\]: expected LawSpec, got complex"),
+        ("[other]", r"forecast_laws\[0\]: expected LawSpec, got ShapeSpec"),
+        ("[ok, ok]", "law 'a' is offered twice by this plugin"),
+        ("(x for x in [None])", r"forecast_laws\[0\]: expected LawSpec, got NoneType"),
+    ],
+)
+def test_bad_input_064_rubbish_from_a_hook_names_hook_and_place(fake_plugins, returned, reason):
+    source = (
+        "from forecast import LawSpec, ShapeSpec, hookimpl\n"
+        "ok = LawSpec(name='a', variables={'x': ''}, expression='a*x', reference='r')\n"
+        "other = ShapeSpec(name='s', target='a:b', reference='r')\n"
+        f"@hookimpl\ndef forecast_laws():\n    return {returned}\n"
+    )
+    fake_plugins.add("rubbish", source)
+    with pytest.MonkeyPatch.context() as strict:
+        strict.setenv("FORECAST_STRICT", "1")
+        with pytest.raises(PluginError, match=reason):
+            Registry()
+    assert plugin("rubbish").status == "failed"
+
+
+@pytest.mark.bad_input(69)
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (
+            "@hookimpl\ndef forecast_lawz():\n    return []",
+            "unknown hook 'forecast_lawz'; did you mean 'forecast_laws'?",
+        ),
+        ("def forecast_laws():\n    return []", "forecast_laws: looks like a hook but is not marked with @hookimpl"),
+        ("@hookimpl\ndef forecast_laws(config):\n    return []", "config"),
+    ],
+)
+def test_bad_input_069_a_hook_of_a_wrong_name_or_signature_is_refused_at_load(fake_plugins, source, reason):
+    fake_plugins.add("wrong", "from forecast import hookimpl\n" + source)
+    wrong = plugin("wrong")
+    assert wrong.status == "failed"
+    assert reason in wrong.reason
+
+
+@pytest.mark.bad_input(69)
+def test_bad_input_069_a_record_of_another_version_names_the_field(fake_plugins):
+    source = HEAD + "def forecast_laws():\n    yield LawSpec(name='a', formula='x', reference='r')"
+    fake_plugins.add("old", source)
+    assert "formula" in plugin("old").reason
+
+
+@pytest.mark.bad_input(68)
+def test_bad_input_068_what_a_plugin_prints_goes_to_stderr(fake_plugins, capsys):
+    source = "print('at import')\n" + HEAD + "def forecast_laws():\n    print('in hook')\n    return []"
+    fake_plugins.add("loud", source)
+    assert plugin("loud").status == "loaded"
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.split("\n")[:2] == ["at import", "in hook"]
+
+
+@pytest.mark.bad_input(71)
+def test_bad_input_071_of_a_hundred_plugins_one_is_broken(fake_plugins):
+    for i in range(99):
+        fake_plugins.add(f"p{i:02}", good(), distribution=f"maker-{i:02}")
+    fake_plugins.add("bad", "raise ImportError('nope')")
+    mine = [p for p in get_registry().plugins if p.distribution.startswith(("maker-", "fake-"))]
+    assert sum(p.status == "loaded" for p in mine) == 99
+    assert [(p.name, p.reason) for p in mine if p.status == "failed"] == [("bad", "ImportError: nope")]
+
+
+def test_two_plugins_of_one_name_in_one_file_are_both_seen(fake_plugins):
+    fake_plugins.add("demo", good("a"), distribution="fake-demo", module="first_module")
+    fake_plugins.add("demo", good("b"), distribution="fake-demo", module="second_module")
+    assert sorted(p.value for p in get_registry().plugin("demo")) == ["first_module", "second_module"]
+    assert {"demo/a", "demo/b"} <= set(get_registry().names("law"))
+
+
+def test_a_failed_plugin_is_rolled_back_whole(fake_plugins):
+    fake_plugins.add("half", good() + "@hookimpl\ndef forecast_tables():\n    raise OSError('disk')\n")
+    assert plugin("half").status == "failed"
+    assert "half/line" not in get_registry().names("law")
+
+
+def test_an_interrupt_while_loading_is_not_taken_for_a_failure(fake_plugins):
+    fake_plugins.add("slow", "raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        get_registry()
+
+
+def test_a_distribution_without_metadata_is_still_listed(fake_plugins):
+    fake_plugins.add("bare", good())
+    for file in fake_plugins.folder.glob("*.dist-info/METADATA"):
+        file.unlink()
+    assert plugin("bare").status == "loaded"
+    assert plugin("bare").distribution == "?"
+
+
+def test_the_name_of_an_entry_point_is_checked():
+    found = Registry([EntryPoint("Bad Name\x1b[2J", "json", registry.GROUP)], select="").plugins
+    assert found[0].status == "failed"
+    assert "entry point's name" in found[0].reason
+
+
+@pytest.mark.bad_input(82)
+@pytest.mark.parametrize(
+    ("select", "loaded"),
+    [
+        ("", {"a", "b", "c"}),
+        (None, {"a", "b", "c"}),
+        ("none", set()),
+        ("a", {"a"}),
+        ("a,b", {"a", "b"}),
+        ("-a", {"b", "c"}),
+        ("a,b,-a", {"b"}),
+        (" a , b ", {"a", "b"}),
+    ],
+)
+def test_bad_input_082_selection(monkeypatch, select, loaded):
+    monkeypatch.delenv("FORECAST_PLUGINS", raising=False)
+    entries = [EntryPoint(n, "json", registry.GROUP) for n in "abc"]
+    found = Registry(entries, select=select).plugins
+    assert {p.name for p in found if p.status == "loaded"} == loaded
+    assert all(p.reason == "deselected by FORECAST_PLUGINS" for p in found if p.status == "off")
+
+
+@pytest.mark.bad_input(82)
+def test_bad_input_082_an_argument_goes_before_the_environment(monkeypatch):
+    monkeypatch.setenv("FORECAST_PLUGINS", "a")
+    entries = [EntryPoint(n, "json", registry.GROUP) for n in "abc"]
+    assert [p.status for p in Registry(entries).plugins] == ["loaded", "off", "off"]
+    assert [p.status for p in Registry(entries, select="-a").plugins] == ["off", "loaded", "loaded"]
+
+
+@pytest.mark.bad_input(82)
+@pytest.mark.parametrize("select", ["alfa", "-alfa", "alpha,alfa"])
+def test_bad_input_082_a_misspelt_selection_names_variable_and_nearest(select):
+    entries = [EntryPoint(n, "json", registry.GROUP) for n in ("alpha", "beta")]
+    with pytest.raises(UnknownNameError, match=r"^FORECAST_PLUGINS: unknown plugin 'alfa'; did you mean 'alpha'\?"):
+        Registry(entries, select=select)
+
+
+def test_strict_raises_what_would_be_listed(fake_plugins, monkeypatch):
+    fake_plugins.add("broken", "1/0")
+    monkeypatch.setenv("FORECAST_STRICT", "1")
+    with pytest.raises(PluginError, match=r"plugin broken \(fake-broken 1.0\): ZeroDivisionError"):
+        get_registry()
+
+
+def test_a_name_of_a_failed_plugin_says_why_it_is_absent(fake_plugins):
+    fake_plugins.add("broken", "1/0")
+    with pytest.raises(UnknownNameError, match=r"plugin broken .* is failed: ZeroDivisionError"):
+        get_registry().find("law", "broken/line")
+
+
+@pytest.mark.parametrize("name", [None, 3, ["a"], b"a"])
+def test_a_name_that_is_no_text_is_a_usage_error(name):
+    with pytest.raises(UsageError, match="expected the name of a law"):
+        Registry([], select="").find("law", name)
+
+
+def test_order_is_by_name_then_distribution(fake_plugins):
+    for name, distribution in (("b", "x"), ("a", "y"), ("a", "x")):
+        fake_plugins.add(name, good(), distribution=f"fake-{distribution}-{name}")
+    mine = [(p.name, p.distribution) for p in get_registry().plugins if p.distribution.startswith("fake-")]
+    assert mine == sorted(mine)
+    assert len(mine) == 3
+
+
+@pytest.mark.parametrize("target", ["no_such_module_x:y", "json:no_such_attribute"])
+def test_a_target_that_cannot_be_loaded_names_what_wanted_it(target):
+    with pytest.raises(PluginError, match=r"^shape trends/x: cannot load '"):
+        resolve(target, what="shape trends/x")
+
+
+def test_loading_a_target_keeps_stdout_clean(fake_plugins, capsys):
+    (fake_plugins.folder / "talks.py").write_text("print('hello')\nvalue = 3\n")
+    fake_plugins.modules.append("talks")
+    assert resolve("talks:value", what="test") == 3
+    assert capsys.readouterr().out == ""
+
+
+def test_the_registry_is_loaded_once(fake_plugins):
+    fake_plugins.add("demo", good())
+    assert get_registry() is get_registry()
+    assert "fake_demo_fake_demo" in sys.modules
