@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from forecast.graph import Combination, Graph
 from forecast.models import Model
 from forecast.provenance import provenance
 from forecast.questions import QUANTILES, crossing, date_quantiles
+from forecast.registry import stdout_is_data
 from forecast.scenario import Scenario
 from forecast.streams import BLOCK, Streams, check_seed
-from forecast.world import Fits, World, describe
+from forecast.world import Fits, World
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -104,7 +106,8 @@ def project(
 
     sampled = _Sampled(graph, decimal_year(time), draws)
     blocks = range(-(-draws // BLOCK))
-    with ThreadPoolExecutor(max_workers=workers) as pool:
+    # Swapping sys.stdout is no business of several threads at once: it is swapped here, around them all.
+    with stdout_is_data(), ThreadPoolExecutor(max_workers=workers) as pool:
         for done, _ in enumerate(
             pool.map(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks), 1
         ):
@@ -119,18 +122,22 @@ def project(
         **{f"/observed/{name}": data for name, data in _observed(graph, fits)},
         **{f"/posterior/{name}": data for name, data in _posteriors(graph, fits, seed, draws)},
     }
-    made = {m.name: m for node in graph.nodes.values() for outer in node.models.values() for m in graphs.nested(outer)}
-    described = describe(fits, made)
+    described = {name: said for name, m in _models(graph).items() if (said := fits.describe(m)) is not None}
     result = xr.DataTree.from_dict(tree)
     result.attrs.update(
         provenance(
             graph,
-            seed=seed,
-            draws=draws,
+            run={
+                "seed": seed,
+                "draws": draws,
+                "start": int(sampled.years[0]),
+                "until": int(sampled.years[-1]),
+                "step": step or asked.step,
+                "before": before,
+            },
             settings=dict(set or {}),
-            before=before,
             models=described,
-            failures=sorted(sampled.failures.values()),
+            failures=sorted({*sampled.reasons(), *fits.failures.values()}),
         )
     )
     return result
@@ -194,8 +201,10 @@ class _Sampled:
 
     def __init__(self, graph: Graph, years: Array, draws: int) -> None:
         self.graph, self.years, self.draws = graph, years, draws
-        self.failures: dict[tuple[str, Combination], str] = {}
-        self._errors: dict[str, ForecastError] = {}
+        # By what failed and the combination: the block and the error. The first block's is kept, whichever thread
+        # is first, so that the result is the same for any number of workers.
+        self._failed: dict[tuple[str, Combination], tuple[int, ForecastError]] = {}
+        self._lock = Lock()
         self._levels = {
             name: np.full((len(years), draws, *self._sizes(node.dims)), np.nan) for name, node in graph.nodes.items()
         }
@@ -222,9 +231,10 @@ class _Sampled:
                 try:
                     drawn = world.quantity(name, combination)
                 except ForecastError as error:
-                    self._failed(name, node.dims, combination, error)
+                    self._fail(name, combination, world.block, error)
                     continue
                 self._levels[name][(slice(None), part, *index)] = drawn[:, : high - low]
+        lost = {id(error) for _, error in self._failed.values()}
         for name, question in self.graph.scenario.questions.items():
             dims, when = self._dims[name], question.when
             where = f"{self.graph.scenario.where}: questions.{name}.when"
@@ -235,22 +245,32 @@ class _Sampled:
                         world.formula(side, dims, combination, target=unit, where=where)
                         for side in (when.greater_side, when.lesser_side)
                     )
-                except ForecastError:
-                    continue  # the quantity's own failure is already listed
+                except ForecastError as error:
+                    if id(error) not in lost:  # else the failure of a quantity, which is listed already
+                        self._fail(name, combination, world.block, error)
+                    continue
                 found = crossing(self.years, greater, lesser, strict=when.op in (">", "<"))
                 self._dates[name][(part, *index)] = found.date[: high - low]
                 self._already[name][(part, *index)] = found.already[: high - low]
 
-    def _failed(self, name: str, dims: tuple[str, ...], combination: Combination, error: ForecastError) -> None:
-        chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
-        self.failures[name, combination] = f"{name}{f' ({chosen})' if chosen else ''}: {error}"
-        self._errors.setdefault(name, error)
+    def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
+        with self._lock:
+            first = self._failed.get((name, combination), (block, error))
+            self._failed[name, combination] = min(first, (block, error), key=lambda found: found[0])
+
+    def reasons(self) -> Iterator[str]:
+        """Say what failed, where and why."""
+        for (name, combination), (_, error) in self._failed.items():
+            dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._dims[name]
+            chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
+            yield f"{name}{f' ({chosen})' if chosen else ''}: {error}"
 
     def raise_if_nothing_is_left(self) -> None:
         """Raise the failure of a quantity that failed in every combination."""
         for name, node in self.graph.nodes.items():
-            if all((name, c) in self.failures for c in self.graph.combinations(node.dims)):
-                raise self._errors[name]
+            errors = [self._failed.get((name, c)) for c in self.graph.combinations(node.dims)]
+            if all(errors) and errors[0] is not None:
+                raise errors[0][1]
 
     def projection(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the levels as a dataset."""
@@ -277,7 +297,7 @@ class _Sampled:
             quantiles = np.apply_along_axis(date_quantiles, 0, dates)
             finite = np.where(np.isfinite(dates), dates, np.nan)
             title = self.graph.scenario.questions[name].title or self.graph.scenario.questions[name].when.text
-            data[name] = (("quantile", *dims), _stamps(quantiles), {"long_name": title})
+            data[name] = (("quantile", *dims), _stamps(quantiles), {"long_name": printable(title, 500)})
             data[f"{name}_already"] = (dims, np.where(answered, self._already[name].mean(axis=0), np.nan))
             data[f"{name}_never"] = (dims, np.where(answered, np.isposinf(dates).mean(axis=0), np.nan))
             data[f"{name}_date"] = (("draw", *dims), _stamps(finite))
@@ -296,10 +316,7 @@ def _points(graph: Graph, fits: Fits) -> Iterator[tuple[str, Combination, Model,
     """Walk the observations behind every quantity."""
     for name, node in graph.nodes.items():
         for combination, model in node.models.items():
-            try:
-                points = fits[model].observed()
-            except ForecastError:
-                continue
+            points = fits.observed(model)
             if points is not None:
                 yield name, combination, model, points
 
@@ -339,23 +356,24 @@ def _changes(series: Mapping[Combination, tuple[bytes, bytes, Any, Any]], axis: 
     return False
 
 
+def _models(graph: Graph) -> dict[str, Model]:
+    """Return every model behind the quantities, and the models these contain, by name."""
+    return {m.name: m for node in graph.nodes.values() for outer in node.models.values() for m in graphs.nested(outer)}
+
+
 def _posteriors(graph: Graph, fits: Fits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the draws of every input and of every fitted parameter."""
     import xarray as xr
 
     blocks = range(-(-draws // BLOCK))
-    made = {m.name: m for node in graph.nodes.values() for outer in node.models.values() for m in graphs.nested(outer)}
-    for name, model in made.items():
+    for name, model in _models(graph).items():
         inputs = [key for key in graph.inputs if key.rpartition(".")[0] == name]
         worlds = [World(graph, fits, np.empty(0), seed, b) for b in blocks]
         data = {
             key.rpartition(".")[2]: np.concatenate([w.input(key, graph.inputs[key]) for w in worlds])[:draws]
             for key in inputs
         }
-        try:
-            drawn = [fits[model].posterior(Streams(seed, name, b)) for b in blocks]
-        except ForecastError:
-            continue
-        data |= {p: np.concatenate([d[p] for d in drawn])[:draws] for p in drawn[0]}
+        drawn = [fits.posterior(model, Streams(seed, name, b)) for b in blocks]
+        data |= {p: np.concatenate([d[p] for d in drawn])[:draws] for p in drawn[0] if all(p in d for d in drawn)}
         if data:
             yield name, xr.Dataset({p: ("draw", v) for p, v in data.items()})

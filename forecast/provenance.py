@@ -4,13 +4,16 @@ seeds give equal bytes.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+from forecast.errors import ForecastError
 from forecast.graph import Graph, nested
 
 __all__ = ["provenance", "versions"]
@@ -38,10 +41,8 @@ def plugins_behind(names: Any) -> list[dict[str, str]]:
 def provenance(
     graph: Graph,
     *,
-    seed: int,
-    draws: int,
+    run: Mapping[str, Any],
     settings: Mapping[str, Any],
-    before: float | None,
     models: Mapping[str, Any],
     failures: list[str],
 ) -> dict[str, str]:
@@ -53,10 +54,8 @@ def provenance(
         "title": scenario.title,
         "questions": {n: {"when": q.when.text, "title": q.title} for n, q in scenario.questions.items()},
         "choices": {n: list(v) for n, v in scenario.choices.items()},
-        "seed": seed,
-        "draws": draws,
-        "set": {str(k): (list(v) if isinstance(v, tuple) else v) for k, v in settings.items()},
-        "before": before,
+        **run,
+        "set": {str(k): _plain(v) for k, v in settings.items()},
         "versions": versions(),
         "plugins": plugins_behind([*used, scenario.name]),
         "data": _data(graph),
@@ -66,6 +65,12 @@ def provenance(
     out = {key: json.dumps(value, sort_keys=True, allow_nan=False) for key, value in what.items()}
     out["scenario_hash"] = json.dumps(_hash(graph))
     return out
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return value if isinstance(value, (int, str)) else float(value)  # a number of numpy's
 
 
 def _hash(graph: Graph) -> str:
@@ -94,18 +99,29 @@ def _said(quantity: Any) -> str:
 
 
 def _data(graph: Graph) -> dict[str, str]:
-    """Return the hash of every registered table behind a model."""
-    from forecast import tables
+    """Return the hash of every table and file behind a model; one that cannot be read has failed its model already."""
+    from forecast import files, tables
     from forecast.registry import get_registry
+    from forecast.scenario import SeriesRef
     from forecast.specs import RelationSpec, TrendSpec
 
-    registry, found = get_registry(), {}
+    registry = get_registry()
     known = set(registry.names("model"))
+    used: dict[str, None] = {}
     for node in graph.nodes.values():
+        if isinstance(node.quantity, SeriesRef) and node.models:
+            used[node.quantity.data] = None
         for outer in node.models.values():
             for made in nested(outer):
                 spec = registry.find("model", made.name).spec if made.name in known else None
                 if isinstance(spec, (TrendSpec, RelationSpec)):
-                    full = registry.find("table", spec.table).full_name
-                    found[full] = str(tables.table(full).attrs.get("hash", ""))
+                    used[spec.table] = None
+    found = {}
+    for name in used:
+        with contextlib.suppress(ForecastError):
+            if name.lower().endswith(".csv"):
+                found[Path(name).name] = files.file_hash(name)
+            else:
+                full = registry.find("table", name).full_name
+                found[full] = str(tables.table(full).attrs.get("hash", ""))
     return dict(sorted(found.items()))

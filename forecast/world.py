@@ -152,7 +152,7 @@ class World:
         unit_of = {n: self.graph.nodes[n].unit for n in tree.names}
         value = units.evaluate(tree, values, unit_of, target=target, where=where)
         drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self.time), BLOCK))
-        if (missing := int(np.isnan(drawn).sum())) and not any(np.isnan(v).any() for v in values.values()):
+        if missing := int(np.isnan(drawn).sum()):
             raise DataError(f"'{tree.text}': {missing} of {drawn.size} values are not numbers (NaN)")
         return drawn
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -66,9 +67,10 @@ def run(
     from forecast.files import safe_output
     from forecast.report import figures, summary
 
-    for path in (out, figure):
-        if path is not None:
-            safe_output(path)  # refuse before the work, not after it
+    targets = [safe_output(path) for path in (out, figure) if path is not None]  # refuse before the work
+    for path in targets:
+        if targets.count(path) > 1 or (path.exists() and Path(scenario).exists() and path.samefile(scenario)):
+            raise UsageError(f"{printable(path.name)}: two of SCENARIO, --out and --plot name the same file")
     if figure is not None:
         figures.check_format(figure)
     with render.progress("drawing") as report:
@@ -80,7 +82,7 @@ def run(
             draws=draws,
             seed=seed,
             workers=workers,
-            set=dict(_pair(text) for text in settings),
+            set=_pairs(settings),
             progress=report,
         )
     if out is not None:
@@ -97,7 +99,8 @@ def run(
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **said} for n, said in summary.attribute(tree, "models").items()],
     }
-    more = {k: summary.attribute(tree, k) for k in ("seed", "draws", "set", "data", "scenario_hash")}
+    asked = ("seed", "draws", "start", "until", "step", "set", "data", "scenario_hash")
+    more = {k: summary.attribute(tree, k) for k in asked}
     record = {**render.provenance(**more), "plugins": summary.attribute(tree, "plugins")}
     record["versions"] = summary.attribute(tree, "versions")
     render.emit(
@@ -110,6 +113,15 @@ def run(
     )
     if failures:
         ctx.exit(1)
+
+
+def _pairs(settings: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in map(_pair, settings):
+        if key in found:
+            raise UsageError(f"--set: '{printable(key, 60)}' is given twice; values of a choice go in one: {key}=a,b")
+        found[key] = value
+    return found
 
 
 def _pair(text: str) -> tuple[str, str]:

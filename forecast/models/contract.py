@@ -1,7 +1,7 @@
 """What foreign code may do and must return: the one place where a model is not trusted.
 
-Whatever a plugin raises becomes a `PluginError` that names it, whatever it prints goes to stderr, and what it returns is
-checked and copied, so that a buffer it keeps and uses again changes nothing here.
+Whatever a plugin raises becomes a `PluginError` that names it, whatever it prints goes to stderr, and what it returns
+is checked and copied, so that a buffer it keeps and uses again changes nothing here.
 """
 
 from __future__ import annotations

@@ -70,13 +70,12 @@ def plot(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
         for axis in axes[len(panels) :]:
             axis.set_axis_off()
         figure.suptitle(printable(attribute(tree, "title") or attribute(tree, "scenario"), 120), fontsize=11)
-        metadata: dict[str, Any] = {"Date": None} if target.suffix == ".svg" else {}
-        if target.suffix == ".pdf":
-            metadata = {"CreationDate": None}
+        form = target.suffix[1:].lower()
+        metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
         with replacing(target) as temporary:
             try:
-                figure.savefig(temporary, format=target.suffix[1:].lower(), metadata=metadata, dpi=110)
-            except OSError as error:
+                figure.savefig(temporary, format=form, metadata=metadata, dpi=110)
+            except (OSError, ValueError) as error:  # ValueError: more pixels than the format holds
                 raise ForecastError(f"{printable(target)}: {printable(error)}") from error
     return target
 

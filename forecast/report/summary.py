@@ -109,9 +109,9 @@ def headline(tree: xr.DataTree) -> str:
         f"{' × '.join(rows[0]['choices'])}; the probability of never by {last} runs from {min(never):.1%} "
         f"to {max(never):.1%}"
     )
-    moves = _what_moves(data[name], first, last)
-    if moves:
-        top, years = max(moves.items(), key=lambda item: item[1])
+    moves = _what_moves(data[name], data[f"{name}_never"], last)
+    top, years = max(moves.items(), key=lambda item: item[1], default=("", 0.0))
+    if years >= 0.5:
         sentence += f"; the choice of {top} moves it most, by {years:.0f} years on average"
     return sentence + "."
 
@@ -143,16 +143,20 @@ def _rank(crossing: Mapping[str, Any], quantile: str, first: int, last: int) -> 
     return float(decimal_year(np.datetime64(crossing[quantile], "s")))
 
 
-def _what_moves(dates: xr.DataArray, first: int, last: int) -> dict[str, float]:
+def _what_moves(dates: xr.DataArray, never: xr.DataArray, last: int) -> dict[str, float]:
     """Return, for each choice, how far the median moves along it: its range, averaged over the other choices.
 
-    A median inside the never mass counts as the horizon, so that these are lower bounds where there is one.
+    A median inside the never mass counts as the horizon, so that these are lower bounds where there is one; a
+    combination that failed does not count.
     """
     median = dates.sel(quantile=0.5)
     years = decimal_year(median.values)
     years = np.where(np.isnan(years), float(last), years)
-    return {
-        str(dim): float(np.ptp(years, axis=axis).mean())
-        for axis, dim in enumerate(median.dims)
-        if median.sizes[dim] > 1
-    }
+    answered = never.notnull().values
+    top, bottom = np.where(answered, years, -np.inf), np.where(answered, years, np.inf)
+    moves = {}
+    for axis, dim in enumerate(median.dims):
+        spread = top.max(axis=axis) - bottom.min(axis=axis)
+        if median.sizes[dim] > 1 and np.isfinite(spread).any():
+            moves[str(dim)] = float(spread[np.isfinite(spread)].mean())
+    return moves

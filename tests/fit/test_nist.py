@@ -39,3 +39,41 @@ def test_certified_values_to_six_digits(problems, name, start):
 
 def test_every_problem_of_the_file_is_here(problems):
     assert sorted(problems) == sorted(NAMES)
+
+
+# Two more of NIST's problems, the starts of which lead other programs to a plateau. MGH17 and Eckerle4 are not here.
+HARD = {
+    "BoxBOD": (
+        "b1*(1 - exp(-b2*x))",
+        [1, 2, 3, 5, 7, 10],
+        [109, 149, 149, 191, 213, 224],
+        (1.0, 1.0),
+        (213.80940889, 0.54723748542),
+    ),
+    "MGH09": (
+        "b1*(x**2 + x*b2)/(x**2 + x*b3 + b4)",
+        [4, 2, 1, 0.5, 0.25, 0.167, 0.125, 0.1, 0.0833, 0.0714, 0.0625],
+        [0.1957, 0.1947, 0.1735, 0.16, 0.0844, 0.0627, 0.0456, 0.0342, 0.0323, 0.0235, 0.0246],
+        (25.0, 39.0, 41.5, 39.0),
+        (0.19280693458, 0.19128232873, 0.12305650693, 0.13606233068),
+    ),
+}
+
+
+@pytest.mark.bad_input(52)
+@pytest.mark.parametrize("name", HARD)
+def test_bad_input_052_hard_starts_reach_the_certified_values(name):
+    formula, x, y, start, certified = HARD[name]
+    law = forecast.Law(formula, variables=["x"])
+    begin = {f"b{i + 1}": value for i, value in enumerate(start)}
+    fit = law.fit({"x": np.array(x, dtype=float), "y": np.array(y, dtype=float)}, start=begin)
+    assert fit.converged
+    assert list(fit.values.values()) == pytest.approx(list(certified), rel=1e-6)
+
+
+@pytest.mark.bad_input(52)
+def test_bad_input_052_a_plateau_is_not_converged():
+    x, y = (np.array(v, dtype=float) for v in HARD["BoxBOD"][1:3])
+    fit = forecast.Law("b1*(1 - exp(-b2*x))", variables=["x"]).fit({"x": x, "y": y}, start={"b1": 172.0, "b2": 500.0})
+    assert not fit.converged
+    assert any("did not converge" in w for w in fit.warnings)

@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from forecast.errors import UnknownNameError
+from forecast.fit.objective import find, robust_scale
+
+
+def test_plain_values():
+    r, one = np.array([0.5, -3.0, 2.0]), np.ones(3)
+    assert find("least_squares").value(r, one) == 13.25  # not halved
+    assert find("huber_log").value(r, one, delta=1.0) == pytest.approx(0.125 + 2.5 + 1.5)
+    assert find("huber_log").value(r, np.array([2.0, 0.0, 1.0]), delta=1.0) == pytest.approx(0.25 + 1.5)
+
+
+def test_log_residuals():
+    got = find("least_squares_log").residuals(np.array([1.0, 2.0]), np.array([np.e, 2.0]))
+    np.testing.assert_allclose(got, [1.0, 0.0])
+    assert np.isnan(find("least_squares_log").residuals(np.array([1.0]), np.array([-1.0]))).all()
+
+
+def test_the_robust_scale_is_the_standard_deviation_of_normal_noise():
+    noise = np.random.default_rng(0).normal(0, 3.0, 100_001)
+    assert robust_scale(noise, 0) == pytest.approx(3.0, rel=0.02)
+
+
+def test_unknown():
+    with pytest.raises(UnknownNameError, match="did you mean 'least_squares'"):
+        find("least-squares")

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+import forecast
+from forecast.fit.start import linear_parameters
+
+
+@pytest.mark.parametrize(
+    ("expression", "linear"),
+    [
+        ("E + A*N**-alpha", ("E", "A")),
+        ("a*b*N", ("a",)),  # either alone, not both together
+        ("exp(a - b*N)", ()),
+        ("a + b*N + c*N**2", ("a", "b", "c")),
+        ("b1*N/(b2 + N)", ("b1",)),
+    ],
+)
+def test_what_a_law_is_linear_in(expression, linear):
+    law = forecast.Law(expression, variables=["N"])
+    found = linear_parameters(law, {"N": np.geomspace(1, 10, 7)}, law.parameters, {})
+    assert found == linear
+
+
+def test_a_law_that_is_code_is_fitted_without_help(fake_plugins):
+    fake_plugins.add(
+        "demo",
+        "from forecast import LawSpec, hookimpl\n"
+        "def code(p, x):\n"
+        "    assert x.ndim == 1 and not hasattr(p['a'], '__len__') or p['a'].ndim == 0, 'does not broadcast'\n"
+        "    return p['a']*x**p['b']\n"
+        "@hookimpl\n"
+        "def forecast_laws():\n"
+        "    yield LawSpec(name='code', variables={'x': ''}, target='fake_demo_fake_demo:code', reference='r',\n"
+        "                  example={'a': 1.0, 'b': 1.0})\n",
+    )
+    x = np.linspace(1, 5, 9)
+    fit = forecast.law("demo/code").fit({"x": x, "y": 3 * x**1.7})
+    assert fit.values == pytest.approx({"a": 3.0, "b": 1.7}, rel=1e-6)
