@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import textwrap
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ __all__ = ["details", "emit", "error", "headline", "progress", "provenance", "ta
 PATIENCE = 1.0
 #: Longest cell of a table.
 CELL = 240
+#: A table of one record's parts that is wider than this is written as blocks instead.
+WIDE = 110
 
 
 def write(text: str = "") -> None:
@@ -154,10 +157,29 @@ def details(record: Mapping[str, Any]) -> None:
         write(f"{printable(key)}:")
         if isinstance(value, Mapping):
             table(["name", "value"], value.items(), indent=2)
-        else:
-            columns = list(dict.fromkeys(k for row in value for k in row))
-            columns = [c for c in columns if any(row.get(c) not in (None, "", [], {}) for row in value)]
+            continue
+        columns = list(dict.fromkeys(k for row in value for k in row))
+        columns = [c for c in columns if any(row.get(c) not in (None, "", [], {}) for row in value)]
+        if sum(max(_width(cell(row.get(c))) for row in value) + 2 for c in columns) <= WIDE:
             table(columns, [[row.get(c) for c in columns] for row in value], indent=2)
+        else:
+            _blocks(columns, value)
+
+
+def _blocks(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write records that are too wide for a table, one below the other: the first value, then the others by name."""
+    width = max(_width(printable(c)) for c in columns[1:])
+    for row in rows:
+        write(f"  {cell(row.get(columns[0]))}")
+        for column in columns[1:]:
+            if row.get(column) in (None, "", [], {}):
+                continue
+            label = printable(column)
+            indent = " " * (width + 6)
+            text = textwrap.fill(
+                cell(row[column]), WIDE, initial_indent=indent, subsequent_indent=indent, break_long_words=False
+            )
+            write(f"    {label:<{width}}  {text.lstrip()}")
 
 
 def verbatim(text: str) -> None:
