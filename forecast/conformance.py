@@ -312,7 +312,8 @@ def _shape_fits(record: Record) -> None:
 
 def _table_described(record: Record) -> None:
     """Schema, licence, source and hash stand in the descriptor, and every unit parses."""
-    from forecast import descriptor, units
+    from forecast import units
+    from forecast.tables import descriptor
 
     spec: Any = record.spec
     package = descriptor.read(Path(spec.descriptor))
@@ -322,7 +323,8 @@ def _table_described(record: Record) -> None:
 
 
 def _table_reads(record: Record) -> None:
-    from forecast import descriptor, tables
+    from forecast import tables
+    from forecast.tables import descriptor
 
     spec: Any = record.spec
     if any(resource.remote for resource in descriptor.read(Path(spec.descriptor)).resources):

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from forecast import formula_tree as tree
 from forecast.errors import FormulaError, PluginError, UnknownNameError, UsageError, printable
-from forecast.formula import Formula, Node, check_name, parse
+from forecast.formula import Formula, Node, check_name, parse, tree
 from forecast.specs import LawSpec, PublishedFit
 
 if TYPE_CHECKING:
@@ -250,7 +249,7 @@ class Law:
 
     @functools.cached_property
     def _slopes(self) -> tuple[list[tuple[str, Node]], list[Node]]:
-        from forecast.formula_sympy import derivatives
+        from forecast.formula.symbolic import derivatives
 
         return derivatives(self.formula.root, self.parameters)
 

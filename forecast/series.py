@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.intake import Columns
+    from forecast.tables.intake import Columns
 
     Array = NDArray[np.float64]
 

@@ -214,7 +214,7 @@ def test_importing_units_does_not_import_pint():
 
 
 def test_plugins_add_units(monkeypatch):
-    reader = importlib.import_module("forecast.units_reader")
+    reader = importlib.import_module("forecast.units.reader")
     registry_module = importlib.import_module("forecast.registry")
     records = [
         SimpleNamespace(full_name="demo/wafer", spec=SimpleNamespace(definition="wafer = [wafer]")),

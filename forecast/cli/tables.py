@@ -11,7 +11,7 @@ from forecast.specs import TableSpec
 
 
 def _describe(record: Record) -> dict[str, Any]:
-    from forecast import csvfile, descriptor
+    from forecast.tables import csvfile, descriptor
 
     assert isinstance(record.spec, TableSpec)
     package = descriptor.read(Path(record.spec.descriptor))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import forecast_datasets
-from forecast import descriptor
+from forecast.tables import descriptor
 
 FOLDER = Path(forecast_datasets.__file__).parent
 Rows = list[dict[str, object]]

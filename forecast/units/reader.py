@@ -7,7 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from forecast.errors import PluginError, UnitError, nearest, printable
-from forecast.units_definitions import DEFINITIONS
+from forecast.units.definitions import DEFINITIONS
 
 __all__ = ["MAX_POWER", "Registry", "check_definition", "fail", "registry", "unit"]
 

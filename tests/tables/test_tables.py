@@ -16,10 +16,10 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forecast import cells, tables
+from forecast import tables
 from forecast.errors import DataError, EmptyDataError, TableError, UnitError, UnknownNameError, UsageError
 from forecast.jsontext import strict_json
-from forecast.tables import columns, decimal_year, file_hash, from_decimal_year, rows, select, table
+from forecast.tables import cells, columns, decimal_year, file_hash, from_decimal_year, rows, select, table
 
 CHIPS = "chip,precision,speed,launched\nA,fp32,19.5,2020-05\nA,fp16,312,2020-05\nB,fp16,989.5,2022-09-20\n"
 FIELDS = [

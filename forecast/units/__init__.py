@@ -11,10 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from forecast import formula_tree as tree
 from forecast.errors import printable
-from forecast.formula import Binary, Call, Formula, Name, Node, Number, Unary, parse
-from forecast.units_reader import MAX_POWER, check_definition, fail, registry, unit
+from forecast.formula import Binary, Call, Formula, Name, Node, Number, Unary, parse, tree
+from forecast.units.reader import MAX_POWER, check_definition, fail, registry, unit
 
 __all__ = [
     "check",

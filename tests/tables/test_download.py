@@ -14,10 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from forecast import download
-from forecast.download import cache_folder, fetch
 from forecast.errors import DownloadError, TableError
-from forecast.tables import table
+from forecast.tables import download, table
+from forecast.tables.download import cache_folder, fetch
 
 BODY = b"run,loss\na,2.5\nb,2.25\n"
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()

@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from forecast import formula_tree as tree
 from forecast.errors import FormulaError, nearest, printable
-from forecast.formula_tree import FUNCTIONS, Binary, Call, Name, Node, Number, Unary
+from forecast.formula import tree
+from forecast.formula.tree import FUNCTIONS, Binary, Call, Name, Node, Number, Unary
 
 __all__ = ["NAME", "REFUSED", "Reader", "check_name"]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast import cells, csvfile
 from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
+from forecast.tables import cells, csvfile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,7 +99,7 @@ def columns(data: Any, *, where: str = "") -> Columns:
     ----------
     data : xarray.Dataset, DataFrame, mapping of arrays, path or str
         A Dataset is flattened to rows (see `forecast.tables.rows`); the index of a DataFrame is ignored; a path ending
-        in ``.csv`` is read by `forecast.csvfile`; other text is a table's name, descriptor or folder.
+        in ``.csv`` is read by `forecast.tables.csvfile`; other text is a table's name, descriptor or folder.
     where : str
         What the data are for, for messages.
 

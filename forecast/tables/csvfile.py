@@ -21,9 +21,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from forecast import cells
 from forecast.errors import DataError, EmptyDataError, TableError, printable
 from forecast.files import read_bytes, write_atomic
+from forecast.tables import cells
 
 __all__ = ["LIMIT_BYTES", "LIMIT_CELLS", "CsvColumns", "read", "write"]
 

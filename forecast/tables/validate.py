@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from forecast.csvfile import CsvColumns
-from forecast.descriptor import Field, Resource
 from forecast.errors import nearest, printable
+from forecast.tables.csvfile import CsvColumns
+from forecast.tables.descriptor import Field, Resource
 
 __all__ = ["validated"]
 
@@ -26,7 +26,7 @@ def validated(resource: Resource, found: CsvColumns, failures: list[str]) -> dic
 
     Examples
     --------
-    >>> from forecast.csvfile import CsvColumns
+    >>> from forecast.tables.csvfile import CsvColumns
     >>> field = Field(name="x", type="number", unit="")
     >>> resource = Resource(name="a", path="a.csv", hash="", fields=(field,), key=(), missing=frozenset([""]))
     >>> failures = []

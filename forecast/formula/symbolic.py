@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from forecast import formula_tree as tree
 from forecast.errors import FormulaError, printable
-from forecast.formula_tree import Binary, Call, Name, Node, Number, Unary, signed
+from forecast.formula import tree
+from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
 
 __all__ = ["derivative", "derivatives", "from_sympy", "solve", "to_sympy"]
 

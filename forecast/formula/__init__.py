@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from forecast import formula_tree as tree
 from forecast.errors import FormulaError, printable
-from forecast.formula_reader import REFUSED, Reader, check_name
-from forecast.formula_tree import FUNCTIONS, Binary, Call, Name, Node, Number, Unary
+from forecast.formula import tree
+from forecast.formula.reader import REFUSED, Reader, check_name
+from forecast.formula.tree import FUNCTIONS, Binary, Call, Name, Node, Number, Unary
 
 __all__ = [
     "FUNCTIONS",
@@ -128,13 +128,13 @@ class Formula:
 
     def to_sympy(self) -> Any:
         """Return the formula as a sympy expression over plain symbols of the same names, built node by node."""
-        from forecast.formula_sympy import to_sympy
+        from forecast.formula.symbolic import to_sympy
 
         return to_sympy(self.root)
 
     def derivative(self, name: str) -> Formula:
         """Return the derivative with respect to `name`, as a formula of the same grammar."""
-        from forecast.formula_sympy import derivative
+        from forecast.formula.symbolic import derivative
 
         return Formula(derivative(self.root, name))
 
@@ -148,7 +148,7 @@ class Formula:
         >>> parse("a**2").solve("a", 9.0)
         [3.0, -3.0]
         """
-        from forecast.formula_sympy import solve
+        from forecast.formula.symbolic import solve
 
         found = [Formula(n) for n in solve(self.root, name, float(value))]
         answers = [f if f.names else f.evaluate({}) for f in found]
@@ -233,6 +233,6 @@ def parse_condition(text: object, *, where: str = "") -> Condition:
 
 def from_sympy(expression: Any, names: Any) -> Formula:
     """Return a sympy expression as a formula, if it is inside the grammar and its symbols are all in `names`."""
-    from forecast.formula_sympy import from_sympy as convert
+    from forecast.formula.symbolic import from_sympy as convert
 
     return Formula(convert(expression, tuple(names)))

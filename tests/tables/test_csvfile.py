@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forecast import csvfile
-from forecast.csvfile import LIMIT_BYTES, parse, read, write
 from forecast.errors import DataError, EmptyDataError, ResultError, TableError
-from forecast.tables import columns
+from forecast.tables import columns, csvfile
+from forecast.tables.csvfile import LIMIT_BYTES, parse, read, write
 
 
 def test_cells_are_text_and_lines_are_kept(tmp_path: Path) -> None:
@@ -160,7 +159,7 @@ def test_bad_input_073_every_failure_of_opening_is_typed(tmp_path: Path, monkeyp
 @pytest.mark.parametrize("stdin", ["closed", "pipe"])
 def test_bad_input_073_standard_input(stdin: str) -> None:
     code = (
-        "import forecast.csvfile as c, forecast.errors as e\n"
+        "import forecast.tables.csvfile as c, forecast.errors as e\n"
         "try: c.read('/dev/stdin')\n"
         "except e.DataError as x: print(x)\n"
     )

@@ -96,7 +96,7 @@ class Function:
     most: int = 1
 
 
-#: The functions of the grammar. Their counterparts in sympy stand in `forecast.formula_sympy`.
+#: The functions of the grammar. Their counterparts in sympy stand in `forecast.formula.symbolic`.
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         "abs": Function("abs", "|"),

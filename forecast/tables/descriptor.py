@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from forecast import cells
 from forecast.errors import TableError, nearest, printable
 from forecast.files import inside, read_bytes
 from forecast.jsontext import strict_json
+from forecast.tables import cells
 
 __all__ = ["Field", "Package", "Resource", "read"]
 

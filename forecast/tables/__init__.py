@@ -16,10 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast import cells, csvfile
 from forecast.dates import decimal_year, from_decimal_year
-from forecast.descriptor import Field, Package, Resource
-from forecast.descriptor import read as read_descriptor
 from forecast.errors import (
     DataError,
     EmptyDataError,
@@ -29,9 +26,12 @@ from forecast.errors import (
     printable,
 )
 from forecast.files import file_hash
-from forecast.intake import Columns, columns, text_array
 from forecast.jsontext import to_json
-from forecast.validate import validated
+from forecast.tables import cells, csvfile
+from forecast.tables.descriptor import Field, Package, Resource
+from forecast.tables.descriptor import read as read_descriptor
+from forecast.tables.intake import Columns, columns, text_array
+from forecast.tables.validate import validated
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -158,7 +158,7 @@ def _cells(package: Package, resource: Resource) -> csvfile.CsvColumns:
     """Return a resource's cells as text, its bytes verified against the described hash."""
     where = f"table '{package.name}', resource '{resource.name}'"
     if resource.remote:
-        from forecast.download import fetch
+        from forecast.tables.download import fetch
 
         suffix = "csv" if resource.format == "csv" else "data"
         path = fetch(resource.path, resource.hash, f"{resource.name}.{suffix}", where=where)
