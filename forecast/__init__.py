@@ -14,10 +14,11 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from forecast.engine import project
     from forecast.fit.result import Fit
+    from forecast.fit.save import load
     from forecast.hookspecs import hookimpl
     from forecast.laws import Law, law
     from forecast.models import estimate, model, trend
-    from forecast.results import load
+    from forecast.protocols import Protocol, protocol
     from forecast.scenario import Scenario
     from forecast.specs import (
         ClaimSpec,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         LawSpec,
         MixtureSpec,
         ModelSpec,
+        ProtocolSpec,
         PublishedFit,
         RelationSpec,
         ScenarioSpec,
@@ -48,6 +50,8 @@ __all__ = [
     "LawSpec",
     "MixtureSpec",
     "ModelSpec",
+    "Protocol",
+    "ProtocolSpec",
     "PublishedFit",
     "RelationSpec",
     "Scenario",
@@ -65,6 +69,7 @@ __all__ = [
     "load",
     "model",
     "project",
+    "protocol",
     "table",
     "trend",
 ]
@@ -72,13 +77,15 @@ __all__ = [
 _HOME = {
     "Fit": "forecast.fit.result",
     "Law": "forecast.laws",
+    "Protocol": "forecast.protocols",
     "Scenario": "forecast.scenario",
     "estimate": "forecast.models",
     "hookimpl": "forecast.hookspecs",
     "law": "forecast.laws",
-    "load": "forecast.results",
+    "load": "forecast.fit.save",
     "model": "forecast.models",
     "project": "forecast.engine",
+    "protocol": "forecast.protocols",
     "table": "forecast.tables",
     "trend": "forecast.models",
 }

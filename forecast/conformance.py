@@ -103,11 +103,16 @@ def _law_text(record: Record) -> None:
     spec: Any = record.spec
     if spec.expression is None:
         raise unittest.SkipTest("has no text form")
-    first = parse(spec.expression, where=f"law '{record.full_name}'")
-    again = parse(first.text, where=f"law '{record.full_name}'")
-    if again.text != first.text or again.names != first.names:
-        raise _refuse(record, f"'{printable(first.text)}' comes back as '{printable(again.text)}'")
-    if set(_law(record).parameters) != set(first.names) - set(spec.variables):
+    names: set[str] = set()
+    for text in (spec.expression, *((spec.equals,) if spec.equals is not None else ())):
+        first = parse(text, where=f"law '{record.full_name}'")
+        again = parse(first.text, where=f"law '{record.full_name}'")
+        if again.text != first.text or again.names != first.names:
+            raise _refuse(record, f"'{printable(first.text)}' comes back as '{printable(again.text)}'")
+        names |= set(first.names)
+    if spec.equals is not None:
+        names.discard(spec.output)
+    if set(_law(record).parameters) != names - set(spec.variables):
         raise _refuse(record, "its parameters are not the names in its text that are no variables")
 
 

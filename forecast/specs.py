@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from forecast.errors import printable
 from forecast.fields import Checked, checked, empty, maps, maybe_text, number, numbers, ranges, text, text_field, tuples
+from forecast.published import ProtocolSpec, PublishedFit
 
 __all__ = [
     "ClaimSpec",
@@ -22,6 +23,7 @@ __all__ = [
     "LawSpec",
     "MixtureSpec",
     "ModelSpec",
+    "ProtocolSpec",
     "PublishedFit",
     "RelationSpec",
     "ScenarioSpec",
@@ -78,34 +80,6 @@ class Spec(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedFit(Checked):
-    """Published parameters of a law: a fit that needs no data.
-
-    Parameters
-    ----------
-    name : str
-        As in ``law.published(name)`` and ``LAW@name``.
-    parameters : mapping of str to float
-        Unrounded where the source has them so.
-    reference : str
-        The publication.
-    stderr : mapping of str to float
-        Standard errors, where published.
-    rounded : bool
-        The source prints rounded figures: forecasts from them are biased, and every answer says so.
-    note : str
-        Anything a reader of an answer must know.
-    """
-
-    name: str = text_field()
-    parameters: Mapping[str, float] = checked(numbers, "a mapping of parameter to number")
-    reference: str = text_field()
-    stderr: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
-    rounded: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
-    note: str = text_field(default="")
-
-
-@dataclass(frozen=True, kw_only=True)
 class LawSpec(Spec):
     """A formula over variables and parameters; no numbers in it.
 
@@ -115,6 +89,10 @@ class LawSpec(Spec):
         Variable name to unit. Inside the formula a variable is the plain number in that unit.
     expression : str, optional
         The formula in the safe grammar. Names that are not variables are parameters, in order of appearance.
+    equals : str, optional
+        Makes the law implicit: `expression`, which holds the output, equals this formula, which does not.
+    between : pair of str or float, optional
+        What the output of an implicit law lies between: names of parameters, or numbers.
     target : str, optional
         ``"module:attribute"`` of a callable ``f(parameters, **variables)``, where no formula can be written.
     output : str
@@ -133,12 +111,25 @@ class LawSpec(Spec):
         Plausible parameters, from which the conformance kit simulates and recovers.
     domain : mapping of str to (float, float)
         A plausible range for each variable, used in the same way.
+    protocols : tuple of ProtocolSpec
+        Published ways of fitting it.
+    costs : mapping of str to str
+        Named costs, formulas over its variables and further names: ``{"training": "6*N*D"}``.
+    ridge : str
+        Why no data can tell its parameters apart, where that is so: a scale that two of them share. What is simulated
+        from the example is then recovered in its values, and not in its parameters.
     """
 
     kind: ClassVar[str] = "law"
 
     variables: Mapping[str, str] = checked(maps(text), "a mapping of variable to unit")
     expression: str | None = maybe_text()
+    equals: str | None = maybe_text()
+    between: tuple[str | float, str | float] | None = checked(
+        lambda v: v is None or (isinstance(v, tuple) and len(v) == 2 and all(text(e) or number(e) for e in v)),
+        "a pair of parameter names or numbers",
+        default=None,
+    )
     target: str | None = maybe_text()
     output: str = text_field(default="y")
     unit: str = text_field(default="")
@@ -150,10 +141,17 @@ class LawSpec(Spec):
     )
     example: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
     domain: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
+    protocols: tuple[ProtocolSpec, ...] = checked(
+        tuples(lambda v: isinstance(v, ProtocolSpec)), "a tuple of ProtocolSpec", default=()
+    )
+    costs: Mapping[str, str] = checked(maps(text), "a mapping of name to formula", default_factory=empty)
+    ridge: str = text_field(default="")
 
     def _check(self) -> None:
         if (self.expression is None) == (self.target is None):
             self._refuse("expression", "give an expression or a target, one of the two")
+        if (self.equals is None) != (self.between is None) or (self.equals is not None and self.target is not None):
+            self._refuse("equals", "an implicit law has an expression, equals and between")
 
 
 @dataclass(frozen=True, kw_only=True)

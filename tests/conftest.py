@@ -28,6 +28,14 @@ def reference_data() -> Path:
     pytest.skip(reason)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Derivatives are kept in a folder of this run: nothing is read from a home, and nothing left there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORECAST_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 class FakePlugins:
     """Distributions in a folder on ``sys.path``: `importlib.metadata` and every subprocess see them as installed."""
 

@@ -27,6 +27,12 @@ __all__ = ["cli", "main"]
 #: Our own commands: name to target and the line that ``--help`` shows without importing it.
 COMMANDS = {
     "run": ("forecast.cli.run:run", "Run a scenario: when does it happen, and how likely is never?"),
+    "fit": ("forecast.cli.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),
+    "compare": ("forecast.cli.compare:compare", "Fit several laws: information criteria beside extrapolation error."),
+    "predict": (
+        "forecast.cli.predict:predict",
+        "Predict from a fit: the law, its band, and the band of an observation.",
+    ),
     "allocate": ("forecast.cli.allocate:allocate", "Split a compute budget between parameters and data."),
     "claims": ("forecast.cli.claims:claims", "Recompute published figures."),
     "laws": ("forecast.cli.laws:laws", "List laws or show one: its formula, units and published parameters."),

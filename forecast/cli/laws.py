@@ -20,11 +20,13 @@ def _describe(record: Record) -> dict[str, Any]:
     if spec.expression is not None:
         from forecast.formula import parse
 
-        formula = parse(spec.expression, where=f"law '{record.full_name}'")
-        parameters = [n for n in formula.names if n not in spec.variables]
+        sides = [text for text in (spec.expression, spec.equals) if text is not None]
+        names = [n for text in sides for n in parse(text, where=f"law '{record.full_name}'").names]
+        parameters = [n for n in dict.fromkeys(names) if n not in spec.variables and n != spec.output]
     low_high = dict.fromkeys(spec.positive, (0.0, None)) | dict(spec.bounds)
     return {
         "expression": spec.expression,
+        **({} if spec.equals is None else {"equals": spec.equals, "between": list(spec.between or ())}),
         "code": spec.target,
         "output": {"name": spec.output, "unit": spec.unit},
         "objective": spec.objective,
@@ -59,9 +61,16 @@ def _end(ranges: Any, name: str, side: int) -> float | None:
     return ranges[name][side] if name in ranges else None
 
 
+def _expression(record: Record) -> str:
+    spec = _spec(record)
+    if spec.expression is None:
+        return f"(code) {spec.target}"
+    return spec.expression if spec.equals is None else f"{spec.expression} = {spec.equals}"
+
+
 laws = catalogue(
     "laws",
     "law",
-    columns={"expression": lambda r: _spec(r).expression or f"(code) {_spec(r).target}"},
+    columns={"expression": _expression},
     describe=_describe,
 )

@@ -302,12 +302,16 @@ def progress(label: str) -> Iterator[Callable[[float, float], None]]:
         def report(done: float, total: float) -> None:
             if not shown and time.monotonic() - began > PATIENCE and done < total:
                 from rich.console import Console
-                from rich.progress import Progress
+                from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-                bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
-                shown.append((bar, bar.add_task(printable(label, 60), total=total)))
+                said = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}")
+                bar = stack.enter_context(
+                    Progress(*said, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+                )
+                shown.append((bar, bar.add_task(printable(label, 60), total=total, rate="")))
             if shown:
                 bar, task = shown[0]
-                bar.update(task, completed=done, total=total)
+                rate = done / max(time.monotonic() - began, 1e-9)
+                bar.update(task, completed=done, total=total, rate=f"{done:,.0f}/{total:,.0f} at {rate:,.0f}/s")
 
         yield report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,12 +32,15 @@ class Observed:
     y, weights : ndarray
     scale_known : bool
         The weights come from known standard deviations.
+    options : mapping
+        Of the objective, columns read.
     """
 
     variables: Mapping[str, Array]
     y: Array
     weights: Array
     scale_known: bool
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _numbers(column: Any, where: str) -> Array:
@@ -94,6 +97,7 @@ def gather(
     weights: Any,
     sigma: Any,
     name: str,
+    options: Mapping[str, Any] | None = None,
 ) -> Observed:
     """Return what a fit of `law` sees of `data`.
 
@@ -156,4 +160,27 @@ def gather(
     if objective.log and not (observed > 0).all():
         rows = _rows(~(observed > 0))
         raise DataError(f"{name}: objective '{objective.name}' takes the log of y, which is not positive in {rows}")
-    return Observed(variables=variables, y=observed, weights=weight, scale_known=sigma is not None)
+    settled = _counted(objective, observed, dict(options or {}), columns, name)
+    known = sigma is not None or objective.scale == "known"
+    return Observed(variables=variables, y=observed, weights=weight, scale_known=known, options=settled)
+
+
+def _counted(
+    objective: Objective, observed: Array, options: dict[str, Any], columns: Mapping[str, Any], name: str
+) -> dict[str, Any]:
+    """Read the columns a likelihood of counts needs, and check the counts."""
+    if objective.loss == "poisson" and not (observed >= 0).all():
+        raise DataError(f"{name}: objective 'poisson' takes counts, and y is negative in {_rows(~(observed >= 0))}")
+    if objective.loss != "binomial":
+        return options
+    if options.get("trials") is None:
+        raise UsageError(f"{name}: objective 'binomial' needs options={{'trials': COLUMN}}: how many were tried")
+    for option in ("trials", "chance"):
+        options[option] = _extra(options[option], columns, observed.size, f"{name}: {option}")
+    bad = ~((observed >= 0) & (observed <= options["trials"]) & (options["trials"] > 0))
+    if bad.any():
+        raise DataError(f"{name}: expected 0 <= y <= trials, and trials above 0, not so in {_rows(bad)}")
+    bad = ~((options["chance"] >= 0) & (options["chance"] < 1))
+    if bad.any():
+        raise DataError(f"{name}: chance: expected numbers from 0 to below 1, not so in {_rows(bad)}")
+    return options

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.errors import FitError, UnknownNameError, UsageError, printable
+from forecast.errors import FitError, UsageError, printable
+from forecast.fit import bootstrap as resampling
 from forecast.fit import objective as objectives
 from forecast.fit.data import Observed, gather
+from forecast.fit.prepare import given_start, label, problem_of
 from forecast.fit.result import Fit
-from forecast.fit.solver import Array, Problem, Solution, solve
-from forecast.fit.start import starts
+from forecast.fit.search import agreeing, search
+from forecast.fit.solver import Problem
 from forecast.fit.uncertainty import Uncertainty, assess
 
 if TYPE_CHECKING:
@@ -23,24 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_law", "label", "published_fit"]
 
-#: Two solutions whose objectives differ by less than this share are the same optimum.
-SAME = 1e-6
-#: How many starts are polished, and how many when they do not agree.
-FEW, MANY = 4, 16
-#: Evaluations for one start of several, and for one that must arrive.
-SHORT, LONG = 100, 2000
-
-
-def label(law: Law) -> str:
-    """Return what to call a law in a message: its name, or its formula."""
-    return printable(law.name or law.expression or "law", 100)
-
 
 def fit_law(
     law: Law,
     data: Any,
     *,
     objective: str | None = None,
+    protocol: str | None = None,
     start: Mapping[str, float] | None = None,
     let: Mapping[str, str] | None = None,
     y: str | None = None,
@@ -48,16 +38,22 @@ def fit_law(
     sigma: Any = None,
     seed: int = 0,
     level: float = 0.95,
+    options: Mapping[str, Any] | None = None,
+    over: str | None = None,
+    bootstrap: int | None = None,
+    kind: str = "case",
     huber_delta: float | None = None,
-) -> Fit:
+) -> Any:
     """Fit a law to data; the function behind `forecast.Law.fit`.
 
     Parameters
     ----------
     law : forecast.Law
     data : xarray.Dataset, DataFrame, dict of arrays, path of a CSV, or name of a table
-    objective : {"least_squares", "least_squares_log", "huber_log"}, optional
-        Default: the law's own.
+    objective : str, optional
+        One of `forecast.fit.objective.OBJECTIVES`. Default: the law's own.
+    protocol : str, optional
+        A published way of fitting this law, which says the objective and the starts; no row is dropped.
     start : mapping of str to float, optional
         Solve from here and from nowhere else. Default: several starts found from the data.
     let : mapping of str to str, optional
@@ -72,12 +68,21 @@ def fit_law(
         Chooses among starts where there are too many; the same seed gives the same fit.
     level : float
         Confidence of the intervals in the summary.
+    options : mapping, optional
+        Of the objective: ``{"tau": 0.9}`` (quantile, asymmetric_log), ``{"trials": "n", "chance": 0.25}`` (binomial),
+        ``{"delta": 1e-3}`` (Huber).
+    over : str, optional
+        A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.batch.Fits`.
+    bootstrap : int, optional
+        How many replicates to refit; standard errors then come from them.
+    kind : {"case"}
+        What is resampled.
     huber_delta : float, optional
         Threshold of ``huber_log`` instead of 1.345 robust residual scales; for protocols.
 
     Returns
     -------
-    Fit
+    Fit, or Fits with `over`
 
     Raises
     ------
@@ -92,46 +97,72 @@ def fit_law(
     >>> round(float(fit.params["b"]), 3), fit.converged
     (1.99, True)
     """
+    if protocol is not None:
+        from forecast.protocols import fit_by
+
+        asked = {"objective": objective, "start": start, "let": let, "y": y, "weights": weights, "sigma": sigma}
+        asked["options"] = options
+        return fit_by(fit_law, law, data, protocol, seed=seed, level=level, **asked)
     name = label(law)
     chosen = objectives.find(objective or law.objective or "least_squares", where=name)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise UsageError(f"{name}: seed: expected an integer of at least 0, got {printable(repr(seed), 40)}")
     if not 0 < level < 1:
         raise UsageError(f"{name}: level: expected a number between 0 and 1, got {level:g}")
-    seen = gather(law, data, objective=chosen, let=let, y=y, weights=weights, sigma=sigma, name=name)
-    problem = _problem(law, seen, chosen, name)
+    settings = dict(options or {})
+    if huber_delta is not None and chosen.robust:
+        settings.setdefault("delta", float(huber_delta))
+    settings = objectives.check_options(chosen, settings, name)
+    if bootstrap is not None:
+        resampling.check(bootstrap, kind, name)
+    if over is not None:
+        from forecast.fit.batch import fit_over
+
+        if start is not None or bootstrap is not None:
+            raise UsageError(f"{name}: over= goes with neither start= nor bootstrap=")
+        asked = {"let": let, "y": y, "weights": weights, "sigma": sigma}
+        return fit_over(law, data, over, objective=chosen, options=settings, seed=seed, name=name, **asked)
+    seen = gather(law, data, objective=chosen, let=let, y=y, weights=weights, sigma=sigma, name=name, options=settings)
+    problem = problem_of(law, seen, chosen, name)
     if problem.n < problem.k:
         raise FitError(
             f"{name}: {problem.n} points cannot determine {problem.k} parameters ({', '.join(problem.free)})"
         )
-    begun = [_given(problem, start, name)] if start is not None else starts(problem, best=FEW, seed=seed)
-    if not begun:
+    begun = None if start is None else given_start(problem, start, name)
+    problem, found = search(problem, begun, seed)
+    if not found:
         raise FitError(f"{name}: found no parameters for which the law can be computed on these data; give start=")
-    problem, found = _solve(problem, begun, huber_delta)
-    if start is None and (_agreeing(found) < 2 or not found[0].settled):
-        problem, found = _solve(problem, starts(problem, best=MANY, seed=seed), huber_delta)
     best = found[0]
     if not math.isfinite(best.value):
         raise FitError(f"{name}: the objective cannot be computed from {'this start' if start else 'any start'}")
     known = assess(problem, best.at, scale_known=seen.scale_known)
-    agreeing = _agreeing(found)
+    repeated = (
+        resampling.resample(problem, best.at, bootstrap, seed=seed, kind=kind, fresh=start is None)
+        if bootstrap is not None
+        else None
+    )
+    agree = agreeing(found)
     # flat in some direction from one start only: it may be a plateau, and not the optimum
-    converged = best.settled and (not known.unidentified or agreeing > 1)
+    converged = best.settled and (not known.unidentified or agree > 1) and (len(found) == 1 or agree > 1)
     return Fit(
         law=law,
         values=problem.named(problem.natural(best.at)),
         objective_name=chosen.name,
-        objective=best.value,
+        objective=chosen.stated(best.value, float(seen.weights.sum()), problem.delta),
         delta=problem.delta,
         converged=converged,
-        starts=(agreeing, len(found)),
+        starts=(agree, len(found)),
         n=problem.n,
         uncertainty=known,
+        replicates=repeated,
         ranges={v: (float(c.min()), float(c.max())) for v, c in seen.variables.items()},
         residual_scale=_scatter(known, seen.weights),
         level=level,
-        verdict=_verdict(converged, agreeing, len(found), start is not None, known),
-        warnings=_warnings(problem, seen, converged, known),
+        verdict=_verdict(converged, agree, len(found), start is not None, known),
+        warnings=(
+            *_warnings(problem, seen, converged, known, len(found) > 1 and agree == 1),
+            *_resampling_warnings(repeated, problem, name),
+        ),
     )
 
 
@@ -163,112 +194,20 @@ def published_fit(law: Law, published: PublishedFit) -> Fit:
     )
 
 
-def _problem(law: Law, seen: Observed, objective: objectives.Objective, name: str) -> Problem:
-    bounds = dict.fromkeys(law.parameters, (-math.inf, math.inf))
-    for parameter, (low, high) in law.bounds.items():
-        if parameter not in bounds:
-            raise UnknownNameError("parameter", parameter, law.parameters, where=f"{name}: bounds")
-        if math.isnan(low) or math.isnan(high) or low > high:
-            raise FitError(f"{name}: bounds of '{parameter}': expected low <= high, got ({low:g}, {high:g})")
-        bounds[parameter] = (float(low), float(high))
-    fixed = {p: low for p, (low, high) in bounds.items() if low == high}
-    free = tuple(p for p in law.parameters if p not in fixed)
-    if not free:
-        raise FitError(f"{name}: every parameter is fixed by its bounds: nothing is left to fit")
-    lower = np.array([bounds[p][0] for p in free])
-    upper = np.array([bounds[p][1] for p in free])
-    logs = lower >= 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lower = np.where(logs, np.log(np.where(logs, lower, 1.0)), lower)
-        upper = np.where(logs, np.log(np.where(logs, upper, 1.0)), upper)
-    return Problem(
-        law=law,
-        variables=seen.variables,
-        observed=seen.y,
-        weights=seen.weights,
-        objective=objective,
-        free=free,
-        fixed=fixed,
-        logs=logs,
-        lower=lower,
-        upper=upper,
-    )
-
-
-def _given(problem: Problem, start: Mapping[str, float], name: str) -> Array:
-    for parameter in start:
-        if parameter not in problem.law.parameters:
-            raise UnknownNameError("parameter", parameter, problem.law.parameters, where=f"{name}: start")
-    values = []
-    for i, parameter in enumerate(problem.free):
-        if parameter not in start:
-            raise UsageError(
-                f"{name}: start: '{parameter}' is missing; a start names every parameter that is not fixed"
-            )
-        try:
-            value = float(start[parameter])
-        except (TypeError, ValueError):
-            value = math.nan
-        if not math.isfinite(value) or (problem.logs[i] and value <= 0):
-            kind = "a positive number" if problem.logs[i] else "a finite number"
-            raise UsageError(
-                f"{name}: start: '{parameter}': expected {kind}, got {printable(repr(start[parameter]), 40)}"
-            )
-        values.append(value)
-    u = problem.internal(np.array(values))
-    if (u < problem.lower).any() or (u > problem.upper).any():
-        outside = problem.free[int(np.flatnonzero((u < problem.lower) | (u > problem.upper))[0])]
-        raise UsageError(f"{name}: start: '{outside}' is outside its bounds")
-    return u
-
-
-def _solve(problem: Problem, begun: list[Array], huber_delta: float | None) -> tuple[Problem, list[Solution]]:
-    """Solve from every start; return the problem (with Huber's threshold) and the solutions, best first."""
-    if problem.objective.robust:
-        if huber_delta is not None:
-            problem = replace(problem, delta=float(huber_delta))
-        else:
-            short = SHORT if len(begun) > 1 else LONG
-            squares = sorted(
-                (solve(replace(problem, delta=None), u, evaluations=short) for u in begun), key=lambda s: s.value
-            )
-            problem = _threshold(problem, squares[0].at)
-            begun = [s.at for s in squares]
-    if len(begun) == 1:
-        return problem, [solve(problem, begun[0], evaluations=LONG)]
-    found = sorted((solve(problem, u, evaluations=SHORT) for u in begun), key=lambda s: (s.value, not s.settled))
-    if not found[0].settled:
-        found[0] = solve(problem, found[0].at, evaluations=LONG)
-    return problem, found
-
-
-def _threshold(problem: Problem, at: Array) -> Problem:
-    """Set Huber's threshold by iterating between it and the fit, as scale and location are estimated together."""
-    for _ in range(30):
-        delta = objectives.HUBER_FACTOR * objectives.robust_scale(problem.residuals(at), problem.k)
-        # noise-free points have no scale: any threshold above rounding leaves the squares alone
-        delta = max(delta, 1e-12)
-        if problem.delta is not None and abs(delta - problem.delta) <= 1e-6 * problem.delta:
-            break
-        problem = replace(problem, delta=delta)
-        at = solve(problem, at).at
-    return problem
-
-
-def _scatter(known: Uncertainty, weights: Array) -> float | None:
+def _scatter(known: Uncertainty, weights: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:
     """Return the standard deviation of an observation of median weight."""
     scale = known.scale / math.sqrt(float(np.median(weights[weights > 0])))
     return scale if math.isfinite(scale) else None
 
 
-def _agreeing(found: list[Solution]) -> int:
-    best = found[0].value
-    return sum(math.isfinite(s.value) and s.value <= best * (1 + SAME) + 1e-280 for s in found)
-
-
-def _verdict(converged: bool, agreeing: int, total: int, given: bool, known: Uncertainty) -> str:
+def _verdict(converged: bool, agree: int, total: int, given: bool, known: Uncertainty) -> str:
     parts = ["converged" if converged else "not converged"]
-    parts.append("from the given start" if given else f"{agreeing} of {total} starts agree")
+    if given:
+        parts.append("from the given start")
+    elif total > 1 and agree == 1:
+        parts.append(f"{total} starts disagree about the best, which one of them found")
+    else:
+        parts.append(f"{agree} of {total} starts agree")
     for name, (bound, _) in known.bounds.items():
         parts.append(f"{name} at boundary ({bound:g})")
     if known.flaw:
@@ -280,10 +219,12 @@ def _verdict(converged: bool, agreeing: int, total: int, given: bool, known: Unc
     return "; ".join(parts)
 
 
-def _warnings(problem: Problem, seen: Observed, converged: bool, known: Uncertainty) -> tuple[str, ...]:
+def _warnings(problem: Problem, seen: Observed, converged: bool, known: Uncertainty, disagree: bool) -> tuple[str, ...]:
     name = label(problem.law)
     found = []
-    if not converged:
+    if disagree:
+        found.append(f"{name}: no two starts led to the best objective: a better one may exist; give start= to choose")
+    elif not converged:
         found.append(f"{name}: the fit did not converge: its parameters are not the optimum")
     for parameter, reason in known.unidentified.items():
         found.append(f"{name}: parameter '{parameter}' is not identified by these data: {reason}")
@@ -296,3 +237,21 @@ def _warnings(problem: Problem, seen: Observed, converged: bool, known: Uncertai
     if 0 < known.dof < 5:
         found.append(f"{name}: {problem.n} points for {problem.k} parameters: intervals rest on normal noise")
     return tuple(found)
+
+
+def _resampling_warnings(repeated: resampling.Replicates | None, problem: Problem, name: str) -> list[str]:
+    if repeated is None:
+        return []
+    found = []
+    lost, total = int((~repeated.converged).sum()), repeated.converged.size
+    if lost:
+        found.append(
+            f"{name}: {lost} of {total} replicates could not be fitted ({repeated.degenerate} had too few different points)"
+        )
+    if repeated.changed:
+        found.append(
+            f"{name}: {repeated.changed} of {repeated.audited} audited replicates had a better optimum elsewhere"
+        )
+    if problem.n < resampling.FEW:
+        found.append(f"{name}: {problem.n} points are few to resample: the bootstrap understates the uncertainty")
+    return found

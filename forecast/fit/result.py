@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import functools
 import html
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
+from forecast.errors import FitError, UnknownNameError, printable
+from forecast.fit.predict import check_level
 from forecast.fit.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
+    from forecast.fit.bootstrap import Replicates
     from forecast.laws import Law
     from forecast.specs import PublishedFit
 
 __all__ = ["Fit"]
 
 Array = NDArray[np.float64]
-
-#: Predictions further than this from the data carry a warning, in decades.
-FAR = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,6 +82,7 @@ class Fit:
     n: int | None = None
     residual_scale: float | None = None
     uncertainty: Uncertainty | None = field(default=None, repr=False)
+    replicates: Replicates | None = field(default=None, repr=False)
     published: PublishedFit | None = field(default=None, repr=False)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     level: float = 0.95
@@ -109,6 +111,10 @@ class Fit:
         if known is None:
             stated = self.published.stderr if self.published else {}
             return xr.Dataset({n: xr.DataArray(float(stated[n])) for n in self.values if n in stated})
+        if self.replicates is not None:
+            repeated = self.replicates
+            found = {n: repeated.stderr(n) if n in repeated.names else 0.0 for n in self.values}
+            return xr.Dataset({name: xr.DataArray(error) for name, error in found.items()})
         errors = {n: known.stderr(known.names.index(n)) if n in known.names else 0.0 for n in self.values}
         return xr.Dataset({name: xr.DataArray(error) for name, error in errors.items()})
 
@@ -138,7 +144,20 @@ class Fit:
         self.uncertainty.refuse(self.name, what)
         return self.uncertainty
 
-    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
+    @functools.cached_property
+    def bootstrap(self) -> xr.Dataset:
+        """The replicates, one variable a parameter over ``replicate``.
+
+        Raises
+        ------
+        FitError
+            If the fit was made without ``bootstrap=``.
+        """
+        if self.replicates is None:
+            raise FitError(f"{self.name}: no bootstrap: fit with bootstrap=1000 for a thousand replicates")
+        return self.replicates.dataset()
+
+    def interval(self, name: str, level: float = 0.95, method: str = "wald") -> tuple[float, float]:
         """Return the confidence interval of a parameter.
 
         Student's t about the estimate; about its logarithm for a parameter that is solved in it. One-sided for a
@@ -148,6 +167,8 @@ class Fit:
         ----------
         name : str
         level : float
+        method : {"wald", "bootstrap"}
+            ``"bootstrap"``: percentiles of the replicates.
 
         Raises
         ------
@@ -156,8 +177,15 @@ class Fit:
         """
         if name not in self.values:
             raise UnknownNameError("parameter", name, self.values, where=self.name)
-        _check_level(level, self.name)
+        check_level(level, self.name)
+        if method not in ("wald", "bootstrap"):
+            raise UnknownNameError("method", method, ("wald", "bootstrap"), where=f"{self.name}: interval")
         known = self.uncertainty
+        if method == "bootstrap":
+            if self.replicates is None or name not in self.replicates.names or not self.replicates.good.size:
+                why = "its bounds fix it" if self.replicates is not None else "fit with bootstrap=1000 first"
+                raise FitError(f"{self.name}: no bootstrap interval for '{name}': {why}")
+            return self.replicates.interval(name, level)
         if known is not None:
             if name not in known.names:
                 raise FitError(f"{self.name}: no interval for '{name}': its bounds fix it")
@@ -193,22 +221,20 @@ class Fit:
 
         Variables that are not positive (a date, a score) do not count.
         """
-        values = self._broadcast(variables)
-        far = np.zeros(next(iter(values.values())).shape)
-        for name, (low, high) in self.ranges.items():
-            if low > 0:
-                with np.errstate(all="ignore"):
-                    beyond = np.maximum(np.log10(values[name] / high), np.log10(low / values[name]))
-                far = np.fmax(far, np.where(np.isnan(beyond), np.inf, beyond))
-        return far
+        from forecast.fit.predict import extrapolation
 
-    def predict(self, *, level: float = 0.9, **variables: Any) -> xr.Dataset:
+        return extrapolation(self, variables)
+
+    def predict(self, *, level: float = 0.9, statistic: str = "median", **variables: Any) -> xr.Dataset:
         """Evaluate the law, with two bands: of the law itself, and of one observation.
 
         Parameters
         ----------
         level : float
             Of both bands.
+        statistic : {"median", "mean"}
+            ``"mean"`` adds the mean of an observation: under a log objective it lies above the median, by the
+            lognormal factor that the attribute ``mean_by`` states.
         **variables : float, array or xarray.DataArray
             A value for every variable of the law; they broadcast.
 
@@ -217,80 +243,71 @@ class Fit:
         xarray.Dataset
             ``median``, ``lower`` and ``upper`` (the law), ``observed_lower`` and ``observed_upper`` (an observation).
             Without uncertainty only ``median``, and the attribute ``no_interval`` says why. Under a log objective the
-            bands are about the logarithm, and ``median`` is the median and not the mean. Attributes:
-            ``extrapolation_decades`` and ``warnings``.
+            bands are about the logarithm, and ``median`` is the median and not the mean. A point where the law cannot
+            be computed is NaN and counted in the warnings. Attributes: ``extrapolation_decades`` and ``warnings``.
         """
-        _check_level(level, self.name)
-        values = self._broadcast(variables)
-        shape = next(iter(values.values())).shape
-        centre = self.law.value(self.values, **values)
-        found = {"median": centre}
-        attrs: dict[str, Any] = {"level": level, "fit": self.name}
-        notes = list(self.warnings)
-        try:
-            found.update(self._bands(self._known("interval"), values, centre, level))
-        except FitError as problem:
-            attrs["no_interval"] = str(problem)
-        if self.ranges:
-            far = self.extrapolation(**variables)
-            attrs["extrapolation_decades"] = float(far.max()) if far.size else 0.0
-            if attrs["extrapolation_decades"] > FAR:
-                notes.append(f"{self.name}: predicts {attrs['extrapolation_decades']:.1f} decades outside its data")
-        if not np.isfinite(centre).all():
-            notes.append(f"{self.name}: {int((~np.isfinite(centre)).sum())} of {centre.size} points cannot be computed")
-        attrs["warnings"] = "\n".join(notes)
-        dims, coords = self._labels(variables, values, shape)
-        arrays = {
-            n: xr.DataArray(np.reshape(v, shape), dims=dims, attrs={"unit": self.law.unit}) for n, v in found.items()
-        }
-        return xr.Dataset(arrays, coords=coords, attrs=attrs)
+        from forecast.fit.predict import predict
 
-    def _bands(self, known: Uncertainty, values: Mapping[str, Array], centre: Array, level: float) -> dict[str, Array]:
-        rows = self.law.jacobian(self.values, **values)
-        keep = [list(self.values).index(name) for name in known.names]
-        factors = np.where(known.logs, np.exp(np.where(known.logs, known.at, 0.0)), 1.0)
-        slopes = np.array([np.broadcast_to(rows[i], centre.shape) * f for i, f in zip(keep, factors, strict=True)])
-        with np.errstate(all="ignore"):
-            if self.log:
-                slopes = slopes / centre
-            variance = np.einsum("i...,ij,j...->...", slopes, known.covariance, slopes)
-            scale = self.residual_scale or 0.0
-            q = known.quantile(0.5 + level / 2)
-            found = {}
-            for prefix, width in (("", np.sqrt(variance)), ("observed_", np.sqrt(variance + scale**2))):
-                for side, sign in (("lower", -q), ("upper", q)):
-                    moved = centre * np.exp(sign * width) if self.log else centre + sign * width
-                    found[prefix + side] = moved
-        return found
+        return predict(self, level=level, statistic=statistic, variables=variables)
 
-    def _broadcast(self, variables: Mapping[str, Any]) -> dict[str, Array]:
-        for name in variables:
-            if name not in self.law.variables:
-                raise UnknownNameError("variable", name, self.law.variables, where=self.name)
-        missing = [name for name in self.law.variables if name not in variables]
-        if missing:
-            raise UsageError(f"{self.name}: no value for the variable '{missing[0]}'")
-        given = [variables[name] for name in self.law.variables]
-        if any(isinstance(v, xr.DataArray) for v in given):
-            given = list(xr.broadcast(*(xr.DataArray(v) if np.ndim(v) == 0 else v for v in given)))
-        try:
-            arrays = np.broadcast_arrays(*(np.asarray(v, dtype=float) for v in given))
-        except (TypeError, ValueError):
-            raise DataError(f"{self.name}: {', '.join(self.law.variables)}: expected numbers that broadcast") from None
-        return dict(zip(self.law.variables, arrays, strict=True))
+    def invert(
+        self,
+        *,
+        y: float,
+        solve_for: str,
+        level: float = 0.9,
+        draws: int = 2048,
+        seed: int = 0,
+        cost: str = "6*N*D",
+        **variables: float,
+    ) -> xr.Dataset:
+        """Return what one variable must be for the law to give `y`: "what compute for loss 2.0?".
 
-    def _labels(
-        self, variables: Mapping[str, Any], values: Mapping[str, Array], shape: tuple[int, ...]
-    ) -> tuple[tuple[str, ...], dict[str, Any]]:
-        labelled = [v for v in variables.values() if isinstance(v, xr.DataArray)]
-        if labelled:
-            together = xr.broadcast(*labelled)[0]
-            dims = tuple(str(d) for d in together.dims)
-            return dims, {str(k): v for k, v in together.coords.items() if k not in self.law.variables}
-        dims = ("point",) if len(shape) == 1 else tuple(f"point_{i}" for i in range(len(shape)))
-        return dims, {n: xr.DataArray(v, dims=dims, attrs={"unit": self.law.variables[n]}) for n, v in values.items()}
+        Parameters
+        ----------
+        y : float
+            The output that is asked for.
+        solve_for : str
+            A variable of the law, or ``"compute"``: the least cost that reaches `y`, both variables free.
+        level : float
+            Of the interval, from joint draws of the parameters.
+        draws, seed : int
+        cost : str
+            What compute is, for ``solve_for="compute"``.
+        **variables : float
+            The other variables.
 
-    def allocate(self, *, compute: float, cost: str = "6*N*D") -> xr.Dataset:
+        Returns
+        -------
+        xarray.Dataset
+            ``N`` (what was solved for) at the fitted parameters, ``N_lower`` and ``N_upper`` (inf inside the *never*
+            mass), and the probabilities ``never`` (`y` lies beyond the law's asymptote) and ``already`` (every value
+            reaches it). Without joint uncertainty no interval, and the attribute ``no_interval`` says why.
+
+        Examples
+        --------
+        >>> import forecast
+        >>> fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+        >>> found = fit.invert(y=2.0, solve_for="N", D=1e12)
+        >>> round(float(fit.predict(N=found["N"], D=1e12)["median"]), 9)
+        2.0
+        """
+        from forecast.fit.invert import invert
+
+        return invert(
+            self, y=y, solve_for=solve_for, level=level, draws=draws, seed=seed, cost=cost, variables=variables
+        )
+
+    def allocate(
+        self,
+        *,
+        compute: float,
+        cost: str = "6*N*D",
+        inference_tokens: float | None = None,
+        level: float = 0.9,
+        draws: int = 2048,
+        seed: int = 0,
+    ) -> xr.Dataset:
         """Return the split of a compute budget that gives the lowest output.
 
         Parameters
@@ -299,11 +316,18 @@ class Fit:
             The budget, in the unit of `cost`.
         cost : str
             A formula over the law's two variables.
+        inference_tokens : float, optional
+            Tokens served over the model's life: adds ``2*N*inference_tokens`` to the cost.
+        level : float
+            Of the intervals, from joint draws of the parameters.
+        draws, seed : int
 
         Returns
         -------
         xarray.Dataset
-            The two variables, the output, and ``tokens_per_parameter`` where the variables are N and D.
+            The two variables, the output, and ``tokens_per_parameter`` where the variables are N and D; each with
+            ``_lower`` and ``_upper``. Without joint uncertainty point values only, and the attribute ``no_interval``
+            says why.
 
         Raises
         ------
@@ -320,7 +344,42 @@ class Fit:
         """
         from forecast.fit.allocate import allocate
 
-        return allocate(self, compute=compute, cost=cost)
+        return allocate(
+            self, compute=compute, cost=cost, inference_tokens=inference_tokens, level=level, draws=draws, seed=seed
+        )
+
+    def isoflop(self, *, compute: Any, cost: str = "6*N*D", decades: float = 1.0, points: int = 9) -> xr.Dataset:
+        """Apply iso-FLOP parabolas (Approach 2) to this law, free of noise, and say how far they miss.
+
+        See `forecast.fit.isoflop.of_fit`; `forecast.fit.isoflop.isoflop` does it to data.
+        """
+        from forecast.fit.isoflop import of_fit
+
+        return of_fit(self, compute=compute, cost=cost, decades=decades, points=points)
+
+    def speedup(
+        self,
+        baseline: Fit,
+        *,
+        compute: float,
+        cost: str | None = None,
+        level: float = 0.9,
+        draws: int = 2048,
+        seed: int = 0,
+    ) -> xr.Dataset:
+        """Return how much less compute this law needs than `baseline` for the same output.
+
+        See `forecast.fit.speedup.speedup`.
+        """
+        from forecast.fit.speedup import speedup
+
+        return speedup(self, baseline, compute=compute, cost=cost, level=level, draws=draws, seed=seed)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save the fit as netCDF; `forecast.load` reads it back, to the last bit."""
+        from forecast.fit.save import save
+
+        return save(self, path)
 
     def summary(self) -> str:
         """Return the fit as a page of text: the law, the verdict, the parameters and their intervals."""
@@ -349,8 +408,3 @@ class Fit:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.summary())}</pre>"
-
-
-def _check_level(level: float, where: str) -> None:
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise UsageError(f"{where}: level: expected a number between 0 and 1, got {printable(repr(level), 40)}")

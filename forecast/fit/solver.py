@@ -1,32 +1,47 @@
-"""One fit from one start: the problem in the solver's coordinates, and scipy's least squares behind it.
+"""One data set: the problem in the solver's coordinates, and its solutions from several starts at once.
 
 A parameter whose lower bound is at least 0 is solved in its logarithm; everything else as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.fit import newton
+from forecast.fit.kernel import General, Kernel
+from forecast.fit.newton import OFFSET, ROUNDING, Target
 from forecast.fit.objective import Objective
+from forecast.fit.powersum import PowerSum, power_terms
 
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Problem", "Solution", "solve"]
+__all__ = ["Problem", "Solution", "kernel_for", "solve"]
 
-Array = NDArray[np.float64]
+Array: TypeAlias = NDArray[np.float64]
 
-#: The largest share of the residual's length that may still be explained by moving the parameters.
-OFFSET = 1e-6
-#: Residuals this small beside the observations are rounding.
-ROUNDING = 1e-11
-#: Stands for a residual that cannot be computed, so that a step there is refused.
-WALL = 1e100
+
+def kernel_for(
+    law: Law,
+    variables: Mapping[str, Array],
+    free: tuple[str, ...],
+    logs: NDArray[np.bool_],
+    fixed: Mapping[str, float],
+    link: bool,
+) -> Kernel:
+    """Return the fastest kernel a law has at these points: log-sum-exp for sums of powers, else the general one."""
+    terms = power_terms(law, free, logs, fixed)
+    if terms is not None:
+        quick = PowerSum(terms, variables, free, logs, link)
+        if quick.usable:
+            return quick
+    return General(law, variables, free, logs, fixed, link)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +62,8 @@ class Problem:
         Which of the free ones are solved in their logarithm.
     lower, upper : ndarray
         Bounds in the solver's coordinates.
-    delta : float, optional
-        Huber's threshold.
+    options : mapping
+        Of the objective: Huber's threshold ``delta``, ``tau``, ``trials``, ...
     """
 
     law: Law
@@ -61,7 +76,44 @@ class Problem:
     logs: NDArray[np.bool_]
     lower: Array
     upper: Array
-    delta: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def delta(self) -> float | None:
+        """Huber's threshold, once it is known."""
+        found: float | None = self.options.get("delta")
+        return found
+
+    def with_options(self, **options: Any) -> Problem:
+        """Return the same problem under other options."""
+        made = replace(self, options={**self.options, **options})
+        made.__dict__["kernel"] = self.kernel
+        return made
+
+    def as_squares(self) -> Problem:
+        """Return the problem of least squares in the same link, for a first look."""
+        return replace(self, objective=Objective("squares", log=self.objective.log), options={})
+
+    @functools.cached_property
+    def kernel(self) -> Kernel:
+        """The law at the points."""
+        return kernel_for(self.law, self.variables, self.free, self.logs, self.fixed, self.objective.log)
+
+    @functools.cached_property
+    def linked(self) -> Array:
+        """The observations in the objective's link."""
+        return np.log(self.observed) if self.objective.log else self.observed
+
+    def target(self, weights: Array | None = None) -> Target:
+        """Return what the solver minimises, with other weights if given: (n,) or one row a fit."""
+        options = {name: value for name, value in self.options.items() if value is not None}
+        return Target(
+            kernel=self.kernel,
+            objective=self.objective,
+            y=self.linked,
+            weights=self.weights if weights is None else weights,
+            options=options,
+        )
 
     @property
     def n(self) -> int:
@@ -96,7 +148,16 @@ class Problem:
 
     def residuals(self, u: Array) -> Array:
         """Return residuals, unweighted."""
-        return self.objective.residuals(self.observed, self.predicted(self.natural(u)))
+        return self.residuals_at(self.natural(u))
+
+    def residuals_at(self, p: Array) -> Array:
+        """Return residuals at parameters as the law has them; of shares where counts have trials."""
+        predicted = self.predicted(p)
+        if "trials" in self.options:
+            floor = self.options["chance"]
+            with np.errstate(all="ignore"):
+                return floor + (1 - floor) * predicted - self.observed / self.options["trials"]
+        return self.objective.residuals(self.observed, predicted)
 
     def slopes(self, p: Array) -> Array:
         """Return the derivatives of the residuals by the free parameters as the law has them, (n, k)."""
@@ -118,8 +179,18 @@ class Problem:
 
     def value_at(self, p: Array) -> float:
         """Return the objective at parameters as the law has them."""
-        got = self.objective.value(self.objective.residuals(self.observed, self.predicted(p)), self.weights, self.delta)
+        with np.errstate(all="ignore"):
+            loss = self.pointwise(p)[0]
+            got = float(np.sum(self.weights * loss))
         return got if np.isfinite(got) else float("inf")
+
+    def pointwise(self, p: Array) -> tuple[Array, Array, Array]:
+        """Return the loss and its derivatives by the law in the link, at every point."""
+        predicted = self.predicted(p)
+        with np.errstate(all="ignore"):
+            f = np.log(predicted) if self.objective.log else predicted
+            target = self.target()
+            return self.objective.pointwise(np.asarray(f, dtype=float), target.y, target.options)
 
     def size(self) -> float:
         """Return the length of the observations, against which a residual is small or not."""
@@ -139,95 +210,58 @@ class Solution:
         The objective there.
     settled : bool
         No direction is left in which the objective still falls (relative to its own size).
-    evaluations : int
+    iterations : int
     """
 
     at: Array
     value: float
     settled: bool
-    evaluations: int
+    iterations: int
 
 
-def _huber(weights: Array) -> Callable[[Array], Array]:
-    """Return weighted Huber loss in scipy's form: rho, rho' and rho'' of the squared scaled residual."""
+def solve(problem: Problem, starts: Sequence[Array], *, iterations: int = 200, both: bool = False) -> list[Solution]:
+    """Minimise from every start; return the solutions, best first.
 
-    def rho(z: Array) -> Array:
-        inside = z <= 1
-        root = np.sqrt(np.where(inside, 1.0, z))
-        table = np.array(
-            [np.where(inside, z, 2 * root - 1), np.where(inside, 1.0, 1 / root), np.where(inside, 0.0, -0.5 / root**3)]
-        )
-        return np.asarray(weights * table)
-
-    return rho
-
-
-def _walled(values: Array) -> Array:
-    return np.where(np.isfinite(values), np.clip(values, -WALL, WALL), WALL)
-
-
-def solve(problem: Problem, start: Array, *, evaluations: int = 2000) -> Solution:
-    """Minimise from one start.
-
-    The stopping rule is relative: scipy's own tolerances are set to rounding, and what it returns is *settled* if the
-    part of the residuals that a move of the parameters could still explain is below `OFFSET` of their length.
+    Parameters
+    ----------
+    problem : Problem
+    starts : sequence of ndarray
+        In the solver's coordinates.
+    iterations : int
+        At most, for each.
+    both : bool
+        Go two ways from each start, full Newton and Levenberg's, and keep the better end: for a single start.
     """
-    from scipy.optimize import least_squares
-
-    # Huber's loss is weighted after it is taken, squares before: both make a weight of two a row twice
-    root = np.sqrt(problem.weights) if problem.delta is None else np.ones_like(problem.weights)
-
-    def residuals(u: Array) -> Array:
-        return _walled(root * problem.residuals(u))
-
-    def jacobian(u: Array) -> Array:
-        table = root[:, None] * problem.jacobian(u)
-        return np.where(np.isfinite(table), np.clip(table, -WALL, WALL), 0.0)
-
-    inside = np.clip(start, problem.lower, problem.upper)
-    bounded = bool(np.isfinite(problem.lower).any() or np.isfinite(problem.upper).any())
-    methods: list[Literal["lm", "trf"]] = (
-        ["trf"] if bounded or problem.delta is not None or problem.n < problem.k else ["lm", "trf"]
+    begun = np.array(starts, dtype=float).T
+    squares = problem.objective.scale == "residual"
+    count = begun.shape[1]
+    gauss = np.full(count, squares)
+    both = both and squares
+    if both:
+        begun, gauss = np.repeat(begun, 2, axis=1), np.tile([True, False], count)
+    found = newton.solve(
+        problem.target(), begun, problem.lower, problem.upper, problem.logs, iterations=iterations, gauss=gauss
     )
-    loss: dict[str, Any] = (
-        {"loss": _huber(problem.weights), "f_scale": problem.delta} if problem.delta is not None else {}
-    )
-    best = Solution(at=inside, value=problem.value(inside), settled=False, evaluations=0)
-    used = 0
-    for method in [*methods, *methods]:  # a second round, from where the first ended
-        limits = (problem.lower, problem.upper) if bounded else (-np.inf, np.inf)
-        try:
-            with np.errstate(all="ignore"):
-                found = least_squares(
-                    residuals,
-                    _strictly_inside(best.at, problem) if bounded else best.at,
-                    jac=jacobian,
-                    bounds=limits,
-                    method=method,
-                    x_scale="jac",
-                    ftol=1e-15,
-                    xtol=1e-15,
-                    gtol=None if method == "trf" else 1e-15,
-                    max_nfev=evaluations,
-                    **loss,
-                )
-        except (ValueError, np.linalg.LinAlgError):  # a start, or a step, where nothing can be computed
-            continue
-        used += int(found.nfev)
-        value = problem.value(found.x)
-        if value <= best.value:
-            best = Solution(at=found.x, value=value, settled=settled(problem, found.x), evaluations=used)
-        if best.settled:
-            break
-    return best
+    solutions = [
+        Solution(
+            at=found.q[:, i].copy(),
+            value=float(found.value[i]),
+            settled=bool(found.settled[i]),
+            iterations=int(found.iterations[i]),
+        )
+        for i in range(found.value.size)
+    ]
+    if both:
+        solutions = [min(solutions[2 * i : 2 * i + 2], key=_rank) for i in range(count)]
+    solutions.sort(key=_rank)
+    best = solutions[0]
+    if np.isfinite(best.value) and squares and not best.settled:
+        solutions[0] = replace(best, settled=settled(problem, best.at))
+    return solutions
 
 
-def _strictly_inside(u: Array, problem: Problem) -> Array:
-    """Move a start off the bounds: scipy's interior method cannot leave one it starts on."""
-    step = 1e-10 * np.maximum(np.abs(u), 1.0)
-    low = np.where(np.isfinite(problem.lower), problem.lower + step, -np.inf)
-    high = np.where(np.isfinite(problem.upper), problem.upper - step, np.inf)
-    return np.clip(u, low, high)
+def _rank(solution: Solution) -> tuple[float, bool]:
+    return solution.value, not solution.settled
 
 
 def at_bound(problem: Problem, u: Array) -> NDArray[np.bool_]:
@@ -249,7 +283,7 @@ def settled(problem: Problem, u: Array) -> bool:
     root = np.sqrt(problem.weights)
     if float(np.linalg.norm(root * residual)) <= ROUNDING * problem.size():
         return True
-    score = residual if problem.delta is None else np.clip(residual, -problem.delta, problem.delta)
+    score = residual
     lengths = np.linalg.norm(root[:, None] * table, axis=0)
     table = table[:, lengths > 0] / lengths[lengths > 0]
     if table.shape[1] == 0:

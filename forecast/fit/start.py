@@ -1,37 +1,55 @@
-"""Where to start: a coarse grid over what is nonlinear, with what is linear profiled out.
+"""Where to start: a grid over what is nonlinear, with what is linear profiled out.
 
-The grid is deterministic and knows nothing of the law but its bounds, its variables and which of its parameters it is
-linear in; where it would be too large, a seeded share of it is taken.
+The grid is deterministic and knows nothing of the law but its bounds, its variables, which of its parameters it is
+linear in and which are exponents; where it would be too large, a Halton sequence takes a share of it.
 """
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from forecast.fit.solver import Array, Problem
+from forecast.fit.kernel import program_of
+from forecast.formula import tree
+from forecast.formula.tree import Binary, Name, Node
 
 if TYPE_CHECKING:
+    from forecast.fit.solver import Problem
     from forecast.laws import Law
 
-__all__ = ["linear_parameters", "starts"]
+__all__ = ["Grid", "exponents", "linear_parameters", "profiled"]
 
-#: Sizes an exponent or a shape parameter is likely to have.
+Array: TypeAlias = NDArray[np.float64]
+
+#: Sizes a shape parameter is likely to have.
 SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.0])
+#: Sizes an exponent is likely to have.
+EXPONENTS = np.geomspace(0.05, 2.0, 8)
 #: Points of the grid that are looked at, and numbers handled at once.
 POINTS, CELLS = 1536, 1_000_000
+#: Two starts are different if a coordinate differs by this much.
+APART = 0.2
+
+_linear: weakref.WeakKeyDictionary[Law, dict[Any, tuple[str, ...]]] = weakref.WeakKeyDictionary()
 
 
 def linear_parameters(
     law: Law, variables: Mapping[str, Array], free: tuple[str, ...], fixed: Mapping[str, float]
 ) -> tuple[str, ...]:
     """Return parameters in which, taken together, the law is linear: moving them changes none of their derivatives."""
+    known = _linear.setdefault(law, {})
+    key = (free, tuple(fixed.items()))
+    if key in known:
+        return known[key]
     rng = np.random.default_rng(20)
     index = {name: i for i, name in enumerate(law.parameters)}
     base = {**fixed, **{name: float(v) for name, v in zip(free, rng.uniform(0.3, 0.9, len(free)), strict=True)}}
-    some = {name: values[:: max(1, values.size // 16)][:16] for name, values in variables.items()}
+    some = {name: v.ravel()[:: max(1, v.size // 16)][:16] for name, v in variables.items()}
 
     def slopes(parameters: Mapping[str, float]) -> Array:
         with np.errstate(all="ignore"):
@@ -46,7 +64,43 @@ def linear_parameters(
         a, b = before[rows], slopes(moved)[rows]
         if np.isfinite(a).all() and np.isfinite(b).all() and np.allclose(a, b, rtol=1e-9, atol=0):
             chosen = tried
-    return tuple(chosen)
+    known[key] = tuple(chosen)
+    return known[key]
+
+
+def exponents(law: Law) -> set[str]:
+    """Return the parameters that are powers to which something is raised: they have no unit."""
+    if law.expression is None:
+        return set()
+    found: set[str] = set()
+
+    def look(node: Node) -> None:
+        if isinstance(node, Binary) and node.op == "**":
+            names = {part.name for part in tree.walk(node.right) if isinstance(part, Name)}
+            if not names & set(law.variables):
+                found.update(names)
+        for part in tree.children(node):
+            look(part)
+
+    look(law.formula.root)
+    return found & set(law.parameters)
+
+
+def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
+    """Return places for parameters that are subtracted from (or added to) a variable: all over where it has data."""
+    if law.expression is None:
+        return {}
+    found: dict[str, Array] = {}
+    for node in tree.walk(law.formula.root):
+        if not (isinstance(node, Binary) and node.op in "+-"):
+            continue
+        for name, other in ((node.right, node.left), (node.left, node.right)):
+            inside = {part.name for part in tree.walk(other) if isinstance(part, Name)}
+            if isinstance(name, Name) and name.name in law.parameters and inside and inside <= set(law.variables):
+                along = np.asarray(tree.evaluate(other, variables), dtype=float)
+                places = np.linspace(float(np.min(along)), float(np.max(along)), 14)[1:-1]
+                found[name.name] = -places if node.op == "+" else places
+    return found
 
 
 def _scales(variables: Mapping[str, Array]) -> list[float]:
@@ -62,7 +116,7 @@ def _scales(variables: Mapping[str, Array]) -> list[float]:
     return found
 
 
-def _candidates(problem: Problem, i: int, scales: list[float]) -> Array:
+def _candidates(problem: Problem, i: int, scales: list[float], power: bool, places: Array | None) -> Array:
     low, high = problem.lower[i], problem.upper[i]
     if problem.logs[i]:
         with np.errstate(over="ignore"):
@@ -71,8 +125,10 @@ def _candidates(problem: Problem, i: int, scales: list[float]) -> Array:
         return np.asarray(np.linspace(low, high, 14)[1:-1])
     if np.isfinite(low) and np.isfinite(high):
         return np.asarray(np.geomspace(low, high, 14)[1:-1])
-    values = np.concatenate([SIZES * s for s in scales])
-    if not problem.logs[i]:
+    values = EXPONENTS if power else np.concatenate([SIZES * s for s in scales])
+    if places is not None and np.isfinite(places).all():
+        values = places if not problem.logs[i] else np.concatenate([values, places])
+    elif not problem.logs[i]:
         values = np.concatenate([values, -values])
     values = values[(values > low) & (values < high)]
     if values.size:
@@ -80,65 +136,97 @@ def _candidates(problem: Problem, i: int, scales: list[float]) -> Array:
     return np.array([low + 1.0 if np.isfinite(low) else high - 1.0])
 
 
-def _grid(lists: list[Array], rng: np.random.Generator) -> Array:
-    """Return the full product of the lists, or a random share of it, as rows."""
+def halton(count: int, dimensions: int, shift: Array) -> Array:
+    """Return a Halton sequence in the unit cube, shifted modulo 1: even cover, and more of it is the same and more."""
+    primes = [p for p in range(2, 200) if all(p % d for d in range(2, int(p**0.5) + 1))]
+    found = np.zeros((count, dimensions))
+    for d in range(dimensions):
+        base, index, factor = primes[d % len(primes)], np.arange(1, count + 1), 1.0
+        while index.any():
+            factor /= base
+            found[:, d] += factor * (index % base)
+            index //= base
+    return np.asarray((found + shift) % 1.0)
+
+
+def _grid(lists: list[Array], rng: np.random.Generator, points: int) -> Array:
+    """Return the full product of the lists, or an even share of it, as rows."""
     total = float(np.prod([len(v) for v in lists]))
-    if total <= POINTS:
+    if total <= points:
         return np.array(np.meshgrid(*lists, indexing="ij"), dtype=float).reshape(len(lists), -1).T
-    return np.array([rng.choice(v, POINTS) for v in lists], dtype=float).T
+    share = halton(points, len(lists), rng.random(len(lists)))
+    columns = []
+    for values, u in zip(lists, share.T, strict=True):
+        # between the candidates too: a shape parameter need not be one of a dozen sizes
+        place = u * (len(values) - 1)
+        below = np.minimum(place.astype(int), max(len(values) - 2, 0))
+        above = np.minimum(below + 1, len(values) - 1)
+        ordered = np.sort(values)
+        a, b, t = ordered[below], ordered[above], place - below
+        with np.errstate(all="ignore"):
+            between = np.where(a * b > 0, np.sign(a) * np.abs(a) ** (1 - t) * np.abs(b) ** t, a + (b - a) * t)
+        columns.append(between)
+    return np.array(columns, dtype=float).T
 
 
-def _values(problem: Problem, table: Array) -> Array:
-    """Return the law at the points for each row of natural parameters, (rows, n); by one call where it broadcasts."""
-    shape = (len(table), problem.observed.size)
-    columns = {name: table[:, [j]] for j, name in enumerate(problem.free)}
-    parameters = {n: columns[n] if n in columns else problem.fixed[n] for n in problem.law.parameters}
-    with np.errstate(all="ignore"):
-        try:
-            together = np.asarray(problem.law.value(parameters, **problem.variables), dtype=float)
-            return np.broadcast_to(together, shape)
-        except Exception:  # a law that is a program need not broadcast: one row at a time then
-            return np.array([problem.predicted(row) for row in table])
-
-
-def starts(problem: Problem, *, best: int = 4, seed: int = 0) -> list[Array]:
-    """Return the most promising starts in the solver's coordinates, best first.
+class Grid:
+    """Promising starts of a problem, best first; more of them where the first do not agree.
 
     Parameters
     ----------
     problem : Problem
-    best : int
-        How many.
     seed : int
         Chooses among grids too large to walk; the same seed gives the same starts.
+    points : int
+        How many points are looked at.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x57A27,)))
-    linear = linear_parameters(problem.law, problem.variables, problem.free, problem.fixed)
-    linear = tuple(n for n in linear if not _bounded_away(problem, n))
-    lin = [problem.free.index(n) for n in linear]
-    rest = [i for i in range(problem.k) if i not in lin]
-    scales = _scales(problem.variables)
-    points = _grid([_candidates(problem, i, scales) for i in rest], rng) if rest else np.zeros((1, 0))
-    table = np.zeros((len(points), problem.k))
-    table[:, rest] = points
-    step = max(1, CELLS // max(problem.observed.size * (len(lin) + 1), 1))
-    costs = np.empty(len(points))
-    for first in range(0, len(points), step):
-        part = slice(first, first + step)
-        _profile(problem, table[part], lin)
-        predicted = _values(problem, table[part])
-        residuals = problem.objective.residuals(problem.observed, predicted)
-        with np.errstate(over="ignore", invalid="ignore"):
-            costs[part] = np.sum(problem.weights * residuals**2, axis=1)
-    order = np.argsort(np.where(np.isfinite(costs), costs, np.inf), kind="stable")
-    chosen: list[Array] = []
-    for row in order:
-        if not np.isfinite(costs[row]) or len(chosen) == best:
-            break
-        u = np.clip(problem.internal(table[row]), problem.lower, problem.upper)
-        if all(np.max(np.abs(u - other)) > 0.2 for other in chosen):
-            chosen.append(u)
-    return chosen
+
+    def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS) -> None:
+        self.problem = problem
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x57A27, points)))
+        linear = linear_parameters(problem.law, problem.variables, problem.free, problem.fixed)
+        lin = [problem.free.index(n) for n in linear if not _bounded_away(problem, n)]
+        rest = [i for i in range(problem.k) if i not in lin]
+        scales, powers = _scales(problem.variables), exponents(problem.law)
+        places = shifts(problem.law, problem.variables)
+        lists = [_candidates(problem, i, scales, problem.free[i] in powers, places.get(problem.free[i])) for i in rest]
+        self.points = _grid(lists, rng, points) if rest else np.zeros((1, 0))
+        table = np.zeros((len(self.points), problem.k))
+        table[:, rest] = self.points
+        step = max(1, CELLS // max(problem.observed.size * (len(lin) + 1), 1))
+        for first in range(0, len(table), step):
+            profiled(problem, table[first : first + step], lin)
+        with np.errstate(all="ignore"):
+            inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
+        usable = np.isfinite(inside).all(axis=0)
+        self.starts = inside[:, usable]
+        self.losses = self._look(step)
+        order = np.argsort(np.where(np.isfinite(self.losses), self.losses, np.inf), kind="stable")
+        self.order = order[np.isfinite(self.losses[order])]
+
+    def _look(self, step: int) -> Array:
+        problem = self.problem
+        looked = problem if not problem.objective.robust or problem.delta else problem.as_squares()
+        if looked.objective.loss == "quantile" and looked.options.get("width") is None:
+            looked = problem.as_squares()
+        target, count = looked.target(), self.starts.shape[1]
+        parts = [target.value(self.starts[:, i : i + step]) for i in range(0, count, step)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def best(self, count: int) -> list[Array]:
+        """Return the best different starts in the solver's coordinates."""
+        chosen: list[Array] = []
+        for column in self.order:
+            if len(chosen) == count:
+                break
+            u = self.starts[:, column]
+            if not chosen or bool(np.all(np.max(np.abs(np.array(chosen) - u), axis=1) > APART)):
+                chosen.append(u.copy())
+        return chosen
+
+    def spread(self, count: int) -> list[Array]:
+        """Return starts from all over the grid, promising or not."""
+        return [self.starts[:, i].copy() for i in self.order[:: max(1, self.order.size // max(count, 1))][:count]]
 
 
 def _bounded_away(problem: Problem, name: str) -> bool:
@@ -147,44 +235,65 @@ def _bounded_away(problem: Problem, name: str) -> bool:
     return bool(np.isfinite(problem.lower[i]) or np.isfinite(problem.upper[i]))
 
 
-def _profile(problem: Problem, table: Array, lin: list[int]) -> None:
-    """Fill the columns `lin` of `table` with the best linear parameters for each row.
+def profiled(problem: Problem, table: Array, lin: list[int]) -> None:
+    """Fill the columns `lin` of `table`, rows of natural parameters, with the best linear ones for each row.
 
-    Log residuals are approximated by relative ones.
+    Log residuals are approximated by relative ones, counts by their shares.
     """
-    if not lin:
+    if not lin or not len(table):
         return
-    from scipy.optimize import nnls
-
-    offset = _values(problem, table)
-    design = np.empty((len(table), problem.observed.size, len(lin)))
-    for j, i in enumerate(lin):
-        unit = table.copy()
-        unit[:, i] = 1.0
-        with np.errstate(invalid="ignore"):
-            design[:, :, j] = _values(problem, unit) - offset
+    program, order = program_of(problem.law), list(problem.law.parameters)
+    given: dict[str, Any] = {name: np.float64(v) for name, v in problem.fixed.items()}
+    given |= {name: table[:, [j]] for j, name in enumerate(problem.free)}
+    shape = (len(table), problem.observed.size)
     with np.errstate(all="ignore"):
-        scale = np.sqrt(problem.weights) / (problem.observed if problem.objective.log else 1.0)
-        target = (problem.observed - offset) * scale
+        offset, slopes, _ = program.evaluate({**given, **problem.variables}, 1)
+        design = np.stack([np.broadcast_to(slopes[order.index(problem.free[i])], shape) for i in lin], axis=2)
+        observed = problem.observed
+        if "trials" in problem.options:
+            floor = problem.options["chance"]
+            observed = (observed / problem.options["trials"] - floor) / (1 - floor)
+        scale = np.sqrt(problem.weights) / (observed if problem.objective.log else 1.0)
+        target = (observed - np.broadcast_to(offset, shape)) * scale
         design = design * scale[None, :, None]
-        lengths = np.linalg.norm(design, axis=1)
-    good = np.isfinite(design).all(axis=(1, 2)) & np.isfinite(target).all(axis=1)
-    positive = problem.logs[lin]
-    for row in np.flatnonzero(good):
-        length = np.where(lengths[row] > 0, lengths[row], 1.0)
-        matrix = design[row] / length
-        if positive.any():
-            # a parameter of either sign is the difference of two that are not negative
-            split = np.hstack([matrix, -matrix[:, ~positive]])
-            try:
-                found = nnls(split.T @ split + 1e-13 * np.eye(split.shape[1]), split.T @ target[row])[0]
-            except RuntimeError:
-                continue
-            answer = found[: len(lin)].copy()
-            answer[~positive] -= found[len(lin) :]
-        else:
-            answer = np.linalg.lstsq(matrix, target[row], rcond=None)[0]
-        answer = answer / length
-        # a start in logs needs something to hold on to
-        floor = 1e-3 * np.linalg.norm(target[row]) / np.where(lengths[row] > 0, lengths[row], np.inf)
-        table[row, lin] = np.where(positive, np.maximum(answer, np.maximum(floor, 1e-300)), answer)
+        lengths = np.sqrt(np.einsum("gnm,gnm->gm", design, design))
+    good = np.isfinite(lengths).all(axis=1) & np.isfinite(target).all(axis=1)
+    lengths, size = np.where(lengths > 0, lengths, 1.0)[good], np.linalg.norm(target[good], axis=1)
+    unit = design[good] / lengths[:, None, :]
+    matrix = np.einsum("gni,gnj->gij", unit, unit)
+    side = np.einsum("gni,gn->gi", unit, target[good])
+    answer = nonnegative(matrix, side, problem.logs[lin]) / lengths
+    # a start in logs needs something to hold on to
+    floors = np.maximum(1e-3 * size[:, None] / lengths, 1e-300)
+    table[np.ix_(np.flatnonzero(good), lin)] = np.where(problem.logs[lin], np.maximum(answer, floors), answer)
+
+
+def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Array:
+    """Solve many small least-squares problems whose marked unknowns must not be negative, by their sign patterns.
+
+    Parameters
+    ----------
+    matrix, side : ndarray
+        (G, m, m) and (G, m), the normal equations with columns of length one.
+    positive : ndarray of bool
+        (m,).
+    """
+    m = side.shape[1]
+    ridge = 1e-13 * np.eye(m)
+    marked = np.flatnonzero(positive)
+    if marked.size > 6:  # too many patterns: cut what comes out negative
+        free = np.linalg.solve(matrix + ridge, side[..., None])[..., 0]
+        return np.asarray(np.where(positive, np.maximum(free, 0.0), free))
+    best, value = np.zeros_like(side), np.full(len(side), np.inf)
+    for signs in itertools.product((True, False), repeat=marked.size):
+        keep = np.ones(m, dtype=bool)
+        keep[marked] = signs
+        both = np.outer(keep, keep)
+        cut = np.where(both, matrix + ridge, np.eye(m))
+        found = np.linalg.solve(cut, np.where(keep, side, 0.0)[..., None])[..., 0]
+        loss = np.einsum("gi,gij,gj->g", found, matrix, found) - 2 * np.einsum("gi,gi->g", side, found)
+        better = (found[:, marked] >= 0).all(axis=1) & (loss < value)
+        best[better], value[better] = found[better], loss[better]
+        if all(signs) and better.all():
+            break
+    return best

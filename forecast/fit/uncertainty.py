@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError
+from forecast.fit.kernel import General
 from forecast.fit.objective import robust_scale
 from forecast.fit.solver import ROUNDING, Array, Problem, at_bound
 
@@ -209,7 +210,7 @@ def assess(problem: Problem, u: Array, *, scale_known: bool) -> Uncertainty:
 def _scale(problem: Problem, residuals: Array, scale_known: bool) -> float:
     if scale_known:
         return 1.0
-    if problem.objective.robust:
+    if problem.objective.scale == "sandwich":
         return robust_scale(residuals, problem.k)
     dof = problem.n - problem.k
     return float(np.sqrt(np.sum(problem.weights * residuals**2) / dof)) if dof > 0 else float("nan")
@@ -250,12 +251,12 @@ def _covariance(
     dof = problem.n - problem.k
     _, strengths, directions = np.linalg.svd(weighted, full_matrices=False)
     bread = (directions.T / strengths**2) @ directions
-    if problem.delta is None:
+    if problem.objective.scale == "residual":
         spread = 1.0 if scale_known else float(np.sum(problem.weights * residuals**2)) / dof
         found = spread * bread
     else:
-        score = np.clip(residuals, -problem.delta, problem.delta)
-        inner = problem.weights * (np.abs(residuals) <= problem.delta)
+        _, score, second = problem.pointwise(_natural(at, logs))
+        inner = problem.weights * second
         curvature = _curvature(problem, score, keep, logs, at) / np.outer(lengths, lengths)
         hessian = slopes.T @ (inner[:, None] * slopes) + curvature
         # where the loss is not convex around the solution (few points within the threshold), leave the curvature out
@@ -264,24 +265,20 @@ def _covariance(
                 bread = np.linalg.inv(tried)
                 break
         meat = slopes.T @ ((problem.weights * score)[:, None] ** 2 * slopes)
-        found = bread @ meat @ bread * problem.n / dof
+        found = bread if problem.objective.scale == "known" else bread @ meat @ bread * problem.n / dof
     return np.asarray(found / np.outer(lengths, lengths))
 
 
+def _natural(at: Array, logs: NDArray[np.bool_]) -> Array:
+    with np.errstate(over="ignore"):
+        return np.where(logs, np.exp(np.where(logs, at, 0.0)), at)
+
+
 def _curvature(problem: Problem, score: Array, keep: list[int], logs: NDArray[np.bool_], at: Array) -> Array:
-    """Return the second-order term of the objective: the derivative of the slopes, weighted by the score."""
-
-    def gradient(moved: Array) -> Array:
-        with np.errstate(over="ignore"):
-            p = np.where(logs, np.exp(np.where(logs, moved, 0.0)), moved)
-        return ((problem.slopes(p) * np.where(logs, p, 1.0))[:, keep].T @ (problem.weights * score)).astype(float)
-
-    columns = []
-    for i in keep:
-        step = 1e-5 * max(abs(float(at[i])), 1e-3)
-        ahead, behind = at.copy(), at.copy()
-        ahead[i] += step
-        behind[i] -= step
-        columns.append((gradient(ahead) - gradient(behind)) / (2 * step))
-    table = np.array(columns)
-    return (table + table.T) / 2 if np.isfinite(table).all() else np.zeros((len(keep), len(keep)))
+    """Return the second-order term of the objective: the law's own curvature, weighted by the score."""
+    p = _natural(at, logs)
+    kernel = General(problem.law, problem.variables, problem.free, logs, problem.fixed, problem.objective.log)
+    state = kernel.at(np.where(logs, at, p)[:, None])
+    weighted = (problem.weights * score)[None]
+    table = kernel.contract(state, weighted, np.zeros_like(weighted))[1][:, :, 0][np.ix_(keep, keep)]
+    return table if np.isfinite(table).all() else np.zeros((len(keep), len(keep)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import functools
 import numbers
 import os
@@ -98,8 +99,10 @@ def columns(data: Any, *, where: str = "") -> Columns:
     Parameters
     ----------
     data : xarray.Dataset, DataFrame, mapping of arrays, path or str
-        A Dataset is flattened to rows (see `forecast.tables.rows`); the index of a DataFrame is ignored; a path ending
-        in ``.csv`` is read by `forecast.tables.csvfile`; other text is a table's name, descriptor or folder.
+        A Dataset is flattened to rows (see `forecast.tables.rows`). A DataFrame may be of pandas, polars, pyarrow or
+        any library that narwhals knows; named levels of a pandas index are columns. Series and DataArrays in a mapping
+        are matched by their labels. A path ending in ``.csv`` is read by `forecast.tables.csvfile`, one in
+        ``.parquet`` by pyarrow; other text is a table's name, descriptor or folder.
     where : str
         What the data are for, for messages.
 
@@ -125,23 +128,34 @@ def columns(data: Any, *, where: str = "") -> Columns:
     at = f"{where}: " if where else ""
     if isinstance(data, (str, os.PathLike)):
         return _from_path(data, at)
+    if hasattr(data, "to_dataset") and hasattr(data, "dims") and getattr(data, "name", None) is not None:
+        data = data.to_dataset()
     if hasattr(data, "data_vars") and hasattr(data, "dims"):
-        from forecast.tables import rows
-
-        flat = rows(data, where=where)
-        label = printable(data.attrs.get("name", "data"), 80)
-        return _from_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
+        return _from_dataset(data, where, at)
     if isinstance(data, Mapping):
-        return _from_arrays(data, "data", at)
-    if hasattr(data, "columns") and hasattr(data, "__getitem__"):
-        names = list(data.columns)
-        if len(set(names)) != len(names):
-            raise DataError(f"{at}data frame: a column name is given twice: {printable(names)}")
-        return _from_arrays({name: data[name].to_numpy() for name in names}, "data frame", at)
-    if hasattr(data, "to_pydict"):
-        return _from_arrays(data.to_pydict(), "data", at)
-    kinds = "a Dataset, DataFrame, mapping of arrays, CSV path or table name"
-    raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
+        from forecast.tables.frames import aligned
+
+        return _from_arrays(aligned(data, at), "data", at)
+    kinds = "a Dataset, DataFrame, mapping of arrays, CSV or Parquet path or table name"
+    if isinstance(data, (list, tuple, set, bytes, numbers.Number)) or data is None:
+        raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
+    from forecast.tables.frames import frame
+
+    found = frame(data, at)
+    if found is None:
+        raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
+    return _from_arrays(found, "data frame", at)
+
+
+def _from_dataset(data: Any, where: str, at: str) -> Columns:
+    import pandas as pd
+
+    from forecast.tables import rows
+
+    many = [d for d in data.dims if isinstance(data.indexes.get(d), pd.MultiIndex)]
+    flat = rows(data.reset_index(many).drop_vars(many, errors="ignore") if many else data, where=where)
+    label = printable(data.attrs.get("name", "data"), 80)
+    return _from_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
 
 
 def _from_path(data: str | os.PathLike[str], at: str) -> Columns:
@@ -149,8 +163,13 @@ def _from_path(data: str | os.PathLike[str], at: str) -> Columns:
     suffix = Path(text).suffix.lower()
     if suffix == ".csv":
         return _from_csv(csvfile.read(text))
-    if suffix in (".npz", ".npy", ".pkl", ".pickle", ".nc", ".parquet", ".xlsx", ".tsv", ".txt", ".dat"):
-        raise UsageError(f"{at}'{printable(text)}': expected a .csv file, a datapackage.json or the name of a table")
+    if suffix in (".parquet", ".pq"):
+        from forecast.tables.frames import parquet
+
+        return _from_arrays(parquet(text, at), printable(Path(text).name), at)
+    if suffix in (".npz", ".npy", ".pkl", ".pickle", ".nc", ".xlsx", ".tsv", ".txt", ".dat"):
+        kinds = "a .csv or .parquet file, a datapackage.json or the name of a table"
+        raise UsageError(f"{at}'{printable(text)}': expected {kinds}")
     from forecast.tables import table
 
     return columns(table(data), where=at.removesuffix(": "))
@@ -265,7 +284,10 @@ def _objects(array: Array, where: str) -> Array:
         raise DataError(f"{where}: row {row}: {rare} '{printable(array[row], 60)}' among {others}")
     kind = kinds.pop() if kinds else "number"
     if kind == "number":
-        return np.array([np.nan if f == "missing" else float(v) for v, f in zip(array, found, strict=True)])
+        try:
+            return np.array([np.nan if f == "missing" else float(v) for v, f in zip(array, found, strict=True)])
+        except OverflowError:
+            raise DataError(f"{where}: a number is outside the range of double precision") from None
     if kind == "text":
         texts = ["" if f == "missing" else cells.text(str(v)) for v, f in zip(array, found, strict=True)]
         return text_array(texts, where)
@@ -280,6 +302,8 @@ def _kind(value: Any) -> str:
         return "missing"
     if isinstance(value, str):
         return "text"
+    if isinstance(value, decimal.Decimal):
+        return "missing" if value.is_nan() else "number"
     if isinstance(value, numbers.Real):
         return "missing" if value != value else "number"
     if isinstance(value, (datetime.date, datetime.datetime)):

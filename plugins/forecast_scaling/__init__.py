@@ -1,4 +1,4 @@
-"""Scaling laws: how loss falls with parameters, data and compute, with published parameters."""
+"""Scaling laws: how loss, skill and cost move with parameters, data, compute, precision and time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from forecast import LawSpec, hookimpl
 
 @hookimpl
 def forecast_laws() -> Iterator[LawSpec]:
-    """Bring the power law, the saturating power law and the Chinchilla law."""
-    from forecast_scaling.laws import LAWS
+    """Bring the catalogue, family by family."""
+    from forecast_scaling import (
+        data,
+        downstream,
+        growth,
+        hyper,
+        loss,
+        power,
+        precision,
+        sparsity,
+        technology,
+        training,
+    )
 
-    yield from LAWS
+    for family in (power, loss, data, training, precision, sparsity, hyper, downstream, technology, growth):
+        yield from family.LAWS

@@ -104,3 +104,90 @@ def test_an_allocation_far_from_the_data_is_flagged():
     best = law.fit({"N": n, "D": d, "loss": loss}).allocate(compute=1e26)
     assert best.attrs["extrapolation_decades"] > 1
     assert "decades outside its data" in best.attrs["warnings"]
+
+
+@pytest.fixture(scope="module")
+def from_data():
+    law = forecast.law("scaling/chinchilla")
+    rng = np.random.default_rng(0)
+    n, d = 10 ** rng.uniform(8, 10, 120), 10 ** rng.uniform(9, 11, 120)
+    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(120))
+    return law.fit({"N": n, "D": d, "loss": loss})
+
+
+def test_every_draw_agrees_with_the_closed_form(from_data):
+    from forecast.fit.allocate import best_splits, price_of
+    from forecast.fit.draws import interval, parameter_draws
+
+    p = parameter_draws(from_data, 2048, 0)
+    found, end = best_splits(from_data, p, price_of(from_data, "6*N*D"), np.full(2048, 1e22))
+    total = p["alpha"] + p["beta"]
+    exact = (p["alpha"] * p["A"] / (p["beta"] * p["B"])) ** (1 / total) * (1e22 / 6) ** (p["beta"] / total)
+    assert (end == 0).all()
+    np.testing.assert_allclose(found["N"], exact, rtol=1e-9)
+    best = from_data.allocate(compute=1e22, level=0.9)
+    low, high = interval(exact, 0.9)
+    assert float(best["N_lower"]) == pytest.approx(low, rel=1e-9)
+    assert float(best["N_upper"]) == pytest.approx(high, rel=1e-9)
+    for name in ("N", "D", "loss", "tokens_per_parameter"):
+        assert float(best[f"{name}_lower"]) < float(best[name]) < float(best[f"{name}_upper"])
+        assert best[f"{name}_lower"].attrs["unit"] == best[name].attrs["unit"]
+    assert "no_interval" not in best.attrs
+    assert best.attrs["level"] == 0.9
+
+
+def test_the_interval_covers_the_truth(from_data):
+    best = from_data.allocate(compute=1e22, level=0.99)
+    truth = forecast.law("scaling/chinchilla").published("besiroglu2024").allocate(compute=1e22)
+    for name in ("N", "D", "tokens_per_parameter"):
+        assert float(best[f"{name}_lower"]) < float(truth[name]) < float(best[f"{name}_upper"])
+
+
+def test_inference_tokens_are_a_cost_over_the_life_of_a_model(from_data):
+    best = from_data.allocate(compute=1e23, inference_tokens=1e12, draws=100)
+    formula = from_data.allocate(compute=1e23, cost="6*N*D + 2*N*1e12", draws=100)
+    assert best.identical(formula)
+    n, d = float(best["N"]), float(best["D"])
+    assert 6 * n * d + 2e12 * n == pytest.approx(1e23, rel=1e-9)
+    assert n < float(from_data.allocate(compute=1e23, draws=100)["N"])
+    for wrong in (0, -1.0, float("nan"), "many"):
+        with pytest.raises(UsageError, match="inference_tokens: expected a positive number"):
+            from_data.allocate(compute=1e23, inference_tokens=wrong)
+
+
+def test_equal_seeds_give_equal_intervals_and_fewer_draws_are_a_prefix(from_data):
+    from forecast.fit.draws import parameter_draws
+
+    one = from_data.allocate(compute=1e22, draws=300, seed=4)
+    assert one.identical(from_data.allocate(compute=1e22, draws=300, seed=4))
+    assert not one.equals(from_data.allocate(compute=1e22, draws=300, seed=5))
+    few, many = parameter_draws(from_data, 100, 0), parameter_draws(from_data, 2000, 0)
+    np.testing.assert_array_equal(few["alpha"], many["alpha"][:100])
+
+
+def test_published_standard_errors_without_correlations_give_no_interval():
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024-mle")
+    best = fit.allocate(compute=1e25)
+    assert "N_lower" not in best
+    assert best.attrs["no_interval"] == ("the source states standard errors but not how the parameters vary together")
+
+
+def test_a_law_that_is_code_is_split_as_its_formula_is():
+    from forecast.fit.split import OfFormula, OfLaw, lowest
+    from forecast.formula import parse
+
+    law = forecast.law("scaling/chinchilla")
+
+    class Code:
+        variables, parameters = law.variables, law.parameters
+        value = staticmethod(law.value)
+
+        @property
+        def formula(self):
+            raise UsageError("is code")
+
+    parameters = law.published("besiroglu2024").values
+    cost = OfFormula(parse("6*N*D"), ("N", "D"))
+    level = np.array([1e25])
+    exact, numeric = (lowest(OfLaw.of(one, parameters), cost, level, rising=True).u for one in (law, Code()))
+    np.testing.assert_allclose(numeric, exact, rtol=1e-8)

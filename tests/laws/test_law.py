@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from forecast import laws
 from forecast.errors import FormulaError, PluginError, UnitError, UnknownNameError, UsageError
-from forecast.laws import Law, law
+from forecast.laws import Law, law, lookup
+from forecast.laws.program import DifferenceProgram
 from forecast.specs import LawSpec, PublishedFit
 
 X = np.array([0.5, 1.0, 3.0, 40.0])
@@ -68,10 +68,8 @@ def test_jacobian_agrees_with_finite_differences(text):
     made = Law(text, variables=["x"])
     parameters = {n: 0.4 + 0.17 * i for i, n in enumerate(made.parameters)}
     points = {"x": np.array([0.5, 1.0, 1.5, 2.5])}
-    values = made._values(parameters, points)
-    np.testing.assert_allclose(
-        made.jacobian(parameters, **points), made._differences(values, (4,)), rtol=1e-7, atol=1e-9
-    )
+    near = DifferenceProgram(made._form.value, made.parameters, ["x"]).evaluate({**parameters, **points}, 1)[1]
+    np.testing.assert_allclose(made.jacobian(parameters, **points), near, rtol=1e-7, atol=1e-9)
 
 
 def test_shapes_broadcast():
@@ -134,7 +132,11 @@ def test_bounds_and_attributes():
         ("a*x", {"output": "x"}, "the output 'x' is also a name"),
         ("a*x", {"variables": "x"}, "expected a list of names, got the text"),
         ("a*x", {"positive": "a"}, "expected a list of names, got the text"),
-        ("a*x", {"bounds": {"a": (1, 1)}}, "expected low < high"),
+        ("a*x", {"bounds": {"a": (2, 1)}}, "expected low <= high"),
+        ("a*x", {"bounds": {"a": (math.nan, 1)}}, "expected low <= high"),
+        ("a*x", {"bounds": {"a": (math.inf, math.inf)}}, "expected low <= high"),
+        ("a*x", {"linear": "a"}, "expected a list of names, got the text"),
+        ("a*x", {"between": (0, 1)}, "give equals= for an implicit law"),
         ("a*x", {"variables": ["x", "lambda"]}, "Python keyword"),
         ("a*x", {"variables": ["x", "__import__('os')"]}, "expected letters"),
         ("a*x", {"output": "time"}, "dimension of every result"),
@@ -174,7 +176,7 @@ def fake_registry(monkeypatch, record_spec):
     record = types.SimpleNamespace(full_name="demo/demo", spec=record_spec)
     registry = types.SimpleNamespace(find=lambda kind, name, where="": record)
     monkeypatch.setattr("forecast.registry.get_registry", lambda: registry)
-    monkeypatch.setattr(laws, "_made", {})
+    monkeypatch.setattr(lookup, "_made", {})
 
 
 def test_law_from_the_registry(monkeypatch):
@@ -211,3 +213,60 @@ def test_law_as_code(monkeypatch):
 def test_unknown_law_suggests_the_nearest():
     with pytest.raises(UnknownNameError, match="unknown law"):
         law("no-such-law-anywhere")
+
+
+@pytest.mark.bad_input(50)
+def test_bad_input_050_equal_bounds_fix_a_parameter():
+    made = Law("a*x + b", variables=["x"], bounds={"b": (2, 2)})
+    assert made.bounds["b"] == (2.0, 2.0)
+    fit = made.fit({"x": [1.0, 2, 3, 4], "y": [5.0, 8.0, 11.0, 14.0]})
+    assert (float(fit.params["a"]), float(fit.params["b"])) == (pytest.approx(3.0, rel=1e-9), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("E + A*x**-alpha", ("E", "A")),
+        ("a*b*x + c", ("a", "c")),
+        ("a*exp(b*x)", ("a",)),
+        ("a + b*x + c*x**2", ("a", "b", "c")),
+        ("max(a, b*x) + c", ("c",)),
+        ("abs(a*x) + b**2*x", ()),
+    ],
+)
+def test_linear_parameters_are_found(text, expected):
+    assert Law(text, variables=["x"]).linear == expected
+
+
+def test_linear_parameters_may_be_given():
+    assert Law("E + A*x**-alpha", variables=["x"], linear=["A"]).linear == ("A",)
+    with pytest.raises(UnknownNameError, match="linear: unknown parameter 'a'; did you mean 'A'"):
+        Law("E + A*x**-alpha", variables=["x"], linear=["a"])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Law("a*x + b", variables={"x": "s"}, unit="m", output="way", positive=["a"], bounds={"b": (1, 2)}, title="t"),
+        Law("(y-e)/(f-y)**a", equals="b*x", variables=["x"], between=("e", "f"), linear=[], name="demo/implicit"),
+    ],
+)
+def test_a_record_makes_the_law_again(made):
+    again = Law(**made.record())
+    assert again.record() == made.record()
+    assert (again.text, again.parameters, dict(again.bounds)) == (made.text, made.parameters, dict(made.bounds))
+
+
+def test_code_has_no_record(monkeypatch):
+    monkeypatch.setitem(sys.modules, "law_as_code", types.SimpleNamespace(f=lambda p, x: p["a"] * p["b"] * x))
+    fake_registry(monkeypatch, spec(target="law_as_code:f", example={"a": 2.0, "b": 1.0}))
+    with pytest.raises(UsageError, match="is code and has no text form"):
+        law("demo").record()
+    fixed = law("demo").with_(b=3.0)
+    assert (fixed.parameters, float(fixed.value({"a": 2.0}, x=4.0))) == (("a",), 24.0)
+
+
+def test_an_implicit_law_comes_from_a_record(monkeypatch):
+    given = {"expression": "(y - e)/(f - y)", "equals": "b/x", "between": ("e", "f")}
+    fake_registry(monkeypatch, spec(**given))
+    assert law("demo").text == "(y - e)/(f - y) = b/x"

@@ -1,0 +1,118 @@
+"""``forecast compare``: rival laws on the same data, by what they explain and by what they would have forecast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.catalogue import json_option
+
+__all__ = ["compare"]
+
+COMMAND = "compare"
+_SAID = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
+
+
+@click.command()
+@click.argument("laws", nargs=-1, required=True, metavar="LAW...")
+@click.option("--data", required=True, metavar="TABLE|FILE", help="A table's name, or a .csv or .parquet file.")
+@click.option("--let", multiple=True, metavar='"N = FORMULA"', help="A variable as a formula over columns.")
+@click.option("--y", metavar="COLUMN", help="The column, or formula, that the laws explain.")
+@click.option("--variables", multiple=True, metavar="NAMES", help="The variables of formulas: x or N,D.")
+@click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "params_b > 0.1", "kind is dense".')
+@click.option(
+    "--objective", metavar="NAME", help="Of every law.  [default: least squares of logs, where y is positive]"
+)
+@click.option("--by", metavar="FORMULA", help="What the rollout goes along, small to large.  [default: 1st variable]")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
+@json_option
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    laws: tuple[str, ...],
+    data: str,
+    let: tuple[str, ...],
+    y: str | None,
+    variables: tuple[str, ...],
+    where: tuple[str, ...],
+    objective: str | None,
+    by: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Fit several laws to the same points: AIC, AICc and BIC, beside the error of forecasts by rollout.
+
+    The rollout fits the smallest 50, 60, 70, 80 and 90 % of the points and forecasts the others. Exits with 1 where a
+    law failed; it is listed with its reason.
+
+    \b
+    forecast compare scaling/power scaling/saturating-power --data curve.csv
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.cli import asked
+    from forecast.fit import compare as comparing
+
+    columns, source = asked.data_of(data, COMMAND)
+    rows, note = asked.kept(columns, where)
+    found, plugins = [], []
+    for text in dict.fromkeys(laws):
+        # a name stays a name where the formulas beside it need variables
+        given = () if asked.is_name(text) else variables
+        law, behind = asked.law_of(text, given)
+        found.append(law)
+        plugins += behind
+    lets = asked.formulas(let, "--let")
+    table, about = comparing.compare(found, rows, objective=objective, let=lets, y=y, by=by, seed=seed)
+    best = comparing.winners(table)
+    failures = [f"{row['law']}: {row['failed']}" for row in table if "failed" in row]
+    result = {**about, "headline": _headline(best, about), "best": best, "laws": [_whole(row) for row in table]}
+    render.emit(
+        result,
+        json=as_json,
+        command=COMMAND,
+        text=lambda: _text(result),
+        warnings=[*([note] if note else []), *failures],
+        provenance=render.provenance(plugins, seed=seed, data=source),
+    )
+    if failures:
+        ctx.exit(1)
+
+
+def _whole(row: dict[str, Any]) -> dict[str, Any]:
+    keys = ("law", "parameters", "points", "converged", "objective", "aic", "aicc", "bic", "rollout", "origins")
+    return {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed")}
+
+
+def _headline(best: dict[str, str | None], about: dict[str, Any]) -> str:
+    explains, forecasts = best["aicc"] or best["aic"], best["rollout"]
+    parts = []
+    if explains:
+        parts.append(f"{explains} explains the {about['points']} points best (AICc)")
+    if forecasts:
+        link = "and also forecasts" if forecasts == explains else f"{forecasts} forecasts"
+        parts.append(f"{link} the larger ones best from the smaller ones")
+    return ", ".join(parts) + "." if parts else "No law can be judged on these data."
+
+
+def _text(result: dict[str, Any]) -> None:
+    render.headline(result["headline"])
+    rows = []
+    for row in result["laws"]:
+        marks = [_number(row[m]) + (" *" if result["best"][m] == row["law"] else "") for m in _SAID]
+        tried = "-" if row["origins_tried"] is None else f"{row['origins']} of {row['origins_tried']}"
+        rows.append([row["law"], row["parameters"], *marks, tried, "failed" if row["failed"] else "converged"])
+    render.table(["law", "parameters", *_SAID.values(), "origins", "fit"], rows)
+    render.write()
+    kind = "of logs" if result["objective"].endswith("_log") else "in the unit of y"
+    render.details(
+        {
+            "objective": result["objective"],
+            "extrapolation": f"root mean square error {kind} beyond each origin, along {result['by']}",
+            "*": "best by this measure",
+        }
+    )
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.6g}"

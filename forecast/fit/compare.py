@@ -1,0 +1,183 @@
+"""Rival laws on the same data: information criteria, and what each would have forecast from the smaller points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import tables
+from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError
+from forecast.fit import objective as objectives
+from forecast.fit.data import _compute
+
+if TYPE_CHECKING:
+    from forecast.fit.result import Fit
+    from forecast.laws import Law
+    from forecast.tables.intake import Columns
+
+__all__ = ["CRITERIA", "ORIGINS", "compare", "criteria", "winners"]
+
+Array = NDArray[np.float64]
+
+CRITERIA = ("aic", "aicc", "bic")
+#: The shares of the points, smallest first, from which the others are forecast.
+ORIGINS = (0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def compare(
+    laws: Sequence[Law],
+    data: Any,
+    *,
+    objective: str | None = None,
+    let: Mapping[str, str] | None = None,
+    y: str | None = None,
+    by: str | None = None,
+    seed: int = 0,
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Fit every law to the same points under the same objective.
+
+    Parameters
+    ----------
+    laws : sequence of forecast.Law
+    data : table
+    objective : str, optional
+        Of every law: criteria of different objectives cannot be compared. Default: ``least_squares_log`` where all of y
+        is positive, else ``least_squares``.
+    let, y : optional
+        As in `forecast.Law.fit`; a variable that a law lacks does not concern it.
+    by : str, optional
+        The column or formula along which the rollout goes from small to large. Default: the first variable of the
+        first law.
+    seed : int
+
+    Returns
+    -------
+    rows : list of dict
+        One a law: ``law``, ``parameters``, ``converged``, ``verdict``, ``objective``, ``aic``, ``aicc``, ``bic`` (None
+        where the objective is no likelihood), ``rollout`` (root mean square of the error on what lies beyond each
+        origin, of logarithms under a log objective), ``origins`` (how many could be fitted), ``failed`` (the reason).
+    about : dict
+        ``objective``, ``by``, ``points``, ``origins``.
+
+    Raises
+    ------
+    ForecastError
+        If every law fails: the first one's reason.
+    """
+    if not laws:
+        raise UsageError("compare: no law")
+    columns = tables.columns(data, where="compare")
+    lets = dict(let or {})
+    everywhere = {v for law in laws for v in law.variables}
+    for name in lets:
+        if name not in everywhere:
+            raise UnknownNameError("variable", name, everywhere, where="compare: let")
+    seen = _compute(y, columns, "compare: y") if y is not None else None
+    if objective is None:
+        known = [seen] if seen is not None else [columns.numeric(law.output) for law in laws if law.output in columns]
+        positive = all(bool((values[np.isfinite(values)] > 0).all()) for values in known)
+        objective = "least_squares_log" if positive else "least_squares"
+    chosen = objectives.find(objective, where="compare")
+    first = next(iter(laws[0].variables))
+    order = by if by is not None else lets.get(first, first)
+    along = _compute(order, columns, "compare: by")
+    if not np.isfinite(along).all():
+        raise DataError("compare: by: a value is missing or infinite")
+    rows: list[dict[str, Any]] = []
+    problems: list[ForecastError] = []
+    for law in laws:
+        options = {"objective": chosen.name, "let": {k: v for k, v in lets.items() if k in law.variables}, "y": y}
+        row: dict[str, Any] = {"law": law.name or law.expression or str(law), "parameters": len(law.parameters)}
+        try:
+            fit = law.fit(columns, seed=seed, **options)
+            row |= {"converged": fit.converged, "verdict": fit.verdict, "objective": fit.objective, "points": fit.n}
+            row |= criteria(fit) | _rollout(law, columns, along, {**options, "seed": seed})
+            if fit.converged is False:
+                row["failed"] = "the fit did not converge"
+        except ForecastError as problem:
+            problems.append(problem)
+            row["failed"] = str(problem)
+        rows.append(row)
+    if len(problems) == len(laws):
+        raise problems[0]
+    return rows, {"objective": chosen.name, "by": order, "points": columns.rows, "origins": list(ORIGINS)}
+
+
+def criteria(fit: Fit) -> dict[str, float | None]:
+    """Return AIC, AICc and BIC; None where the objective is no likelihood. A scale that is estimated is a parameter.
+
+    Examples
+    --------
+    >>> from forecast import Law
+    >>> fit = Law("a*x", variables=["x"]).fit({"x": [1.0, 2.0, 3.0], "y": [1.1, 1.9, 3.2]})
+    >>> found = criteria(fit)
+    >>> round(found["bic"] - found["aic"], 6)  # two parameters, three points
+    -1.802775
+    """
+    chosen = objectives.find(fit.objective_name)
+    n, k = fit.n or 0, len(fit.uncertainty.names) if fit.uncertainty is not None else len(fit.values)
+    value = fit.objective
+    if value is None or n == 0:
+        return dict.fromkeys(CRITERIA)
+    if chosen.name in ("least_squares", "least_squares_log"):
+        if not value > 0:
+            return dict.fromkeys(CRITERIA)
+        loss, k = 0.5 * n * (math.log(2 * math.pi * value / n) + 1), k + 1
+    elif getattr(chosen, "profile", False):
+        loss, k = value, k + 1
+    elif chosen.name in ("poisson", "binomial"):
+        loss = value
+    else:
+        return dict.fromkeys(CRITERIA)
+    aic = 2 * loss + 2 * k
+    small = aic + 2 * k * (k + 1) / (n - k - 1) if n > k + 1 else None
+    return {"aic": aic, "aicc": small, "bic": 2 * loss + k * math.log(n)}
+
+
+def _rollout(law: Law, columns: Columns, along: Array, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Forecast what lies beyond each origin from what lies before it."""
+    places = np.unique(along)
+    squares, done, tried = [], 0, 0
+    for share in ORIGINS:
+        cut = places[min(max(math.ceil(share * places.size) - 1, 0), places.size - 1)]
+        before = along <= cut
+        if before.all():
+            continue
+        tried += 1
+        try:
+            fit = law.fit(columns.take(before), **options)
+            if fit.converged is False:
+                continue
+            error = _errors(fit, columns.take(~before), options)
+        except ForecastError:
+            continue
+        if np.isfinite(error).all():
+            squares.append(float(np.mean(error**2)))
+            done += 1
+    return {"rollout": math.sqrt(float(np.mean(squares))) if done else None, "origins": done, "origins_tried": tried}
+
+
+def _errors(fit: Fit, columns: Columns, options: Mapping[str, Any]) -> Array:
+    lets, y = options["let"], options["y"]
+    values = {v: _compute(lets.get(v, v), columns, v) for v in fit.law.variables}
+    seen = _compute(y if y is not None else fit.law.output, columns, "y")
+    predicted = fit.law.value(fit.values, **values)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.log(predicted) - np.log(seen) if fit.log else predicted - seen)
+
+
+def winners(rows: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:
+    """Return the law with the lowest figure by each measure; by rollout among those that did most origins."""
+    found: dict[str, str | None] = {}
+    good = [row for row in rows if "failed" not in row]
+    for measure in (*CRITERIA, "rollout"):
+        known = [row for row in good if row.get(measure) is not None]
+        if measure == "rollout" and known:
+            most = max(row["origins"] for row in known)
+            known = [row for row in known if row["origins"] == most]
+        found[measure] = min(known, key=lambda row: row[measure])["law"] if known else None
+    return found

@@ -1,0 +1,205 @@
+"""A law at many parameters and points at once, contracted to gradient and Hessian: the general route.
+
+A kernel works in the solver's coordinates (the logarithm of a parameter whose lower bound is at least 0) on parameters
+(k, B), one column a fit, and on points that all fits share, (n,), or that each has of its own, (B, n). It gives
+``f``, the law in the objective's link, and sums derivatives over the points with weights that the loss provides, so
+that no (k, k, B, n) array is ever made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from forecast.laws import Law
+
+__all__ = ["General", "Kernel", "State", "total"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(slots=True)
+class State:
+    """The law at some parameters.
+
+    Parameters
+    ----------
+    f : ndarray
+        (B, n), in the link.
+    inner : Any
+        What the kernel needs for derivatives.
+    """
+
+    f: Array
+    inner: Any
+
+
+class Kernel(Protocol):
+    """What the solver asks of a law."""
+
+    def at(self, q: Array) -> State:
+        """Return the law at parameters (k, B)."""
+
+    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+        """Return sums over the points: gradient (k, B) and Hessian (k, k, B).
+
+        Parameters
+        ----------
+        state : State
+        first, second : ndarray
+            (B, n): weighted first and second derivatives of the loss by f.
+        share : ndarray, optional
+            (B, 1): how much of the law's own curvature enters the Hessian; default all of it, 0 is Gauss-Newton.
+        """
+
+    def jacobian(self, state: State) -> Array:
+        """Return the derivatives of f by the coordinates, (k, B, n)."""
+
+    def take(self, rows: Any) -> Kernel:
+        """Return the kernel of some of the fits."""
+
+
+def total(part: Any, weights: Any, shape: tuple[int, int]) -> Array:
+    """Return the sum over points of a product that broadcasts to (B, n)."""
+    return np.einsum("bn,bn->b", np.broadcast_to(part, shape), weights)
+
+
+class _Differences:
+    """A law that has no program: its own value and Jacobian, without second derivatives."""
+
+    def __init__(self, law: Law) -> None:
+        self.law = law
+
+    def evaluate(self, values: Mapping[str, Any], order: int) -> tuple[Any, list[Any], dict[tuple[int, int], Any]]:
+        law = self.law
+        parameters = {n: np.asarray(values[n], dtype=float) for n in law.parameters}
+        variables = {n: values[n] for n in law.variables}
+        rows = max((p.shape[0] for p in parameters.values() if p.ndim), default=1)
+        found, slopes = [], []
+        for b in range(rows):  # the code of a plugin need not broadcast: one fit at a time
+            one = {
+                n: float(p) if p.ndim == 0 else float(p[b if p.shape[0] > 1 else 0, 0]) for n, p in parameters.items()
+            }
+            points = {n: v if np.ndim(v) < 2 else v[b] for n, v in variables.items()}
+            found.append(law.value(one, **points))
+            if order:
+                slopes.append(law.jacobian(one, **points))
+        return np.array(found), list(np.moveaxis(np.array(slopes), 0, 1)) if order else [], {}
+
+
+def program_of(law: Law) -> Any:
+    """Return what computes a law and its derivatives."""
+    from forecast.laws.program import DifferenceProgram
+
+    program = law.program()
+    return _Differences(law) if isinstance(program, DifferenceProgram) else program
+
+
+class General:
+    """Any law, by its program of value, gradient and Hessian.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    variables : mapping of str to ndarray
+        (n,), or (B, n).
+    free : tuple of str
+        The parameters that are solved for, in the order of the coordinates.
+    logs : ndarray of bool
+        Whose coordinate is the logarithm.
+    fixed : mapping of str to float
+    link : bool
+        f is the logarithm of the law.
+    """
+
+    def __init__(
+        self,
+        law: Law,
+        variables: Mapping[str, Array],
+        free: tuple[str, ...],
+        logs: NDArray[np.bool_],
+        fixed: Mapping[str, float],
+        link: bool,
+        *,
+        program: Any = None,
+    ) -> None:
+        self.law, self.variables, self.free, self.logs, self.fixed, self.link = law, variables, free, logs, fixed, link
+        self.program = program_of(law) if program is None else program
+        order = {name: i for i, name in enumerate(law.parameters)}
+        self.index = [order[name] for name in free]
+        self.n = next(iter(variables.values())).shape[-1]
+        self.own = any(v.ndim == 2 for v in variables.values())
+        self.constants = {n: np.float64(v) for n, v in fixed.items()}
+
+    def take(self, rows: Any) -> General:
+        """Return the kernel of some of the fits."""
+        if not self.own:
+            return self
+        some = {n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()}
+        return General(self.law, some, self.free, self.logs, self.fixed, self.link, program=self.program)
+
+    def at(self, q: Array, order: int = 2) -> State:
+        """Return the law at parameters (k, B)."""
+        with np.errstate(all="ignore"):
+            p = np.where(self.logs[:, None], np.exp(np.where(self.logs[:, None], q, 0.0)), q)
+            given = {name: p[i][:, None] for i, name in enumerate(self.free)}
+            value, slopes, curves = self.program.evaluate({**self.constants, **given, **self.variables}, order)
+            value = np.broadcast_to(value, (q.shape[1], self.n))
+            f = np.log(value) if self.link else value
+        return State(f, (p, value, [slopes[i] for i in self.index] if order else [], curves))
+
+    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+        """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
+        p, value, slopes, curves = state.inner
+        k, shape = len(self.free), first.shape
+        with np.errstate(all="ignore"):
+            slope = first
+            if self.link:  # derivatives of log f from those of f
+                inverse = 1.0 / value
+                slope = first * inverse
+                second = (second - (first if share is None else share * first)) * inverse * inverse
+            gradient = np.empty((k, shape[0]))
+            hessian = np.zeros((k, k, shape[0]))
+            bend = slope if share is None else share * slope
+            for a in range(k):
+                part = slopes[a]
+                gradient[a] = total(part, slope, shape)
+                if np.ndim(part) == 0 and part == 0:
+                    continue
+                side = np.multiply(second, part)
+                for b in range(a + 1):
+                    hessian[a, b] = total(slopes[b], side, shape)
+            for a in range(k):
+                for b in range(a + 1):
+                    i, j = sorted((self.index[a], self.index[b]))
+                    if (i, j) in curves:
+                        hessian[a, b] += total(curves[i, j], bend, shape)
+                    hessian[b, a] = hessian[a, b]
+            return to_logs(gradient, hessian, p, self.logs, share)
+
+    def jacobian(self, state: State) -> Array:
+        """Return the derivatives of f by the coordinates, (k, B, n)."""
+        p, value, slopes, _ = state.inner
+        with np.errstate(all="ignore"):
+            table = np.array([np.broadcast_to(s, value.shape) for s in slopes], dtype=float)
+            table *= np.where(self.logs[:, None], p, 1.0)[:, :, None]
+            return table / value if self.link else table
+
+
+def to_logs(
+    gradient: Array, hessian: Array, p: Array, logs: NDArray[np.bool_], share: Array | None
+) -> tuple[Array, Array]:
+    """Turn derivatives by parameters into derivatives by their logarithms, in place."""
+    chosen = np.flatnonzero(logs)
+    for a in chosen:
+        gradient[a] *= p[a]
+        hessian[a] *= p[a]
+        hessian[:, a] *= p[a]
+    for a in chosen:
+        hessian[a, a] += gradient[a] if share is None else gradient[a] * share[:, 0]
+    return gradient, hessian

@@ -1,0 +1,114 @@
+"""The search for the optimum of one data set: rounds of starts until they agree; options that come from the data."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.fit.objective import HUBER_FACTOR, robust_scale
+from forecast.fit.solver import Problem, Solution, solve
+from forecast.fit.start import Grid
+
+__all__ = ["agreeing", "search"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: Two solutions whose objectives differ by less than this share are the same optimum.
+SAME = 1e-6
+#: How many starts are polished in each round; the next round comes where those do not agree.
+ROUNDS = (4, 24, 96)
+#: Iterations for one start of several, and for one that must arrive.
+SHORT, LONG = 100, 1000
+
+
+def agreeing(found: list[Solution]) -> int:
+    """Return how many solutions are as good as the best."""
+    best = found[0].value
+    return sum(math.isfinite(s.value) and s.value <= best * (1 + SAME) + 1e-280 for s in found)
+
+
+def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
+    """Return the problem, its options settled, and the solutions, best first; none where nothing can be computed.
+
+    Parameters
+    ----------
+    problem : Problem
+    start : ndarray, optional
+        Solve from here and from nowhere else.
+    seed : int
+        Chooses among starts where there are too many.
+    """
+    if start is not None:
+        return _from(problem, [start])
+    grid = Grid(problem, seed=seed)
+    found: list[Solution] = []
+    tried = problem
+    for count in ROUNDS:
+        begun = grid.best(count)
+        if count > ROUNDS[0]:
+            begun += grid.spread(count // 2)
+        if not begun or (found and len(begun) <= len(found)):
+            break
+        tried, found = _from(problem, begun)
+        if len(begun) == 1 or (found[0].settled and agreeing(found) > (len(found) // 2 if count == ROUNDS[0] else 1)):
+            break
+    return tried, found
+
+
+def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]]:
+    """Solve from every start."""
+    robust, one = problem.objective.robust, len(begun) == 1
+    limit = LONG if one else SHORT
+    free_width = problem.objective.loss == "quantile" and problem.options.get("width") is None
+    if (robust and problem.delta is None) or free_width:
+        squares = solve(problem.as_squares(), begun, iterations=limit, both=one)
+        if not math.isfinite(squares[0].value):
+            return problem, squares
+        begun = [s.at for s in squares if math.isfinite(s.value)]
+        problem = _width(problem, begun[0]) if free_width else _threshold(problem, begun[0])
+    found = solve(problem, begun, iterations=limit, both=one)
+    if not found[0].settled and not one:
+        again = solve(problem, [found[0].at], iterations=LONG, both=True)[0]
+        if again.value <= found[0].value:
+            found[0] = again
+    return problem, found
+
+
+def _threshold(problem: Problem, at: Array) -> Problem:
+    """Set Huber's threshold by iterating between it and the fit, as scale and location are estimated together."""
+    for _ in range(30):
+        delta = HUBER_FACTOR * _huber_scale(problem, at)
+        # noise-free points have no scale: any threshold above rounding leaves the squares alone
+        delta = max(delta, 1e-12)
+        if problem.delta is not None and abs(delta - problem.delta) <= 1e-6 * problem.delta:
+            break
+        problem = problem.with_options(delta=delta)
+        at = solve(problem, [at])[0].at
+    return problem
+
+
+def _huber_scale(problem: Problem, at: Array) -> float:
+    """Return the residual scale: robust, or the one of greatest likelihood where it is profiled out."""
+    residuals = problem.residuals(at)
+    scale = robust_scale(residuals, problem.k)
+    if not problem.objective.profile or scale <= 0:
+        return scale
+    weights = problem.weights / problem.weights.sum()
+    for _ in range(200):
+        z = residuals / scale
+        ratio = float(np.sum(weights * z * np.clip(z, -HUBER_FACTOR, HUBER_FACTOR)))
+        scale *= math.sqrt(ratio)
+        if abs(ratio - 1) < 1e-12 or scale <= 0:
+            break
+    return scale
+
+
+def _width(problem: Problem, at: Array) -> Problem:
+    """Set the width over which the quantile's kink is rounded off (He et al., 2021: ((k + log n)/n)**0.4 scales)."""
+    scale = robust_scale(problem.residuals(at), problem.k)
+    share = max(((problem.k + math.log(problem.n)) / problem.n) ** 0.4, 0.05)
+    size = problem.size() / math.sqrt(float(problem.weights.sum()))
+    return problem.with_options(width=max(share * scale, 1e-9 * size))

@@ -1,0 +1,369 @@
+"""Laws: formulas with free parameters, their values, derivatives and LaTeX."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
+from forecast.formula import Formula, check_name, parse
+from forecast.laws.arguments import collect
+from forecast.laws.compose import Composable, linear_parameters, options, sides
+from forecast.laws.forms import Code, Explicit, Form
+from forecast.specs import PublishedFit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.fit.result import Fit
+    from forecast.laws.program import Program
+
+__all__ = ["Law"]
+
+
+class Law(Composable):
+    """A formula over variables and parameters.
+
+    Parameters
+    ----------
+    expression : str
+        The formula in the safe grammar. Names that are not variables are parameters, in order of appearance.
+    variables : iterable of str, or mapping of str to str
+        The variables; a mapping gives each its unit. Inside the formula a variable is the plain number in that unit.
+    output : str
+        Name of what the formula gives.
+    unit : str
+        Its unit.
+    bounds : mapping of str to (float, float)
+        Bounds of parameters; where both are one number the parameter is fixed.
+    positive : iterable of str
+        Shorthand for the bounds ``(0, inf)``.
+    linear : iterable of str, optional
+        The parameters in which, taken together, the law is linear. Default: found from the second derivatives.
+    equals : str, optional
+        Makes the law implicit: `expression` holds the output, and equals this formula, which does not. Between the
+        two ends the left side must rise or fall throughout; where it does neither, or nowhere meets the right side,
+        the value is nan.
+    between : pair of str or float, optional
+        What the output of an implicit law lies between: parameters, formulas of parameters, or numbers.
+    name : str, optional
+        For messages and summaries; the full name of a catalogue law.
+    objective : str
+        The objective it is usually fitted with.
+    published : iterable of PublishedFit
+        Published parameters.
+    title, reference : str
+        For people.
+
+    Raises
+    ------
+    FormulaError
+        If the formula is outside the grammar; if a declared variable is not in it, or it has no parameter; if a
+        parameter differs from a variable only in case, or the output is named like either.
+
+    Examples
+    --------
+    >>> law = Law("E + A*N**-alpha", variables=["N"], positive=["A", "alpha"])
+    >>> law.parameters, law.linear
+    (('E', 'A', 'alpha'), ('E', 'A'))
+    >>> float(law.value({"E": 1.0, "A": 8.0, "alpha": 0.5}, N=4.0))
+    5.0
+    >>> law.with_(E=2).expression
+    '2 + A*N**-alpha'
+    """
+
+    def __init__(
+        self,
+        expression: str,
+        *,
+        variables: Iterable[str] | Mapping[str, str],
+        output: str = "y",
+        unit: str = "",
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        positive: Iterable[str] = (),
+        linear: Iterable[str] | None = None,
+        equals: str | None = None,
+        between: Sequence[str | float] | None = None,
+        name: str | None = None,
+        objective: str = "least_squares",
+        published: Iterable[PublishedFit] = (),
+        title: str = "",
+        reference: str = "",
+    ) -> None:
+        self.name = name
+        self._where = f"law '{printable(name, 80)}'" if name else "law"
+        if equals is None:
+            if between is not None:
+                self._refuse("between: an explicit formula has no ends; give equals= for an implicit law")
+            self._form: Form = Explicit(parse(expression, where=self._where))
+            self._declare(variables, output, unit)
+        else:
+            from forecast.laws.implicit import read
+
+            self._declare(variables, output, unit)
+            own = tuple(self.variables)
+            self._form = read(expression, equals, output=output, between=between, variables=own, where=self._where)
+        self._finish(bounds, positive, linear)
+        self.objective, self.title, self.reference = objective, title, reference
+        self.published_fits = tuple(published)
+
+    @classmethod
+    def _from_form(cls, form: Form, options: Mapping[str, Any]) -> Law:
+        """Make a law of a form that was read before; `options` are those of the class."""
+        made = cls.__new__(cls)
+        made.name = options.get("name")
+        made._where = f"law '{printable(made.name, 80)}'" if made.name else "law"
+        made._declare(options["variables"], options["output"], options["unit"])
+        made._form = form
+        made._finish(options.get("bounds"), options.get("positive", ()), options.get("linear"))
+        made.objective, made.published_fits = options["objective"], tuple(options.get("published", ()))
+        made.title, made.reference = options.get("title", ""), options.get("reference", "")
+        return made
+
+    def _refuse(self, reason: str) -> None:
+        raise FormulaError(f"{self._where}: {reason}")
+
+    def _declare(self, variables: Iterable[str] | Mapping[str, str], output: str, unit: str) -> None:
+        if isinstance(variables, str):
+            self._refuse(f"variables: expected a list of names, got the text '{printable(variables, 60)}'")
+        found = dict(variables) if isinstance(variables, Mapping) else dict.fromkeys(variables, "")
+        if not found:
+            self._refuse("has no variable")
+        for name in found:
+            check_name(name, where=f"{self._where}: variables")
+        self.variables: Mapping[str, str] = MappingProxyType(found)
+        self.output, self.unit = check_name(output, where=f"{self._where}: output"), unit
+        given = {text for text in (*found.values(), unit) if text != ""}
+        if given:
+            from forecast import units
+
+            for text in sorted(given, key=str):
+                units.unit(text, where=self._where)
+
+    def _finish(
+        self,
+        bounds: Mapping[str, tuple[float, float]] | None,
+        positive: Iterable[str],
+        linear: Iterable[str] | None,
+    ) -> None:
+        names = self._form.names
+        for variable in self.variables:
+            if variable not in names:
+                self._refuse(
+                    f"the declared variable '{variable}' is not in '{printable(self.expression or self.text, 80)}'"
+                )
+        self.parameters = parameters = tuple(n for n in names if n not in self.variables)
+        if not parameters:
+            self._refuse("has no parameter left to fit: every name in it is a variable")
+        folded = {v.lower(): v for v in self.variables}
+        for name in parameters:
+            if name.lower() in folded:
+                self._refuse(f"the parameter '{name}' differs from the variable '{folded[name.lower()]}' only in case")
+        if self.output in parameters or self.output in self.variables:
+            self._refuse(f"the output '{self.output}' is also a name in the formula; give another with output=")
+        self._positive = self._names("positive", positive)
+        self._linear = None if linear is None else self._names("linear", linear)
+        limits = dict.fromkeys(parameters, (-math.inf, math.inf))
+        for name, pair in {**dict.fromkeys(self._positive, (0.0, math.inf)), **(bounds or {})}.items():
+            if name not in limits:
+                raise UnknownNameError("parameter", name, parameters, where=f"{self._where}: bounds")
+            low, high = map(float, pair)
+            if not low <= high or low == math.inf or high == -math.inf:
+                self._refuse(f"bounds of '{name}': expected low <= high, got ({low:g}, {high:g})")
+            limits[name] = (low, high)
+        self.bounds: Mapping[str, tuple[float, float]] = MappingProxyType(limits)
+
+    def _names(self, what: str, given: Iterable[str]) -> tuple[str, ...]:
+        if isinstance(given, str):
+            self._refuse(f"{what}: expected a list of names, got the text '{printable(given, 60)}'")
+        found = tuple(given)
+        for name in found:
+            if name not in self.parameters:
+                where = f"{self._where}: {'bounds' if what == 'positive' else what}"
+                raise UnknownNameError("parameter", name, self.parameters, where=where)
+        return found
+
+    def __repr__(self) -> str:
+        title = f"{self.name}: " if self.name else ""
+        return f"<Law {title}{self.text}; variables {', '.join(self.variables)}>"
+
+    @property
+    def text(self) -> str:
+        """The law as one line for people: ``y = a*x``, or both sides of an implicit law."""
+        return self._form.text(self.output)
+
+    @property
+    def formula(self) -> Formula:
+        """The formula of the output, as a tree.
+
+        Raises
+        ------
+        UsageError
+            If the law is code, or implicit, and has no formula for its output.
+        """
+        if self._form.formula is None:
+            kind = "is code" if isinstance(self._form, Code) else "is implicit"
+            raise UsageError(f"{self._where}: {kind} and has no text form that gives '{self.output}'")
+        return self._form.formula
+
+    @property
+    def expression(self) -> str | None:
+        """The formula of the output in canonical spelling; None where the law is code or implicit."""
+        return None if self._form.formula is None else self._form.formula.text
+
+    def latex(self) -> str:
+        r"""Return the law in LaTeX: ``y = E + \frac{A}{N^{\alpha}}``."""
+        found = self._form.latex(self.output)
+        if found is None:
+            raise UsageError(f"{self._where}: is code and has no text form")
+        return found
+
+    def record(self) -> dict[str, Any]:
+        """Return the arguments that make this law again; ``Law(**law.record())`` is the same law.
+
+        Raises
+        ------
+        UsageError
+            If it is code.
+
+        Examples
+        --------
+        >>> Law("a*x", variables=["x"], positive=["a"]).record()["bounds"]
+        {'a': (0.0, inf)}
+        """
+        return {**sides(self), **options(self)}
+
+    # Values -----------------------------------------------------------------------------------------------------------
+
+    def value(self, parameters: Mapping[str, Any], /, **variables: Any) -> NDArray[np.float64]:
+        """Compute the law.
+
+        Parameters
+        ----------
+        parameters : mapping of str to float or array
+        **variables : float or array
+            Everything broadcasts together. What overflows is inf, what has no real value is nan; nothing warns.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64, 0-d where all is scalar.
+        """
+        return self._form.value(*collect(self, parameters, variables))
+
+    def jacobian(self, parameters: Mapping[str, Any], /, **variables: Any) -> NDArray[np.float64]:
+        """Compute the derivatives with respect to the parameters, in the order of `parameters`.
+
+        A law that is code is differentiated by central finite differences.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (number of parameters, ...), the rest as `value`.
+        """
+        import numpy as np
+
+        values, shape = collect(self, parameters, variables)
+        rows = np.empty((len(self.parameters), *shape))
+        for i, slope in enumerate(self.program().evaluate(values, 1)[1]):
+            rows[i] = slope
+        return rows
+
+    @functools.cached_property
+    def _program(self) -> Program:
+        return self._form.program(self.parameters, tuple(self.variables))
+
+    def program(self) -> Program:
+        """Return the program that computes value, gradient and Hessian over arrays, common parts once.
+
+        Examples
+        --------
+        >>> value, gradient, hessian = Law("a*x**b", variables=["x"]).program().evaluate({"a": 2, "b": 1, "x": 3})
+        >>> round(float(value), 3), [round(float(g), 3) for g in gradient], sorted(hessian)
+        (6.0, [3.0, 6.592], [(0, 1), (1, 1)])
+        """
+        return self._program
+
+    @functools.cached_property
+    def linear(self) -> tuple[str, ...]:
+        """The parameters in which, taken together, the law is linear."""
+        return linear_parameters(self) if self._linear is None else self._linear
+
+    # Fits -------------------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        objective: str | None = None,
+        protocol: str | None = None,
+        start: Mapping[str, float] | None = None,
+        let: Mapping[str, str] | None = None,
+        y: str | None = None,
+        weights: Any = None,
+        sigma: Any = None,
+        options: Mapping[str, Any] | None = None,
+        over: str | None = None,
+        bootstrap: int | None = None,
+        kind: str = "case",
+        seed: int = 0,
+        level: float = 0.95,
+    ) -> Any:
+        """Fit the law to observations; see `forecast.fit.fit_law`.
+
+        Parameters
+        ----------
+        data : xarray.Dataset, pandas or polars DataFrame, dict of arrays, path, or the name of a table
+        objective : str, optional
+            Default: the law's own.
+        protocol : str, optional
+            A published way of fitting this law (`forecast.protocol`); it says the objective and the starts, and drops
+            no row.
+        start : mapping of str to float, optional
+            One start, instead of several.
+        let : mapping of str to str, optional
+            For a variable, a formula over the data's columns: ``{"N": "params_b*1e9"}``.
+        y : str, optional
+            The column, or formula over columns, that the law explains. Default: the law's output.
+        weights, sigma : array or column name, optional
+        options : mapping, optional
+            Of the objective: ``{"tau": 0.9}``, ``{"trials": "n"}``, ``{"delta": 1e-3}``.
+        over : str, optional
+            One fit for each value of this dimension or column, all at once.
+        bootstrap : int, optional
+            How many replicates to refit; standard errors then come from them.
+        kind : {"case"}
+            What is resampled.
+        seed : int
+        level : float
+            Of the intervals in the summary.
+
+        Returns
+        -------
+        forecast.Fit, or forecast.fit.batch.Fits with `over`
+        """
+        from forecast.fit import fit_law
+
+        how = {"protocol": protocol, "weights": weights, "sigma": sigma, "seed": seed, "level": level}
+        how |= {"options": options, "over": over, "bootstrap": bootstrap, "kind": kind}
+        return fit_law(self, data, objective=objective, start=start, let=let, y=y, **how)
+
+    def published(self, name: str) -> Fit:
+        """Return published parameters as a fit: no data needed.
+
+        Raises
+        ------
+        UnknownNameError
+            If there are none of that name.
+        """
+        for found in self.published_fits:
+            if found.name == name:
+                from forecast.fit import published_fit
+
+                return published_fit(self, found)
+        known: Sequence[str] = [p.name for p in self.published_fits]
+        raise UnknownNameError("published fit", name, known, where=self._where)

@@ -1,0 +1,152 @@
+"""What a law computes: a formula, an equation to be solved for the output, or code."""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import PluginError, printable
+from forecast.formula import Formula
+from forecast.formula.tree import latex_name
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.laws.program import Program
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Code", "Explicit", "Form"]
+
+
+class Form(abc.ABC):
+    """What a law computes; every other part of a law is about names and bounds."""
+
+    #: The names in it, in order of appearance; not the output.
+    names: tuple[str, ...]
+
+    @property
+    def formula(self) -> Formula | None:
+        """The formula that gives the output, if there is one."""
+        return None
+
+    @abc.abstractmethod
+    def text(self, output: str) -> str:
+        """Return it as one line for people."""
+
+    @abc.abstractmethod
+    def latex(self, output: str) -> str | None:
+        """Return it in LaTeX; None for code."""
+
+    @abc.abstractmethod
+    def value(self, values: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
+        """Compute it over float64 arrays that broadcast to `shape`."""
+
+    @abc.abstractmethod
+    def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
+        """Return the program of value and derivatives."""
+
+    @abc.abstractmethod
+    def replaced(self, changes: Mapping[str, Formula]) -> Form:
+        """Return it with names replaced by numbers or by other names."""
+
+
+class Explicit(Form):
+    """The output is a formula of variables and parameters."""
+
+    def __init__(self, formula: Formula) -> None:
+        self._formula, self.names = formula, formula.names
+
+    @property
+    def formula(self) -> Formula:
+        """The formula."""
+        return self._formula
+
+    def text(self, output: str) -> str:
+        """Return ``y = a*x``."""
+        return f"{output} = {self._formula.text}"
+
+    def latex(self, output: str) -> str:
+        """Return it in LaTeX."""
+        return f"{latex_name(output)} = {self._formula.latex()}"
+
+    def value(self, values: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
+        """Compute the formula."""
+        import numpy as np
+
+        return np.array(np.broadcast_to(self._formula.evaluate(values), shape), dtype=np.float64)
+
+    def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
+        """Return the compiled formula."""
+        return formula_program(self._formula, parameters, variables)
+
+    def replaced(self, changes: Mapping[str, Formula]) -> Explicit:
+        """Return the changed formula, read anew."""
+        return Explicit(changed(self._formula, changes))
+
+
+class Code(Form):
+    """The output comes from a function of a plugin: ``f(parameters, **variables)``."""
+
+    def __init__(self, code: Callable[..., Any], parameters: tuple[str, ...], variables: tuple[str, ...], where: str):
+        self._code, self._parameters, self._variables, self._where = code, parameters, variables, where
+        self.names = (*parameters, *variables)
+
+    def text(self, output: str) -> str:
+        """Return that it is code."""
+        return f"{output} = (code)"
+
+    def latex(self, output: str) -> None:
+        """Code has no LaTeX."""
+        return
+
+    def value(self, values: Mapping[str, Any], shape: tuple[int, ...]) -> Array:
+        """Call the code."""
+        import numpy as np
+
+        own = {n: values[n] for n in self._parameters}
+        try:
+            with np.errstate(all="ignore"):
+                found = np.asarray(self._code(own, **{n: values[n] for n in self._variables}))
+            if found.dtype.kind not in "fiu":  # a cast would drop an imaginary part in silence
+                raise TypeError(f"expected real numbers, got {found.dtype}")
+            return np.array(np.broadcast_to(found, shape), dtype=np.float64)
+        except Exception as error:  # a plugin's code may raise anything
+            reason = f"{type(error).__name__}: {printable(error)}"
+            raise PluginError(f"{self._where}: its code failed: {reason}") from error
+
+    def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
+        """Return a program with derivatives by differences."""
+        from forecast.laws.program import DifferenceProgram
+
+        return DifferenceProgram(self.value, parameters, variables)
+
+    def replaced(self, changes: Mapping[str, Formula]) -> Code:
+        """Return the code with some of its parameters computed from others."""
+        code, names = self._code, self._parameters
+        left = tuple(dict.fromkeys(m for n in names for m in (changes[n].names if n in changes else (n,))))
+
+        def call(own: Mapping[str, Any], **variables: Any) -> Any:
+            whole = {n: changes[n].evaluate(own) if n in changes else own[n] for n in names}
+            return code(whole, **variables)
+
+        return Code(call, left, self._variables, self._where)
+
+
+def changed(formula: Formula, changes: Mapping[str, Formula]) -> Formula:
+    """Return a formula with names replaced, held to the limits of the grammar again."""
+    from forecast.formula import parse
+
+    return parse(formula.substitute(changes).text)
+
+
+def formula_program(formula: Formula, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
+    """Compile a formula; its derivatives come from the cache when they are first needed."""
+    from forecast.laws.cache import derivatives
+    from forecast.laws.program import FormulaProgram
+
+    taken = functools.cache(functools.partial(derivatives, formula, parameters, variables))
+    return FormulaProgram(formula.root, parameters, variables, taken)

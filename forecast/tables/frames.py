@@ -1,0 +1,150 @@
+"""Data frames of any library (through narwhals), Parquet files, and labelled columns -> plain arrays.
+
+Everything here is imported when such data come; nothing of it is needed to read a CSV or a table of the catalogue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import DataError, UsageError, printable
+from forecast.files import check_regular
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+__all__ = ["aligned", "frame", "parquet"]
+
+LIMIT_CELLS = 100_000_000
+LIMIT_BYTES = 2**31
+
+
+def frame(data: Any, at: str) -> dict[str, Array] | None:
+    """Return the columns of a pandas, polars, pyarrow or other data frame; None where it is none.
+
+    The named levels of a pandas index are columns too, unless a column has that name; other indices are ignored.
+    """
+    import narwhals as nw
+
+    if nw.dependencies.is_pandas_like_dataframe(data):
+        return _pandas(data, at)
+    found = nw.from_native(data, pass_through=True)
+    if isinstance(found, nw.LazyFrame):
+        found = found.collect()
+    if not isinstance(found, nw.DataFrame):
+        return None
+    return {name: _column(found[name], f"{at}data frame: column '{printable(name, 80)}'") for name in found.columns}
+
+
+def _pandas(data: Any, at: str) -> dict[str, Array]:
+    names = list(data.columns)
+    if len(set(names)) != len(names):
+        raise DataError(f"{at}data frame: a column name is given twice: {printable(names)}")
+    columns = {name: data[name].to_numpy() for name in names}
+    for i, level in enumerate(data.index.names):
+        if isinstance(level, str) and level not in columns:
+            columns[level] = data.index.get_level_values(i).to_numpy()
+    return columns
+
+
+def _column(series: Any, where: str) -> Array:
+    """Return a polars or pyarrow column as numpy has it."""
+    import narwhals as nw
+
+    kind = series.dtype
+    if isinstance(kind, nw.Datetime) and kind.time_zone is not None:
+        raise DataError(
+            f"{where}: dates with the time zone '{printable(kind.time_zone, 40)}'; convert them to UTC first"
+        )
+    if kind == nw.Decimal:
+        series = series.cast(nw.Float64)
+    elif kind in (nw.Categorical, nw.Enum, nw.String):
+        series = series.cast(nw.String)
+    elif kind.is_nested() or kind in (nw.Duration, nw.Time, nw.Binary, nw.Object, nw.Unknown):
+        raise DataError(f"{where}: expected numbers, text or dates, got {printable(kind, 60)}")
+    values: Array = series.to_numpy()
+    return values
+
+
+def parquet(path: str, at: str) -> dict[str, Array]:
+    """Return the columns of a Parquet file.
+
+    Raises
+    ------
+    UsageError
+        Without pyarrow, saying how to get it.
+    DataError
+        If the file is missing, too large or damaged.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise UsageError(
+            f"{at}'{printable(path)}': reading Parquet needs pyarrow: pip install 'lawcast[parquet]'"
+        ) from None
+    check_regular(Path(path), limit=LIMIT_BYTES)
+    shown = f"{at}{printable(Path(path).name)}"
+    try:
+        with pq.ParquetFile(path) as file:
+            rows, width = file.metadata.num_rows, file.metadata.num_columns
+            if rows * width > LIMIT_CELLS:
+                raise DataError(f"{shown}: {rows * width:,} cells; at most {LIMIT_CELLS:,} are read")
+            table = file.read()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise DataError(f"{shown}: not a Parquet file that can be read: {printable(first, 120)}") from error
+    if len(set(table.column_names)) != len(table.column_names):
+        raise DataError(f"{shown}: a column name is given twice")
+    found = frame(table, at)
+    assert found is not None
+    return found
+
+
+def aligned(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
+    """Bring labelled columns of a mapping (pandas Series, xarray.DataArray) into the order of the first of them.
+
+    Raises
+    ------
+    DataError
+        If their labels are not the same ones: no value is dropped or invented to make them meet.
+    """
+    kinds: dict[str, list[Any]] = {"Series": [], "DataArray": []}
+    for name, values in data.items():
+        if type(values).__name__ in kinds and hasattr(values, "reindex"):  # polars' Series have no labels
+            kinds[type(values).__name__].append(name)
+    changed: dict[Any, Any] = {}
+    for kind, names in kinds.items():
+        for other in names[1:]:
+            first = names[0]
+            move = _series if kind == "Series" else _data_array
+            changed[other] = move(
+                data[first], data[other], f"{at}columns '{printable(first, 60)}' and '{printable(other, 60)}'"
+            )
+    return {**data, **changed} if changed else data
+
+
+def _series(first: Any, other: Any, where: str) -> Any:
+    one, two = first.index, other.index
+    if one.equals(two):
+        return other
+    if len(one) != len(two) or not one.is_unique or not two.is_unique or not one.isin(two).all():
+        raise DataError(f"{where}: their labels differ, so that rows cannot be matched")
+    return other.reindex(one)
+
+
+def _data_array(first: Any, other: Any, where: str) -> Any:
+    for dim in other.dims:
+        if dim not in first.indexes or dim not in other.indexes or first.indexes[dim].equals(other.indexes[dim]):
+            continue
+        one, two = first.indexes[dim], other.indexes[dim]
+        if len(one) != len(two) or not one.is_unique or not two.is_unique or not one.isin(two).all():
+            raise DataError(
+                f"{where}: their labels along '{printable(dim, 40)}' differ, so that rows cannot be matched"
+            )
+        other = other.reindex({dim: one})
+    return other.transpose(*(d for d in first.dims if d in other.dims), ...)

@@ -1,0 +1,29 @@
+"""Laws that no formula can write, as code; imported at their first use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["filtering"]
+
+Array = NDArray[np.float64]
+
+
+def filtering(parameters: Mapping[str, ArrayLike], *, n: ArrayLike, U: ArrayLike) -> Array:
+    """Compute a*n1**b1*(n2/n1)**b2*... + d, where each further pass over the U samples has a smaller exponent.
+
+    Pass k (from 1) has the exponent b*2**(-(k - 1)/tau) and ends after k*U samples, or at n.
+    """
+    a, b, tau, d = (np.asarray(parameters[p], float) for p in ("a", "b", "tau", "d"))
+    n, pool = np.asarray(n, float), np.asarray(U, float)
+    with np.errstate(all="ignore"):
+        log_y = np.log(a) + b * np.log(np.minimum(n, pool))
+        passes = np.ceil(n / pool)
+        last = int(np.max(passes[np.isfinite(passes)], initial=1.0))
+        for k in range(2, min(last, 10_000) + 1):
+            seen = np.clip(n / ((k - 1) * pool), 1.0, k / (k - 1))
+            log_y = log_y + b * 2.0 ** (-(k - 1) / tau) * np.log(seen)
+        return np.asarray(np.exp(log_y) + d)

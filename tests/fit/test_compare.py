@@ -1,0 +1,81 @@
+"""Rival laws: criteria that agree with their definitions, and forecasts from the smaller points."""
+
+import math
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import DataError, UnknownNameError
+from forecast.fit.compare import compare, criteria, winners
+
+X = np.geomspace(10, 1e4, 40)
+CURVE = {"x": X, "y": (1.7 + 8 * X**-0.35) * np.exp(0.01 * np.random.default_rng(1).standard_normal(40))}
+
+
+def laws():
+    return [forecast.law("scaling/power"), forecast.law("scaling/saturating-power")]
+
+
+def test_the_law_behind_the_data_wins_by_every_measure():
+    rows, about = compare(laws(), CURVE)
+    assert set(winners(rows).values()) == {"scaling/saturating-power"}
+    assert about["objective"] == "least_squares_log"
+    assert about["by"] == "x"
+    assert [row["origins"] for row in rows] == [5, 5]
+
+
+def test_criteria_follow_their_definitions():
+    fit = laws()[1].fit(CURVE, objective="least_squares_log")
+    residual = np.log(CURVE["y"]) - np.log(fit.law.value(fit.values, x=X))
+    scale = np.mean(residual**2)
+    loss = -np.sum(-0.5 * np.log(2 * math.pi * scale) - residual**2 / (2 * scale))
+    found = criteria(fit)
+    assert found["aic"] == pytest.approx(2 * loss + 2 * 4, rel=1e-9)
+    assert found["aicc"] == pytest.approx(2 * loss + 8 + 2 * 4 * 5 / (40 - 5), rel=1e-9)
+    assert found["bic"] == pytest.approx(2 * loss + 4 * math.log(40), rel=1e-9)
+
+
+def test_no_criteria_where_the_objective_is_no_likelihood():
+    rows, _ = compare(laws(), CURVE, objective="huber_log")
+    assert all(row["aic"] is None and row["rollout"] is not None for row in rows)
+    assert winners(rows)["aic"] is None
+
+
+def test_the_rollout_forecasts_what_lies_beyond_each_origin():
+    rows, _ = compare(laws()[:1], CURVE)
+    errors = []
+    for share in (0.5, 0.6, 0.7, 0.8, 0.9):
+        m = math.ceil(share * 40)
+        fit = laws()[0].fit({k: v[:m] for k, v in CURVE.items()}, objective="least_squares_log")
+        late = np.log(fit.law.value(fit.values, x=X[m:])) - np.log(CURVE["y"][m:])
+        errors.append(np.mean(late**2))
+    assert rows[0]["rollout"] == pytest.approx(math.sqrt(np.mean(errors)), rel=1e-6)
+
+
+@pytest.mark.bad_input(33)
+def test_bad_input_033_the_order_of_rows_is_irrelevant():
+    order = np.random.default_rng(0).permutation(40)
+    one, _ = compare(laws(), CURVE)
+    two, _ = compare(laws(), {k: v[order] for k, v in CURVE.items()})
+    for a, b in zip(one, two, strict=True):
+        assert a["rollout"] == pytest.approx(b["rollout"], rel=1e-6)
+        assert a["aic"] == pytest.approx(b["aic"], rel=1e-9)
+
+
+def test_a_law_that_fails_is_listed_with_its_reason():
+    many = forecast.Law(" + ".join(f"a{i}*x**{i}" for i in range(8)), variables=["x"])
+    few = {k: v[:6] for k, v in CURVE.items()}
+    rows, _ = compare([*laws(), many], few, objective="least_squares")
+    assert "6 points cannot determine 8 parameters" in rows[2]["failed"]
+    assert "failed" not in rows[0]
+    assert winners(rows)["aic"] in {row["law"] for row in rows[:2]}
+
+
+def test_a_mistake_that_fails_every_law_is_raised():
+    with pytest.raises(UnknownNameError, match="'xx'"):
+        compare(laws(), CURVE, let={"x": "xx*2"})
+    with pytest.raises(UnknownNameError, match="unknown variable 'N'"):
+        compare(laws(), CURVE, let={"N": "x"})
+    with pytest.raises(DataError, match="missing"):
+        compare(laws(), {**CURVE, "y": np.where(X > 5000, np.nan, CURVE["y"])})

@@ -1,0 +1,125 @@
+"""Saved fits come back to the last bit, and nothing in a file is executed."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import forecast
+from forecast import results
+from forecast.errors import ResultError
+from forecast.fit.save import load_fit
+
+
+def curve():
+    x = np.geomspace(10, 1e4, 60)
+    return {"x": x, "y": (1.7 + 8 * x**-0.35) * np.exp(0.02 * np.random.default_rng(1).standard_normal(60))}
+
+
+FITS = {
+    "registered": lambda: forecast.law("scaling/saturating-power").fit(curve()),
+    "formula": lambda: forecast.Law("E + b*x**-c", variables=["x"], bounds={"E": (0.5, 3.0)}).fit(curve()),
+    "at a bound": lambda: forecast.Law("E + b*x**-c", variables=["x"], bounds={"E": (2.0, 3.0)}).fit(curve()),
+    "published": lambda: forecast.law("scaling/chinchilla").published("besiroglu2024-mle"),
+    "too few points": lambda: forecast.Law("a + b*x", variables=["x"]).fit({"x": [1.0, 2.0], "y": [1.0, 3.0]}),
+}
+
+
+@pytest.mark.parametrize("kind", FITS)
+def test_a_fit_comes_back_to_the_last_bit(kind, tmp_path):
+    fit = FITS[kind]()
+    back = forecast.load(fit.save(tmp_path / "fit.nc"))
+    assert back.summary() == fit.summary()
+    assert dict(back.values) == dict(fit.values)
+    points = {v: [0.0, 123.0, 1e9] for v in fit.law.variables}
+    one, two = fit.predict(**points), back.predict(**points)
+    assert one.identical(two)
+    assert all(one[n].values.tobytes() == two[n].values.tobytes() for n in one)
+    back.save(tmp_path / "again.nc")
+    assert (tmp_path / "again.nc").read_bytes() == (tmp_path / "fit.nc").read_bytes()
+
+
+def test_draws_and_allocation_come_back_too(tmp_path):
+    law = forecast.law("scaling/chinchilla")
+    rng = np.random.default_rng(0)
+    n, d = 10 ** rng.uniform(8, 10, 60), 10 ** rng.uniform(9, 11, 60)
+    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(60))
+    fit = law.fit({"N": n, "D": d, "loss": loss})
+    fit.save(tmp_path / "fit.nc")
+    back = forecast.load(tmp_path / "fit.nc")
+    assert back.law is law
+    assert back.allocate(compute=1e22, draws=200).identical(fit.allocate(compute=1e22, draws=200))
+    back.covariance.equals(fit.covariance)
+
+
+def test_the_file_is_readable_by_others(tmp_path):
+    fit = FITS["registered"]()
+    fit.save(tmp_path / "fit.nc")
+    tree = results.load(tmp_path / "fit.nc")
+    assert float(tree["parameters/E"]) == fit.values["E"]
+    assert float(tree["parameters/E_stderr"]) == float(fit.stderr["E"])
+    assert json.loads(tree.attrs["law"])["name"] == "scaling/saturating-power"
+    assert json.loads(tree["parameters"].attrs["converged"]) is True
+
+
+@pytest.mark.bad_input(51)
+def test_bad_input_051_not_converged_is_in_the_file(tmp_path):
+    import dataclasses
+
+    fit = dataclasses.replace(FITS["registered"](), converged=False, verdict="not converged")
+    fit.save(tmp_path / "fit.nc")
+    assert forecast.load(tmp_path / "fit.nc").converged is False
+    assert json.loads(results.load(tmp_path / "fit.nc")["parameters"].attrs["converged"]) is False
+
+
+def changed(path, **attrs):
+    tree = results.load(path)
+    tree.attrs.update(attrs)
+    results.save(tree, path)
+
+
+@pytest.mark.parametrize(
+    ("attrs", "says"),
+    [
+        ({"format": '"9"'}, "in the format 9"),
+        ({"fit": "{}"}, "not a fit of this version"),
+        ({"fit": "not json"}, "not JSON"),
+        ({"fit": '{"uncertainty": {"record": "Popen", "fields": {}}}'}, "not a fit of this version"),
+        ({"law": '{"name": "evil/code", "arguments": null, "parameters": []}'}, "no plugin here brings the same"),
+    ],
+)
+def test_a_file_that_is_no_fit_of_ours_is_refused(attrs, says, tmp_path):
+    path = FITS["registered"]().save(tmp_path / "fit.nc")
+    changed(path, **attrs)
+    with pytest.raises(ResultError, match=says):
+        forecast.load(path)
+
+
+@pytest.mark.bad_input(6)
+def test_bad_input_006_a_hostile_law_in_a_file_is_only_text(tmp_path):
+    path = FITS["formula"]().save(tmp_path / "fit.nc")
+    marker = tmp_path / "marker"
+    law = json.loads(results.load(path).attrs["law"])
+    law["arguments"]["map"]["expression"] = f"__import__('os').system('touch {marker}')"
+    changed(path, law=json.dumps(law))
+    with pytest.raises(ResultError, match="formula"):
+        forecast.load(path)
+    assert not marker.exists()
+
+
+def test_a_law_that_changed_since_is_said(tmp_path):
+    path = FITS["registered"]().save(tmp_path / "fit.nc")
+    law = json.loads(results.load(path).attrs["law"])
+    law["arguments"]["map"]["expression"] = "E + beta*x**-c + 0"
+    changed(path, law=json.dumps(law))
+    back = forecast.load(path)
+    assert "another one now" in back.warnings[-1]
+    assert back.law.expression == "E + beta*x**-c + 0"
+
+
+def test_another_result_is_no_fit(tmp_path):
+    results.save(xr.DataTree(xr.Dataset({"x": 1.0})), tmp_path / "a.nc")
+    assert isinstance(forecast.load(tmp_path / "a.nc"), xr.DataTree)
+    with pytest.raises(ResultError, match="holds another result, not a fit"):
+        load_fit(tmp_path / "a.nc")

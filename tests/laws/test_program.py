@@ -1,0 +1,139 @@
+"""Programs agree with the formula, with its symbolic derivatives one by one, and with differences."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from forecast.formula import parse
+from forecast.laws import Law
+from forecast.laws.program import DifferenceProgram
+
+LAWS = {
+    "chinchilla": ("E + A*N**-alpha + B*D**-beta", ["N", "D"]),
+    "broken": ("a + b*x**-c0*(1 + (x/d)**(1/f))**(-c1*f)", ["x"]),
+    "kaplan": ("((Nc/N)**(aN/aD) + Dc/D)**aD", ["N", "D"]),
+    "logistic": ("A/(1 + exp(-k*(x - x0)))", ["x"]),
+    "bump": ("-(a/x) - b/(c*x) + 2*a*x**3/(3 - b)", ["x"]),
+    "functions": ("sin(a*x) + tanh(b - x)*cos(c) + erf(a*b*x) + sqrt(a + x**2) + log2(b*x) + log10(c + x)", ["x"]),
+    "powers": ("a**2*x**-2 + b**-3*x**4 + c**0.5*x**-0.5 + (a*x)**1.7 + 2**(b*x) + x**7", ["x"]),
+    "kinks": ("max(a*x, b, c + x) - min(a, x) + abs(b - x)*sign(c - x) + heaviside(a*x - b)*c**2", ["x"]),
+}
+
+
+def setting(names, variables, rng, sign=1.0):
+    values = {n: sign * rng.uniform(0.3, 1.2, (5, 1)) for n in names if n not in variables}
+    return values | {n: rng.uniform(0.4, 2.0, 7) for n in variables}
+
+
+def broadcast(entry, shape):
+    return np.broadcast_to(np.asarray(entry, dtype=float), shape)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("name", LAWS)
+def test_value_gradient_and_hessian(name, sign):
+    text, variables = LAWS[name]
+    law = Law(text, variables=variables)
+    values = setting(law.formula.names, variables, np.random.default_rng(0), sign)
+    f, g, h = law.program().evaluate(values, 2)
+    np.testing.assert_allclose(f, np.broadcast_to(law.formula.evaluate(values), (5, 7)), rtol=1e-12, atol=1e-13)
+    for i, p in enumerate(law.parameters):
+        slope = law.formula.derivative(p)
+        np.testing.assert_allclose(broadcast(g[i], (5, 7)), broadcast(slope.evaluate(values), (5, 7)), 1e-11, 1e-12)
+        for j, q in enumerate(law.parameters[i:], i):
+            exact = broadcast(slope.derivative(q).evaluate(values), (5, 7))
+            np.testing.assert_allclose(broadcast(h.get((i, j), 0.0), (5, 7)), exact, 1e-10, 1e-11)
+    assert all(0 <= i <= j < len(law.parameters) for i, j in h)
+
+
+names = st.sampled_from(["a", "b", "x", "z"])
+leaves = names | st.sampled_from(["1", "2", "0.5", "3", "10"])
+formulas = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        st.tuples(inner, st.sampled_from(["2", "-1", "0.5", "-0.5", "3", "1.3", "b", "(-a)"])).map(
+            lambda t: f"({t[0]})**{t[1]}"
+        ),
+        st.tuples(st.sampled_from(["exp", "log", "sqrt", "tanh", "-", "abs"]), inner).map(lambda t: f"{t[0]}({t[1]})"),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(text=formulas, signs=st.tuples(*[st.booleans()] * 4))
+def test_any_formula_keeps_its_value(text, signs):
+    try:
+        formula = parse(f"a*x + b*z + ({text})")
+    except Exception:
+        return
+    law = Law(formula.text, variables=["x", "z"])
+    rng = np.random.default_rng(1)
+    values = {"a": rng.uniform(0.5, 2, (3, 1)), "b": rng.uniform(0.5, 2, (3, 1)), "x": rng.uniform(0.5, 2, 4)}
+    values["z"] = rng.uniform(0.5, 2, (3, 4))
+    values = {n: v if plus else -v for (n, v), plus in zip(values.items(), signs, strict=True)}
+    expected = np.broadcast_to(formula.evaluate(values), (3, 4))
+    found = law.program().evaluate(values, 0)[0]
+    sound = np.isfinite(expected) & (np.abs(expected) < 1e8)
+    np.testing.assert_allclose(found[sound], expected[sound], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize(("b", "n"), [(1, 1), (1, 9), (6, 1), (6, 9)])
+def test_every_shape_gives_the_same_numbers(b, n):
+    law = Law(*[LAWS["broken"][0]], variables=["x"])
+    values = setting(law.formula.names, ["x"], np.random.default_rng(2))
+    values = {k: np.resize(v, (b, 1)) if v.ndim == 2 else np.resize(v, n) for k, v in values.items()}
+    f, g, h = law.program().evaluate(values, 2)
+    f2, g2, h2 = law.program().evaluate({**values, "x": np.broadcast_to(values["x"], (b, n)).copy()}, 2)
+    assert f.shape == f2.shape == (b, n)
+    for one, two in zip([*g, *h.values()], [*g2, *h2.values()], strict=True):
+        np.testing.assert_allclose(broadcast(one, (b, n)), broadcast(two, (b, n)), rtol=1e-11, atol=1e-14)
+    scalars = {k: float(v.flat[0]) for k, v in values.items()}
+    assert float(law.program().evaluate(scalars, 2)[0]) == pytest.approx(float(f[0, 0]), rel=1e-13)
+
+
+def test_structure():
+    law = Law("E + A*N**-alpha + B*D**-beta", variables=["N", "D"])
+    values = setting(law.formula.names, ["N", "D"], np.random.default_rng(0))
+    f, g, h = law.program().evaluate(values, 2)
+    assert (f.shape, float(g[0]), set(h)) == ((5, 7), 1.0, {(1, 2), (2, 2), (3, 4), (4, 4)})
+    assert law.program().evaluate(values, 0)[1:] == ([], {})
+    assert law.program().evaluate(values, 1)[2] == {}
+    assert law.program() is law.program()
+
+
+def test_what_is_passed_in_is_left_alone():
+    law = Law("a*x + b*x + exp(a)*z - x*z*a*b", variables=["x", "z"])
+    values = {n: np.linspace(1, 2, 12).reshape(3, 4) for n in ("a", "b", "x", "z")}
+    for array in values.values():
+        array.flags.writeable = False
+    f, g, h = law.program().evaluate(values, 2)
+    again = law.program().evaluate(values, 2)
+    np.testing.assert_array_equal(f, again[0])
+    for one, two in zip([*g, *h.values()], [*again[1], *again[2].values()], strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.bad_input(76)
+def test_bad_input_076_nothing_warns():
+    law = Law("a*x**b + log(c - x) + exp(c*x)/(x - x0)", variables=["x"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f, g, _ = law.program().evaluate({"a": 1.0, "b": 0.5, "c": -1e4, "x0": 3.0, "x": [0.0, -1.0, 3.0, 1e300]}, 2)
+    assert not np.isfinite(f).any()
+    assert len(g) == 4
+
+
+def test_differences_agree_with_the_formula():
+    law = Law(LAWS["broken"][0], variables=["x"])
+    values = setting(law.formula.names, ["x"], np.random.default_rng(3))
+    near = DifferenceProgram(law._form.value, law.parameters, ["x"]).evaluate(values, 2)
+    _, g, h = law.program().evaluate(values, 2)
+    for one, two in zip(near[1], g, strict=True):
+        np.testing.assert_allclose(one, broadcast(two, (5, 7)), rtol=1e-7, atol=1e-8)
+    for pair, one in near[2].items():
+        np.testing.assert_allclose(one, broadcast(h.get(pair, 0.0), (5, 7)), rtol=1e-5, atol=1e-5)
