@@ -226,18 +226,19 @@ class _Sampled:
         low = world.block * BLOCK
         high = min(low + BLOCK, self.draws)
         part: slice[Any, Any, Any] = slice(low, high)
+        lost: list[ForecastError] = []
         for name, node in self.graph.nodes.items():
             for index, combination in self._cells(node.dims):
                 try:
                     drawn = world.quantity(name, combination)
                 except ForecastError as error:
                     self._fail(name, combination, world.block, error)
+                    lost.append(error)
                     continue
                 self._levels[name][(slice(None), part, *index)] = drawn[:, : high - low]
-        lost = {id(error) for _, error in self._failed.values()}
         for name, question in self.graph.scenario.questions.items():
             dims, when = self._dims[name], question.when
-            where = f"{self.graph.scenario.where}: questions.{name}.when"
+            where = f"questions.{name}.when"
             unit = units.infer(when.left, self.graph.unit_of(), where=where)
             for index, combination in self._cells(dims):
                 try:
@@ -246,7 +247,7 @@ class _Sampled:
                         for side in (when.greater_side, when.lesser_side)
                     )
                 except ForecastError as error:
-                    if id(error) not in lost:  # else the failure of a quantity, which is listed already
+                    if not any(error is found for found in lost):  # else listed as the quantity's already
                         self._fail(name, combination, world.block, error)
                     continue
                 found = crossing(self.years, greater, lesser, strict=when.op in (">", "<"))
