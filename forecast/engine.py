@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -102,15 +104,16 @@ def project(
     graph = graphs.build(asked, set)
     fits = Fits(before=before, seed=seed)
     time = _time(graph, fits, until=until, start=start, step=step)
-    _check_size(graph, len(time), draws)
+    _check_size(graph, len(time), draws, workers)
 
     sampled = _Sampled(graph, decimal_year(time), draws)
     blocks = range(-(-draws // BLOCK))
     # Swapping sys.stdout is no business of several threads at once: it is swapped here, around them all.
-    with stdout_is_data(), ThreadPoolExecutor(max_workers=workers) as pool:
-        for done, _ in enumerate(
-            pool.map(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks), 1
-        ):
+    with stdout_is_data(), ExitStack() as stack:
+        # one worker is this thread: an interrupt then ends a slow model at once
+        each = map if workers == 1 else stack.enter_context(ThreadPoolExecutor(max_workers=workers)).map
+        drawn = each(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks)
+        for done, _ in enumerate(drawn, 1):
             if progress is not None:
                 progress(done, len(blocks))
     sampled.raise_if_nothing_is_left()
@@ -185,14 +188,17 @@ def _last_observation(graph: Graph, fits: Fits) -> int | None:
     return int(max(ends)) if ends else None
 
 
-def _check_size(graph: Graph, steps: int, draws: int) -> None:
-    cells = sum(int(np.prod([len(graph.scenario.choices[d]) for d in n.dims])) for n in graph.nodes.values())
-    size = 8 * steps * draws * cells
+def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
+    """Refuse what would fill the memory: what is kept, and the whole blocks that are being drawn."""
+    cells = sum(math.prod(len(graph.scenario.choices[d]) for d in n.dims) for n in graph.nodes.values())
+    blocks = BLOCK * min(workers, -(-draws // BLOCK))
+    size = 8 * steps * cells * (draws + blocks)
     if size > LIMIT_BYTES:
-        fits = max(1, LIMIT_BYTES // (8 * steps * cells))
+        left = LIMIT_BYTES // (8 * steps * cells) - blocks
+        hint = f"that is {left:,} draws" if left > 0 else "fewer steps or fewer choices fit"
         raise UsageError(
-            f"draws: {draws:,} draws of {cells} quantities over {steps} steps need {size / 2**30:.1f} GiB; "
-            f"{LIMIT_BYTES / 2**30:.0f} GiB is the limit, which is {fits:,} draws"
+            f"draws: {draws:,} draws of {cells:,} quantities over {steps:,} steps need {size / 2**30:.1f} GiB; "
+            f"{LIMIT_BYTES / 2**30:.0f} GiB is the limit: {hint}"
         )
 
 
