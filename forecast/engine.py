@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -155,9 +156,9 @@ def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
 
 
 def _whole(name: str, value: object, low: int, high: int) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not low <= value.__index__() <= high:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= value <= high:
         raise UsageError(f"{name}: expected a whole number from {low} to {high}, got '{printable(value, 40)}'")
-    return int(value.__index__())
+    return int(value)
 
 
 def _time(
