@@ -156,7 +156,7 @@ def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
 
 
 def _whole(name: str, value: object, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= value <= high:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
         raise UsageError(f"{name}: expected a whole number from {low} to {high}, got '{printable(value, 40)}'")
     return int(value)
 

@@ -42,7 +42,7 @@ def check_seed(seed: object) -> int:
     """
     if seed is None:
         return secrets.randbits(32)
-    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or not 0 <= seed < _LARGEST_SEED:
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or not 0 <= int(seed) < _LARGEST_SEED:
         raise UsageError(f"seed: expected an integer from 0 to 2**64 - 1, got '{printable(seed, 40)}'")
     return int(seed)
 
