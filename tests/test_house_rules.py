@@ -31,6 +31,7 @@ LAYERS = (
     {"scenario"},
     {"graph"},
     {"world"},
+    {"backing", "sampled"},
     {"provenance"},
     {"engine"},
     {"score"},
