@@ -35,7 +35,7 @@ def decimal_year(datetimes: npt.ArrayLike) -> npt.NDArray[np.float64]:
     when = np.where(missing, np.datetime64(0, "s"), when)
     year = when.astype("datetime64[Y]")
     start = year.astype("datetime64[s]")
-    length = ((year + 1).astype("datetime64[s]") - start).astype(np.int64)
+    length = ((year + np.timedelta64(1, "Y")).astype("datetime64[s]") - start).astype(np.int64)
     result = year.astype(np.int64) + 1970 + (when - start).astype(np.int64) / length
     return np.where(missing, np.nan, result)
 
@@ -58,7 +58,7 @@ def from_decimal_year(years: npt.ArrayLike) -> npt.NDArray[np.datetime64]:
     year = np.floor(x)
     base = (year.astype(np.int64) - 1970).astype("datetime64[Y]")
     start = base.astype("datetime64[s]")
-    length = ((base + 1).astype("datetime64[s]") - start).astype(np.int64)
+    length = ((base + np.timedelta64(1, "Y")).astype("datetime64[s]") - start).astype(np.int64)
     seconds = np.rint((x - year) * length).astype(np.int64)
     result: Any = np.where(known, start + seconds.astype("timedelta64[s]"), np.datetime64("NaT", "s"))
     return np.asarray(result, dtype="datetime64[s]")

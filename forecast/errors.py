@@ -63,7 +63,10 @@ def printable(text: object, limit: int = 200) -> str:
     >>> printable("a\x1b[2Jb")
     'a\\x1b[2Jb'
     """
-    raw = str(text)
+    try:
+        raw = str(text)
+    except Exception:  # Python refuses to write an integer of thousands of digits, and foreign text may raise anything
+        raw = f"<{type(text).__name__}>"
     if len(raw) > limit:
         raw = raw[: limit - 1] + "…"
     # a lone surrogate is not printable either, so the result always encodes

@@ -149,9 +149,12 @@ def _origin(entry: EntryPoint) -> tuple[str, str]:
     """Return the name and version of an entry point's distribution, whose metadata may be broken or missing."""
     if entry.dist is None:
         return "?", ""
-    try:  # one parse of METADATA (which holds the whole README) for both
-        metadata = entry.dist.metadata
-        return printable(metadata["Name"] or "?", 100), printable(metadata["Version"] or "", 60)
+    try:
+        # The head of METADATA is read by hand: `dist.metadata` parses the README in it as e-mail, every time anew,
+        # which is a tenth of what a listing costs.
+        text = entry.dist.read_text("METADATA") or entry.dist.read_text("PKG-INFO") or ""
+        head = dict(line.partition(": ")[::2] for line in text.partition("\n\n")[0].splitlines())
+        return printable(head.get("Name") or "?", 100), printable(head.get("Version") or "", 60)
     except Exception:  # a broken installation must not end the listing
         return "?", ""
 

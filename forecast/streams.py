@@ -8,6 +8,7 @@ longer horizon keeps the earlier steps. The global random state is never touched
 from __future__ import annotations
 
 import hashlib
+import numbers
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -41,12 +42,9 @@ def check_seed(seed: object) -> int:
     """
     if seed is None:
         return secrets.randbits(32)
-    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+    if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or not 0 <= int(seed) < _LARGEST_SEED:
         raise UsageError(f"seed: expected an integer from 0 to 2**64 - 1, got '{printable(seed, 40)}'")
-    value = int(seed.__index__())
-    if not 0 <= value < _LARGEST_SEED:
-        raise UsageError(f"seed: expected an integer from 0 to 2**64 - 1, got {printable(value, 40)}")
-    return value
+    return int(seed)
 
 
 def _key(text: str) -> int:

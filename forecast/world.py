@@ -153,7 +153,7 @@ class World:
         value = units.evaluate(tree, values, unit_of, target=target, where=where)
         drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self.time), BLOCK))
         if missing := int(np.isnan(drawn).sum()):
-            raise DataError(f"'{tree.text}': {missing} of {drawn.size} values are not numbers (NaN)")
+            raise DataError(f"{where}: '{tree.text}': {missing} of {drawn.size} values are not numbers (NaN)")
         return drawn
 
     def input(self, node: str, asked: Input) -> Array:
@@ -193,7 +193,7 @@ class World:
         if isinstance(node.quantity, Prior):
             return np.broadcast_to(node.quantity.distribution.ppf(self._uniform(node.name)), shape)
         if isinstance(node.quantity, Expression):
-            where = f"{self.graph.scenario.where}: quantities.{node.name}"
+            where = f"quantities.{node.name}"
             return self.formula(node.quantity.tree, node.dims, combination, target=node.unit, where=where)
         chosen = dict(zip(node.dims, combination, strict=True))
         model = node.models[tuple(chosen[c] for c in node.own)]

@@ -76,3 +76,12 @@ def test_a_table_error_keeps_every_failure_and_prints_five():
     error = TableError([f"t.csv:{i}:a: no number" for i in range(9)])
     assert len(error.failures) == 9
     assert str(error).endswith("and 4 more")
+
+
+def test_printable_survives_what_cannot_be_written():
+    class Hostile:
+        def __str__(self):
+            raise RuntimeError
+
+    assert printable(10**5000) == "<int>"
+    assert printable(Hostile()) == "<Hostile>"

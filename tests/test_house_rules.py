@@ -32,6 +32,7 @@ LAYERS = (
     {"scenario"},
     {"graph"},
     {"world"},
+    {"backing", "sampled"},
     {"provenance"},
     {"engine"},
     {"score"},

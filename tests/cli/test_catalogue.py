@@ -223,5 +223,3 @@ def test_listing_loads_nothing_heavy(demo, command_line, words):
     )
     assert (done.returncode, done.stderr) == (0, "[]\n")
     assert done.stdout
-
-

@@ -85,7 +85,7 @@ def test_show_of_a_name_two_distributions_offer_shows_both(fake_plugins, capsys)
     assert capsys.readouterr().out.count("A plugin for tests.") == 2
 
 
-COMMANDS = '''
+COMMANDS = """
 from forecast import CommandSpec, hookimpl
 
 @hookimpl
@@ -95,7 +95,7 @@ def forecast_commands():
     yield CommandSpec(name="wrong", target="json:dumps", title="Wrong", reference="r")
     yield CommandSpec(name="raises", target="{module}:raises", title="Raises", reference="r")
     yield CommandSpec(name="run", target="{module}:audit", title="Takes our name", reference="r")
-'''
+"""
 CODE = """
 import click
 

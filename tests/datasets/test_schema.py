@@ -15,12 +15,14 @@ import pytest
 import forecast
 import forecast_datasets
 
-NAMES = [spec.name for spec in forecast_datasets.forecast_tables()]
+ALL = [spec.name for spec in forecast_datasets.forecast_tables()]
+DESCRIBED = ["chinchilla-points"]  # fetched at first use: nothing of them is here to be checked
+NAMES = [name for name in ALL if name not in DESCRIBED]
 
 
 def test_all_folders_are_declared():
     folders = {path.parent.name for path in Path(forecast_datasets.__file__).parent.glob("*/datapackage.json")}
-    assert folders == set(NAMES)
+    assert folders == set(ALL)
 
 
 def test_listing_them_needs_no_numpy():

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import DataError, UnitError, UnknownNameError
+
+#: What feeds the relation: parameters that grow tenfold a year from 1e9.
+SCENARIO = {
+    "start": 2020,
+    "until": 2023,
+    "quantities": {
+        "params": {"expression": "size"},
+        "size": {"p05": 1e9, "p95": 1e10, "unit": "param"},
+        "ppl": {"model": "resources/perplexity-from-parameters", "inputs": {"x": "params"}},
+    },
+}
+
+
+def scenario(**quantities):
+    kept = SCENARIO["quantities"]
+    return {**SCENARIO, "quantities": {**kept, **quantities}}
+
+
+def unit_of_input():
+    return next(iter(forecast.model("resources/perplexity-from-parameters").inputs.values())).unit
+
+
+def test_a_relation_is_wired_to_another_quantity_and_follows_its_law():
+    made = scenario(size={"p05": 1e9, "p95": 1e10, "unit": unit_of_input()})
+    run = forecast.project(made, draws=50)
+    x, y = (run["projection"][n].values for n in ("params", "ppl"))
+    assert y.shape == x.shape
+    drawn = run["posterior/resources/perplexity-from-parameters"].to_dataset()
+    expected = drawn["a"].values + drawn["b"].values * np.log(x)
+    assert y == pytest.approx(expected, rel=1e-9)
+    assert np.unique(y).size > 10  # the draws of its parameters and of its input both reach it
+
+
+def test_its_parameters_centre_on_the_fit():
+    made = scenario(size={"value": 1e9, "unit": unit_of_input()})
+    run = forecast.project(made, draws=4000)
+    from forecast.laws import law
+    from forecast.series import rows
+
+    table = rows("datasets/outlier-features", where={"family": "FSEQ"}, before=None, name="test")
+    fitted = law("resources/log-linear").fit(table, let={"x": "params"}, y="ppl_c4")
+    drawn = run["posterior/resources/perplexity-from-parameters"].to_dataset()
+    for name in ("a", "b"):
+        centre = float(fitted.params[name])
+        assert float(drawn[name].median()) == pytest.approx(centre, rel=0.02)
+
+
+def test_a_wire_to_nothing_names_the_nearest_quantity():
+    wired = {"model": "resources/perplexity-from-parameters", "inputs": {"x": "parms"}}
+    with pytest.raises(UnknownNameError, match=r"quantities\.ppl\.model .*'parms'; did you mean 'params'"):
+        forecast.project(scenario(ppl=wired), draws=1)
+
+
+def test_an_input_that_nothing_feeds_is_named():
+    bare = {"model": "resources/perplexity-from-parameters"}
+    with pytest.raises(UnknownNameError, match=r"quantities\.ppl\.model needs an input: unknown quantity 'x'"):
+        forecast.project(scenario(ppl=bare), draws=1)
+
+
+def test_an_input_it_does_not_have_is_named():
+    wired = {"model": "resources/perplexity-from-parameters", "inputs": {"z": "params"}}
+    with pytest.raises(UnknownNameError, match="unknown input 'z'"):
+        forecast.project(scenario(ppl=wired), draws=1)
+
+
+def test_the_unit_of_a_wire_must_balance():
+    with pytest.raises(UnitError, match=r"quantities\.ppl: input 'x' .* from 'params'.*USD") as caught:
+        forecast.project(scenario(size={"value": 1, "unit": "USD"}), draws=1)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_without_dates_cannot_be_read_as_of_a_date():
+    model = forecast.model("resources/perplexity-from-parameters")
+    with pytest.raises(DataError, match="known_since"):
+        model.fit(before=2020.0)

@@ -1,0 +1,106 @@
+"""What can be said about the pages without building them; `.ci/run` builds them with warnings as errors."""
+
+import ast
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import forecast
+from forecast import errors, specs
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = {
+    path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(DOCS.rglob("*.md"))
+    if "_build" not in path.parts
+}
+
+
+def test_every_page_is_in_the_table_of_contents():
+    listed = re.findall(r"^([\w/-]+)$", "\n".join(re.findall(r"```\{toctree\}(.*?)```", PAGES["index.md"], re.S)), re.M)
+    assert sorted(f"{name}.md" for name in listed) == sorted(set(PAGES) - {"index.md"})
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", PAGES[page]):
+        assert "//" in target or (DOCS / page).parent.joinpath(target).exists(), target
+
+
+def test_every_public_name_is_in_the_reference():
+    listed = PAGES["reference/python.md"] + PAGES["reference/records.md"]
+    named = set(re.findall(r"^\.\. (?:auto\w+|decorator):: (?:forecast\.)?(?:\w+\.)*(\w+)$", listed, re.MULTILINE))
+    assert sorted(set(forecast.__all__) - {"__version__"} - named) == []
+    assert sorted(set(specs.__all__) - named) == []
+
+
+def test_every_error_is_in_the_reference():
+    kinds = {n for n in errors.__all__ if isinstance(getattr(errors, n), type)}
+    assert sorted(n for n in kinds if n not in PAGES["reference/python.md"]) == []
+
+
+def test_the_examples_of_a_scenario_are_ones():
+    page = PAGES["how-to/write-a-scenario.md"]
+    parts = [re.sub(r"^  ", "", p, flags=re.M) for p in re.findall(r"```toml\n(.*?)```", page, re.S)]
+    record = tomllib.loads("until = 2050\n" + "\n".join(parts))
+    record["quantities"]["brain"] = {"value": 1e18, "unit": "FLOP/s"}
+    made = forecast.Scenario.from_dict(record)
+    assert set(made.quantities) == {"machine", "goal", "cluster", "ratio", "brain"}
+    assert set(made.questions) == {"parity"}
+
+
+def test_nothing_is_fetched_by_configuration():
+    tree = ast.parse((DOCS / "conf.py").read_text(encoding="utf-8"))
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    assert not [t for t in texts if "//" in t.replace("module://", "") or "intersphinx" in t]
+
+
+@pytest.fixture(scope="module")
+def plain():
+    spec = importlib.util.spec_from_file_location("plain", DOCS / "_ext" / "plain.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://cdn.example/x.js"></script>',
+        "<script async src='//cdn.example/x.js'>",
+        '<link rel="stylesheet" href="https://fonts.example/css">',
+        '<img alt="badge" src="http://badges.example/a.svg">',
+        "@import url(https://fonts.example/css);",
+        "src: url('https://fonts.example/a.woff2')",
+    ],
+)
+def test_the_build_sees_what_a_page_would_fetch(plain, text):
+    assert len(plain.fetched(f"<p>before</p>{text}<p>after</p>")) == 1
+
+
+def test_the_build_allows_links_and_local_files(plain):
+    text = '<a href="https://example.org">x</a><script src="_static/x.js"></script><link rel="stylesheet" href="a.css">'
+    assert plain.fetched(text) == []
+
+
+def test_lines_of_an_answer_are_cut_visibly(plain):
+    lines = [f"line {n}" for n in range(1, 9)]
+    assert plain.picked(lines, "2-3, 8") == ["...", "line 2", "line 3", "...", "line 8"]
+    assert plain.picked(lines, "1-2") == ["line 1", "line 2", "..."]
+
+
+def test_only_prose_is_wrapped(plain):
+    row = "name  " + "x " * 80
+    assert plain.wrapped(row) == row
+    assert max(map(len, plain.wrapped("word " * 60).splitlines())) <= plain.WIDTH
+
+
+def test_a_function_is_shown_with_its_decorators(plain):
+    source = "import x\n\n@x.y\ndef f():\n    return 1\n\ndef g():\n    return 2\n"
+    assert plain.function(source, "f") == "@x.y\ndef f():\n    return 1"
+    with pytest.raises(ValueError, match="no function h"):
+        plain.function(source, "h")

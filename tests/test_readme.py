@@ -1,0 +1,90 @@
+"""What the README says: its snippet runs, its commands exist, its answers are the program's own."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+SETUP = blocks("sh")
+SHOWN = [block for block in blocks("text") if block.startswith("$ forecast ")]
+
+
+def forecast(*words: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "forecast", *words], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_there_are_two_setup_commands_of_one_line_each():
+    assert [block.count("\n") for block in SETUP] == [1, 1]
+
+
+@pytest.mark.parametrize("command", SETUP, ids=["run", "test"])
+def test_a_setup_command_makes_its_own_environment_and_uses_nothing_else(command):
+    make, install, use = command.strip().split(" && ")
+    assert make == "python3 -m venv --without-pip .venv"  # Debian without python3-venv has no ensurepip
+    assert install.startswith("python3 -m pip --python .venv install ")  # nor may its own environment be touched
+    assert use.startswith(".venv/bin/")
+
+
+def test_the_first_command_ends_in_the_founding_forecast():
+    program, *words = shlex.split(SETUP[0].split(" && ")[-1])
+    assert program == ".venv/bin/forecast"
+    assert forecast(*words).stdout.startswith("When the fastest supercomputer matches the brain")
+
+
+def test_ci_runs_the_second_command():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (pattern,) = re.findall(r"grep -m 1 -E '([^']+)' README.md", script)
+    (line,) = [line for line in README.splitlines() if re.search(pattern, line)]
+    assert line == SETUP[1].strip()
+
+
+def test_the_python_snippet_runs(capsys):
+    (snippet,) = blocks("python")
+    exec(compile(snippet, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "parity_never" in printed
+    assert "converged" in printed
+
+
+@pytest.mark.parametrize("block", SHOWN, ids=lambda block: block.splitlines()[0])
+def test_an_answer_shown_is_what_the_program_prints(block):
+    command, *lines = block.splitlines()
+    printed = " ".join(forecast(*shlex.split(command)[2:]).stdout.split())
+    parts = "\n".join(lines).split("\n...")
+    assert len(lines) > 5
+    for part in parts:
+        assert " ".join(part.split()) in printed
+
+
+def test_every_command_it_names_exists():
+    from forecast.cli import COMMANDS
+
+    named = {words.split()[0] for words in re.findall(r"`forecast ([a-z][^`]*)`", README)}
+    assert {"run", "allocate", "claims", "laws", "plugins"} <= named
+    assert named <= set(COMMANDS)
+
+
+def test_every_path_it_names_exists():
+    paths = [p for p in re.findall(r"\]\(([^)]+)\)", README) if "//" not in p]
+    paths += re.findall(r"^\| `([a-z]+/)` \|", README, re.MULTILINE)
+    assert len(paths) >= 10
+    assert [p for p in paths if not (ROOT / p).exists()] == []
+
+
+def test_it_shows_nothing_from_elsewhere():
+    assert not re.search(r"!\[|<img|https?://", README)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError
+from forecast.series import read, rows
+
+DATA = {
+    "date": np.array(["2003-01-01", "2001-01-01", "2002-01-01", "2004-01-01"], dtype="datetime64[s]"),
+    "value": np.array([3.0, 1.0, np.nan, 4.0]),
+    "kind": np.array(["a", "a", "a", "b"]),
+}
+
+
+def test_a_series_is_sorted_and_its_holes_are_left_out():
+    time, value, unit = read(DATA, x="date", y="value")
+    assert time.tolist() == [2001.0, 2003.0, 2004.0]
+    assert value.tolist() == [1.0, 3.0, 4.0]
+    assert unit is None
+
+
+def test_rows_are_chosen_by_a_column():
+    assert read(DATA, x="date", y="value", where={"kind": "a"})[1].tolist() == [1.0, 3.0]
+
+
+def test_rows_are_those_known_before_a_date():
+    assert read(DATA, x="date", y="value", before=2003.5)[1].tolist() == [1.0, 3.0]
+    late = {**DATA, "known_since": np.array(["2005-01-01"] * 3 + ["2004-01-01"], dtype="datetime64[s]")}
+    assert read(late, x="date", y="value", before=2004.5)[1].tolist() == [4.0]
+
+
+def test_decimal_years_are_dates_too():
+    assert read({"t": [2001.5, 2000.25], "v": [1.0, 2.0]}, x="t", y="v")[0].tolist() == [2000.25, 2001.5]
+
+
+def test_a_registered_table_brings_its_unit():
+    time, value, unit = read("datasets/supercomputers", x="date", y="rmax_top1")
+    assert unit == "TFLOP/s"
+    assert len(time) == len(value) == 66
+    assert (np.diff(time) > 0).all()
+
+
+def test_the_data_of_the_caller_are_left_alone():
+    before = {k: v.copy() for k, v in DATA.items()}
+    read(DATA, x="date", y="value", where={"kind": "a"}, before=2003.5)
+    assert all(np.array_equal(DATA[k], before[k], equal_nan=k == "value") for k in DATA)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"x": "dat"}, UnknownNameError, "unknown column 'dat'; did you mean 'date'"),
+        ({"y": "values"}, UnknownNameError, "unknown column 'values'; did you mean 'value'"),
+        ({"where": {"knd": "a"}}, UnknownNameError, "unknown column 'knd'; did you mean 'kind'"),
+        ({"where": {"kind": "c"}}, EmptyDataError, "no row is left where kind = c"),
+        ({"before": 1990.0}, EmptyDataError, "no row is left before 1990.00"),
+        ({"x": "kind"}, DataError, "expected dates .* got text"),
+        ({"y": "kind"}, DataError, "kind"),
+        ({"where": {"kind": "a\x1b[2J"}}, EmptyDataError, r"a\\x1b\[2J"),
+    ],
+)
+def test_what_cannot_be_read_is_said(change, error, says):
+    with pytest.raises(error, match=says) as caught:
+        read(DATA, **{"x": "date", "y": "value", "name": "mine", **change})
+    assert "\n" not in str(caught.value)
+
+
+def test_no_value_at_all():
+    with pytest.raises(EmptyDataError, match="column 'v' has no values"):
+        read({"t": [2000.0, 2001.0], "v": [np.nan, np.nan]}, x="t", y="v")
+
+
+def test_a_value_without_a_date():
+    with pytest.raises(DataError, match="a row with a value has no date"):
+        read({"t": [2000.0, np.nan], "v": [1.0, 2.0]}, x="t", y="v")
+
+
+def test_without_dates_nothing_can_be_read_as_of_a_date():
+    with pytest.raises(DataError, match="known_since"):
+        rows({"n": [1.0, 2.0]}, where={}, before=2000.0, name="mine")
+
+
+@pytest.mark.parametrize("data", ["no-such-table", "no-such-file.csv", {}, {"t": [1.0], "v": [1.0, 2.0]}])
+def test_no_such_data(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ForecastError):
+        read(data, x="t", y="v")

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import hashlib
+import random
+
+import numpy as np
+import pytest
+
+from forecast.errors import UsageError
+from forecast.streams import BLOCK, Streams, check_seed, symmetric_t
+
+
+def test_the_same_names_give_the_same_numbers_and_others_give_others():
+    def drawn(seed=0, node="a", block=0, part="noise"):
+        return Streams(seed, node, block)(part).random(4).tolist()
+
+    assert drawn() == drawn()
+    others = [drawn(seed=1), drawn(node="b"), drawn(block=1), drawn(part="parameters")]
+    assert all(drawn() != other for other in others)
+    assert len({tuple(other) for other in others}) == len(others)
+
+
+def test_the_numbers_of_a_stream_stay_what_they_are():
+    def key(text):
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+
+    stated = np.random.SeedSequence(7, spawn_key=(key("a/b"), key("noise"), 2))
+    expected = np.random.Generator(np.random.PCG64(stated)).random(5)
+    assert (Streams(7, "a/b", 2)("noise").random(5) == expected).all()
+    # a change here changes every published forecast
+    found = Streams(0, "hardware/hpcg-exponential", 0)("parameters").random(2).tolist()
+    assert found == [0.36540618148646975, 0.6410556051168386]
+
+
+def test_a_stream_always_gives_whole_blocks():
+    assert Streams(0, "a", 3).draws == BLOCK
+
+
+@pytest.mark.bad_input(58)
+def test_bad_input_058_global_random_states_are_not_touched():
+    random.seed(1)
+    np.random.seed(1)
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    Streams(0, "a", 0)("noise").random(1000)
+    check_seed(None)
+    assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+
+
+@pytest.mark.bad_input(57)
+@pytest.mark.parametrize("seed", [-1, 2**64, 2**128, "abc", "7", True, np.True_, 1.0, [1], float("nan")])
+def test_bad_input_057_what_is_no_seed_is_refused(seed):
+    with pytest.raises(UsageError, match="seed: expected an integer from 0 to"):
+        check_seed(seed)
+
+
+@pytest.mark.bad_input(57)
+def test_bad_input_057_no_seed_takes_a_fresh_one():
+    assert len({check_seed(None) for _ in range(20)}) > 1
+    assert all(0 <= check_seed(None) < 2**32 for _ in range(20))
+
+
+@pytest.mark.parametrize("seed", [0, 2**64 - 1, np.int64(5), np.uint64(2**64 - 1)])
+def test_integers_of_any_kind_are_seeds(seed):
+    assert check_seed(seed) == int(seed)
+    assert type(check_seed(seed)) is int
+
+
+@pytest.mark.parametrize("dof", [2.0, 5.0, np.inf])
+def test_symmetric_t_is_antithetic_with_the_right_spread(dof):
+    z = symmetric_t(np.random.default_rng(0), 40_000, 2, dof)
+    assert z.shape == (2, 40_000)
+    assert (z[:, 0::2] == -z[:, 1::2]).all()
+    assert np.median(z[0]) == 0.0
+    from scipy.stats import t as student
+
+    # each margin is Student t: its 90 % quantile within four standard errors of a sample of 20,000 pairs
+    q = student.ppf(0.9, dof)
+    error = np.sqrt(0.1 * 0.9 / 20_000) / student.pdf(q, dof)
+    assert abs(np.quantile(z[1], 0.9) - q) < 4 * error
