@@ -6,10 +6,11 @@ drops one.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -98,8 +99,10 @@ class Protocol:
         import numpy as np
         import xarray as xr
 
+        from forecast.laws import law
+
         where = f"protocol '{self.name}'"
-        columns = _widened(self.spec, data, where)
+        columns = _widened(self.spec, data, law(self.law).variables, where)
         kept = keep_rows(columns, self.spec.keep, where=where)
         chosen = keep_rows(columns, self.spec.train, where=where, among=kept)
         if held_out:
@@ -123,7 +126,8 @@ class Protocol:
         """
         from forecast.laws import law
 
-        return law(self.law).fit(data, protocol=self.name, **options)
+        found: Fit = law(self.law).fit(data, protocol=self.name, **options)
+        return found
 
 
 def protocol(name: str, *, law: str | None = None) -> Protocol:
@@ -230,9 +234,9 @@ def _passing(columns: Mapping[str, Any], rule: str, kept: NDArray[np.bool_], whe
     if found := _IS.fullmatch(rule):
         return np.array([str(v) == found[2] for v in np.asarray(_column(columns, found[1], where))])
     condition = formula.parse_condition(rule, where=where)
-    values = {name: _numbers(columns, name, where) for name in condition.names}
+    known = {name: _numbers(columns, name, where) for name in condition.names}
     with np.errstate(invalid="ignore"):
-        passing = _COMPARE[condition.op](condition.left.evaluate(values), condition.right.evaluate(values))
+        passing = _COMPARE[condition.op](condition.left.evaluate(known), condition.right.evaluate(known))
     return np.broadcast_to(np.asarray(passing), kept.shape)
 
 
@@ -245,28 +249,44 @@ def _numbers(columns: Mapping[str, Any], name: str, where: str) -> Array:
     return values.astype(float)
 
 
-def _widened(spec: ProtocolSpec, data: Any, where: str) -> dict[str, Any]:
-    """Return the columns of the data and those that the protocol adds; names the data have already stay as they are."""
-    import numpy as np
+def _widened(spec: ProtocolSpec, data: Any, needed: Iterable[str], where: str) -> dict[str, Any]:
+    """Return the columns of the data and those that the protocol adds; names the data have already stay as they are.
 
+    What cannot be added is an error where it is needed, and left out where not.
+    """
     from forecast import tables
 
     columns = dict(tables.columns(data, where=where))
-    size = len(next(iter(columns.values()))) if columns else 0
-    for name, source in spec.columns.items():
-        if name in columns:
-            continue
-        if source in columns:
-            columns[name] = columns[source]
-            continue
-        at = f"{where}: column '{name}'"
-        try:
-            parsed = formula.parse(source, where=at)
-        except FormulaError:
-            raise UnknownNameError("column", source, columns, where=at) from None
-        values = {used: _numbers(columns, used, at) for used in parsed.names}
-        columns[name] = np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (size,)).copy()
+    for name in needed:
+        if name in spec.columns:
+            _add(columns, spec, name, where)
+    for name in spec.columns:
+        with contextlib.suppress(UnknownNameError):
+            _add(columns, spec, name, where)
     return columns
+
+
+def _add(columns: dict[str, Any], spec: ProtocolSpec, name: str, where: str) -> None:
+    """Add one of the protocol's columns, and before it those it is computed from."""
+    import numpy as np
+
+    if name in columns:
+        return
+    source, at = spec.columns[name], f"{where}: column '{name}'"
+    if source in columns:
+        columns[name] = columns[source]
+        return
+    try:
+        parsed = formula.parse(source, where=at)
+    except FormulaError:  # the name of a column, and no formula
+        raise UnknownNameError("column", source, columns, where=at) from None
+    before = list(spec.columns)[: list(spec.columns).index(name)]
+    for used in parsed.names:
+        if used in before:
+            _add(columns, spec, used, where)
+    values = {used: _numbers(columns, used, at) for used in parsed.names}
+    size = len(next(iter(columns.values())))
+    columns[name] = np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (size,)).copy()
 
 
 # Fits ----------------------------------------------------------------------------------------------------------------
@@ -294,11 +314,11 @@ def fit_by(fit: Callable[..., Fit], law: Law, data: Any, name: str, **options: A
     for key in ("objective", "options", "start"):
         if key in given:
             raise UsageError(f"{where}: {key}: the protocol says it; give one of the two")
-    columns = _widened(spec, data, where)
+    columns = _widened(spec, data, law.variables, where)
     settings: dict[str, Any] = {"objective": spec.objective, "y": spec.y, "options": spec.options}
     settings = {key: value for key, value in (settings | given).items() if value is not None}
     settings["let"] = {v: f for v, f in spec.let.items() if v not in columns} | dict(given.get("let", {}))
-    reduced = law.with_(**spec.fix) if spec.fix else law
+    reduced = law.with_(**dict[str, Any](spec.fix)) if spec.fix else law
     if spec.starts:
         settings["start"] = _best_start(reduced, spec, columns, settings, where)
     return fit(reduced, columns, **settings)

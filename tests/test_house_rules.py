@@ -38,6 +38,7 @@ LAYERS = (
     {"score"},
     {"claims"},
     {"report"},
+    {"lawchecks"},
     {"conformance"},
     {"testing"},
     {"scaffold"},

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,7 +22,6 @@ from forecast.fit.newton import Solved
 from forecast.fit.objective import robust_scale
 from forecast.fit.solver import Problem
 from forecast.fit.start import Grid
-from forecast.fit.surrogate import Quadratic
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,13 +35,11 @@ BLOCK = 256
 #: Below this number of points every replicate is solved from fresh starts.
 FEW = 20
 #: How many replicates are audited, from how many starts each; beyond which share of changes all are solved anew.
-AUDIT, STARTS, TOLERATED = 32, 3, 0.1
+AUDIT, STARTS, TOLERATED = 24, 2, 0.1
 #: An objective lower by more than this share is another optimum.
 BETTER = 1e-6
-#: Steps on the expansion before those on the law.
-SKETCH = 8
 #: Stop when a step lowers a replicate's objective by less than this share.
-TOLERANCE = 1e-13
+TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,8 +170,10 @@ def resample(
         last = min(first + share, replicates)
         blocks = range(first // BLOCK, -(-last // BLOCK))
         counts = np.concatenate([KINDS[kind](seed, rows.size, b) for b in blocks])[: last - first]
-        weights = np.zeros((last - first, problem.weights.size))
-        weights[:, rows] = counts * problem.weights[rows]
+        weights = counts
+        if not bool((problem.weights == 1.0).all()):
+            weights = np.zeros((last - first, problem.weights.size))
+            weights[:, rows] = counts * problem.weights[rows]
         poor = _poor(problem, counts, rows)
         counted += int(poor.sum())
         found = _solved(problem, weights, warm.starts(weights))
@@ -222,15 +221,14 @@ def _poor(problem: Problem, counts: Array, rows: NDArray[np.int64]) -> NDArray[n
 
 
 class _Warm:
-    """Starts for replicates: the solutions of the law's quadratic expansion about the optimum of all data."""
+    """Starts for replicates: the optimum of all data, and one step from it along the replicate's own gradient."""
 
     def __init__(self, problem: Problem, at: Array) -> None:
         self.problem, self.at = problem, at
-        self.surrogate = Quadratic(problem.kernel, at)
         target = problem.target()
         state = problem.kernel.at(at[:, None])
         _, first, second = problem.objective.pointwise(state.f, target.y, target.options)
-        self.scores = first * self.surrogate.slopes
+        self.scores = first * problem.kernel.jacobian(state)[:, 0]
         share = 1.0
         if problem.objective.robust:
             # the curvature of Huber's loss as a move of the size of the noise meets it, not at a point
@@ -253,13 +251,7 @@ class _Warm:
         if problem.logs.any():
             longest = np.abs(moves[problem.logs]).max(axis=0)
             moves *= np.minimum(1.0, 1.0 / np.maximum(longest, 1e-300))
-        begun = np.asarray(self.at[:, None] + moves)
-        if not self.surrogate.usable or problem.objective.loss not in ("squares", "huber"):
-            return begun
-        target = replace(problem.target(weights), kernel=self.surrogate)
-        return newton.solve(
-            target, begun, problem.lower, problem.upper, problem.logs, iterations=SKETCH, tolerance=1e-6
-        ).q
+        return np.asarray(self.at[:, None] + moves)
 
 
 def _audit(problem: Problem, grid: Grid, weights: Array, found: Solved, chosen: NDArray[np.int64]) -> tuple[int, int]:

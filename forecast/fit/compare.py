@@ -90,7 +90,11 @@ def compare(
     rows: list[dict[str, Any]] = []
     problems: list[ForecastError] = []
     for law in laws:
-        options = {"objective": chosen.name, "let": {k: v for k, v in lets.items() if k in law.variables}, "y": y}
+        options: dict[str, Any] = {
+            "objective": chosen.name,
+            "let": {k: v for k, v in lets.items() if k in law.variables},
+            "y": y,
+        }
         row: dict[str, Any] = {"law": law.name or law.expression or str(law), "parameters": len(law.parameters)}
         try:
             fit = law.fit(columns, seed=seed, **options)

@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 
 #: More draws than this would fill the memory before they sharpen an interval.
 MOST = 1_000_000
+#: With fewer replicates than this their tails say little.
+ENOUGH = 200
 
 
 def check_draws(draws: object, where: str) -> int:
@@ -38,10 +40,18 @@ def parameter_draws(fit: Fit, draws: int, seed: int, node: str = "fit") -> dict[
         If the fit has no joint uncertainty, saying why.
     """
     count, seed = check_draws(draws, fit.name), check_seed(seed)
-    blocks = [
-        fit.sample_parameters(Streams(seed, node, block)("parameters"), BLOCK) for block in range(-(-count // BLOCK))
-    ]
+    blocks = [_block(fit, Streams(seed, node, block)("parameters")) for block in range(-(-count // BLOCK))]
     return {n: np.concatenate([b[n] for b in blocks])[:count] for n in blocks[0]}
+
+
+def _block(fit: Fit, generator: np.random.Generator) -> dict[str, Array]:
+    """Return one block of draws: of the bootstrap's replicates where there are enough, else about the estimate."""
+    repeated = fit.replicates
+    if repeated is None or repeated.good.shape[1] < ENOUGH:
+        return fit.sample_parameters(generator, BLOCK)
+    picked = repeated.good[:, generator.integers(repeated.good.shape[1], size=BLOCK)]
+    drawn = dict(zip(repeated.names, picked, strict=True))
+    return {n: drawn[n] if n in drawn else np.full(BLOCK, value) for n, value in fit.values.items()}
 
 
 def interval(values: Array, level: float) -> tuple[float, float]:

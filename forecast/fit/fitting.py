@@ -101,7 +101,7 @@ def fit_law(
         from forecast.protocols import fit_by
 
         asked = {"objective": objective, "start": start, "let": let, "y": y, "weights": weights, "sigma": sigma}
-        asked["options"] = options
+        asked |= {"options": options, "over": over, "bootstrap": bootstrap, "kind": kind}
         return fit_by(fit_law, law, data, protocol, seed=seed, level=level, **asked)
     name = label(law)
     chosen = objectives.find(objective or law.objective or "least_squares", where=name)
@@ -246,7 +246,7 @@ def _resampling_warnings(repeated: resampling.Replicates | None, problem: Proble
     lost, total = int((~repeated.converged).sum()), repeated.converged.size
     if lost:
         found.append(
-            f"{name}: {lost} of {total} replicates could not be fitted ({repeated.degenerate} had too few different points)"
+            f"{name}: {lost} of {total} replicates could not be fitted; {repeated.degenerate} had too few points"
         )
     if repeated.changed:
         found.append(

@@ -66,7 +66,7 @@ class Kernel(Protocol):
 
 def total(part: Any, weights: Any, shape: tuple[int, int]) -> Array:
     """Return the sum over points of a product that broadcasts to (B, n)."""
-    return np.einsum("bn,bn->b", np.broadcast_to(part, shape), weights)
+    return np.asarray(np.einsum("bn,bn->b", np.broadcast_to(part, shape), weights))
 
 
 class _Differences:

@@ -14,14 +14,25 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SUMMED", "Loss", "asymmetric", "binomial", "huber", "huber_constant", "poisson", "quantile", "squares"]
+__all__ = [
+    "SUMMED",
+    "Loss",
+    "Scratch",
+    "asymmetric",
+    "binomial",
+    "huber",
+    "huber_constant",
+    "poisson",
+    "quantile",
+    "squares",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 #: f, y, options -> value, first and second derivative by f.
 Loss: TypeAlias = Callable[[Array, Array, Mapping[str, Any]], tuple[Array, Array, Array]]
 
-#: f, y, weights, options -> sums (B,), and weighted derivatives (B, n).
-Summed: TypeAlias = Callable[[Array, Array, Array, Mapping[str, Any]], tuple[Array, Array, Array]]
+#: f, y, weights, options, scratch -> sums (B,), and weighted derivatives (B, n).
+Summed: TypeAlias = "Callable[[Array, Array, Array, Mapping[str, Any], Scratch], tuple[Array, Array, Array]]"
 
 
 def squares(f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
@@ -42,24 +53,41 @@ def huber(f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array,
     return value, slope, inside
 
 
-def squares_summed(f: Array, y: Array, w: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+class Scratch:
+    """Tables that are used again in every step, so that none is asked of the system: the time that takes shows."""
+
+    def __init__(self) -> None:
+        self.tables: list[Array] = []
+
+    def __call__(self, i: int, like: Array) -> Array:
+        """Return table `i` in the shape of another."""
+        while len(self.tables) <= i:
+            self.tables.append(np.empty((0, 0)))
+        if self.tables[i].shape[1:] != like.shape[1:] or self.tables[i].shape[0] < like.shape[0]:
+            self.tables[i] = np.empty(like.shape)
+        return self.tables[i][: like.shape[0]]
+
+
+def squares_summed(
+    f: Array, y: Array, w: Array, options: Mapping[str, Any], scratch: Scratch
+) -> tuple[Array, Array, Array]:
     """Return the weighted sum of squares of every fit, and the weighted derivatives at every point."""
-    r = f - y
-    slope = r * w
+    r = np.subtract(f, y, out=scratch(0, f))
+    slope = np.multiply(r, w, out=scratch(1, f))
     value = np.einsum("bn,bn->b", slope, r)
     slope *= 2.0
     return value, slope, np.broadcast_to(2.0 * w, slope.shape)
 
 
-def huber_summed(f: Array, y: Array, w: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+def huber_summed(
+    f: Array, y: Array, w: Array, options: Mapping[str, Any], scratch: Scratch
+) -> tuple[Array, Array, Array]:
     """Return the weighted sum of Huber losses of every fit, and the weighted derivatives at every point."""
-    r, delta = f - y, options["delta"]
-    slope = np.maximum(r, -delta)
-    np.minimum(slope, delta, out=slope)
-    inside = np.empty_like(r)
-    np.equal(slope, r, out=inside)
+    r, delta = np.subtract(f, y, out=scratch(0, f)), options["delta"]
+    slope = np.clip(r, -delta, delta, out=scratch(1, f))
+    inside = np.equal(slope, r, out=scratch(2, f))
     inside *= w
-    weighted = slope * w
+    weighted = np.multiply(slope, w, out=scratch(3, f))
     value = np.einsum("bn,bn->b", weighted, r)
     value -= 0.5 * np.einsum("bn,bn->b", weighted, slope)
     return value, weighted, inside

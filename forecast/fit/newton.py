@@ -7,11 +7,14 @@ are dropped from the arrays. A fit has *settled* if its gradient passes a test o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from forecast.fit.losses import Scratch
+from forecast.fit.steps import decrement, factored, frozen, saddle_free
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from forecast.fit.kernel import Kernel
     from forecast.fit.objective import Objective
 
-__all__ = ["OFFSET", "Solved", "Target", "solve"]
+__all__ = ["OFFSET", "Solved", "Target", "factored", "solve"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -28,8 +31,10 @@ Array: TypeAlias = NDArray[np.float64]
 OFFSET = 1e-6
 #: Residuals this small beside the observations are rounding.
 ROUNDING = 1e-11
-#: Numbers in one array of a chunk: small enough for the cache, large enough that calls cost nothing.
-CELLS = 61_440
+#: Numbers in one table of the fits that are evaluated together: small enough for the cache.
+CELLS = 30_720
+#: How many times as many fits are in work together: enough that the calls for each step cost little.
+TOGETHER = 16
 #: A step in a logarithm is at most this.
 LEAP = 2.0
 #: Damping: where it starts, where it may end, and beyond which a fit gives up.
@@ -57,6 +62,7 @@ class Target:
     y: Array
     weights: Array
     options: Mapping[str, Any]
+    scratch: Scratch = field(default_factory=Scratch, repr=False)
 
     def take(self, rows: Any) -> Target:
         """Return the target of some of the fits."""
@@ -66,13 +72,25 @@ class Target:
             y=_rows(self.y, rows),
             weights=_rows(self.weights, rows),
             options={k: _rows(v, rows) for k, v in self.options.items()},
+            scratch=self.scratch,
         )
 
     def evaluate(self, q: Array, share: Array | None = None) -> tuple[Array, Array, Array]:
-        """Return value (B,), gradient (k, B) and Hessian (k, k, B)."""
+        """Return value (B,), gradient (k, B) and Hessian (k, k, B), a cacheful of fits at a time."""
+        block = max(16, CELLS // self.y.shape[-1])
+        if q.shape[1] <= block:
+            return self._evaluate(q, share)
+        parts = []
+        for first in range(0, q.shape[1], block):
+            rows = slice(first, first + block)
+            parts.append(self.take(rows)._evaluate(q[:, rows], None if share is None else share[rows]))
+        value, gradient, hessian = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
+        return value, gradient, hessian
+
+    def _evaluate(self, q: Array, share: Array | None) -> tuple[Array, Array, Array]:
         state = self.kernel.at(q)
         with np.errstate(all="ignore"):
-            found, first, second = self.objective.summed(state.f, self.y, self.weights, self.options)
+            found, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
         gradient, hessian = self.kernel.contract(state, first, second, share)
         bad = ~(np.isfinite(found) & np.isfinite(gradient).all(axis=0) & np.isfinite(hessian).all(axis=(0, 1)))
         if bad.any():
@@ -161,14 +179,19 @@ def solve(
     return _Run(target, start, lower, upper, logs, damping, tolerance).run(iterations, gauss)
 
 
+@dataclass(slots=True)
 class _Live:
     """The fits in work: arrays whose last axis is the fits."""
 
-    __slots__ = ("age", "damping", "done", "g", "h", "ids", "q", "share", "value")
-
-    def __init__(self, **arrays: Any) -> None:
-        for name in self.__slots__:
-            setattr(self, name, arrays[name])
+    ids: NDArray[np.int64]
+    q: Array
+    value: Array
+    g: Array
+    h: Array
+    share: Array
+    damping: Array
+    age: NDArray[np.int64]
+    done: NDArray[np.bool_]
 
     def keep(self, which: NDArray[np.bool_]) -> None:
         """Drop the others."""
@@ -200,7 +223,7 @@ class _Run:
         self.k, self.count = start.shape
         self.q = np.clip(start, self.lower, self.upper) if self.bounded else np.array(start)
         n = target.y.shape[-1]
-        self.size = max(32, min(CELLS // max(n, 1), 4096))
+        self.size = max(64, min(TOGETHER * CELLS // n, 8192))
         self.value = np.full(self.count, np.inf)
         self.g, self.h = np.zeros((self.k, self.count)), np.zeros((self.k, self.k, self.count))
         self.age = np.zeros(self.count, dtype=np.int64)
@@ -236,7 +259,7 @@ class _Run:
         target = self.target.take(live.ids)
         while True:
             room = self.size - live.ids.size
-            if waiting < self.count and room > self.size // 4:
+            if waiting < self.count and room > self.size // 3:
                 more = np.arange(waiting, min(waiting + room, self.count))
                 waiting += more.size
                 live.join(self._begin(more, gauss))
@@ -300,13 +323,13 @@ class _Run:
         """Return a step (k, B), by how much the objective should fall, and where that is sure."""
         k, q, g, h, damping = self.k, live.q, live.g, live.h, live.damping
         if self.bounded:
-            g, h = _frozen(g, h, self._active(q, g))
+            g, h = frozen(g, h, self._active(q, g))
         diagonal = np.abs(h[range(k), range(k)])
         np.maximum(diagonal, 1e-3 * np.abs(g) / np.maximum(np.abs(q), 1.0), out=diagonal)
         diagonal[diagonal <= 0] = 1.0
-        step, bad = _cholesky(h, g, damping * diagonal, diagonal)
+        step, bad = factored(h, g, damping * diagonal, diagonal)
         if bad.any():
-            step[:, bad] = _saddle_free(h[:, :, bad], g[:, bad], damping[bad], diagonal[:, bad])
+            step[:, bad] = saddle_free(h[:, :, bad], g[:, bad], damping[bad], diagonal[:, bad])
         if self.logs.size:
             longest = np.abs(step[self.logs]).max(axis=0)
             step *= np.minimum(1.0, LEAP / np.maximum(longest, 1e-300))
@@ -325,76 +348,3 @@ class _Run:
             settled |= self.value <= self.whole
         settled &= np.isfinite(self.value)
         return Solved(q=self.q, value=self.value, settled=settled, active=active, iterations=self.age, hessian=self.h)
-
-
-def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
-    """Return half the Newton decrement, (B,): how far the objective is above its minimum; inf at a saddle."""
-    k = g.shape[0]
-    if active.any():
-        g, h = _frozen(g, h, active)
-    diagonal = np.abs(h[range(k), range(k)])
-    # a direction without curvature counts by the slope along it
-    np.maximum(diagonal, 1e-3 * np.abs(g) / np.maximum(np.abs(q), 1.0), out=diagonal)
-    diagonal[diagonal <= 0] = 1.0
-    step, bad = _cholesky(h, g, 1e-12 * diagonal, diagonal)
-    found = -0.5 * np.einsum("ib,ib->b", step, g)
-    if bad.any():
-        scale = 1.0 / np.sqrt(diagonal[:, bad])
-        values, vectors = np.linalg.eigh(np.moveaxis(h[:, :, bad] * scale[:, None] * scale[None], 2, 0))
-        across = np.einsum("bij,ib->bj", vectors, g[:, bad] * scale)
-        part = 0.5 * np.sum(across**2 / np.maximum(values, 1e-12), axis=1)
-        found[bad] = np.where(values[:, 0] < -1e-7, np.inf, part)
-    return np.asarray(found)
-
-
-def _frozen(g: Array, h: Array, active: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return derivatives in which what is held by a bound cannot move."""
-    if not active.any():
-        return g, h
-    g, h = np.where(active, 0.0, g), h.copy()
-    for a in np.flatnonzero(active.any(axis=1)):
-        h[a, :, active[a]] = 0.0
-        h[:, a, active[a]] = 0.0
-        h[a, a, active[a]] = 1.0
-    return g, h
-
-
-def _cholesky(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Solve (H + diag(extra)) step = -g for every fit, and tell where that is not positive."""
-    k = g.shape[0]
-    low: list[list[Array]] = [[] for _ in range(k)]
-    bad = np.zeros(g.shape[1], dtype=bool)
-    with np.errstate(all="ignore"):
-        for i in range(k):
-            for j in range(i):
-                t = h[i, j]
-                for m in range(j):
-                    t = t - low[i][m] * low[j][m]
-                low[i].append(t * low[j][j])
-            t = h[i, i] + extra[i]
-            for m in range(i):
-                t = t - low[i][m] * low[i][m]
-            wrong = ~(t > 1e-15 * scale[i])
-            bad |= wrong
-            low[i].append(1.0 / np.sqrt(np.where(wrong, scale[i], t)))
-        step = np.empty_like(g)
-        for i in range(k):
-            t = -g[i]
-            for m in range(i):
-                t = t - low[i][m] * step[m]
-            step[i] = t * low[i][i]
-        for i in reversed(range(k)):
-            t = step[i]
-            for m in range(i + 1, k):
-                t = t - low[m][i] * step[m]
-            step[i] = t * low[i][i]
-    return step, bad
-
-
-def _saddle_free(h: Array, g: Array, damping: Array, diagonal: Array) -> Array:
-    """Return Newton steps with the absolute values of the eigenvalues, in coordinates scaled to a unit diagonal."""
-    scale = 1.0 / np.sqrt(diagonal)
-    values, vectors = np.linalg.eigh(np.moveaxis(h * scale[:, None] * scale[None], 2, 0))
-    sizes = np.maximum(np.abs(values), 1e-10) + damping[:, None]
-    across = np.einsum("bij,ib->bj", vectors, g * scale)
-    return np.asarray(-np.einsum("bij,bj->ib", vectors, across / sizes) * scale)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from forecast.fit.losses import Scratch
+
     Array = NDArray[np.float64]
 
 __all__ = ["HUBER_FACTOR", "OBJECTIVES", "Objective", "find", "robust_scale"]
@@ -71,14 +73,16 @@ class Objective:
         found: tuple[Array, Array, Array] = getattr(losses, self.loss)(f, y, options)
         return found
 
-    def summed(self, f: Array, y: Array, weights: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
+    def summed(
+        self, f: Array, y: Array, weights: Array, options: Mapping[str, Any], scratch: Scratch
+    ) -> tuple[Array, Array, Array]:
         """Return the sum of each fit, (B,), and the weighted derivatives at every point, (B, n)."""
         import numpy as np
 
         from forecast.fit import losses
 
         if self.loss in losses.SUMMED:
-            return losses.SUMMED[self.loss](f, y, weights, options)
+            return losses.SUMMED[self.loss](f, y, weights, options, scratch)
         value, first, second = self.pointwise(f, y, options)
         whole = np.einsum("bn,bn->b", value, np.broadcast_to(weights, value.shape))
         return whole, first * weights, second * weights

@@ -131,19 +131,24 @@ class _Term:
 
         self.where = [order[key.removeprefix("log ")] for key in affine if key is not None]
         parts = [table(node) for key, node in affine.items() if key is not None]
-        self.offset = table(affine[None]) if None in affine else np.float64(0.0)
+        self.offset: Any = table(affine[None]) if None in affine else np.float64(0.0)
         self.flat = all(p.ndim == 0 for p in (*parts, self.offset))
         if self.flat:
             self.basis = np.array(parts, dtype=float)[:, None]
         else:
             shape = np.broadcast_shapes((n,), *(p.shape for p in (*parts, self.offset)))
-            self.basis = np.array([np.broadcast_to(p, shape) for p in parts])
+            self.basis = np.array([np.broadcast_to(p, shape) for p in parts]).reshape(len(parts), *shape)
         self.bare = not np.any(self.offset)
+        ones = [i for i, column in enumerate(self.basis) if bool((column == 1.0).all())]
+        #: The basis with a constant among it, where the constant stands, and which coordinate each of the rest is of.
+        self.wide = list(self.basis) if ones else [np.ones(self.basis.shape[1:]), *self.basis]
+        self.one = ones[0] if ones else 0
+        self.places = list(enumerate(self.where, start=0 if ones else 1))
 
     def take(self, rows: Any) -> _Term:
         made = copy.copy(self)
         made.basis = self.basis[:, rows] if self.basis.ndim == 3 else self.basis
-        made.offset = self.offset[rows] if self.offset.ndim == 2 else self.offset
+        made.offset = self.offset[rows] if np.ndim(self.offset) == 2 else self.offset
         return made
 
     def usable(self) -> bool:
@@ -152,7 +157,7 @@ class _Term:
     def value(self, inner: Array, out: Array | None) -> Array:
         """Return exp(s): (B, n), or (B, 1) where no variable is in it."""
         if self.basis.ndim == 2:
-            s = np.matmul(inner[self.where].T, self.basis, out=None if self.flat else out)
+            s = np.matmul(inner[self.where].T, self.basis, out=out)
         else:
             s = np.einsum("qb,qbn->bn", inner[self.where], self.basis, out=out)
         if not self.bare:
@@ -163,7 +168,8 @@ class _Term:
 class PowerSum:
     """A sum of power terms; a kernel like `forecast.fit.kernel.General`, and equal to it within rounding.
 
-    A state is good until the next call of `at`: its arrays are used again.
+    A constant term needs no array of its own: its share is what the others leave, and its sums are differences of
+    theirs. A state is good until the next call of `at`: its arrays are used again.
     """
 
     def __init__(
@@ -174,21 +180,25 @@ class PowerSum:
         logs: NDArray[np.bool_],
         link: bool,
     ) -> None:
-        self.terms, self.variables, self.free, self.logs, self.link = terms, variables, free, logs, link
+        self.free, self.logs, self.link = free, logs, link
         self.n = next(iter(variables.values())).shape[-1]
         self.own = any(v.ndim == 2 for v in variables.values())
         order = {name: i for i, name in enumerate(free)}
-        self.parts = [_Term(t, order, variables, self.n) for t in terms]
+        parts = [_Term(t, order, variables, self.n) for t in terms]
+        self.parts, flat = [p for p in parts if not p.flat], [p for p in parts if p.flat]
+        self.flat = flat[0] if flat else None
+        #: Whether every term can be computed at the points (a power of a negative number cannot).
+        self.usable = len(flat) < 2 and bool(self.parts) and all(part.usable() for part in parts)
         coefficients = {key.removeprefix("log ") for t in terms for key in t if key is not None and key[:4] == "log "}
         #: Exponents that are solved in their logarithm.
         self.bent = np.array([bool(log) and n not in coefficients for n, log in zip(free, logs, strict=True)])
-        self.pairs = self._pairs()
+        self.tables = {
+            (j, m): _products(left.wide, right.wide, j == m)
+            for j, left in enumerate(self.parts)
+            for m, right in enumerate(self.parts[: j + 1])
+        }
         self.buffers: list[Array] = []
-
-    @property
-    def usable(self) -> bool:
-        """Whether every term can be computed at the points (a power of a negative number cannot)."""
-        return all(part.usable() for part in self.parts)
+        self.plans: dict[bool, _Plan] = {}
 
     def take(self, rows: Any) -> PowerSum:
         """Return the kernel of some of the fits."""
@@ -196,25 +206,9 @@ class PowerSum:
             return self
         made = copy.copy(self)
         made.parts = [part.take(rows) for part in self.parts]
-        made.pairs = [(j, m, b[:, rows] if b.ndim == 3 else b, into) for j, m, b, into in self.pairs]
+        made.tables = {key: (t[:, rows] if t.ndim == 3 else t, at) for key, (t, at) in self.tables.items()}
         made.buffers = []
         return made
-
-    def _pairs(self) -> list[tuple[int, int, Array, list[tuple[int, int, int]]]]:
-        """Return for each pair of terms the products of their bases, and which entries of the Hessian they add to."""
-        found = []
-        for j, left in enumerate(self.parts):
-            for m, right in enumerate(self.parts[: j + 1]):
-                columns, into = [], []
-                for a, one in zip(left.where, left.basis, strict=True):
-                    for b, other in zip(right.where, right.basis, strict=True):
-                        if j != m or b <= a:
-                            into.append((a, b, len(columns)))
-                            columns.append(one * other)
-                if columns:
-                    shape = np.broadcast_shapes(*(c.shape for c in columns))
-                    found.append((j, m, np.array([np.broadcast_to(c, shape) for c in columns]), into))
-        return found
 
     def _buffer(self, i: int, rows: int) -> Array:
         while len(self.buffers) <= i:
@@ -223,74 +217,177 @@ class PowerSum:
             self.buffers[i] = np.empty((rows, self.n))
         return self.buffers[i][:rows]
 
-    def at(self, q: Array, order: int = 2) -> State:
+    def at(self, q: Array) -> State:
         """Return the law at parameters (k, B)."""
-        rows = q.shape[1]
+        rows, count = q.shape[1], len(self.parts)
         with np.errstate(all="ignore"):
             inner = np.where(self.bent[:, None], np.exp(np.where(self.bent[:, None], q, 0.0)), q)
-            shares = [p.value(inner, None if p.flat else self._buffer(i, rows)) for i, p in enumerate(self.parts)]
-            whole = self._buffer(len(shares), rows)
-            if len(shares) > 1:
-                np.add(shares[0], shares[1], out=whole)
-            else:
-                whole[...] = shares[0]
-            for share in shares[2:]:
+            shares = [part.value(inner, self._buffer(i, rows)) for i, part in enumerate(self.parts)]
+            constant = np.zeros((1, 1)) if self.flat is None else self.flat.value(inner, None)
+            whole = np.add(shares[0], constant, out=self._buffer(count, rows))
+            for share in shares[1:]:
                 whole += share
             if not self.link:
-                return State(whole, (inner, shares))
-            f = np.log(whole, out=self._buffer(len(shares) + 1, rows))
+                return State(whole, (inner, shares, constant))
+            f = np.log(whole, out=self._buffer(count + 1, rows))
             np.reciprocal(whole, out=whole)
-            for i, share in enumerate(shares):
-                if share.shape[1] == self.n:
-                    share *= whole
-                else:
-                    shares[i] = np.multiply(share, whole, out=self._buffer(i, rows))
-            return State(f, (inner, shares))
+            for share in shares:
+                share *= whole
+            return State(f, (inner, shares, constant))
 
     def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
-        inner, shares = state.inner
-        k, rows = len(self.free), first.shape[0]
-        gradient, hessian = np.zeros((k, rows)), np.zeros((k, k, rows))
+        inner, shares, constant = state.inner
+        k, rows, count = len(self.free), first.shape[0], len(self.parts)
+        spare, weights, own = (self._buffer(count + i, rows) for i in (2, 3, 4))
+        plan = self._plan(share is None)
+        sums = np.empty((plan.size, rows))
         with np.errstate(all="ignore"):
-            bend = first if share is None else share * first
-            both = second - bend if self.link else second
-            spare, side, weights = (self._buffer(len(self.parts) + i, rows) for i in (2, 3, 4))
-            for j, part in enumerate(self.parts):
-                np.multiply(first, shares[j], out=spare)
-                for a, moved in zip(part.where, _summed(part.basis, spare), strict=True):
-                    gradient[a] += moved
-                np.multiply(both, shares[j], out=side)
-                if share is not None:
-                    np.multiply(bend, shares[j], out=spare)
-                for left, right, basis, into in self.pairs:
-                    if left != j:
-                        continue
-                    np.multiply(side, shares[right], out=weights)
-                    if left == right:
-                        weights += spare
-                    sums = _summed(basis, weights)
-                    for a, b, i in into:
-                        hessian[a, b] += sums[i]
-                        if left != right or a != b:
-                            hessian[b, a] += sums[i]
-            return to_logs(gradient, hessian, inner, self.bent, share)
+            both = second
+            if self.link:
+                both = np.subtract(second, first if share is None else share * first, out=own)
+            if self.flat is None:
+                sums[:2] = 0.0
+            else:
+                np.sum(first, axis=1, out=sums[0])
+                np.sum(both, axis=1, out=sums[1])
+            for j in range(count):
+                table = self.tables[j, j][0]
+                _summed(table, np.multiply(first, shares[j], out=spare), sums[plan.slopes[j]])
+                _summed(table, np.multiply(both, shares[j], out=spare), sums[plan.sides[j]])
+                for m in range(j + 1):
+                    np.multiply(spare, shares[m], out=weights)
+                    _summed(self.tables[j, m][0], weights, sums[plan.crossed[j, m]])
+            if self.flat is not None and not self.link:  # the constant's own sums are multiples of the others'
+                value = constant[:, 0]
+                sums[0] *= value
+                sums[1] *= value * value
+                for j in range(count):
+                    np.multiply(sums[plan.sides[j]], value, out=sums[plan.valued[j]])
+            if share is not None:
+                for source, bent in plan.bent:
+                    np.multiply(sums[source], share[:, 0], out=sums[bent])
+            found = plan.matrix @ sums
+            return to_logs(found[:k], found[k:].reshape(k, k, rows), inner, self.bent, share)
+
+    def _plan(self, plain: bool) -> _Plan:
+        if plain not in self.plans:
+            self.plans[plain] = _Plan(self, plain)
+        return self.plans[plain]
 
     def jacobian(self, state: State) -> Array:
         """Return the derivatives of f by the coordinates, (k, B, n)."""
-        inner, shares = state.inner
+        inner, shares, constant = state.inner
         table = np.zeros((len(self.free), *state.f.shape))
         for part, term in zip(self.parts, shares, strict=True):
             for a, basis in zip(part.where, part.basis, strict=True):
                 table[a] += term * basis
+        if self.flat is not None:
+            for a, basis in zip(self.flat.where, self.flat.basis, strict=True):
+                table[a] += basis * (constant / np.exp(state.f) if self.link else constant)
         table *= np.where(self.bent[:, None], inner, 1.0)[:, :, None]
         return table
 
 
-def _summed(basis: Array, weights: Array) -> Array:
-    """Return sums over the points of basis (q, n) or (q, B, n) times weights (B, n), as (q, B)."""
+class _Plan:
+    """How gradient and Hessian are put together from sums over the points: one small matrix, made once.
+
+    Parameters
+    ----------
+    law : PowerSum
+    plain : bool
+        The law's own curvature enters whole, so that its sums need no copy of their own.
+    """
+
+    def __init__(self, law: PowerSum, plain: bool) -> None:
+        self.law, self.size = law, 2
+        parts, tables = law.parts, law.tables
+        self.slopes = [self._room(tables[j, j]) for j in range(len(parts))]
+        self.sides = [self._room(tables[j, j]) for j in range(len(parts))]
+        self.crossed = {key: self._room(table) for key, table in tables.items()}
+        scaled = law.flat is not None and not law.link
+        self.valued = [self._room(tables[j, j]) for j in range(len(parts))] if scaled else self.sides
+        self.bent: list[tuple[Any, slice]] = []
+        whole, bends = slice(0, 1), self.slopes
+        if not plain:
+            bends = [self._room(tables[j, j]) for j in range(len(parts))]
+            whole = self._take(1)
+            self.bent = [(slice(0, 1), whole), *zip(self.slopes, bends, strict=True)]
+        self.matrix = self._made(whole, bends)
+
+    def _take(self, rows: int) -> slice:
+        self.size += rows
+        return slice(self.size - rows, self.size)
+
+    def _room(self, table: tuple[Array, Any]) -> slice:
+        return self._take(table[0].shape[0])
+
+    def _made(self, whole: slice, bends: list[slice]) -> Array:
+        """Put unit sums together, so that the columns are the contributions of each."""
+        law, k = self.law, len(self.law.free)
+        unit = np.eye(self.size)
+        gradient, hessian = np.zeros((k, self.size)), np.zeros((k, k, self.size))
+        slope, curve, bow = unit[0], unit[1], unit[whole][0]
+        left = [unit[self.sides[j]] for j in range(len(law.parts))]
+        crossed = []
+        for j, part in enumerate(law.parts):
+            at = law.tables[j, j][1]
+            slopes, bend = unit[self.slopes[j]], unit[bends[j]]
+            for i, a in part.places:
+                gradient[a] += slopes[at[i, part.one]]
+            sides = unit[self.valued[j]]
+            crossed.append(np.array([sides[at[i, part.one]] for i in range(len(part.wide))]))
+            if law.link:  # the shares of all terms are one: what is left of each sum is the constant's
+                slope = slope - slopes[at[part.one, part.one]]
+                bow = bow - bend[at[part.one, part.one]]
+                curve = curve - left[j][at[part.one, part.one]]
+            for m, other in enumerate(law.parts[: j + 1]):
+                at, sums = law.tables[j, m][1], unit[self.crossed[j, m]]
+                if law.link:
+                    crossed[j] -= sums[[at[i, other.one] for i in range(len(part.wide))]]
+                    if m != j:
+                        crossed[m] -= sums[[at[part.one, i] for i in range(len(other.wide))]]
+                for i, a in part.places:
+                    for h, b in other.places:
+                        added = sums[at[i, h]] + (bend[at[i, h]] if m == j else 0.0)
+                        if m != j or b <= a:
+                            hessian[a, b] += added
+                            if m != j or b != a:
+                                hessian[b, a] += added
+        if law.flat is not None:
+            if law.link:
+                curve = curve - sum(x[part.one] for part, x in zip(law.parts, crossed, strict=True))
+            curve = curve + bow
+            places = list(zip(law.flat.where, law.flat.basis[:, 0], strict=True))
+            for e, size in places:
+                gradient[e] += size * slope
+                for other, factor in places:
+                    hessian[e, other] += size * factor * curve
+                for part, x in zip(law.parts, crossed, strict=True):
+                    for i, a in part.places:
+                        hessian[a, e] += size * x[i]
+                        hessian[e, a] += size * x[i]
+        return np.concatenate([gradient, hessian.reshape(k * k, self.size)])
+
+
+def _products(left: list[Array], right: list[Array], same: bool) -> tuple[Array, dict[tuple[int, int], int]]:
+    """Return the products of two bases as a table (q, n) or (q, B, n), and where each stands in it."""
+    columns: list[Array] = []
+    at: dict[tuple[int, int], int] = {}
+    for i, one in enumerate(left):
+        for m, other in enumerate(right):
+            if same and m < i:
+                at[i, m] = at[m, i]
+            else:
+                at[i, m] = len(columns)
+                columns.append(one * other)
+    shape = np.broadcast_shapes(*(c.shape for c in columns))
+    return np.array([np.broadcast_to(c, shape) for c in columns]), at
+
+
+def _summed(basis: Array, weights: Array, out: Array) -> None:
+    """Put sums over the points of basis (q, n) or (q, B, n) times weights (B, n) into (q, B)."""
     if basis.ndim == 3:
-        return np.einsum("qbn,bn->qb", basis, weights)
-    if basis.shape[1] == 1:
-        return np.asarray(basis * weights.sum(axis=1))
-    return basis @ weights.T
+        np.einsum("qbn,bn->qb", basis, weights, out=out)
+    else:
+        np.matmul(basis, weights.T, out=out)

@@ -383,28 +383,9 @@ class Fit:
 
     def summary(self) -> str:
         """Return the fit as a page of text: the law, the verdict, the parameters and their intervals."""
-        lines = [f"{self.name}: {self.law.output} = {self.law.expression or '(code)'}"]
-        if self.published:
-            lines.append(f"parameters published in {printable(self.published.reference, 300)}")
-            if self.published.note:
-                lines.append(f"note: {printable(self.published.note, 600)}")
-        else:
-            value = "" if self.objective is None else f" = {self.objective:.10g}"
-            delta = "" if self.delta is None else f" (delta {self.delta:.4g})"
-            lines.append(f"objective {self.objective_name}{delta}{value}; {self.n} points; {self.verdict}")
-        rows = [("parameter", "value", "stderr", f"{self.level:.0%} interval")]
-        for name, number in self.values.items():
-            error = f"{float(self.stderr[name]):.4g}" if name in self.stderr else "-"
-            try:
-                span = "[{:.6g}, {:.6g}]".format(*self.interval(name, self.level))
-            except FitError as problem:
-                span = "none: " + str(problem).partition(f"'{name}': ")[2]
-            rows.append((name, f"{number:.8g}", error, span))
-        widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        lines.append("")
-        lines += ["  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[3]]) for row in rows]
-        lines += ["", *(f"warning: {w}" for w in self.warnings)] if self.warnings else []
-        return "\n".join(lines)
+        from forecast.fit.summary import summary
+
+        return summary(self)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.summary())}</pre>"

@@ -110,10 +110,11 @@ def is_fit(tree: xr.DataTree) -> bool:
 
 def _records() -> dict[str, type[Any]]:
     """Return the records that a fit may hold; no other class is ever made from a file."""
+    from forecast.fit.bootstrap import Replicates
     from forecast.fit.uncertainty import Uncertainty
     from forecast.specs import PublishedFit
 
-    return {"Uncertainty": Uncertainty, "PublishedFit": PublishedFit}
+    return {"Uncertainty": Uncertainty, "Replicates": Replicates, "PublishedFit": PublishedFit}
 
 
 def _encode(value: Any, at: str, arrays: dict[str, Any]) -> Any:
@@ -122,10 +123,10 @@ def _encode(value: Any, at: str, arrays: dict[str, Any]) -> Any:
 
     if value is None or isinstance(value, (bool, str)):
         return value
-    if isinstance(value, (int, np.integer)) and not isinstance(value, np.bool_):
-        return int(value)
     if isinstance(value, np.bool_):
         return bool(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
     if isinstance(value, (float, np.floating)):
         number = float(value)
         return number if math.isfinite(number) else {"number": str(number)}

@@ -144,7 +144,7 @@ class Problem:
         """Return the law at the points, not finite where it overflows."""
         with np.errstate(all="ignore"):
             value = np.asarray(self.law.value(self.named(p), **self.variables), dtype=float)
-        return np.broadcast_to(value, self.observed.shape)
+        return np.asarray(np.broadcast_to(value, self.observed.shape))
 
     def residuals(self, u: Array) -> Array:
         """Return residuals, unweighted."""
@@ -156,7 +156,7 @@ class Problem:
         if "trials" in self.options:
             floor = self.options["chance"]
             with np.errstate(all="ignore"):
-                return floor + (1 - floor) * predicted - self.observed / self.options["trials"]
+                return np.asarray(floor + (1 - floor) * predicted - self.observed / self.options["trials"])
         return self.objective.residuals(self.observed, predicted)
 
     def slopes(self, p: Array) -> Array:
@@ -165,7 +165,7 @@ class Problem:
             rows = np.asarray(self.law.jacobian(self.named(p), **self.variables), dtype=float)
             keep = [list(self.law.parameters).index(name) for name in self.free]
             table = np.array([np.broadcast_to(rows[i], self.observed.shape) for i in keep], dtype=float).T
-            return table / self.predicted(p)[:, None] if self.objective.log else table
+            return np.asarray(table / self.predicted(p)[:, None]) if self.objective.log else table
 
     def jacobian(self, u: Array) -> Array:
         """Return the derivatives of the residuals by the solver's coordinates, (n, k)."""

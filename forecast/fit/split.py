@@ -106,7 +106,7 @@ class OfLaw:
     @property
     def rows(self) -> int:
         """How many draws there are."""
-        return max(p.shape[0] for p in self.parameters.values())
+        return max(int(p.shape[0]) for p in self.parameters.values())
 
     def _at(self, u: Array, v: Array) -> dict[str, Any]:
         with np.errstate(over="ignore"):

@@ -19,17 +19,28 @@ from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node
 
 if TYPE_CHECKING:
+    from forecast.fit.prepare import Coordinates
     from forecast.fit.solver import Problem
     from forecast.laws import Law
 
-__all__ = ["Grid", "exponents", "linear_parameters", "profiled"]
+__all__ = [
+    "Grid",
+    "candidates",
+    "exponents",
+    "linear_parameters",
+    "nonnegative",
+    "profiled",
+    "scales_of",
+    "shifts",
+    "spread",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Sizes a shape parameter is likely to have.
 SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.0])
-#: Sizes an exponent is likely to have.
-EXPONENTS = np.geomspace(0.05, 2.0, 8)
+#: Sizes an exponent is likely to have; and where there are many of them, as in a law with breaks.
+EXPONENTS, MANY = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
 #: Points of the grid that are looked at, and numbers handled at once.
 POINTS, CELLS = 1536, 1_000_000
 #: Two starts are different if a coordinate differs by this much.
@@ -87,23 +98,27 @@ def exponents(law: Law) -> set[str]:
 
 
 def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
-    """Return places for parameters that are subtracted from (or added to) a variable: all over where it has data."""
+    """Return places for parameters that are subtracted from, added to or divide a variable: where it has data."""
     if law.expression is None:
         return {}
     found: dict[str, Array] = {}
     for node in tree.walk(law.formula.root):
-        if not (isinstance(node, Binary) and node.op in "+-"):
+        if not (isinstance(node, Binary) and node.op in "+-/"):
             continue
         for name, other in ((node.right, node.left), (node.left, node.right)):
             inside = {part.name for part in tree.walk(other) if isinstance(part, Name)}
             if isinstance(name, Name) and name.name in law.parameters and inside and inside <= set(law.variables):
                 along = np.asarray(tree.evaluate(other, variables), dtype=float)
+                if node.op == "/":
+                    if name is node.right and bool((along > 0).all()):
+                        found[name.name] = np.geomspace(float(along.min()), float(along.max()), 14)[1:-1]
+                    continue
                 places = np.linspace(float(np.min(along)), float(np.max(along)), 14)[1:-1]
                 found[name.name] = -places if node.op == "+" else places
     return found
 
 
-def _scales(variables: Mapping[str, Array]) -> list[float]:
+def scales_of(variables: Mapping[str, Array]) -> list[float]:
     """Return factors a parameter may be measured in: 1, a variable's typical size, or one over it."""
     found = [1.0]
     for values in variables.values():
@@ -116,7 +131,8 @@ def _scales(variables: Mapping[str, Array]) -> list[float]:
     return found
 
 
-def _candidates(problem: Problem, i: int, scales: list[float], power: bool, places: Array | None) -> Array:
+def candidates(problem: Problem | Coordinates, i: int, scales: list[float], power: Array | None, places: Array | None) -> Array:
+    """Return likely values of a parameter, as the law has it."""
     low, high = problem.lower[i], problem.upper[i]
     if problem.logs[i]:
         with np.errstate(over="ignore"):
@@ -125,9 +141,9 @@ def _candidates(problem: Problem, i: int, scales: list[float], power: bool, plac
         return np.asarray(np.linspace(low, high, 14)[1:-1])
     if np.isfinite(low) and np.isfinite(high):
         return np.asarray(np.geomspace(low, high, 14)[1:-1])
-    values = EXPONENTS if power else np.concatenate([SIZES * s for s in scales])
+    values = power if power is not None else np.concatenate([SIZES * s for s in scales])
     if places is not None and np.isfinite(places).all():
-        values = places if not problem.logs[i] else np.concatenate([values, places])
+        values = np.concatenate([values, places]) if problem.logs[i] and not (places > 0).all() else places
     elif not problem.logs[i]:
         values = np.concatenate([values, -values])
     values = values[(values > low) & (values < high)]
@@ -149,7 +165,7 @@ def halton(count: int, dimensions: int, shift: Array) -> Array:
     return np.asarray((found + shift) % 1.0)
 
 
-def _grid(lists: list[Array], rng: np.random.Generator, points: int) -> Array:
+def spread(lists: list[Array], rng: np.random.Generator, points: int) -> Array:
     """Return the full product of the lists, or an even share of it, as rows."""
     total = float(np.prod([len(v) for v in lists]))
     if total <= points:
@@ -187,10 +203,10 @@ class Grid:
         linear = linear_parameters(problem.law, problem.variables, problem.free, problem.fixed)
         lin = [problem.free.index(n) for n in linear if not _bounded_away(problem, n)]
         rest = [i for i in range(problem.k) if i not in lin]
-        scales, powers = _scales(problem.variables), exponents(problem.law)
+        scales, powers = scales_of(problem.variables), exponents(problem.law)
         places = shifts(problem.law, problem.variables)
-        lists = [_candidates(problem, i, scales, problem.free[i] in powers, places.get(problem.free[i])) for i in rest]
-        self.points = _grid(lists, rng, points) if rest else np.zeros((1, 0))
+        lists = [candidates(problem, i, scales, problem.free[i] in powers, places.get(problem.free[i])) for i in rest]
+        self.points = spread(lists, rng, points) if rest else np.zeros((1, 0))
         table = np.zeros((len(self.points), problem.k))
         table[:, rest] = self.points
         step = max(1, CELLS // max(problem.observed.size * (len(lin) + 1), 1))
@@ -265,7 +281,7 @@ def profiled(problem: Problem, table: Array, lin: list[int]) -> None:
     answer = nonnegative(matrix, side, problem.logs[lin]) / lengths
     # a start in logs needs something to hold on to
     floors = np.maximum(1e-3 * size[:, None] / lengths, 1e-300)
-    table[np.ix_(np.flatnonzero(good), lin)] = np.where(problem.logs[lin], np.maximum(answer, floors), answer)
+    table[np.ix_(np.flatnonzero(good), np.array(lin))] = np.where(problem.logs[lin], np.maximum(answer, floors), answer)
 
 
 def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Array:

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError
 from forecast.fit.kernel import General
+from forecast.fit.newton import ROUNDING
 from forecast.fit.objective import robust_scale
-from forecast.fit.solver import ROUNDING, Array, Problem, at_bound
+from forecast.fit.solver import Array, Problem, at_bound
 
 __all__ = ["Uncertainty", "assess"]
 

@@ -118,7 +118,8 @@ def _panel(axis: Axes, fit: Fit, name: str, points: Mapping[str, Array], seen: A
     log_x = _log(x)
     low, high = float(x.min()), float(x.max())
     grid = np.geomspace(low, high, _POINTS) if log_x else np.linspace(low, high, _POINTS)
-    law = fit.predict(level=level, **{name: grid}, **{n: np.full(_POINTS, v) for n, v in held.items()})
+    places: dict[str, Any] = {name: grid, **{n: np.full(_POINTS, v) for n, v in held.items()}}
+    law = fit.predict(level=level, **places)
     if held:
         here = fit.law.value(fit.values, **points)
         there = fit.law.value(fit.values, **{**{n: np.full(x.shape, v) for n, v in held.items()}, name: x})

@@ -11,6 +11,9 @@ __all__ = ["filtering"]
 
 Array = NDArray[np.float64]
 
+#: A pass of this weight or less adds nothing that a float shows.
+NOTHING = 1e-20
+
 
 def filtering(parameters: Mapping[str, ArrayLike], *, n: ArrayLike, U: ArrayLike) -> Array:
     """Compute a*n1**b1*(n2/n1)**b2*... + d, where each further pass over the U samples has a smaller exponent.
@@ -20,10 +23,12 @@ def filtering(parameters: Mapping[str, ArrayLike], *, n: ArrayLike, U: ArrayLike
     a, b, tau, d = (np.asarray(parameters[p], float) for p in ("a", "b", "tau", "d"))
     n, pool = np.asarray(n, float), np.asarray(U, float)
     with np.errstate(all="ignore"):
-        log_y = np.log(a) + b * np.log(np.minimum(n, pool))
-        passes = np.ceil(n / pool)
-        last = int(np.max(passes[np.isfinite(passes)], initial=1.0))
-        for k in range(2, min(last, 10_000) + 1):
-            seen = np.clip(n / ((k - 1) * pool), 1.0, k / (k - 1))
-            log_y = log_y + b * 2.0 ** (-(k - 1) / tau) * np.log(seen)
-        return np.asarray(np.exp(log_y) + d)
+        worth = np.log(np.minimum(n, pool))
+        passes = n / pool
+        last = int(np.ceil(np.max(passes[np.isfinite(passes)], initial=1.0)))
+        for k in range(2, last + 1):
+            weight = 2.0 ** ((1 - k) / tau)
+            if np.max(weight, initial=0.0) < NOTHING:
+                break
+            worth = worth + weight * np.log(np.clip(passes / (k - 1), 1.0, k / (k - 1)))
+        return np.asarray(a * np.exp(b * worth) + d)

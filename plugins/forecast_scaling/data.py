@@ -75,7 +75,7 @@ FILTERING = LawSpec(
     bounds={"b": (-2.0, 0.0), "tau": (0.05, 100.0)},
     objective="least_squares_log",
     example={"a": 8.0, "b": -0.2, "tau": 2.0, "d": 0.1},
-    domain={"n": (1e6, 1e9), "U": (1e6, 1e8)},
+    domain={"n": (1e6, 1e8), "U": (5e6, 1e8)},
     reference="Goyal, Maini, Lipton, Raghunathan, Kolter 2024, Scaling Laws for Data Filtering, arXiv:2404.07177: "
     f"a*n1**b1*prod (n_j/n_(j-1))**b_j + d with b_k halving every tau passes; {MEMORY}",
 )

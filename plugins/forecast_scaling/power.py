@@ -123,6 +123,7 @@ def broken_power(breaks: int, **record: object) -> LawSpec:
         "variables": {"x": ""},
         "positive": ("a", "b", *(f"{p}{i}" for i in range(1, breaks + 1) for p in "df")),
         "objective": "least_squares_log",
+        "ridge": "" if breaks == 1 else "the breaks may change places",
         "reference": f"{CABALLERO}, eq. 1",
     }
     return LawSpec(**{**fields, **record})  # type: ignore[arg-type]

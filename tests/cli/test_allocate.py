@@ -1,7 +1,9 @@
 import json
 
+import numpy as np
 import pytest
 
+import forecast
 from forecast.cli import main
 
 FIT = "scaling/chinchilla@besiroglu2024"
@@ -57,8 +59,9 @@ def test_rounded_sources_warn_on_stderr(capsys):
         (["scaling/chinchila@besiroglu2024", "--compute", "1e25"], "did you mean 'scaling/chinchilla'"),
         (["scaling/chinchilla@besiroglu", "--compute", "1e25"], "did you mean 'besiroglu2024"),
         (["scaling/chinchilla", "--compute", "1e25"], "expected a law and its published parameters"),
-        (["scaling/chinchilla@fit.nc", "--compute", "1e25"], "a saved fit cannot be allocated from yet"),
-        (["fit.nc", "--compute", "1e25"], "a saved fit cannot be allocated from yet"),
+        (["scaling/chinchilla@fit.nc", "--compute", "1e25"], "unknown published fit 'fit.nc'"),
+        ([FIT, "--compute", "1e25", "--inference-tokens", "-1"], "inference_tokens: expected a positive number"),
+        (["scaling/power@p", "--compute", "1e25"], "unknown published fit 'p'"),
         (["", "--compute", "1e25"], "expected a law and its published parameters"),
         ([FIT], "Missing option '--compute'"),
         ([FIT, "--compute", "lots"], "is not a valid float"),
@@ -81,3 +84,43 @@ def test_no_best_split_fails_with_exit_1(capsys):
     code, out, err = run(capsys, FIT, "--compute", "1e25", "--cost", "6*N")
     assert (code, out) == (1, "")
     assert "does not depend on 'D'" in err
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    law = forecast.law("scaling/chinchilla")
+    rng = np.random.default_rng(0)
+    n, d = 10 ** rng.uniform(8, 10, 80), 10 ** rng.uniform(9, 11, 80)
+    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(80))
+    fit = law.fit({"N": n, "D": d, "loss": loss})
+    fit.save("fit.nc")
+    return fit
+
+
+def test_a_saved_fit_gives_intervals(capsys, saved):
+    code, out, _ = run(capsys, "fit.nc", "--compute", "1e22", "--draws", "300", "--level", "0.8", "--json")
+    result = json.loads(out)["result"]
+    best = saved.allocate(compute=1e22, draws=300, level=0.8)
+    assert code == 0
+    assert result["no_interval"] is None
+    assert result["interval"]["level"] == 0.8
+    for name in ("N", "D", "loss", "tokens_per_parameter"):
+        ends = {"lower": float(best[f"{name}_lower"]), "upper": float(best[f"{name}_upper"])}
+        assert result["interval"][name] == ends
+        assert ends["lower"] < result[name] < ends["upper"]
+    code, out, _ = run(capsys, "fit.nc", "--compute", "1e22", "--inference-tokens", "1e12", "--draws", "300")
+    assert code == 0
+    assert out.splitlines()[0].endswith("90% intervals.")
+    assert "1000000000000" in out
+
+
+@pytest.mark.parametrize(("content", "says"), [(None, "no such file"), (b"", "fit.nc"), (b"not netcdf", "fit.nc")])
+def test_a_file_that_is_no_fit_is_one_line(capsys, tmp_path, monkeypatch, content, says):
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / "fit.nc").write_bytes(content)
+    code, out, err = run(capsys, "fit.nc", "--compute", "1e25")
+    assert (code, out) == (1, "")
+    assert says in err
+    assert len(err.splitlines()) == 1

@@ -191,3 +191,18 @@ def test_a_law_that_is_code_is_split_as_its_formula_is():
     level = np.array([1e25])
     exact, numeric = (lowest(OfLaw.of(one, parameters), cost, level, rising=True).u for one in (law, Code()))
     np.testing.assert_allclose(numeric, exact, rtol=1e-8)
+
+
+def test_a_bootstrap_gives_the_draws(from_data):
+    from forecast.fit.draws import parameter_draws
+
+    law = from_data.law
+    rng = np.random.default_rng(0)
+    n, d = 10 ** rng.uniform(8, 10, 120), 10 ** rng.uniform(9, 11, 120)
+    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(120))
+    fit = law.fit({"N": n, "D": d, "loss": loss}, bootstrap=300)
+    drawn = parameter_draws(fit, 100, 0)
+    known = set(fit.replicates.good[fit.replicates.names.index("alpha")].tolist())
+    assert set(drawn["alpha"].tolist()) <= known
+    best = fit.allocate(compute=1e22)
+    assert float(best["N_lower"]) < float(best["N"]) < float(best["N_upper"])

@@ -21,6 +21,7 @@ FITS = {
     "registered": lambda: forecast.law("scaling/saturating-power").fit(curve()),
     "formula": lambda: forecast.Law("E + b*x**-c", variables=["x"], bounds={"E": (0.5, 3.0)}).fit(curve()),
     "at a bound": lambda: forecast.Law("E + b*x**-c", variables=["x"], bounds={"E": (2.0, 3.0)}).fit(curve()),
+    "bootstrap": lambda: forecast.law("scaling/saturating-power").fit(curve(), bootstrap=50),
     "published": lambda: forecast.law("scaling/chinchilla").published("besiroglu2024-mle"),
     "too few points": lambda: forecast.Law("a + b*x", variables=["x"]).fit({"x": [1.0, 2.0], "y": [1.0, 3.0]}),
 }
@@ -50,7 +51,7 @@ def test_draws_and_allocation_come_back_too(tmp_path):
     back = forecast.load(tmp_path / "fit.nc")
     assert back.law is law
     assert back.allocate(compute=1e22, draws=200).identical(fit.allocate(compute=1e22, draws=200))
-    back.covariance.equals(fit.covariance)
+    assert back.covariance.equals(fit.covariance)
 
 
 def test_the_file_is_readable_by_others(tmp_path):

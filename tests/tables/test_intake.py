@@ -31,7 +31,7 @@ polars = pytest.importorskip("polars", reason="polars is not installed")
 
 FRAMES = {
     "duplicate index": lambda: pd.DataFrame({"x": X, "y": Y}, index=[0] * 8),
-    "multi index": lambda: pd.DataFrame({"y": Y}, index=pd.MultiIndex.from_arrays([list("abcdefgh"), X], names=["k", "x"])),
+    "multi index": lambda: pd.DataFrame({"k": list("abcdefgh"), "x": X, "y": Y}).set_index(["k", "x"]),
     "named index": lambda: pd.DataFrame({"y": Y}, index=pd.Index(X, name="x")),
     "categorical numbers": lambda: pd.DataFrame({"x": pd.Categorical(X), "y": Y}),
     "nullable": lambda: pd.DataFrame({"x": X.astype(int), "y": Y}).astype({"x": "Int64", "y": "Float64"}),
@@ -39,13 +39,14 @@ FRAMES = {
     "decimal": lambda: pd.DataFrame({"x": [decimal.Decimal(int(v)) for v in X], "y": Y}),
     "polars": lambda: polars.DataFrame({"x": X, "y": Y}),
     "polars integers": lambda: polars.DataFrame({"x": X.astype(int), "y": Y}),
-    "polars decimal": lambda: polars.DataFrame({"x": X, "y": Y}).with_columns(polars.col("x").cast(polars.Decimal(20, 2))),
+    "polars decimal": lambda: polars.DataFrame({"x": X, "y": Y}).cast({"x": polars.Decimal(20, 2)}),
     "polars lazy": lambda: polars.DataFrame({"x": X, "y": Y}).lazy(),
     "polars series": lambda: {"x": polars.Series(X), "y": polars.Series(Y)},
     "dataset": lambda: xr.Dataset({"x": ("run", X), "y": ("run", Y)}),
     "named array": lambda: xr.DataArray(Y, dims="x", coords={"x": X}, name="y"),
-    "stacked": lambda: xr.DataArray(Y.reshape(4, 2), dims=("k", "j"), coords={"x": (("k", "j"), X.reshape(4, 2))}, name="y")
-    .stack(run=("k", "j")),
+    "stacked": lambda: xr.Dataset({"x": (("k", "j"), X.reshape(4, 2)), "y": (("k", "j"), Y.reshape(4, 2))}).stack(
+        run=("k", "j")
+    ),
     "other order of dims": lambda: xr.Dataset(
         {"x": (("a", "b"), X.reshape(4, 2)), "y": (("b", "a"), Y.reshape(4, 2).T)}
     ),
@@ -87,7 +88,7 @@ def test_bad_input_044_labels_are_respected_and_order_is_irrelevant(truth):
     xa, ya = (xr.DataArray(v, dims="run", coords={"run": list("abcdefgh")}) for v in (X, Y))
     assert line({"x": xa, "y": ya.isel(run=order)}) == pytest.approx(truth, rel=1e-9)
     for a, b in ((x, y.iloc[:7]), (x, y.rename({"a": "z"})), (xa, ya.isel(run=slice(7))), (xa, ya.isel(run=[0] * 8))):
-        with pytest.raises(DataError, match="labels .*differ"):
+        with pytest.raises(DataError, match=r"labels .*differ"):
             line({"x": a, "y": b})
 
 

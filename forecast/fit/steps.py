@@ -1,0 +1,88 @@
+"""Newton's steps for many fits: small linear systems as arrays, one column a fit.
+
+The Cholesky decomposition is written over arrays, so that a thousand systems cost little more than one.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["decrement", "factored", "frozen", "saddle_free"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
+    """Return half the Newton decrement, (B,): how far the objective is above its minimum; inf at a saddle."""
+    k = g.shape[0]
+    if active.any():
+        g, h = frozen(g, h, active)
+    diagonal = np.abs(h[range(k), range(k)])
+    # a direction without curvature counts by the slope along it
+    np.maximum(diagonal, 1e-3 * np.abs(g) / np.maximum(np.abs(q), 1.0), out=diagonal)
+    diagonal[diagonal <= 0] = 1.0
+    step, bad = factored(h, g, 1e-12 * diagonal, diagonal)
+    found = -0.5 * np.einsum("ib,ib->b", step, g)
+    if bad.any():
+        scale = 1.0 / np.sqrt(diagonal[:, bad])
+        values, vectors = np.linalg.eigh(np.moveaxis(h[:, :, bad] * scale[:, None] * scale[None], 2, 0))
+        across = np.einsum("bij,ib->bj", vectors, g[:, bad] * scale)
+        part = 0.5 * np.sum(across**2 / np.maximum(values, 1e-12), axis=1)
+        found[bad] = np.where(values[:, 0] < -1e-7, np.inf, part)
+    return np.asarray(found)
+
+
+def frozen(g: Array, h: Array, active: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return derivatives in which what is held by a bound cannot move."""
+    if not active.any():
+        return g, h
+    g, h = np.where(active, 0.0, g), h.copy()
+    for a in np.flatnonzero(active.any(axis=1)):
+        h[a, :, active[a]] = 0.0
+        h[:, a, active[a]] = 0.0
+        h[a, a, active[a]] = 1.0
+    return g, h
+
+
+def factored(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Solve (H + diag(extra)) step = -g for every fit, and tell where that is not positive."""
+    k = g.shape[0]
+    low: list[list[Array]] = [[] for _ in range(k)]
+    bad = np.zeros(g.shape[1], dtype=bool)
+    with np.errstate(all="ignore"):
+        for i in range(k):
+            for j in range(i):
+                t = h[i, j]
+                for m in range(j):
+                    t = t - low[i][m] * low[j][m]
+                low[i].append(t * low[j][j])
+            t = h[i, i] + extra[i]
+            for m in range(i):
+                t = t - low[i][m] * low[i][m]
+            wrong = ~(t > 1e-15 * scale[i])
+            bad |= wrong
+            low[i].append(1.0 / np.sqrt(np.where(wrong, scale[i], t)))
+        step = np.empty_like(g)
+        for i in range(k):
+            t = -g[i]
+            for m in range(i):
+                t = t - low[i][m] * step[m]
+            step[i] = t * low[i][i]
+        for i in reversed(range(k)):
+            t = step[i]
+            for m in range(i + 1, k):
+                t = t - low[m][i] * step[m]
+            step[i] = t * low[i][i]
+    return step, bad
+
+
+def saddle_free(h: Array, g: Array, damping: Array, diagonal: Array) -> Array:
+    """Return Newton steps with the absolute values of the eigenvalues, in coordinates scaled to a unit diagonal."""
+    scale = 1.0 / np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(np.moveaxis(h * scale[:, None] * scale[None], 2, 0))
+    sizes = np.maximum(np.abs(values), 1e-10) + damping[:, None]
+    across = np.einsum("bij,ib->bj", vectors, g * scale)
+    return np.asarray(-np.einsum("bij,bj->ib", vectors, across / sizes) * scale)

@@ -1,0 +1,123 @@
+"""``forecast predict``: both bands, points by hand or from a file, and what is carried along."""
+
+import json
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.cli import main
+from forecast.tables import csvfile
+
+PUBLISHED = "scaling/chinchilla@besiroglu2024"
+
+
+@pytest.fixture
+def fit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = np.geomspace(10, 1e4, 40)
+    y = (1.7 + 8 * x**-0.35) * np.exp(0.01 * np.random.default_rng(1).standard_normal(40))
+    found = forecast.law("scaling/saturating-power").fit({"x": x, "y": y})
+    found.save("fit.nc")
+    return found
+
+
+def run(capsys, *words):
+    code = main(["predict", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_headline_names_both_bands(capsys, fit):
+    code, out, _ = run(capsys, "fit.nc", "x=500")
+    assert code == 0
+    assert "the law " in out.splitlines()[0]
+    assert "one observation " in out.splitlines()[0]
+
+
+def test_json_is_the_prediction(capsys, fit):
+    code, out, _ = run(capsys, "fit.nc", "x=20,500", "--level", "0.8", "--statistic", "mean", "--json")
+    found = json.loads(out, parse_constant=pytest.fail)
+    assert code == 0
+    assert list(found) == ["command", "result", "warnings", "provenance"]
+    want = fit.predict(x=[20.0, 500.0], level=0.8, statistic="mean")
+    for name in ("median", "mean", "lower", "upper", "observed_lower", "observed_upper"):
+        assert [row[name] for row in found["result"]["points"]] == want[name].values.tolist()
+    assert "lognormal" in found["result"]["mean_by"]
+
+
+def test_published_parameters_say_why_they_have_no_interval(capsys):
+    code, out, _ = run(capsys, PUBLISHED, "N=7e10", "D=1.4e12", "--json")
+    result = json.loads(out)["result"]
+    assert code == 0
+    assert result["points"][0]["median"] == pytest.approx(1.9734, abs=1e-4)
+    assert "states no uncertainty" in result["no_interval"]
+    _, out, _ = run(capsys, PUBLISHED, "N=7e10", "D=1.4e12")
+    assert "no interval: the source states no uncertainty" in out.splitlines()[0]
+
+
+@pytest.mark.bad_input(46)
+def test_bad_input_046_far_outside_is_flagged(capsys, fit):
+    code, out, err = run(capsys, "fit.nc", "x=1e10")
+    assert code == 0
+    assert "6.0 decades outside its data" in err
+    assert "6.00 decades beyond the data" in out
+
+
+@pytest.mark.bad_input(47)
+def test_bad_input_047_points_that_cannot_be_computed(capsys, fit):
+    code, out, _ = run(capsys, "fit.nc", "x=100,0,-1,nan", "--json")
+    found = json.loads(out, parse_constant=pytest.fail)
+    assert code == 0
+    assert [row["median"] is None for row in found["result"]["points"]] == [False, True, True, True]
+    assert "3 of 4 points cannot be computed" in " ".join(found["warnings"])
+    code, out, _ = run(capsys, "fit.nc", "x=-1")
+    assert code == 1
+    assert "cannot be computed at x = -1" in out.splitlines()[0]
+
+
+@pytest.mark.bad_input(22)
+def test_bad_input_022_text_is_guarded_and_numbers_are_not(capsys, fit, tmp_path):
+    names = ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "plain"]
+    points = [10.0, 20.0, 30.0, 40.0, 50.0]
+    csvfile.write(tmp_path / "points.csv", {"name": names, "k": points, "shift": [-1.0] * 5})
+    code, _, _ = run(capsys, "fit.nc", "--data", "points.csv", "--let", "x = k*10", "--out", "out.csv", "--json")
+    assert code == 0
+    raw = (tmp_path / "out.csv").read_text().splitlines()
+    assert all(line.lstrip('"')[:1] not in tuple("=+-@") for line in raw)
+    assert ",-1," in raw[1] or ",-1.0," in raw[1]
+    back = csvfile.read(tmp_path / "out.csv")
+    assert back["name"] == names
+    want = fit.predict(x=10 * np.array(points))
+    assert [float(v) for v in back["median"]] == want["median"].values.tolist()
+    assert [float(v) for v in back["observed_upper"]] == want["observed_upper"].values.tolist()
+
+
+@pytest.mark.bad_input(79)
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["fit.nc"], "no value for the variable 'x'"),
+        (["fit.nc", "x"], "expected VARIABLE=NUMBER"),
+        (["fit.nc", "x="], "expected VARIABLE=NUMBER"),
+        (["fit.nc", "x=one"], "expected a number, got 'one'"),
+        (["fit.nc", "x=1_000"], "expected a number"),
+        (["fit.nc", "x=1", "x=2"], "given twice"),
+        (["fit.nc", "X=1"], "unknown variable 'X'"),
+        (["fit.nc", "x=1", "--level", "1.5"], "between 0 and 1"),
+        (["fit.nc", "x=1", "--level", "nan"], "between 0 and 1"),
+        (["fit.nc", "x=1", "--statistic", "mode"], "--statistic"),
+        (["fit.nc", "x=1", "--let", "x=k"], "--let: needs --data"),
+        (["fit.nc", "x=1", "--out", "a.txt"], "ends in .csv"),
+        (["none.nc", "x=1"], "no such file"),
+        (["scaling/chinchilla", "x=1"], "expected a law and its published parameters"),
+        ([PUBLISHED, "N=1,2", "D=1,2,3"], "has 2 numbers, another variable has 3"),
+        ([PUBLISHED, "N=1"], "no value for the variable 'D'"),
+    ],
+)
+def test_bad_input_079_wrong_usage_is_one_line(capsys, fit, words, says):
+    code, out, err = run(capsys, *words)
+    assert code in (1, 2)
+    assert out == ""
+    assert says in err
+    assert len(err.splitlines()) == 1

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import FitError, UnknownNameError, UsageError
+from forecast.fit.bootstrap import BLOCK, resampled
+
+LINE = forecast.Law("a + b*x", variables=["x"])
+LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
+X = np.geomspace(1, 1e4, 60)
+
+
+def data(seed=0, n=60, noise=0.02):
+    x = np.geomspace(1, 1e4, n)
+    return {"x": x, "y": (1 + 5 * x**-0.4) * np.exp(noise * np.random.default_rng(seed).standard_normal(n))}
+
+
+def test_counts_are_resampled_rows_and_fewer_are_a_prefix():
+    many = resampled("case", 3, 40, 2 * BLOCK + 7)
+    assert many.shape == (2 * BLOCK + 7, 40)
+    assert (many.sum(axis=1) == 40).all()
+    np.testing.assert_array_equal(resampled("case", 3, 40, 9), many[:9])
+    assert not np.array_equal(resampled("case", 4, 40, 9), many[:9])
+    assert not np.array_equal(many[:BLOCK], many[BLOCK : 2 * BLOCK])
+    assert many.mean(axis=0) == pytest.approx(1.0, abs=0.2)
+
+
+def test_replicates_of_a_line_are_the_textbook_lines():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 9, 50)
+    y = 1 + 2 * x + rng.standard_normal(50)
+    fit = LINE.fit({"x": x, "y": y}, bootstrap=300, seed=2)
+    counts = resampled("case", 2, 50, 300)
+    for i in (0, 150, 299):
+        b, a = np.polyfit(x, y, 1, w=np.sqrt(counts[i]))
+        assert float(fit.bootstrap["a"][i]) == pytest.approx(a, rel=1e-7)
+        assert float(fit.bootstrap["b"][i]) == pytest.approx(b, rel=1e-7)
+    assert float(fit.stderr["b"]) == pytest.approx(fit.bootstrap["b"].values.std(ddof=1))
+    assert fit.interval("b", 0.9, method="bootstrap") == pytest.approx(
+        tuple(np.quantile(fit.bootstrap["b"].values, [0.05, 0.95]))
+    )
+    wald = LINE.fit({"x": x, "y": y}).interval("b", 0.9)
+    assert fit.interval("b", 0.9, method="wald") == pytest.approx(wald)
+
+
+@pytest.mark.parametrize("objective", ["least_squares_log", "huber_log"])
+def test_each_replicate_is_the_fit_of_its_rows(objective):
+    points = data()
+    options = {"delta": 0.01} if objective == "huber_log" else None
+    fit = LAW.fit(points, objective=objective, options=options, bootstrap=40, seed=1)
+    counts = resampled("case", 1, 60, 40).astype(int)
+    assert fit.bootstrap["converged"].all()
+    assert fit.bootstrap.attrs["audited"] == 24
+    assert fit.bootstrap.attrs["changed"] == 0
+    for i in (0, 20, 39):
+        rows = {k: np.repeat(v, counts[i]) for k, v in points.items()}
+        alone = LAW.fit(rows, objective=objective, options=options)
+        assert float(fit.bootstrap["objective"][i]) == pytest.approx(alone.objective, rel=1e-9)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_fewer_are_a_prefix():
+    one, two = (LAW.fit(data(), bootstrap=50, seed=5).bootstrap for _ in range(2))
+    assert one.identical(two)
+    few = LAW.fit(data(), bootstrap=20, seed=5).bootstrap
+    np.testing.assert_allclose(few["c"].values, one["c"].values[:20], rtol=1e-6)
+
+
+def test_bootstrap_standard_errors_are_near_walds_where_both_hold():
+    fit = LAW.fit(data(n=200), objective="least_squares_log", bootstrap=600)
+    wald = LAW.fit(data(n=200), objective="least_squares_log").stderr
+    for name in LAW.parameters:
+        assert float(fit.stderr[name]) == pytest.approx(float(wald[name]), rel=0.25)
+
+
+def test_few_points_are_solved_from_fresh_starts_and_degenerate_replicates_are_counted():
+    fit = LAW.fit(data(n=5), bootstrap=400, objective="least_squares_log")
+    counts = resampled("case", 0, 5, 400)
+    degenerate = int(np.sum((counts > 0).sum(axis=1) < 3))
+    attrs = fit.bootstrap.attrs
+    assert degenerate > 0
+    assert attrs["degenerate"] == degenerate
+    assert attrs["audited"] == 400
+    lost = ~fit.bootstrap["converged"].values
+    assert lost.sum() == attrs["not_converged"] >= degenerate
+    assert np.isnan(fit.bootstrap["c"].values[lost]).all()
+    assert np.isfinite(fit.bootstrap["c"].values[~lost]).all()
+    assert any("could not be fitted" in w for w in fit.warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ({"bootstrap": 1}, UsageError, "at least 2"),
+        ({"bootstrap": True}, UsageError, "at least 2"),
+        ({"bootstrap": 9, "kind": "caes"}, UnknownNameError, "did you mean 'case'"),
+        ({"bootstrap": 9, "over": "x"}, UsageError, "over= goes with neither"),
+    ],
+)
+def test_impossible_bootstraps_are_refused(options, error, says):
+    with pytest.raises(error, match=says):
+        LINE.fit(data(), **options)
+
+
+def test_without_a_bootstrap_there_is_none():
+    fit = LINE.fit(data())
+    with pytest.raises(FitError, match="fit with bootstrap="):
+        _ = fit.bootstrap
+    with pytest.raises(FitError, match="bootstrap=1000 first"):
+        fit.interval("a", method="bootstrap")
+    with pytest.raises(UnknownNameError, match="did you mean 'bootstrap'"):
+        fit.interval("a", method="boostrap")

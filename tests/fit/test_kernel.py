@@ -1,0 +1,115 @@
+"""The two routes to derivatives: against each other, and against differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import forecast
+from forecast.fit.kernel import General
+from forecast.fit.powersum import PowerSum, power_terms
+
+X = {"N": np.geomspace(1e7, 1e10, 17), "D": np.geomspace(3e8, 4e11, 17)[::-1].copy()}
+SUMS = {
+    "A*N**-alpha": ["A"],
+    "E + A*N**-alpha + B/D**beta": ["E", "A", "alpha", "B", "beta"],
+    "E + 2*A/N**(alpha/2) + B*D**(-alpha)": ["E", "A", "B"],
+    "A*N**-alpha*D**beta + sqrt(B)/D": ["A", "B"],
+    "A*exp(-k*N/1e10) + E": ["A", "E"],
+    "A*N**-alpha + 1/N + D/3e12": ["A"],  # terms without a parameter
+}
+
+
+def kernels(expression, positive, link):
+    used = {v: x for v, x in X.items() if v in expression}
+    law = forecast.Law(expression, variables=list(used), positive=positive)
+    logs = np.array([law.bounds[p][0] >= 0 for p in law.parameters])
+    terms = power_terms(law, law.parameters, logs, {})
+    assert terms is not None
+    return PowerSum(terms, used, law.parameters, logs, link), General(law, used, law.parameters, logs, {}, link)
+
+
+def points(kernel, seed, rows=5):
+    rng = np.random.default_rng(seed)
+    return np.where(kernel.logs[:, None], np.log(0.2), 0.2) + 0.1 * rng.standard_normal((len(kernel.free), rows))
+
+
+@pytest.mark.parametrize("link", [False, True])
+@pytest.mark.parametrize("expression", SUMS)
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10**6), share=st.sampled_from([None, 0.0, 0.3]))
+def test_log_sum_exp_and_general_agree(expression, link, seed, share):
+    quick, general = kernels(expression, SUMS[expression], link)
+    rng = np.random.default_rng(seed)
+    q = points(quick, seed)
+    first, second = rng.standard_normal((2, 5, 17))
+    part = None if share is None else np.full((5, 1), share)
+    a, b = quick.at(q), general.at(q)
+    np.testing.assert_allclose(a.f, b.f, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(quick.jacobian(a), general.jacobian(b), rtol=1e-9, atol=1e-12)
+    for got, wanted in zip(
+        quick.contract(a, first, second, part), general.contract(b, first, second, part), strict=True
+    ):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("link", [False, True])
+@pytest.mark.parametrize("expression", ["E + A*N**-alpha + B/D**beta", "A*exp(-k*N/1e10) + E"])
+def test_fits_with_points_of_their_own(expression, link):
+    quick, general = kernels(expression, SUMS[expression], link)
+    rng = np.random.default_rng(1)
+    own = {v: x * np.exp(rng.normal(0, 0.2, (5, 17))) for v, x in general.variables.items()}
+    terms = power_terms(general.law, general.free, general.logs, {})
+    quick = PowerSum(terms, own, general.free, general.logs, link)
+    general = General(general.law, own, general.free, general.logs, {}, link)
+    rows = np.array([4, 1])
+    first, second = rng.standard_normal((2, 2, 17))
+    q = points(quick, 0, 2)
+    a, b = quick.take(rows), general.take(rows)
+    for got, wanted in zip(a.contract(a.at(q), first, second), b.contract(b.at(q), first, second), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("expression", SUMS)
+def test_against_differences(expression):
+    quick, _ = kernels(expression, SUMS[expression], True)
+    q = points(quick, 3, 1)
+    first = np.random.default_rng(0).standard_normal((1, 17))
+    zero = np.zeros_like(first)
+    gradient, hessian = quick.contract(quick.at(q), first, zero)
+    for i in range(len(quick.free)):
+        step = np.zeros_like(q)
+        step[i] = 1e-5
+        up, down = (np.sum(first * quick.at(q + s * step).f) for s in (1, -1))
+        assert gradient[i, 0] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-8)
+        up, down = (quick.contract(quick.at(q + s * step), first, zero)[0][:, 0] for s in (1, -1))
+        np.testing.assert_allclose(hessian[i, :, 0], (up - down) / 2e-5, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("expression", "positive"),
+    [
+        ("E - A*N**-alpha", ["E", "A"]),  # a negative term
+        ("E + A*N**-alpha", ["A"]),  # E of either sign
+        ("A*N**-A", ["A"]),  # coefficient and exponent at once
+        ("(N/c)**alpha", ["c"]),  # not affine: alpha*log c
+        ("A*(1 + N)**-alpha*log(alpha)", ["A", "alpha"]),
+    ],
+)
+def test_what_is_no_sum_of_power_terms(expression, positive):
+    law = forecast.Law(expression, variables=["N"], positive=positive)
+    logs = np.array([law.bounds[p][0] >= 0 for p in law.parameters])
+    assert power_terms(law, law.parameters, logs, {}) is None
+
+
+def test_a_fit_is_the_same_by_both_routes():
+    n = np.geomspace(10, 1e4, 40)
+    y = (1.7 + 8 * n**-0.35) * np.exp(0.02 * np.random.default_rng(0).standard_normal(40))
+    quick = forecast.Law("E + b*N**-c", variables=["N"], positive=["E", "b", "c"])
+    general = forecast.Law("E - (-b)*N**-c", variables=["N"], positive=["E", "b", "c"])
+    logs = np.ones(3, dtype=bool)
+    assert power_terms(general, general.parameters, logs, {}) is None
+    for objective in ("least_squares", "huber_log"):
+        one, other = (law.fit({"N": n, "y": y}, objective=objective) for law in (quick, general))
+        assert one.values == pytest.approx(other.values, rel=1e-7)
+        assert one.objective == pytest.approx(other.objective, rel=1e-9)

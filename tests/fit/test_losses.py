@@ -1,0 +1,156 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+import forecast
+from forecast.errors import DataError, UnknownNameError, UsageError
+from forecast.fit.losses import SUMMED, Scratch, huber_constant
+from forecast.fit.objective import HUBER_FACTOR, OBJECTIVES
+
+OPTIONS = {"delta": 0.3, "tau": 0.8, "width": 0.2, "trials": np.full(7, 9.0), "chance": 0.25}
+Y = np.array([1.0, 2.0, 0.0, 3.0, 5.0, 8.0, 4.0])
+F = {"binomial": np.array([[0.2, 0.3, 0.1, 0.5, 0.6, 0.9, 0.4]])}
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_derivatives_agree_with_differences(name):
+    objective = OBJECTIVES[name]
+    f = F.get(name, np.array([[1.1, 1.5, 0.7, 3.6, 4.9, 7.0, 4.31]]))
+    value, first, second = objective.pointwise(f, Y, OPTIONS)
+    up, down = (objective.pointwise(f + s * 1e-5, Y, OPTIONS) for s in (1, -1))
+    np.testing.assert_allclose(first, (up[0] - down[0]) / 2e-5, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(second, (up[1] - down[1]) / 2e-5, rtol=1e-6, atol=1e-8)
+    assert (value >= 0).all()
+
+
+@pytest.mark.parametrize("loss", SUMMED)
+def test_sums_are_sums(loss):
+    objective = next(o for o in OBJECTIVES.values() if o.loss == loss)
+    rng = np.random.default_rng(0)
+    f, w = rng.standard_normal((2, 3, 7))
+    w = w**2
+    value, first, second = objective.pointwise(f, Y / 4, OPTIONS)
+    got = SUMMED[loss](f, Y / 4, w, OPTIONS, Scratch())
+    np.testing.assert_allclose(got[0], np.sum(w * value, axis=1))
+    np.testing.assert_allclose(got[1], w * first)
+    np.testing.assert_allclose(got[2], w * second)
+
+
+def test_poisson_and_binomial_are_the_likelihoods_up_to_a_constant():
+    a, b = np.array([[1.1, 1.5, 0.7, 3.6, 4.9, 7.0, 4.31]]), np.array([[2.0, 2.5, 0.1, 3.0, 4.0, 9.0, 4.0]])
+    ours = np.sum(OBJECTIVES["poisson"].pointwise(a, Y, {})[0] - OBJECTIVES["poisson"].pointwise(b, Y, {})[0])
+    assert ours == pytest.approx(np.sum(stats.poisson.logpmf(Y, b) - stats.poisson.logpmf(Y, a)))
+    p, q = F["binomial"], np.full((1, 7), 0.35)
+    ours = np.sum(
+        OBJECTIVES["binomial"].pointwise(p, Y, OPTIONS)[0] - OBJECTIVES["binomial"].pointwise(q, Y, OPTIONS)[0]
+    )
+    floor = [0.25 + 0.75 * x for x in (q, p)]
+    assert ours == pytest.approx(np.sum(stats.binom.logpmf(Y, 9, floor[0]) - stats.binom.logpmf(Y, 9, floor[1])))
+
+
+def test_hubers_density_integrates_to_one():
+    z = np.linspace(-60, 60, 2_000_001)
+    loss = OBJECTIVES["huber_log"].pointwise(z[None], np.zeros(1), {"delta": HUBER_FACTOR})[0]
+    assert np.sum(np.exp(-loss)) * (z[1] - z[0]) == pytest.approx(np.exp(huber_constant(HUBER_FACTOR)), rel=1e-6)
+
+
+# --- through the public interface -------------------------------------------------------------------------------------
+
+X = np.geomspace(1, 1000, 60)
+POWER = forecast.Law("b*x**-c", variables=["x"], positive=["b", "c"])
+TRUE = 40 * X**-0.4
+
+
+def noisy(seed=0, scale=0.05):
+    return {"x": X, "y": TRUE * np.exp(scale * np.random.default_rng(seed).standard_normal(60))}
+
+
+def test_gaussian_is_least_squares_with_the_likelihood_as_its_value():
+    squares, likelihood = (POWER.fit(noisy(), objective=o) for o in ("least_squares_log", "gaussian_log"))
+    assert likelihood.values == pytest.approx(squares.values, rel=1e-9)
+    residuals = np.log(noisy()["y"]) - np.log(POWER.value(squares.values, x=X))
+    scale = np.sqrt(np.mean(residuals**2))
+    assert likelihood.objective == pytest.approx(-np.sum(stats.norm.logpdf(residuals, scale=scale)))
+
+
+def test_the_huber_likelihood_profiles_its_scale_out():
+    data = noisy()
+    fit = POWER.fit(data, objective="huber_likelihood_log")
+
+    def value(q):
+        z = (np.log(data["y"]) - np.log(q[0]) + q[1] * np.log(X)) / np.exp(q[2])
+        loss = np.where(np.abs(z) <= HUBER_FACTOR, z**2 / 2, HUBER_FACTOR * (np.abs(z) - HUBER_FACTOR / 2))
+        return np.sum(loss) + 60 * (q[2] + huber_constant(HUBER_FACTOR))
+
+    from scipy.optimize import minimize
+
+    best = minimize(
+        value, [40, 0.4, -3], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-11, "maxiter": 5000}
+    )
+    assert fit.objective == pytest.approx(best.fun, rel=1e-7)
+    assert fit.values["c"] == pytest.approx(best.x[1], rel=1e-4)
+
+
+def test_poisson_counts():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(TRUE * 3)
+    fit = POWER.fit({"x": X, "y": counts}, objective="poisson")
+    assert fit.converged
+    for name, true in (("b", 120.0), ("c", 0.4)):
+        assert abs(fit.values[name] - true) < 4 * float(fit.stderr[name])
+    # the score of a log-linear mean: counts and log-moments are reproduced
+    mean = POWER.value(fit.values, x=X)
+    assert np.sum(mean) == pytest.approx(counts.sum(), rel=1e-6)
+    assert np.sum(mean * np.log(X)) == pytest.approx(np.sum(counts * np.log(X)), rel=1e-6)
+
+
+def test_binomial_with_a_chance_floor():
+    law = forecast.Law("1/(1 + exp(-k*(x - m)))", variables=["x"], positive=["k"])
+    x = np.linspace(-4, 4, 60)
+    p = 0.25 + 0.75 / (1 + np.exp(-1.5 * (x - 0.5)))
+    data = {"x": x, "y": np.random.default_rng(1).binomial(200, p), "n": np.full(60, 200)}
+    fit = law.fit(data, objective="binomial", options={"trials": "n", "chance": 0.25})
+    assert fit.converged
+    assert abs(fit.values["k"] - 1.5) < 4 * float(fit.stderr["k"])
+    assert abs(fit.values["m"] - 0.5) < 4 * float(fit.stderr["m"])
+    assert float(fit.stderr["m"]) < 0.1
+
+
+def test_quantiles_leave_their_share_below():
+    x = np.linspace(1, 9, 900)
+    data = {"x": x, "y": 2 + 3 * x + np.random.default_rng(2).standard_normal(900)}
+    line = forecast.Law("a + b*x", variables=["x"])
+    for tau in (0.1, 0.5, 0.9):
+        fit = line.fit(data, objective="quantile", options={"tau": tau})
+        assert fit.converged
+        below = np.mean(data["y"] < line.value(fit.values, x=x))
+        assert below == pytest.approx(tau, abs=0.02)
+
+
+def test_the_asymmetric_loss_lies_below_the_middle():
+    low, high = (POWER.fit(noisy(), objective="asymmetric_log", options={"tau": t}) for t in (0.1, 0.9))
+    middle = POWER.fit(noisy(), objective="least_squares_log")
+    at = {"x": 30.0}
+    assert POWER.value(low.values, **at) < POWER.value(middle.values, **at) < POWER.value(high.values, **at)
+
+
+@pytest.mark.parametrize(
+    ("objective", "options", "error", "says"),
+    [
+        ("quantile", {"tau": 1.5}, UsageError, "tau: expected a number between 0 and 1"),
+        ("quantile", {"tua": 0.5}, UnknownNameError, "did you mean 'tau'"),
+        ("huber_log", {"delta": -1}, UsageError, "delta: expected a number above 0"),
+        ("least_squares", {"delta": 1}, UnknownNameError, "unknown option 'delta'"),
+        ("binomial", {}, UsageError, "needs options"),
+        ("binomial", {"trials": np.full(60, 1)}, DataError, "0 <= y <= trials"),
+        ("poison", {}, UnknownNameError, "did you mean 'poisson'"),
+    ],
+)
+def test_options_are_checked(objective, options, error, says):
+    with pytest.raises(error, match=says):
+        POWER.fit(noisy(), objective=objective, options=options)
+
+
+def test_negative_counts_are_named():
+    with pytest.raises(DataError, match="y is negative in row 2 of 60"):
+        POWER.fit({"x": X, "y": np.where(np.arange(60) == 1, -1, 3)}, objective="poisson")

@@ -1,0 +1,112 @@
+import json
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.fit.newton import Target, solve
+from forecast.fit.objective import find
+from forecast.fit.solver import kernel_for
+from forecast.fit.steps import decrement, factored
+
+X = np.geomspace(1, 1e4, 30)
+LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
+LOGS = np.ones(3, dtype=bool)
+OPEN = np.full(3, np.inf)
+
+
+def target(rows, objective="least_squares", seed=0, noise=0.02):
+    rng = np.random.default_rng(seed)
+    true = np.exp(rng.uniform(-0.5, 0.5, (3, rows))) * np.array([1.0, 5.0, 0.4])[:, None]
+    y = LAW.value({p: t[:, None] for p, t in zip(LAW.parameters, true, strict=True)}, x=X)
+    y = y * np.exp(noise * rng.standard_normal(y.shape))
+    chosen = find(objective)
+    kernel = kernel_for(LAW, {"x": X}, LAW.parameters, LOGS, {}, chosen.log)
+    y = np.log(y) if chosen.log else y
+    made = Target(kernel=kernel, objective=chosen, y=y, weights=np.ones(y.shape), options={"delta": 0.02})
+    return made, true
+
+
+@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
+def test_a_batch_is_its_fits_one_by_one(objective):
+    made, true = target(700, objective)
+    start = np.log(true) + 0.3
+    together = solve(made, start, -OPEN, OPEN, LOGS)
+    assert together.settled.all()
+    for b in (0, 1, 350, 699):
+        alone = solve(made.take([b]), start[:, [b]], -OPEN, OPEN, LOGS)
+        np.testing.assert_allclose(alone.q[:, 0], together.q[:, b], rtol=1e-6, atol=1e-6)
+        assert alone.value[0] == pytest.approx(together.value[b], rel=1e-11)
+
+
+def test_noise_free_points_give_the_parameters():
+    made, true = target(50, noise=0.0)
+    found = solve(made, np.log(true) - 0.4, -OPEN, OPEN, LOGS)
+    assert found.settled.all()
+    np.testing.assert_allclose(np.exp(found.q), true, rtol=1e-7)
+
+
+def test_bounds_hold_and_are_reported():
+    made, true = target(40)
+    lower = np.log(np.array([1e-9, 1e-9, 0.5]))
+    found = solve(made, np.maximum(np.log(true), lower[:, None]), lower, OPEN, LOGS)
+    assert (found.q >= lower[:, None]).all()
+    below = true[2] < 0.45
+    assert below.any()
+    assert found.active[2, below].all()
+    assert not found.active[2, true[2] > 0.55].any()
+    assert found.settled.all()
+
+
+def test_a_start_where_nothing_can_be_computed_is_not_a_success():
+    made, true = target(3)
+    start = np.log(true)
+    start[:, 1] = 1e6
+    found = solve(made, start, -OPEN, OPEN, LOGS)
+    assert list(found.settled) == [True, False, True]
+    assert found.value[1] == np.inf
+
+
+def test_too_few_iterations_are_not_a_success():
+    made, true = target(20)
+    found = solve(made, np.log(true) + 1.0, -OPEN, OPEN, LOGS, iterations=1)
+    assert not found.settled.any()
+    assert (found.iterations <= 1).all()
+
+
+def test_small_systems():
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((4, 4, 60))
+    h = np.einsum("ijb,kjb->ikb", root, root)
+    g = rng.standard_normal((4, 60))
+    size = h[range(4), range(4)]
+    step, bad = factored(h, g, 0.0 * size, size)
+    wanted = -np.linalg.solve(np.moveaxis(h, 2, 0), g.T[..., None])[..., 0].T
+    assert not bad.any()
+    np.testing.assert_allclose(step, wanted, rtol=1e-6)
+    free = np.zeros((4, 60), dtype=bool)
+    np.testing.assert_allclose(decrement(g, h, free, g), -0.5 * np.sum(g * wanted, axis=0), rtol=1e-6)
+    saddle = h.copy()
+    saddle[0, 0] -= 5 * size[0]
+    assert factored(saddle, g, 0.0 * size, size)[1].all()
+    assert np.isinf(decrement(g, saddle, free, g)).all()
+
+
+# --- no start given: the optimum, or no claim to it ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Chwirut1", "Chwirut2", "DanWood", "Gauss1", "Gauss2", "Kirby2", "Lanczos1", "Lanczos3", "Misra1a", "Misra1b",
+     "Misra1c", "Misra1d", "Nelson"],
+)  # fmt: skip
+def test_without_a_start_the_certified_optimum_or_no_claim(reference_data, name):
+    problem = json.loads((reference_data / "nist" / "nist_strd_dev.json").read_text())[name]
+    law = forecast.Law(problem["formula"], variables=problem["predictors"])
+    data = {"y": np.array(problem["y"]), **{k: np.array(v) for k, v in problem["x"].items()}}
+    fit = law.fit(data, y=problem["response"])
+    best = fit.objective <= problem["rss"] * (1 + 1e-6)
+    assert best or not fit.converged, fit.verdict
+    assert best
+    if not fit.converged:
+        assert "disagree" in fit.verdict
