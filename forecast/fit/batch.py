@@ -35,7 +35,9 @@ Array: TypeAlias = NDArray[np.float64]
 #: A standard error of a logarithm above this is no knowledge.
 VAGUE = 5.0
 #: Stop when a step lowers an objective by less than this share.
-TOLERANCE = 1e-12
+TOLERANCE, BLIND = 1e-12, 3e-10
+#: Iterations in which most curves arrive; the others go on by themselves.
+SOON = 12
 #: Starts of the curves that the first did not lead to an optimum.
 AGAIN = 4
 
@@ -148,7 +150,9 @@ def fit_over(
         part = seen.take(usable)
         kernel = kernel_for(law, part.variables, where.free, where.logs, where.fixed, objective.log)
         options = {o: v for o, v in options.items() if v is not None}
-        target = Target(kernel=kernel, objective=objective, y=part.linked, weights=part.weights, options=options)
+        same = bool((part.weights == part.weights[0]).all())
+        weight = part.weights[0] if same else part.weights
+        target = Target(kernel=kernel, objective=objective, y=part.linked, weights=weight, options=options)
         ask = (where.lower, where.upper, where.logs)
         starts = coarse(law, part, where, objective.log, AGAIN)
         target, solved = _solved(target, starts, ask)
@@ -178,13 +182,13 @@ def _solved(target: Target, starts: Array, ask: tuple[Array, Array, NDArray[np.b
         squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
         _, first = _solved(squares, starts, ask)
         return _scaled(target, first.q, ask)
-    solved = newton.solve(target, starts[0], *ask, tolerance=TOLERANCE)
-    for start in starts[1:]:
+    solved = newton.solve(target, starts[0], *ask, iterations=SOON, tolerance=TOLERANCE, blind=BLIND)
+    for start in (solved.q.copy(), *starts[1:]):
         left = np.flatnonzero(~solved.settled)
         if not left.size:
             break
         gauss = np.full(left.size, target.objective.scale == "residual")
-        again = newton.solve(target.take(left), start[:, left], *ask, gauss=gauss, tolerance=TOLERANCE)
+        again = newton.solve(target.take(left), start[:, left], *ask, gauss=gauss, tolerance=TOLERANCE, blind=BLIND)
         with np.errstate(invalid="ignore"):
             better = again.settled | (again.value < solved.value[left])
         for name in ("q", "value", "settled", "active", "iterations", "hessian"):
@@ -206,7 +210,7 @@ def _scaled(target: Target, q: Array, ask: tuple[Array, Array, NDArray[np.bool_]
             target = replace(target, options={**target.options, "width": width[:, None]})
         else:
             target = replace(target, options={"delta": np.maximum(HUBER_FACTOR * scale, 1e-12)[:, None]})
-        solved = newton.solve(target, q, *ask, tolerance=TOLERANCE)
+        solved = newton.solve(target, q, *ask, tolerance=TOLERANCE, blind=BLIND)
         q = np.where(np.isfinite(solved.value), solved.q, q)
         if before is not None and np.all(np.abs(scale - before) <= 1e-6 * scale):
             break

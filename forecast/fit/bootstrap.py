@@ -39,7 +39,7 @@ AUDIT, STARTS, TOLERATED = 24, 2, 0.1
 #: An objective lower by more than this share is another optimum.
 BETTER = 1e-6
 #: Stop when a step lowers a replicate's objective by less than this share.
-TOLERANCE = 1e-12
+TOLERANCE, BLIND = 1e-12, 3e-10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +203,7 @@ def resample(
 
 def _solved(problem: Problem, weights: Array, starts: Array) -> Solved:
     return newton.solve(
-        problem.target(weights), starts, problem.lower, problem.upper, problem.logs, tolerance=TOLERANCE
+        problem.target(weights), starts, problem.lower, problem.upper, problem.logs, tolerance=TOLERANCE, blind=BLIND
     )
 
 

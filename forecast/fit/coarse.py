@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.kernel import program_of
-from forecast.fit.start import candidates, exponents, linear_parameters, nonnegative, scales_of, shifts, spread
+from forecast.fit.start import likely, linear_parameters, nonnegative, spread
 
 if TYPE_CHECKING:
     from forecast.fit.padded import Padded
@@ -41,9 +41,7 @@ def coarse(law: Law, seen: Padded, where: Coordinates, link: bool, count: int) -
     linear = linear_parameters(law, seen.variables, where.free, where.fixed)
     lin = [where.free.index(p) for p in linear if not finite[where.free.index(p)]]
     rest = [i for i in range(k) if i not in lin]
-    powers, places = exponents(law), shifts(law, seen.variables)
-    scales = scales_of(seen.variables)
-    lists = [candidates(where, i, scales, where.free[i] in powers, places.get(where.free[i])) for i in rest]
+    lists = likely(law, where, rest, seen.variables)
     points = int(min(MOST, max(LEAST, COST // (rows * n * (2 + len(lin))))))
     grid = spread(lists, np.random.default_rng(0), points) if rest else np.zeros((1, 0))
     losses, answers = np.full((len(grid), rows), np.inf), np.zeros((len(grid), len(lin), rows))
@@ -73,9 +71,37 @@ def coarse(law: Law, seen: Padded, where: Coordinates, link: bool, count: int) -
     natural = np.empty((len(best), k, rows))
     natural[:, rest] = np.moveaxis(grid[best], 2, 1)
     natural[:, lin] = np.take_along_axis(answers, best[:, None], axis=0)
+    if len(rest) == 1 and len(grid) > 2 and lin and bool((grid > 0).all()):
+        _between(natural[0], rest[0], lin, grid[:, 0], losses, answers, best[0])
     with np.errstate(all="ignore"):
         q = np.where(where.logs[:, None], np.log(np.where(where.logs[:, None], natural, 1.0)), natural)
     return np.asarray(np.clip(np.nan_to_num(q, nan=0.0), where.lower[:, None], where.upper[:, None]))
+
+
+def _between(
+    start: Array, i: int, lin: list[int], grid: Array, losses: Array, answers: Array, best: NDArray[np.int64]
+) -> None:
+    """Move each best start to the lowest point of the parabola through it and its neighbours on the grid."""
+    order = np.argsort(grid)
+    where, rows = np.argsort(order)[best], np.arange(best.size)
+    inside = (where > 0) & (where < grid.size - 1)
+    middle = np.clip(where, 1, grid.size - 2)
+    sides = [order[middle + d] for d in (-1, 0, 1)]
+    low, mid, high = (losses[s, rows] for s in sides)
+    with np.errstate(all="ignore"):
+        t = 0.5 * (low - high) / (low - 2 * mid + high)
+    good = inside & np.isfinite(t) & (np.abs(t) <= 1)
+    t = np.where(good, t, 0.0)
+
+    def along(values: list[Array]) -> Array:
+        a, b, c = values
+        return np.asarray(b + 0.5 * t * (c - a) + 0.5 * t * t * (a - 2 * b + c))
+
+    moved = np.exp(along([np.log(grid[s]) for s in sides]))
+    start[i] = np.where(good, moved, start[i])
+    for j, k in enumerate(lin):
+        found = along([answers[s, j, rows] for s in sides])
+        start[k] = np.where(good & (found * start[k] > 0), found, start[k])
 
 
 def _profiled(

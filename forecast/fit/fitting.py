@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -158,7 +159,8 @@ def fit_law(
         ranges={v: (float(c.min()), float(c.max())) for v, c in seen.variables.items()},
         residual_scale=_scatter(known, seen.weights),
         level=level,
-        verdict=_verdict(converged, agree, len(found), start is not None, known),
+        outcome=_outcome(converged, agree, len(found), start is not None, known),
+        data=replace(seen, options=problem.options),
         warnings=(
             *_warnings(problem, seen, converged, known, len(found) > 1 and agree == 1),
             *_resampling_warnings(repeated, problem, name),
@@ -189,7 +191,7 @@ def published_fit(law: Law, published: PublishedFit) -> Fit:
         values={p: float(published.parameters[p]) for p in law.parameters},
         objective_name="published",
         published=published,
-        verdict=f"published parameters ({printable(published.reference, 200)})",
+        outcome=f"published parameters ({printable(published.reference, 200)})",
         warnings=tuple(warnings),
     )
 
@@ -200,7 +202,7 @@ def _scatter(known: Uncertainty, weights: np.ndarray[Any, np.dtype[np.float64]])
     return scale if math.isfinite(scale) else None
 
 
-def _verdict(converged: bool, agree: int, total: int, given: bool, known: Uncertainty) -> str:
+def _outcome(converged: bool, agree: int, total: int, given: bool, known: Uncertainty) -> str:
     parts = ["converged" if converged else "not converged"]
     if given:
         parts.append("from the given start")
@@ -210,12 +212,6 @@ def _verdict(converged: bool, agree: int, total: int, given: bool, known: Uncert
         parts.append(f"{agree} of {total} starts agree")
     for name, (bound, _) in known.bounds.items():
         parts.append(f"{name} at boundary ({bound:g})")
-    if known.flaw:
-        parts.append(f"no intervals: {known.flaw}")
-    elif known.unidentified:
-        parts.append(f"not identified: {', '.join(known.unidentified)}")
-    else:
-        parts.append("all parameters identified")
     return "; ".join(parts)
 
 

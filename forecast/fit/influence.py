@@ -119,9 +119,9 @@ def _errors(problem: Problem, optima: Optima, which: NDArray[np.int64]) -> Array
     """Return standard errors in the solver's coordinates."""
     spread = np.einsum("iib->ib", optima.inverse)[:, which]
     if problem.objective.scale == "known":
-        return np.sqrt(spread)
+        return np.asarray(np.sqrt(spread))
     if problem.objective.scale == "residual":
-        return np.sqrt(2 * spread * optima.value[which] / max(problem.n - problem.k, 1))
+        return np.asarray(np.sqrt(2 * spread * optima.value[which] / max(problem.n - problem.k, 1)))
     slopes, first = _pieces(problem, optima)
     bread = optima.inverse[:, :, 0]
     meat = (slopes * first**2) @ slopes.T

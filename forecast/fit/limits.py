@@ -1,8 +1,8 @@
 """Profile likelihood limits of many fits at once: one parameter held, the others refitted, until the fit is just as bad
 as a level of confidence allows.
 
-A row is one side of one parameter of one fit. All rows of all fits are one batch of the solver: a held coordinate is one
-whose gradient is zero and whose curvature is one, so that Newton's step leaves it where it is.
+A row is one side of one parameter of one fit. All rows of all fits are one batch of the solver: a held coordinate is
+one whose gradient is zero and whose curvature is one, so that Newton's step leaves it where it is.
 """
 
 from __future__ import annotations
@@ -316,4 +316,4 @@ class _Search:
         """Return the limits and whether the refits at them arrived, (k, B) each."""
         shape = (self.k, 2, self.count)
         found = (self.centre + self.sign * self.found).reshape(shape)
-        return found[:, 0], found[:, 1], self.sure.reshape(shape).all(axis=1)
+        return found[:, 0], found[:, 1], np.asarray(self.sure.reshape(shape).all(axis=1))

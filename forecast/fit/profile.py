@@ -57,11 +57,10 @@ def cheap(fit: Fit) -> bool:
     quantiles, which are none, the sandwich's standard error is; for code without derivatives a refit costs too much.
     """
     from forecast.fit.objective import find
-    from forecast.laws.program import DifferenceProgram
 
     if fit.data is None or fit.n is None or find(fit.objective_name).scale == "sandwich":
         return False
-    return fit.n * len(fit.values) <= CHEAP and not isinstance(fit.law.program(), DifferenceProgram)
+    return fit.n * len(fit.values) <= CHEAP and fit.law.expression is not None
 
 
 def optimum(fit: Fit, problem: Problem) -> Optima:
@@ -160,7 +159,23 @@ def _place(fit: Fit, problem: Problem, name: str) -> int:
 
 
 def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
-    """Return the profile of a parameter: the best objective for each of its values; see `forecast.Fit.profile`."""
+    """Return the profile of a parameter: the best objective for each of its values.
+
+    Parameters
+    ----------
+    fit : Fit
+    name : str
+    points : int
+        How many values, half on each side of the estimate.
+    level : float
+        The grid spans the interval of this level (three of its widths where it has no end).
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``point``: every parameter (the others refitted), ``objective``, and ``signed_root``: how far a value is
+        from the estimate, in standard errors. Attributes: ``lower`` and ``upper``, the interval.
+    """
     import xarray as xr
 
     check_level(level, fit.name)

@@ -14,12 +14,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from forecast.errors import FitError, UnknownNameError, printable
-from forecast.fit.predict import check_level
+from forecast.errors import FitError, printable
 from forecast.fit.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
     from forecast.fit.bootstrap import Replicates
+    from forecast.fit.data import Observed
+    from forecast.fit.verdict import Judgement
     from forecast.laws import Law
     from forecast.specs import PublishedFit
 
@@ -50,8 +51,10 @@ class Fit:
         None without data.
     starts : (int, int)
         How many starts reached the optimum, and how many there were.
-    verdict : str
-        The judgement in one line.
+    outcome : str
+        How the fit ended, in one line; `verdict` adds what the data can tell.
+    data : Observed or None
+        What was fitted, for profiles and refits.
     n : int or None
         Number of points.
     covariance : xarray.DataArray
@@ -74,7 +77,7 @@ class Fit:
     law: Law
     values: Mapping[str, float]
     objective_name: str
-    verdict: str
+    outcome: str
     objective: float | None = None
     delta: float | None = None
     converged: bool | None = None
@@ -83,6 +86,7 @@ class Fit:
     residual_scale: float | None = None
     uncertainty: Uncertainty | None = field(default=None, repr=False)
     replicates: Replicates | None = field(default=None, repr=False)
+    data: Observed | None = field(default=None, repr=False)
     published: PublishedFit | None = field(default=None, repr=False)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     level: float = 0.95
@@ -146,57 +150,60 @@ class Fit:
 
     @functools.cached_property
     def bootstrap(self) -> xr.Dataset:
-        """The replicates, one variable a parameter over ``replicate``.
-
-        Raises
-        ------
-        FitError
-            If the fit was made without ``bootstrap=``.
-        """
+        """The replicates, one variable a parameter over ``replicate``; a FitError without ``bootstrap=``."""
         if self.replicates is None:
             raise FitError(f"{self.name}: no bootstrap: fit with bootstrap=1000 for a thousand replicates")
         return self.replicates.dataset()
 
-    def interval(self, name: str, level: float = 0.95, method: str = "wald") -> tuple[float, float]:
-        """Return the confidence interval of a parameter.
+    def interval(self, name: str, level: float = 0.95, method: str | None = None) -> tuple[float, float]:
+        """Return the confidence interval of a parameter: profile likelihood where that is cheap, else Wald's.
 
-        Student's t about the estimate; about its logarithm for a parameter that is solved in it. One-sided for a
-        parameter on a bound.
-
-        Parameters
-        ----------
-        name : str
-        level : float
-        method : {"wald", "bootstrap"}
-            ``"bootstrap"``: percentiles of the replicates.
-
-        Raises
-        ------
-        FitError
-            Where the data give none (not identified, no degree of freedom, nothing published), saying why.
+        See `forecast.fit.interval`: the methods ``"profile"``, ``"wald"``, ``"bootstrap"``, and why the default is.
         """
-        if name not in self.values:
-            raise UnknownNameError("parameter", name, self.values, where=self.name)
-        check_level(level, self.name)
-        if method not in ("wald", "bootstrap"):
-            raise UnknownNameError("method", method, ("wald", "bootstrap"), where=f"{self.name}: interval")
-        known = self.uncertainty
-        if method == "bootstrap":
-            if self.replicates is None or name not in self.replicates.names or not self.replicates.good.size:
-                why = "its bounds fix it" if self.replicates is not None else "fit with bootstrap=1000 first"
-                raise FitError(f"{self.name}: no bootstrap interval for '{name}': {why}")
-            return self.replicates.interval(name, level)
-        if known is not None:
-            if name not in known.names:
-                raise FitError(f"{self.name}: no interval for '{name}': its bounds fix it")
-            return known.interval(name, level, self.name)
-        stated = self.published.stderr if self.published else {}
-        if name not in stated:
-            raise FitError(f"{self.name}: no interval for '{name}': {self._why_not()}")
-        from scipy import stats
+        from forecast.fit.interval import interval
 
-        half = float(stats.norm.ppf(0.5 + level / 2)) * float(stated[name])
-        return self.values[name] - half, self.values[name] + half
+        return interval(self, name, level, method)
+
+    def profile(self, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
+        """Return the profile likelihood of a parameter over ``point``; see `forecast.fit.profile`."""
+        from forecast.fit.profile import profile
+
+        return profile(self, name, points=points, level=level)
+
+    def influence(self) -> xr.Dataset:
+        """Return the parameters without each ``row`` (from 1), and their shifts in standard errors."""
+        from forecast.fit.influence import influence
+
+        return influence(self)
+
+    def posterior(self, draws: int = 1000, seed: int = 0, *, priors: Mapping[str, Any] | None = None) -> xr.Dataset:
+        """Return posterior draws of the parameters by Laplace's approximation; see `forecast.fit.posterior`."""
+        from forecast.fit.posterior import posterior
+
+        return posterior(self, draws, seed, priors or {})
+
+    def resample(self, replicates: int, *, kind: str = "case", seed: int = 0, groups: Any = None) -> Fit:
+        """Return the fit with a bootstrap: case, residual, wild or cluster; see `forecast.fit.resample`."""
+        from forecast.fit.resample import resample
+
+        return resample(self, replicates, kind=kind, seed=seed, groups=groups)
+
+    @functools.cached_property
+    def judgement(self) -> Judgement:
+        """What the data say about the fit: identified or not, ridges, places beyond the data, single rows."""
+        from forecast.fit.verdict import judge
+
+        return judge(self)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome and the judgement in one line."""
+        return self.outcome if self.uncertainty is None else "; ".join([self.outcome, *self.judgement.phrases()])
+
+    @functools.cached_property
+    def profiled(self) -> dict[float, Any]:
+        """Limits of the profile by level, as they were asked for."""
+        return {}
 
     def sample_parameters(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
         """Return joint draws of the parameters, (draws,) each: Student's t about the estimate.

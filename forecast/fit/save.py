@@ -111,10 +111,11 @@ def is_fit(tree: xr.DataTree) -> bool:
 def _records() -> dict[str, type[Any]]:
     """Return the records that a fit may hold; no other class is ever made from a file."""
     from forecast.fit.bootstrap import Replicates
+    from forecast.fit.data import Observed
     from forecast.fit.uncertainty import Uncertainty
     from forecast.specs import PublishedFit
 
-    return {"Uncertainty": Uncertainty, "Replicates": Replicates, "PublishedFit": PublishedFit}
+    return {"Uncertainty": Uncertainty, "Replicates": Replicates, "Observed": Observed, "PublishedFit": PublishedFit}
 
 
 def _encode(value: Any, at: str, arrays: dict[str, Any]) -> Any:

@@ -19,9 +19,11 @@ Array: TypeAlias = NDArray[np.float64]
 #: Two solutions whose objectives differ by less than this share are the same optimum.
 SAME = 1e-6
 #: How many starts are polished in each round; the next round comes where those do not agree.
-ROUNDS = (4, 24, 96)
+ROUNDS = (4, 24, 96, 288)
 #: Iterations for one start of several, and for one that must arrive.
 SHORT, LONG = 100, 1000
+#: Iterations of the first heat of many starts, and how many go on at least.
+HEAT, LEADERS = 25, 8
 
 
 def agreeing(found: list[Solution]) -> int:
@@ -46,7 +48,7 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
     grid = Grid(problem, seed=seed)
     found: list[Solution] = []
     tried = problem
-    for count in ROUNDS:
+    for count in ROUNDS[2:] if grid.hard else ROUNDS:
         begun = grid.best(count)
         if count > ROUNDS[0]:
             begun += grid.spread(count // 2)
@@ -54,27 +56,43 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
             break
         tried, found = _from(problem, begun)
         if len(begun) == 1 or (found[0].settled and agreeing(found) > (len(found) // 2 if count == ROUNDS[0] else 1)):
-            break
+            return tried, found
+    if found and not found[0].settled and math.isfinite(found[0].value):
+        again = solve(tried, [found[0].at], iterations=LONG, both=True)[0]
+        if again.value <= found[0].value:
+            found[0] = again
     return tried, found
 
 
 def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]]:
     """Solve from every start."""
-    robust, one = problem.objective.robust, len(begun) == 1
-    limit = LONG if one else SHORT
+    robust = problem.objective.robust
     free_width = problem.objective.loss == "quantile" and problem.options.get("width") is None
     if (robust and problem.delta is None) or free_width:
-        squares = solve(problem.as_squares(), begun, iterations=limit, both=one)
+        squares = _race(problem.as_squares(), begun)
         if not math.isfinite(squares[0].value):
             return problem, squares
         begun = [s.at for s in squares if math.isfinite(s.value)]
         problem = _width(problem, begun[0]) if free_width else _threshold(problem, begun[0])
-    found = solve(problem, begun, iterations=limit, both=one)
-    if not found[0].settled and not one:
-        again = solve(problem, [found[0].at], iterations=LONG, both=True)[0]
-        if again.value <= found[0].value:
-            found[0] = again
-    return problem, found
+    return problem, _race(problem, begun)
+
+
+def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
+    """Solve from every start a little way, and from the most promising places on to the end."""
+    if len(begun) == 1:
+        return solve(problem, begun, iterations=LONG, both=True)
+    if len(begun) <= LEADERS:
+        return solve(problem, begun, iterations=SHORT)
+    found = solve(problem, begun, iterations=HEAT)
+    leaders = max(LEADERS, len(found) // 8)
+    for _ in range(SHORT // HEAT):
+        open_ = [s for s in found[:leaders] if not s.settled and math.isfinite(s.value)]
+        if not open_ or (found[0].settled and agreeing(found) > 1):
+            break
+        rest = [s for s in found if not any(s is o for o in open_)]
+        ends = solve(problem, [s.at for s in open_], iterations=HEAT, near=True)
+        found = sorted(rest + ends, key=lambda s: (s.value, not s.settled))
+    return found
 
 
 def _threshold(problem: Problem, at: Array) -> Problem:

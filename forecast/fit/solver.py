@@ -219,7 +219,9 @@ class Solution:
     iterations: int
 
 
-def solve(problem: Problem, starts: Sequence[Array], *, iterations: int = 200, both: bool = False) -> list[Solution]:
+def solve(
+    problem: Problem, starts: Sequence[Array], *, iterations: int = 200, both: bool = False, near: bool = False
+) -> list[Solution]:
     """Minimise from every start; return the solutions, best first.
 
     Parameters
@@ -231,11 +233,13 @@ def solve(problem: Problem, starts: Sequence[Array], *, iterations: int = 200, b
         At most, for each.
     both : bool
         Go two ways from each start, full Newton and Levenberg's, and keep the better end: for a single start.
+    near : bool
+        The starts are close to their ends: full Newton at once.
     """
     begun = np.array(starts, dtype=float).T
     squares = problem.objective.scale == "residual"
     count = begun.shape[1]
-    gauss = np.full(count, squares)
+    gauss = np.full(count, squares and not near)
     both = both and squares
     if both:
         begun, gauss = np.repeat(begun, 2, axis=1), np.tile([True, False], count)

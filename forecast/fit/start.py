@@ -7,7 +7,6 @@ linear in and which are exponents; where it would be too large, a Halton sequenc
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -25,13 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Grid",
-    "candidates",
     "exponents",
+    "likely",
     "linear_parameters",
     "nonnegative",
     "profiled",
-    "scales_of",
-    "shifts",
     "spread",
 ]
 
@@ -46,17 +43,13 @@ POINTS, CELLS = 1536, 1_000_000
 #: Two starts are different if a coordinate differs by this much.
 APART = 0.2
 
-_linear: weakref.WeakKeyDictionary[Law, dict[Any, tuple[str, ...]]] = weakref.WeakKeyDictionary()
-
 
 def linear_parameters(
     law: Law, variables: Mapping[str, Array], free: tuple[str, ...], fixed: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Return parameters in which, taken together, the law is linear: moving them changes none of their derivatives."""
-    known = _linear.setdefault(law, {})
-    key = (free, tuple(fixed.items()))
-    if key in known:
-        return known[key]
+    """Return parameters in which, taken together, the law is linear; of code, where moving them shows it to be."""
+    if law.expression is not None:
+        return tuple(name for name in law.linear if name in free)
     rng = np.random.default_rng(20)
     index = {name: i for i, name in enumerate(law.parameters)}
     base = {**fixed, **{name: float(v) for name, v in zip(free, rng.uniform(0.3, 0.9, len(free)), strict=True)}}
@@ -75,8 +68,7 @@ def linear_parameters(
         a, b = before[rows], slopes(moved)[rows]
         if np.isfinite(a).all() and np.isfinite(b).all() and np.allclose(a, b, rtol=1e-9, atol=0):
             chosen = tried
-    known[key] = tuple(chosen)
-    return known[key]
+    return tuple(chosen)
 
 
 def exponents(law: Law) -> set[str]:
@@ -131,8 +123,20 @@ def scales_of(variables: Mapping[str, Array]) -> list[float]:
     return found
 
 
-def candidates(problem: Problem | Coordinates, i: int, scales: list[float], power: Array | None, places: Array | None) -> Array:
-    """Return likely values of a parameter, as the law has it."""
+def likely(law: Law, where: Problem | Coordinates, rest: list[int], variables: Mapping[str, Array]) -> list[Array]:
+    """Return likely values of some of the free parameters, as the law has them."""
+    powers, places, scales = exponents(law), shifts(law, variables), scales_of(variables)
+    sizes = EXPONENTS if len(rest) < 3 else MANY
+    names = [where.free[i] for i in rest]
+    return [
+        _candidates(where, i, scales, sizes if name in powers else None, places.get(name))
+        for i, name in zip(rest, names, strict=True)
+    ]
+
+
+def _candidates(
+    problem: Problem | Coordinates, i: int, scales: list[float], power: Array | None, places: Array | None
+) -> Array:
     low, high = problem.lower[i], problem.upper[i]
     if problem.logs[i]:
         with np.errstate(over="ignore"):
@@ -203,9 +207,9 @@ class Grid:
         linear = linear_parameters(problem.law, problem.variables, problem.free, problem.fixed)
         lin = [problem.free.index(n) for n in linear if not _bounded_away(problem, n)]
         rest = [i for i in range(problem.k) if i not in lin]
-        scales, powers = scales_of(problem.variables), exponents(problem.law)
-        places = shifts(problem.law, problem.variables)
-        lists = [candidates(problem, i, scales, problem.free[i] in powers, places.get(problem.free[i])) for i in rest]
+        lists = likely(problem.law, problem, rest, problem.variables)
+        #: Whether the nonlinear parameters are too many for a coarse grid to come close.
+        self.hard = len(rest) > 2
         self.points = spread(lists, rng, points) if rest else np.zeros((1, 0))
         table = np.zeros((len(self.points), problem.k))
         table[:, rest] = self.points

@@ -142,7 +142,7 @@ def test_bad_input_051_not_converged_is_seen_in_every_format(capsys, data, monke
     from forecast.laws import Law
 
     whole = Law.fit
-    stuck = {"converged": False, "verdict": "not converged; 1 of 1 starts agree"}
+    stuck = {"converged": False, "outcome": "not converged; 1 of 1 starts agree"}
     monkeypatch.setattr(Law, "fit", lambda self, *a, **k: dataclasses.replace(whole(self, *a, **k), **stuck))
     code, out, _ = run(capsys, LAW, "--data", data, "--out", "fit.nc", "--plot", "fit.svg")
     assert code == 1

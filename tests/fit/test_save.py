@@ -68,7 +68,7 @@ def test_the_file_is_readable_by_others(tmp_path):
 def test_bad_input_051_not_converged_is_in_the_file(tmp_path):
     import dataclasses
 
-    fit = dataclasses.replace(FITS["registered"](), converged=False, verdict="not converged")
+    fit = dataclasses.replace(FITS["registered"](), converged=False, outcome="not converged")
     fit.save(tmp_path / "fit.nc")
     assert forecast.load(tmp_path / "fit.nc").converged is False
     assert json.loads(results.load(tmp_path / "fit.nc")["parameters"].attrs["converged"]) is False

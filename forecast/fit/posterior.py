@@ -1,0 +1,230 @@
+"""Posterior draws by Laplace's approximation, with priors given by quantiles.
+
+The approximation is a normal in the solver's coordinates (the logarithm of a positive parameter) about the point of
+greatest posterior density, with Student's tails where the scatter is estimated. Without priors it is what the data say
+alone. How good it is, is measured: the draws are weighed by the exact density, and the effective share is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.distributions import Distribution, distribution
+from forecast.errors import FitError, UnknownNameError
+from forecast.fit.draws import check_draws
+from forecast.fit.profile import optimum, problem_of_fit
+from forecast.streams import BLOCK, Streams, check_seed
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from forecast.fit.limits import Optima
+    from forecast.fit.result import Fit
+    from forecast.fit.solver import Problem
+
+__all__ = ["posterior"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: An effective share of the draws below this is said in a warning.
+POOR = 0.3
+#: Standard normal scores over which a prior is tabulated.
+SCORES = np.linspace(-8.0, 8.0, 1601)
+
+
+class _Prior:
+    """Minus the log density of a prior in the solver's coordinate, and its derivatives."""
+
+    def __init__(self, of: Distribution, log: bool, where: str) -> None:
+        from scipy.special import ndtr
+
+        values = of.ppf(np.clip(ndtr(SCORES), 1e-15, 1 - 1e-15))
+        if log and not (values > 0).all():
+            if values[-1] <= 0:
+                raise FitError(f"{where}: the parameter is positive, and the prior has no mass there")
+            values = np.where(values > 0, values, np.nan)
+        u = np.log(values) if log else values
+        keep = np.isfinite(u)
+        u, z = u[keep], SCORES[keep]
+        keep = np.concatenate([[True], np.diff(u) > 0])
+        self.u, self.z = u[keep], z[keep]
+        if self.u.size < 3:
+            raise FitError(f"{where}: expected a prior with some width; a fixed parameter is law.with_(name=value)")
+
+    def __call__(self, u: Array) -> Array:
+        """Return minus the log density; beyond the table, as far as its last piece runs on."""
+        first = (self.z[1] - self.z[0]) / (self.u[1] - self.u[0])
+        last = (self.z[-1] - self.z[-2]) / (self.u[-1] - self.u[-2])
+        middle = 0.5 * (self.u[1:] + self.u[:-1])
+        steep = np.interp(u, middle, np.log(np.diff(self.z) / np.diff(self.u)))
+        z = np.interp(u, self.u, self.z)
+        z = z + np.minimum(u - self.u[0], 0.0) * first + np.maximum(u - self.u[-1], 0.0) * last
+        return np.asarray(0.5 * z * z - steep)
+
+    @property
+    def width(self) -> float:
+        """The step of differences: a hundredth of the middle of the prior."""
+        return float(np.interp(0.5, self.z, self.u) - np.interp(-0.5, self.z, self.u)) / 30
+
+
+def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.Dataset:
+    """Return joint draws of the parameters, one variable each over ``draw``; fewer draws are a prefix of more.
+
+    Parameters
+    ----------
+    fit : Fit
+    draws, seed : int
+    priors : mapping of str to record
+        As in `forecast.distributions`: ``{"alpha": {"p05": 0.2, "p95": 0.6}}``. Default: flat in the solver's
+        coordinate.
+
+    Returns
+    -------
+    xarray.Dataset
+        Attributes: ``mode`` (the parameters of greatest density), ``effective_share`` (of the draws, when they are
+        weighed by the exact density; 1 is a perfect approximation; None where the objective is no likelihood) and
+        ``warnings``.
+
+    Raises
+    ------
+    FitError
+        If the data and priors leave a parameter undetermined, naming it.
+    """
+    import xarray as xr
+
+    count, seed = check_draws(draws, fit.name), check_seed(seed)
+    problem = problem_of_fit(fit, "posterior")
+    known = fit.uncertainty
+    if known is None or (known.flaw and not known.scale_known):
+        raise FitError(f"{fit.name}: no posterior: {known.flaw if known else 'nothing is known'}")
+    held = {}
+    for name, record in priors.items():
+        if name not in problem.free:
+            raise UnknownNameError("parameter", name, problem.free, where=f"{fit.name}: priors")
+        made = record if isinstance(record, Distribution) else distribution(record, where=f"{fit.name}: priors.{name}")
+        i = problem.free.index(name)
+        held[i] = _Prior(made, bool(problem.logs[i]), f"{fit.name}: priors.{name}")
+    optima = optimum(fit, problem)
+    unit = _unit(fit, problem, optima)
+    mode, table = _mode(problem, optima, unit, held)
+    size = np.sqrt(np.abs(np.diag(table)))
+    size[size <= 0] = 1.0
+    values, vectors = np.linalg.eigh(table / np.outer(size, size))
+    if not values[0] > 1e-10:
+        weak = np.abs(vectors[:, 0]) > 0.3
+        names = ", ".join(n for n, w in zip(problem.free, weak, strict=True) if w)
+        raise FitError(f"{fit.name}: no posterior: {names} not determined by these data; give priors= for them")
+    root = vectors / np.sqrt(values) / size[:, None]
+    dof = 0 if known.scale_known or problem.objective.scale == "known" else max(known.dof, 1)
+    moves, length = _moves(seed, count, problem.k, dof)
+    u = np.clip(mode[:, None] + root @ moves, problem.lower[:, None], problem.upper[:, None])
+    share = None if problem.objective.scale == "sandwich" else _share(optima, u, unit, held, dof, length)
+    notes = []
+    if share is not None and share < POOR:
+        notes.append(
+            f"{fit.name}: Laplace's approximation is poor: the draws are worth {share:.0%} of as many exact ones"
+        )
+    natural = problem.natural(u.T).T
+    columns = {
+        n: natural[problem.free.index(n)] if n in problem.free else np.full(count, v) for n, v in fit.values.items()
+    }
+    at = problem.named(problem.natural(mode))
+    attrs = {"mode": at, "effective_share": share, "warnings": "\n".join(notes), "seed": seed}
+    return xr.Dataset({n: ("draw", v) for n, v in columns.items()}, attrs=attrs)
+
+
+def _unit(fit: Fit, problem: Problem, optima: Optima) -> float:
+    """Return what the objective is divided by to be minus a log likelihood, at the optimum."""
+    known = fit.uncertainty
+    if problem.objective.scale == "known" or known is None:
+        return 1.0
+    if problem.objective.scale == "residual":
+        return 2.0 * (1.0 if known.scale_known else known.scale**2)
+    spread = np.einsum("ii->i", optima.inverse[:, :, 0])
+    with np.errstate(all="ignore"):
+        ratio = np.diag(known.covariance) / spread
+    good = ratio[np.isfinite(ratio) & (ratio > 0)]
+    return float(np.median(good)) if good.size else 1.0
+
+
+def _priors(u: Array, held: Mapping[int, _Prior]) -> tuple[Array, Array]:
+    """Return gradient and curvature of the priors, (k,) each, by differences."""
+    g, h = np.zeros(u.size), np.zeros(u.size)
+    for i, prior in held.items():
+        s = prior.width
+        low, here, high = prior(np.array([u[i] - s, u[i], u[i] + s]))
+        g[i], h[i] = (high - low) / (2 * s), max((high - 2 * here + low) / s**2, 0.0)
+    return g, h
+
+
+def _mode(problem: Problem, optima: Optima, unit: float, held: Mapping[int, _Prior]) -> tuple[Array, Array]:
+    """Return the point of greatest density and the curvature there, by damped Newton steps."""
+
+    def density(u: Array) -> float:
+        return float(optima.target.value(u[:, None])[0]) / unit + sum(
+            float(p(u[i : i + 1])[0]) for i, p in held.items()
+        )
+
+    u = optima.q[:, 0].copy()
+    for i, prior in held.items():
+        if abs(optima.hessian[i, i, 0]) / unit < 1e-6:  # the data know nothing of it: start where the prior is
+            u[i] = float(np.interp(0.0, prior.z, prior.u))
+    here, damping = density(u), 1e-3
+    table = optima.hessian[:, :, 0] / unit
+    for _ in range(200 if held else 0):
+        _, g, h = optima.target.evaluate(u[:, None])
+        more, curve = _priors(u, held)
+        g, table = g[:, 0] / unit + more, h[:, :, 0] / unit + np.diag(curve)
+        size = np.sqrt(np.maximum(np.abs(np.diag(table)), 1e-12))
+        values, vectors = np.linalg.eigh(table / np.outer(size, size))
+        step = -(vectors @ ((vectors.T @ (g / size)) / (np.abs(values) + damping + 1e-10))) / size
+        tried = np.clip(u + step, problem.lower, problem.upper)
+        there = density(tried)
+        if there < here:
+            done = here - there < 1e-12 * max(abs(here), 1.0)
+            u, here, damping = tried, there, damping * 0.1
+            if done:
+                break
+        elif damping > 1e8:
+            break
+        else:
+            damping *= 10
+    if held:
+        table = optima.target.evaluate(u[:, None])[2][:, :, 0] / unit + np.diag(_priors(u, held)[1])
+    return u, table
+
+
+def _moves(seed: int, count: int, k: int, dof: int) -> tuple[Array, Array]:
+    """Return standard draws (k, count), normal or Student's, and their squared lengths."""
+    parts = []
+    for block in range(-(-count // BLOCK)):
+        generator = Streams(seed, "posterior", block)("parameters")
+        normals = generator.standard_normal((BLOCK, k))
+        if dof:
+            normals /= np.sqrt(generator.chisquare(dof, BLOCK) / dof)[:, None]
+        parts.append(normals)
+    found = np.concatenate(parts)[:count].T
+    return found, np.sum(found * found, axis=0)
+
+
+def _share(optima: Optima, u: Array, unit: float, held: Mapping[int, _Prior], dof: int, length: Array) -> float:
+    """Return the effective share of the draws, weighed by the exact density over that of the approximation."""
+    k, block = u.shape[0], 4096
+    value = np.concatenate([optima.target.value(u[:, i : i + block]) for i in range(0, u.shape[1], block)])
+    least = float(optima.value[0])
+    with np.errstate(all="ignore"):
+        if dof:  # the scale integrated out
+            exact = -0.5 * (dof + k) * np.log(value / least)
+            drawn = -0.5 * (dof + k) * np.log1p(length / dof)
+        else:
+            exact, drawn = -(value - least) / unit, -0.5 * length
+        for i, prior in held.items():
+            exact = exact - prior(u[i])
+        weight = exact - drawn
+        weight = np.exp(weight - np.nanmax(weight[np.isfinite(weight)], initial=-np.inf))
+    weight = np.where(np.isfinite(weight), weight, 0.0)
+    return float(weight.sum() ** 2 / max(float((weight**2).sum()), 1e-300) / weight.size)

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import FitError
+
+X = np.geomspace(10, 1e4, 40)
+
+
+def noise(n, seed=0):
+    return np.exp(0.02 * np.random.default_rng(seed).standard_normal(n))
+
+
+POWER, SATURATING = forecast.law("scaling/power"), forecast.law("scaling/saturating-power")
+LOGISTIC = forecast.Law("K/(1 + exp(-r*(t - t0)))", variables=["t"], positive=["K", "r"], objective="least_squares_log")
+
+
+def test_a_good_design_is_identified():
+    fit = SATURATING.fit({"x": X, "y": (1.7 + 8 * X**-0.35) * noise(40)})
+    assert fit.verdict.endswith("all parameters identified")
+    assert fit.judgement.flagged == ()
+
+
+@pytest.mark.bad_input(48)
+@pytest.mark.bad_input(28)
+@pytest.mark.parametrize("seed", range(6))
+def test_bad_input_048_a_saturating_law_without_slope_is_flagged(seed):
+    fit = SATURATING.fit({"x": X, "y": 2 * noise(40, seed)})
+    assert {"c"} <= set(fit.judgement.unidentified)
+    assert "not identified" in fit.verdict
+
+
+@pytest.mark.bad_input(28)
+def test_bad_input_028_constant_y_gives_no_interval_of_zero_width():
+    for law in (POWER, SATURATING):
+        fit = law.fit({"x": X, "y": np.full(40, 2.0)})
+        assert "at boundary (0)" in fit.verdict
+        with pytest.raises(FitError, match="no interval"):
+            fit.interval("c")
+
+
+@pytest.mark.bad_input(29)
+def test_bad_input_029_identical_x():
+    fit = POWER.fit({"x": np.ones(40), "y": 2 * noise(40)})
+    assert "not identified: c" in fit.verdict
+    with pytest.raises(FitError, match="not identified"):
+        fit.interval("c")
+
+
+@pytest.mark.bad_input(32)
+def test_bad_input_032_rows_a_hundred_times_are_pointed_out():
+    fit = POWER.fit({"x": np.tile(X, 100), "y": np.tile(3 * X**-0.3 * noise(40), 100)})
+    assert any("4000 rows are only 40 different ones" in w for w in fit.warnings)
+
+
+@pytest.mark.bad_input(39)
+def test_bad_input_039_one_gross_outlier_is_named_and_the_robust_objective_stands_it():
+    x, y = X[:30], 8 * X[:30] ** -0.35 * noise(30)
+    clean = POWER.fit({"x": x, "y": y})
+    assert clean.judgement.influential == ""
+    y = np.where(np.arange(30) == 12, y * 1e6, y)
+    assert "row 13 decides" in POWER.fit({"x": x, "y": y}).verdict
+    robust = POWER.fit({"x": x, "y": y}, objective="huber_log")
+    assert robust.values["c"] == pytest.approx(clean.values["c"], rel=0.05)
+
+
+@pytest.mark.bad_input(49)
+@pytest.mark.parametrize("seed", range(3))
+def test_bad_input_049_a_logistic_seen_to_its_midpoint_is_flagged(seed):
+    half, whole = np.linspace(0, 10, 60), np.linspace(0, 20, 60)
+    for t, flagged in ((half, ("t0",)), (whole, ())):
+        y = LOGISTIC.value({"K": 10, "r": 0.6, "t0": 10.0}, t=t) * noise(60, seed)
+        assert LOGISTIC.fit({"t": t, "y": y}).judgement.flagged == flagged
+
+
+@pytest.mark.bad_input(89)
+@pytest.mark.parametrize("objective", ["least_squares_log", "huber_log"])
+def test_bad_input_089_a_collinear_design_is_flagged(objective):
+    size = np.geomspace(1e7, 1e10, 60)
+    loss = (1.8 + 480 * size**-0.35 + 2100 * (20 * size) ** -0.37) * noise(60, 1)
+    law = forecast.law("scaling/chinchilla")
+    fit = law.fit({"N": size, "D": 20 * size, "loss": loss}, objective=objective)
+    assert {"A", "alpha", "B", "beta"} <= set(fit.judgement.unidentified)
+    assert "D = 20*N" in fit.judgement.unidentified["A"] or objective == "least_squares_log"
+
+
+@pytest.mark.bad_input(91)
+def test_bad_input_091_a_break_outside_the_data_is_not_identified_and_equals_the_power_fit():
+    x = np.geomspace(1, 1e4, 60)
+    y = 3 * x**-0.3
+    fit = forecast.law("scaling/broken-power").fit({"x": x, "y": y})
+    assert {"d1", "f1"} <= set(fit.judgement.unidentified)
+    single = POWER.fit({"x": x, "y": y})
+    np.testing.assert_allclose(fit.law.value(fit.values, x=x), single.law.value(single.values, x=x), rtol=1e-5)
+
+
+def test_a_ridge_says_which_parameters_move_together():
+    fit = forecast.Law("a*b*x", variables=["x"], positive=["a", "b"]).fit({"x": X, "y": 3 * X * noise(40)})
+    assert "a, b move together (a times 1.11, b times 0.905)" in fit.verdict
+
+
+def test_published_parameters_are_not_judged():
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+    assert fit.verdict.startswith("published parameters")
