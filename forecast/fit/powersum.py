@@ -361,8 +361,8 @@ class _Plan:
             places = list(zip(law.flat.where, law.flat.basis[:, 0], strict=True))
             for e, size in places:
                 gradient[e] += size * slope
-                for other, factor in places:
-                    hessian[e, other] += size * factor * curve
+                for d, factor in places:
+                    hessian[e, d] += size * factor * curve
                 for part, x in zip(law.parts, crossed, strict=True):
                     for i, a in part.places:
                         hessian[a, e] += size * x[i]
