@@ -278,7 +278,10 @@ def profiled(problem: Problem, table: Array, lin: list[int]) -> None:
         design = design * scale[None, :, None]
         lengths = np.sqrt(np.einsum("gnm,gnm->gm", design, design))
     good = np.isfinite(lengths).all(axis=1) & np.isfinite(target).all(axis=1)
-    lengths, size = np.where(lengths > 0, lengths, 1.0)[good], np.linalg.norm(target[good], axis=1)
+    with np.errstate(all="ignore"):
+        size = np.linalg.norm(target, axis=1)
+    good &= np.isfinite(size)
+    lengths, size = np.where(lengths > 0, lengths, 1.0)[good], size[good]
     unit = design[good] / lengths[:, None, :]
     matrix = np.einsum("gni,gnj->gij", unit, unit)
     side = np.einsum("gni,gn->gi", unit, target[good])
@@ -311,7 +314,8 @@ def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Arra
         both = np.outer(keep, keep)
         cut = np.where(both, matrix + ridge, np.eye(m))
         found = np.linalg.solve(cut, np.where(keep, side, 0.0)[..., None])[..., 0]
-        loss = np.einsum("gi,gij,gj->g", found, matrix, found) - 2 * np.einsum("gi,gi->g", side, found)
+        with np.errstate(all="ignore"):  # two columns that are one: their multiples may be past all bounds
+            loss = np.einsum("gi,gij,gj->g", found, matrix, found) - 2 * np.einsum("gi,gi->g", side, found)
         better = (found[:, marked] >= 0).all(axis=1) & (loss < value)
         best[better], value[better] = found[better], loss[better]
         if all(signs) and better.all():

@@ -240,6 +240,27 @@ def test_one_break(reference_data, say):
     assert ours < 0.2
 
 
+def test_data_constrained(reference_data, say):
+    path = reference_data / "scaling" / "datablations" / "datablations_182_outliers_removed.csv"
+    with path.open() as lines:
+        rows = list(csv.DictReader(lines))
+    names = {"N": "params", "D": "tokens", "U": "unique_tokens", "loss": "loss"}
+    data = {k: np.array([float(r[column]) for r in rows]) for k, column in names.items()}
+    base = {
+        "E": np.exp(0.6254804),
+        "A": np.exp(6.255414),
+        "B": np.exp(7.3049974),
+        "alpha": 0.3526596,
+        "beta": 0.3526596,
+    }
+    law = forecast.law("scaling/data-constrained").with_(**base)
+    law.fit(data, objective="huber_log", options=DELTA)
+    ours, fit = cpu(lambda: law.fit(data, objective="huber_log", options=DELTA), 3)
+    say(f"data-constrained, 182 runs: {ours:.3f} s, objective {fit.objective:.9f} (goal .015807); {fit.verdict}")
+    assert fit.objective <= 0.015807
+    assert fit.converged
+
+
 def test_certified_problems(reference_data, say):
     problems = json.loads((reference_data / "nist" / "nist_strd_dev.json").read_text())
     digits, spent = [], 0.0

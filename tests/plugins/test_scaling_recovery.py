@@ -7,18 +7,10 @@ import forecast
 from forecast.registry import get_registry
 
 LAWS = [r.spec.name for r in get_registry().records("law") if r.plugin.name == "scaling"]
-#: Laws whose optimum the search does not find by itself, and why.
-NOT_FOUND = dict.fromkeys(
-    ("data-constrained", "loss-threshold"),
-    "the search takes the law for linear where, at its trial parameters, max() or min() hides the dependence",
-)
 NOISE = 1e-4
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=pytest.mark.xfail(strict=True, reason=NOT_FOUND[n])) if n in NOT_FOUND else n for n in LAWS],
-)
+@pytest.mark.parametrize("name", LAWS)
 def test_a_law_is_recovered_from_its_own_data(name):
     record = get_registry().find("law", f"scaling/{name}")
     law, truth = forecast.law(record.full_name), dict(record.spec.example)
