@@ -8,7 +8,7 @@ __all__ = ["chinchilla_points"]
 
 
 def chinchilla_points(path: Path) -> dict[str, list[object]]:
-    """Read the points of Besiroglu et al. 2024: keep what was measured, number the rows, leave out pixels and colours."""
+    """Read the points of Besiroglu et al. 2024: keep what was measured, number the rows, drop pixels and colours."""
     from forecast.tables import csvfile
 
     found = csvfile.read(path)
