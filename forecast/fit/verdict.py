@@ -109,6 +109,10 @@ def judge(fit: Fit) -> Judgement:
     one_sided: dict[str, str] = {}
     beyond: dict[str, str] = {}
     better = ""
+    for name in problem.free:
+        if (ridge := profile.hidden_ridge(fit, name, fit.level)) is not None:
+            ends = f"[{ridge[0]:.4g}, {ridge[1]:.4g}]"
+            reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {ends}")
     if not known.flaw and profile.cheap(fit):
         try:
             problem, found = profile._solved(fit, fit.level)
