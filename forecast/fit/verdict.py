@@ -111,8 +111,8 @@ def judge(fit: Fit) -> Judgement:
     better = ""
     for name in problem.free:
         if (ridge := profile.hidden_ridge(fit, name, fit.level)) is not None:
-            ends = f"[{ridge[0]:.4g}, {ridge[1]:.4g}]"
-            reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {ends}")
+            reach = f"[{ridge[0]:.4g}, {ridge[1]:.4g}]"
+            reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {reach}")
     if not known.flaw and profile.cheap(fit):
         try:
             problem, found = profile._solved(fit, fit.level)
