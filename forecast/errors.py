@@ -48,6 +48,7 @@ __all__ = [
     "UnknownNameError",
     "UsageError",
     "nearest",
+    "one_line",
     "printable",
 ]
 
@@ -71,6 +72,21 @@ def printable(text: object, limit: int = 200) -> str:
         raw = raw[: limit - 1] + "…"
     # a lone surrogate is not printable either, so the result always encodes
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in raw)
+
+
+def one_line(error: BaseException, limit: int = 300) -> str:
+    r"""Return a foreign error's type and the first line of what it says, even where it cannot say anything.
+
+    Examples
+    --------
+    >>> one_line(ValueError("wrong\nand more"))
+    'ValueError: wrong'
+    """
+    try:
+        said = str(error).strip().splitlines()
+    except Exception:  # an error that cannot even be shown
+        said = []
+    return printable(f"{type(error).__name__}: {said[0]}" if said else type(error).__name__, limit)
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:

@@ -29,6 +29,7 @@ from forecast.errors import (
     PluginError,
     UnknownNameError,
     UsageError,
+    one_line,
     printable,
 )
 from forecast.specs import (
@@ -159,11 +160,6 @@ def _origin(entry: EntryPoint) -> tuple[str, str]:
         return "?", ""
 
 
-def _one_line(error: BaseException) -> str:
-    text = str(error).strip().splitlines()
-    return printable(f"{type(error).__name__}: {text[0]}" if text else type(error).__name__, 300)
-
-
 def _import(entry: EntryPoint) -> Any:
     with stdout_is_data():
         return entry.load()
@@ -272,8 +268,8 @@ class Registry:
             raise
         except BaseException as error:  # a plugin may raise anything, SystemExit included
             if strict():
-                raise PluginError(f"plugin {plugin.origin}: {_one_line(error)}") from error
-            return replace(plugin, status="failed", reason=_one_line(error), traceback=traceback.format_exc())
+                raise PluginError(f"plugin {plugin.origin}: {one_line(error)}") from error
+            return replace(plugin, status="failed", reason=one_line(error), traceback=traceback.format_exc())
 
     def plugin(self, name: str) -> Sequence[Plugin]:
         """Return the plugins of that name (several where distributions clash).
@@ -345,7 +341,7 @@ def resolve(target: str, *, what: str) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # foreign code at import
-        raise PluginError(f"{what}: cannot load '{printable(target)}': {_one_line(error)}") from error
+        raise PluginError(f"{what}: cannot load '{printable(target)}': {one_line(error)}") from error
 
 
 @functools.cache

@@ -299,3 +299,11 @@ def test_the_registry_is_loaded_once(fake_plugins):
     fake_plugins.add("demo", good())
     assert get_registry() is get_registry()
     assert "fake_demo_fake_demo" in sys.modules
+
+
+def test_an_error_that_cannot_say_anything_fails_its_plugin_alone(fake_plugins):
+    fake_plugins.add("mute", "class Mute(Exception):\n    def __str__(self):\n        raise RuntimeError\nraise Mute")
+    fake_plugins.add("fine", good())
+    registry = get_registry()
+    assert registry.plugin("mute")[0].reason == "Mute"
+    assert registry.plugin("fine")[0].status == "loaded"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from forecast.errors import ForecastError, PluginContractError, PluginError, printable
+from forecast.errors import ForecastError, PluginContractError, PluginError, one_line, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
 from forecast.registry import stdout_is_data
 from forecast.specs import Input
@@ -43,12 +43,7 @@ def guarded(what: str, call: Callable[[], T]) -> T:
     except (ForecastError, KeyboardInterrupt):
         raise
     except BaseException as error:  # SystemExit and endless recursion included
-        try:
-            reason = str(error).strip().splitlines()
-        except Exception:  # an error that cannot even be shown
-            reason = []
-        said = f": {reason[0]}" if reason else ""
-        raise PluginError(f"{what}: {type(error).__name__}{printable(said)}") from error
+        raise PluginError(f"{what}: {one_line(error)}") from error
 
 
 def checked_model(made: object, what: str) -> Model:
