@@ -15,7 +15,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
 from forecast import formula
-from forecast.errors import ForecastError, FormulaError, printable
+from forecast.errors import ForecastError, FormulaError, UnknownNameError, printable
 from forecast.registry import Record
 from forecast.specs import ClaimSpec
 
@@ -115,12 +115,31 @@ def _number(value: float | None) -> float:
 def _compute(spec: ClaimSpec) -> float:
     where = f"claim '{spec.name}'"
     parsed = formula.parse(spec.formula, where=where)
-    for name in spec.values:
+    for name in (*spec.values, *spec.facts):
         formula.check_name(name, where=where)
-    value = float(parsed.evaluate(spec.values))
+    value = float(parsed.evaluate({**spec.values, **_facts(spec, where)}))
     if not math.isfinite(value):
         raise FormulaError(f"{where}: '{printable(parsed.text, 80)}' has no finite value")
     return value
+
+
+def _facts(spec: ClaimSpec, where: str) -> dict[str, float]:
+    """Read what a claim takes from fitted models."""
+    return {name: _fact(text, f"{where}: facts.{name}") for name, text in spec.facts.items()}
+
+
+def _fact(text: str, where: str) -> float:
+    from forecast.models import model
+    from forecast.models.contract import guarded
+
+    name, dot, key = text.rpartition(".")
+    if not dot:
+        raise FormulaError(f"{where}: expected 'plugin/model.fact', got '{printable(text, 60)}'")
+    made = model(name, where=where)
+    facts = guarded(where, lambda: made.fit().describe().facts)
+    if key not in facts:
+        raise UnknownNameError("fact", key, facts, where=f"{where}: model '{made.name}'")
+    return float(facts[key])
 
 
 def evaluate_all(records: Iterable[Record]) -> list[dict[str, Any]]:
@@ -156,7 +175,8 @@ def needed(spec: ClaimSpec) -> dict[str, Any] | None:
     if spec.solve_for not in parsed.names:
         raise FormulaError(f"{where}: solve_for: '{printable(spec.solve_for, 60)}' is not in the formula")
     target = float(_figure(spec.stated))
-    others = {n: float(v) for n, v in spec.values.items() if n != spec.solve_for}
+    known = {**spec.values, **_facts(spec, where)}
+    others = {n: float(v) for n, v in known.items() if n != spec.solve_for}
     used = float(spec.values[spec.solve_for])
     best: tuple[float, str] | None = None
     for solution in parsed.solve(spec.solve_for, target):

@@ -189,7 +189,10 @@ def _claim_computes(record: Record) -> None:
 def _unit_parses(record: Record) -> None:
     from forecast import units
 
-    units.unit(record.spec.name.replace("-", "_"), where=f"unit '{record.full_name}'")
+    spec: Any = record.spec
+    where = f"unit '{record.full_name}'"
+    # a record's name is lower case; the unit's own name, which its definition gives, need not be: OP
+    units.unit(units.check_definition(spec.definition, where=where), where=where)
 
 
 def _target_loads(record: Record) -> None:

@@ -84,6 +84,18 @@ class Distribution:
         # a tail so far out that no float holds it stays at the edge: positive and finite
         return np.asarray(np.exp(np.clip(out, -690.0, 690.0)) if self.family == "lognormal" else out)
 
+    def median(self) -> float:
+        """Return the middle value.
+
+        Examples
+        --------
+        >>> distribution({"p05": 1.0, "p95": 100.0}).median()
+        10.0
+        """
+        import numpy as np
+
+        return float(self.ppf(np.array(0.5)))
+
     def __str__(self) -> str:
         """Say it in one line."""
         if self.family == "fixed":

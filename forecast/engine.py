@@ -75,7 +75,8 @@ def project(
     Returns
     -------
     xarray.DataTree
-        ``/projection`` (time × draw × choices), ``/questions``, ``/observed/<quantity>``, ``/posterior/<model>``;
+        ``/projection`` (time × draw × choices), ``/questions``, ``/rankings`` where one is asked for,
+        ``/observed/<quantity>``, ``/posterior/<model>``;
         everything needed to repeat it is in the attributes of the root.
 
     Raises
@@ -124,6 +125,9 @@ def project(
         **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
         **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, draws)},
     }
+    ranked = sampled.rankings()
+    if ranked is not None:
+        tree["/rankings"] = ranked
     described = {name: said for name, m in backing.models_of(graph).items() if (said := fits.describe(m)) is not None}
     result = xr.DataTree.from_dict(tree)
     result.attrs.update(

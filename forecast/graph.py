@@ -13,11 +13,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from forecast import models, units
+from forecast import bases, models, units
+from forecast.basis import Basis
 from forecast.errors import CycleError, ScenarioError, UnitError, UnknownNameError, UsageError, printable
 from forecast.formula import Condition, Formula
-from forecast.models import Model, OtherModel, OtherQuantity
-from forecast.scenario import Expression, ModelRef, Prior, Quantity, Scenario, SeriesRef, braces, fill
+from forecast.lookup import Tables, choices_of
+from forecast.models import Model
+from forecast.models.nesting import asks, nested
+from forecast.scenario import Cell, Expression, ModelRef, Prior, Quantity, Ranking, Scenario, SeriesRef, braces, fill
 from forecast.specs import Input
 
 __all__ = ["Combination", "Graph", "Node", "build", "nested"]
@@ -50,6 +53,10 @@ class Node:
     quantity : Quantity
     fixed : float or None
         Set to a number, whatever its model says.
+    figures : mapping of combination to float
+        What was read in a table for each combination of `own`, in `unit`.
+    bases : mapping of combination to basis
+        What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
     """
 
     name: str
@@ -60,6 +67,8 @@ class Node:
     needs: tuple[str, ...] = ()
     quantity: Quantity
     fixed: float | None = None
+    figures: Mapping[Combination, float] = field(default_factory=dict)
+    bases: Mapping[Combination, Basis] = field(default_factory=dict)
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
@@ -96,6 +105,10 @@ class Graph:
         """Walk every combination of these choices."""
         return itertools.product(*(self.scenario.choices[d] for d in dims))
 
+    def bases(self, names: Sequence[str], dims: tuple[str, ...], combination: Combination) -> dict[str, Basis]:
+        """Return what quantities state beside their units, under these values of the choices."""
+        return bases.at(self.nodes, names, dims, combination)
+
     def unit_of(self) -> dict[str, str]:
         """Return the unit of every quantity."""
         return {name: node.unit for name, node in self.nodes.items()}
@@ -119,18 +132,21 @@ def build(scenario: Scenario, settings: Mapping[str, object] | None = None) -> G
     rest = dict(settings or {})
     for key in [k for k in rest if k in scenario.choices]:
         scenario = scenario.narrowed(key, _values(key, rest.pop(key)))
-    nodes = {name: _resolve(scenario, name) for name in scenario.quantities}
+    tables = Tables(scenario.where)
+    nodes = {name: _resolve(scenario, name, tables) for name in scenario.quantities}
     for key in [k for k in rest if k in nodes]:
         node = nodes[key]
         # an expression keeps its needs: they give it its unit
         needs = node.needs if isinstance(node.quantity, Expression) else ()
-        nodes[key] = replace(node, fixed=_number(key, rest.pop(key)), own=(), models={}, needs=needs)
+        nodes[key] = replace(node, fixed=_number(key, rest.pop(key)), own=(), models={}, figures={}, needs=needs)
     _check_needs(scenario, nodes)
     _check_names(nodes)
     nodes = _ordered(scenario, nodes)
     graph = Graph(scenario=scenario, nodes=_with_dims_and_units(scenario, nodes), inputs=_inputs(nodes.values()))
     for name, question in scenario.questions.items():
         _check_condition(graph, question.when, f"{scenario.where}: questions.{name}.when")
+    for name, ranking in scenario.rankings.items():
+        _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
     return replace(graph, fixed_inputs=dict(_fixed(graph, rest)))
 
 
@@ -152,7 +168,7 @@ def _number(key: str, value: object) -> float:
     return number
 
 
-def _resolve(scenario: Scenario, name: str) -> Node:
+def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     quantity, key = scenario.quantities[name], f"{scenario.where}: quantities.{name}"
     if isinstance(quantity, Prior):
         return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
@@ -166,9 +182,12 @@ def _resolve(scenario: Scenario, name: str) -> Node:
             unit=quantity.unit,
             shape=quantity.shape,
             frontier=quantity.frontier,
+            options=quantity.options,
             name=name,
         )
         return Node(name=name, unit=quantity.unit, dims=(), models={(): made}, quantity=quantity)
+    if isinstance(quantity, Cell):
+        return _of_cell(scenario, name, quantity, tables)
     if isinstance(quantity.model, Model):
         return _of_models(scenario, name, quantity, (), {(): quantity.model})
     used = braces(quantity.model, where=f"{key}.model")
@@ -189,29 +208,34 @@ def _of_models(
     for made in found.values():
         key = f"{scenario.where}: quantities.{name}: model '{made.name}'"
         units.check(made.unit, unit, where=key)
-        for need, _ in _asks(made):
+        for need, _ in asks(made):
             needs[quantity.inputs.get(need, need)] = None
-    wanted = {need for made in found.values() for need, _ in _asks(made)}
+    wanted = {need for made in found.values() for need, _ in asks(made)}
     for wired in quantity.inputs:
         if wired not in wanted:
             raise UnknownNameError("input", wired, wanted, where=f"{scenario.where}: quantities.{name}.inputs")
     return Node(name=name, unit=unit, dims=(), own=own, models=found, needs=tuple(needs), quantity=quantity)
 
 
-def _asks(made: Model) -> Iterator[tuple[str, OtherQuantity]]:
-    """Walk the quantities a model needs, its members' included."""
-    for inner in nested(made):
-        for need, asked in inner.inputs.items():
-            if isinstance(asked, OtherQuantity):
-                yield need, asked
-
-
-def nested(made: Model) -> Iterator[Model]:
-    """Walk a model and, depth first, the models it contains."""
-    yield made
-    for asked in made.inputs.values():
-        if isinstance(asked, OtherModel):
-            yield from nested(asked.model)
+def _of_cell(scenario: Scenario, name: str, cell: Cell, tables: Tables) -> Node:
+    used = set(choices_of(cell))
+    own = tuple(c for c in scenario.choices if c in used)
+    key = f"quantities.{name}"
+    _check_size(scenario, own, f"{scenario.where}: {key}")
+    found = {
+        values: tables.figure(cell, dict(zip(own, values, strict=True)), key)
+        for values in itertools.product(*(scenario.choices[c] for c in own))
+    }
+    unit = next(iter(found.values())).unit
+    return Node(
+        name=name,
+        unit=unit,
+        dims=own,
+        own=own,
+        quantity=cell,
+        figures={at: units.convert(f.value, f.unit, unit, where=key) for at, f in found.items()},
+        bases={at: f.basis for at, f in found.items()} if any(f.basis for f in found.values()) else {},
+    )
 
 
 def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
@@ -287,12 +311,13 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
             else:
                 units.check(found, node.quantity.unit, where=f"{key}: the expression against its unit")
         for made in node.models.values():
-            for need, asked in _asks(made):
+            for need, asked in asks(made):
                 fed = out[node.source(need)]
                 units.check(
                     fed.unit, asked.unit, where=f"{key}: input '{need}' of model '{made.name}' from '{fed.name}'"
                 )
-        out[name] = replace(node, dims=dims, unit=unit)
+        stated = bases.of_node(scenario, replace(node, dims=dims), out, key)
+        out[name] = replace(node, dims=dims, unit=unit, bases=stated)
     return out
 
 
@@ -314,6 +339,7 @@ def _check_condition(graph: Graph, when: Condition, key: str) -> None:
             if name not in known:
                 raise UnknownNameError("quantity", name, known, where=key)
     _check_size(graph.scenario, graph.dims([*when.left.names, *when.right.names]), key)
+    bases.check_condition(graph.scenario, graph.nodes, when, key)
     left, right = (units.infer(side, known, where=key) for side in (when.left, when.right))
     if not units.same_dimension(left, right):
         hint = _bare_number_hint(when.left, when.right)
@@ -321,6 +347,21 @@ def _check_condition(graph: Graph, when: Condition, key: str) -> None:
             f"{printable(key)}: units do not balance: '{when.left.text}' is [{left or 'dimensionless'}], "
             f"'{when.right.text}' is [{right or 'dimensionless'}]{hint}"
         )
+
+
+def _check_ranking(graph: Graph, ranking: Ranking, key: str) -> None:
+    known = graph.unit_of()
+    for name in ranking.rank.names:
+        if name not in known:
+            raise UnknownNameError("quantity", name, known, where=f"{key}.rank")
+    units.infer(ranking.rank, known, where=f"{key}.rank")
+    dims = graph.dims(ranking.rank.names)
+    if ranking.over not in dims:
+        said = f"'{ranking.rank.text}' is the same for every value of '{ranking.over}': there is nothing to rank"
+        raise ScenarioError(f"{key}.rank: {said}")
+    bases.check_ranking(graph.scenario, graph.nodes, ranking, f"{key}.rank")
+    for condition in ranking.among:
+        _check_condition(graph, condition, f"{key}.among")
 
 
 def _bare_number_hint(*sides: Formula) -> str:

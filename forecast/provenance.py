@@ -8,13 +8,14 @@ import contextlib
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from forecast.errors import ForecastError
 from forecast.graph import Graph, nested
+from forecast.scenario import Cell
 
 __all__ = ["provenance", "versions"]
 
@@ -38,6 +39,10 @@ def plugins_behind(names: Any) -> list[dict[str, str]]:
     ]
 
 
+#: Attributes whose order says something.
+_ORDERED = ("questions", "rankings")
+
+
 def provenance(
     graph: Graph,
     *,
@@ -52,7 +57,11 @@ def provenance(
     what = {
         "scenario": scenario.name,
         "title": scenario.title,
-        "questions": {n: {"when": q.when.text, "title": q.title} for n, q in scenario.questions.items()},
+        "questions": {
+            n: {"when": q.when.text, "title": q.title, **({"by": list(q.by)} if q.by else {})}
+            for n, q in scenario.questions.items()
+        },
+        **_rankings(graph),
         "choices": {n: list(v) for n, v in scenario.choices.items()},
         **run,
         "set": {str(k): _plain(v) for k, v in settings.items()},
@@ -62,9 +71,25 @@ def provenance(
         "models": models,
         "failures": failures,
     }
-    out = {key: json.dumps(value, sort_keys=True, allow_nan=False) for key, value in what.items()}
+    # questions stay in the scenario's order: the first opens the answer
+    out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}
     out["scenario_hash"] = json.dumps(_hash(graph))
     return out
+
+
+def _rankings(graph: Graph) -> dict[str, Any]:
+    """Return what is ranked, where anything is."""
+    found = {
+        name: {
+            "rank": r.rank.text,
+            "over": r.over,
+            "among": [c.text for c in r.among],
+            "best": r.best,
+            "title": r.title,
+        }
+        for name, r in graph.scenario.rankings.items()
+    }
+    return {"rankings": found} if found else {}
 
 
 def _plain(value: Any) -> Any:
@@ -81,6 +106,7 @@ def _hash(graph: Graph) -> str:
         sorted(scenario.choices.items()),
         sorted((name, _said(node.quantity)) for name, node in graph.nodes.items()),
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
+        *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),
     )
     return hashlib.sha256(repr(said).encode()).hexdigest()
 
@@ -92,7 +118,8 @@ def _said(quantity: Any) -> str:
         name = quantity.model if isinstance(quantity.model, str) else quantity.model.name
         return f"model {name} {sorted(quantity.inputs.items())}"
     if isinstance(quantity, Expression):
-        return f"expression {quantity.tree.text} {quantity.unit}"
+        stated = f" {sorted(quantity.basis.items())}" if quantity.basis else ""
+        return f"expression {quantity.tree.text} {quantity.unit}{stated}"
     if isinstance(quantity, SeriesRef):
         return f"series {quantity.shape} {quantity.x} {quantity.y} {quantity.unit} {quantity.frontier}"
     return repr(quantity)
@@ -111,6 +138,8 @@ def _data(graph: Graph) -> dict[str, str]:
     for node in graph.nodes.values():
         if isinstance(node.quantity, SeriesRef) and node.models:
             used[node.quantity.data] = None
+        if isinstance(node.quantity, Cell) and node.figures:
+            used.update(dict.fromkeys(_tables(node.quantity)))
         for outer in node.models.values():
             for made in nested(outer):
                 spec = registry.find("model", made.name).spec if made.name in known else None
@@ -125,3 +154,10 @@ def _data(graph: Graph) -> dict[str, str]:
                 full = registry.find("table", name).full_name
                 found[full] = str(tables.table(full).attrs.get("hash", ""))
     return dict(sorted(found.items()))
+
+
+def _tables(cell: Cell) -> Iterator[str]:
+    """Walk the tables a figure may come from."""
+    yield cell.table
+    if cell.otherwise is not None:
+        yield from _tables(cell.otherwise)

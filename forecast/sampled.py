@@ -13,6 +13,8 @@ from forecast.dates import from_decimal_year
 from forecast.errors import ForecastError, printable
 from forecast.graph import Combination, Graph
 from forecast.questions import QUANTILES, crossing, date_quantiles
+from forecast.ranked import Ranked
+from forecast.scenario import Cell, Expression, ModelRef, Prior, SeriesRef
 from forecast.streams import BLOCK
 from forecast.world import World
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["Sampled"]
+
+#: What stands behind a quantity, for those who read the results.
+_KINDS = {ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", Cell: "table"}
 
 
 class Sampled:
@@ -42,6 +47,7 @@ class Sampled:
             for name, question in graph.scenario.questions.items()
         }
         self._dates = {name: np.full((draws, *self._sizes(dims)), np.nan) for name, dims in self._dims.items()}
+        self._ranked = Ranked(graph, draws)
         self._already = {name: np.zeros(dates.shape, dtype=bool) for name, dates in self._dates.items()}
 
     def _sizes(self, dims: Iterable[str]) -> tuple[int, ...]:
@@ -83,6 +89,12 @@ class Sampled:
                 self._dates[name][(part, *index)] = found.date[: high - low]
                 self._already[name][(part, *index)] = found.already[: high - low]
 
+        def failed(name: str, combination: Combination, error: ForecastError) -> None:
+            if not any(error is found for found in lost):
+                self._fail(name, combination, world.block, error)
+
+        self._ranked.fill(world, part, failed)
+
     def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
         with self._lock:
             first = self._failed.get((name, combination), (block, error))
@@ -91,7 +103,7 @@ class Sampled:
     def reasons(self) -> Iterator[str]:
         """Say what failed, where and why."""
         for (name, combination), (_, error) in self._failed.items():
-            dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._dims[name]
+            dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._asked[name]
             chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
             yield f"{name}{f' ({chosen})' if chosen else ''}: {error}"
 
@@ -102,13 +114,26 @@ class Sampled:
             if all(errors) and errors[0] is not None:
                 raise errors[0][1]
 
+    @property
+    def _asked(self) -> dict[str, tuple[str, ...]]:
+        """The choices of every question."""
+        return {**self._dims, **self._ranked.dims}
+
+    def rankings(self) -> xr.Dataset | None:
+        """Return the rankings; None where none is asked for."""
+        return self._ranked.dataset(self._coordinates) if self._ranked.asked else None
+
     def projection(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the levels as a dataset."""
         import xarray as xr
 
         data = {}
         for name, node in self.graph.nodes.items():
-            data[name] = (("time", "draw", *node.dims), self._levels[name], {"units": node.unit})
+            data[name] = (
+                ("time", "draw", *node.dims),
+                self._levels[name],
+                {"units": node.unit, "kind": _KINDS[type(node.quantity)]},
+            )
         return xr.Dataset(data, coords={"time": time, **self._coordinates(self.graph.scenario.choices)})
 
     def _coordinates(self, dims: Iterable[str]) -> dict[str, Any]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import DataError, EmptyDataError, printable
+from forecast.basis import ATTRIBUTES
+from forecast.errors import BasisError, DataError, EmptyDataError, UnknownNameError, printable
 
 if TYPE_CHECKING:
     import numpy as np
+    import xarray as xr
     from numpy.typing import NDArray
 
     from forecast.tables.intake import Columns
 
     Array = NDArray[np.float64]
 
-__all__ = ["read", "rows"]
+__all__ = ["complete", "read", "rows"]
 
 #: When a row became known; without this column a row is known at its own date.
 KNOWN = "known_since"
@@ -76,6 +78,36 @@ def rows(data: Any, *, where: Mapping[str, str], before: float | None, name: str
     return columns.take(keep)
 
 
+def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
+    """Return the rows that have a value in every column used: a table has holes where nothing was measured.
+
+    Parameters
+    ----------
+    columns : Columns
+    used : iterable of str
+        Columns, and formulas over columns.
+    name : str
+        For messages: who asks.
+
+    Raises
+    ------
+    EmptyDataError
+        If no row is left.
+    """
+    import numpy as np
+
+    from forecast import formula
+
+    names = {n for text in used for n in ([text] if text in columns else formula.parse(text, where=name).names)}
+    keep = np.ones(columns.rows, dtype=bool)
+    for column in sorted(names):
+        if column in columns and np.asarray(columns.column(column)).dtype.kind == "f":
+            keep &= ~np.isnan(columns.numeric(column))
+    if not keep.any():
+        raise EmptyDataError(f"{name}: no row has a value in all of {', '.join(sorted(names))}")
+    return columns.take(keep)
+
+
 def read(
     data: Any,
     *,
@@ -84,32 +116,113 @@ def read(
     where: Mapping[str, str] | None = None,
     before: float | None = None,
     name: str = "series",
+    basis: Mapping[str, str] | None = None,
+    since: str = "",
+    records: bool = False,
+    yearly: bool = False,
 ) -> tuple[Array, Array, str | None]:
     """Return time in decimal years, value, and the column's unit where the data state one; sorted by time.
 
-    Rows without a value are left out: a table has holes where nothing was measured.
+    Rows without a value are left out: a table has holes where nothing was measured. Rows that differ in what they
+    measure (a column ``precision``, ``sparsity``, ``direction``, ...: see `forecast.basis`) make no series, unless
+    `basis` says what they are together.
+
+    Parameters
+    ----------
+    x, y : str
+        A column, and a column or a formula over columns: ``peak/launch_price``.
+    where, before, name
+        See `rows`.
+    basis : mapping, optional
+        What the rows measure, where their columns would not tell.
+    since : str
+        Leave out the rows before this date (YYYY-MM-DD), and those without one.
+    records : bool
+        Keep the rows that set a record: a larger value than at every earlier date.
+    yearly : bool
+        Keep the largest value of each calendar year, with its date.
 
     Raises
     ------
-    UnknownNameError, DataError, EmptyDataError
+    UnknownNameError, DataError, EmptyDataError, BasisError, FormulaError, UnitError
     """
     import numpy as np
 
     columns = rows(data, where=where or {}, before=before, name=name, date=x)
     time = _years(columns.column(x), f"{name}: column '{printable(x, 60)}'")
-    value = columns.numeric(y)
-    known = ~np.isnan(value)
+    dataset = _dataset(data)
+    value, unit, used = _value(columns, dataset, y, name)
+    known = np.isfinite(value)
     if not known.any():
         raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")
+    if since:
+        known &= time >= _years(np.array([since], dtype="datetime64[s]"), name)[0]
+        if not known.any():
+            raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' is left since {printable(since, 40)}")
     if np.isnan(time[known]).any():
         raise DataError(f"{name}: column '{printable(x, 60)}': a row with a value has no date")
+    for column in used:
+        _check_basis(columns.take(known), dataset, column, {**(where or {}), **(basis or {})}, name)
     order = np.argsort(time[known], kind="stable")
-    return time[known][order], value[known][order], _unit(data, y)
+    time, value = time[known][order], value[known][order]
+    if yearly:
+        year = np.floor(time)
+        top = np.array([np.flatnonzero(year == y)[np.argmax(value[year == y])] for y in np.unique(year)])
+        time, value = time[top], value[top]
+    if records:
+        best = np.maximum.accumulate(value)
+        # of one date the largest: what a shop sells on one day is no history
+        last = np.append(np.diff(time) > 0, True)
+        best, time = best[last], time[last]
+        first = np.concatenate(([True], np.diff(best) > 0))
+        time, value = time[first], best[first]
+    return time, value, unit
 
 
-def _unit(data: Any, column: str) -> str | None:
+def _value(
+    columns: Columns, dataset: xr.Dataset | None, y: str, name: str
+) -> tuple[Array, str | None, tuple[str, ...]]:
+    """Return a column or a formula over columns, its unit where all units are stated, and the columns used."""
+    import numpy as np
+
+    from forecast import formula, units
+
+    if y in columns or not any(c in y for c in "+-*/( "):
+        column = columns.numeric(y)
+        return column, None if dataset is None else dataset[y].attrs.get("unit"), (y,)
+    where = f"{name}: y"
+    parsed = formula.parse(y, where=where)
+    for used in parsed.names:
+        if used not in columns:
+            raise UnknownNameError("column", used, columns, where=where)
+    values = {used: columns.numeric(used) for used in parsed.names}
+    with np.errstate(all="ignore"):
+        found = np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (columns.rows,)).copy()
+    stated = {} if dataset is None else {used: dataset[used].attrs.get("unit") for used in parsed.names}
+    known = {used: str(unit) for used, unit in stated.items() if unit is not None}
+    unit = units.infer(parsed, known, where=where) if len(known) == len(parsed.names) else None
+    return found, unit, parsed.names
+
+
+def _dataset(data: Any) -> xr.Dataset | None:
+    """Return the table that units and dimensions are read from; None for what has neither."""
     from forecast import tables
 
-    dataset = tables.table(data) if isinstance(data, str) and not data.lower().endswith(".csv") else data
-    attrs = getattr(dataset[column], "attrs", {}) if hasattr(dataset, "data_vars") else {}
-    return attrs.get("unit")
+    found = tables.table(data) if isinstance(data, str) and not data.lower().endswith(".csv") else data
+    return found if hasattr(found, "data_vars") else None
+
+
+def _check_basis(rows: Columns, dataset: xr.Dataset | None, y: str, stated: Mapping[str, str], name: str) -> None:
+    for attribute in ATTRIBUTES:
+        if attribute in stated or attribute not in rows or attribute == y:
+            continue
+        # the precision of a peak says nothing of the price, which has no such dimension
+        if dataset is not None and not set(dataset[attribute].dims) <= set(dataset[y].dims):
+            continue
+        found = sorted({str(v) for v in rows.column(attribute)} - {""})
+        if len(found) > 1:
+            says = (
+                f"column '{printable(y, 60)}' mixes {attribute} {printable(found[0], 40)} and {printable(found[1], 40)}"
+            )
+            more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+            raise BasisError(f'{name}: {says}{more}; keep one: where = {{ {attribute} = "{printable(found[0], 40)}" }}')

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from forecast.errors import printable
 from forecast.fields import Checked, checked, empty, maps, maybe_text, number, numbers, ranges, text, text_field, tuples
+from forecast.inputs import Input
 from forecast.published import ProtocolSpec, PublishedFit
 
 __all__ = [
@@ -173,35 +174,6 @@ class TableSpec(Spec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Input(Checked):
-    """A named uncertain number: a node of its own, so that it can be fixed, swept, correlated and blamed.
-
-    Parameters
-    ----------
-    name : str
-        A name of the formula grammar: ``firing_rate``.
-    unit : str
-        Its unit; ``""`` is dimensionless.
-    distribution : mapping
-        ``{"value": 3}``; quantiles, ``{"p05": 1, "p95": 10}`` (with an optional ``p50``), taken as lognormal where
-        all are positive and normal otherwise unless ``"family"`` says; or ``{"low": a, "mode": b, "high": c}``
-        (triangular) and ``{"low": a, "high": b}`` (uniform; ``"family": "loguniform"`` for its logarithm).
-    source : str
-        Where the number and its width come from.
-    title : str
-        One line for people.
-    """
-
-    name: str = text_field()
-    unit: str = text_field()
-    distribution: Mapping[str, float | str] = checked(
-        maps(lambda v: text(v) or number(v)), "a mapping of text to number or text"
-    )
-    source: str = text_field()
-    title: str = text_field(default="")
-
-
-@dataclass(frozen=True, kw_only=True)
 class ModelSpec(Spec):
     """Anything that produces a quantity.
 
@@ -216,6 +188,8 @@ class ModelSpec(Spec):
         What it produces: ``hardware.hpcg_maximum``.
     note : str
         What a reader of its numbers must know (a lower bound, a mixed basis).
+    basis : mapping of str to str
+        What its unit cannot say: ``{"precision": "fp16", "sparsity": "dense"}`` (see `forecast.basis`).
     """
 
     kind: ClassVar[str] = "model"
@@ -224,10 +198,15 @@ class ModelSpec(Spec):
     unit: str = text_field()
     quantity: str = text_field(default="")
     note: str = text_field(default="")
+    basis: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
 
     def _check(self) -> None:
         if type(self) is ModelSpec and self.target is None:
             self._refuse("target", "a plain ModelSpec needs one")
+
+
+def _date(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"(\d{4}-\d\d-\d\d)?", value, re.ASCII) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,11 +218,20 @@ class TrendSpec(ModelSpec):
     shape, table : str
         Names of a shape and of a table.
     x, y : str
-        The columns for time and value.
+        The columns for time and value; y may be a formula over columns: ``peak/launch_price``.
     frontier : bool
         The column is a running maximum: only its distinct values are evidence.
+    records : bool
+        Keep the rows that set a record, and take them for such a running maximum.
+    yearly : bool
+        Keep the largest value of each calendar year, with its date.
+    since : str
+        Leave out the rows before this date (YYYY-MM-DD).
     where : mapping of str to str
         Keep the rows whose column has this value.
+    options : mapping of str to anything
+        Of the shape: ``{"cap": 1e15}``. One that the shape takes as uncertain may be a distribution,
+        ``{"cap": {"p05": 1e14, "p95": 1e16}}`` with an optional ``source``: it becomes an input of the trend.
     """
 
     shape: str = text_field()
@@ -251,7 +239,11 @@ class TrendSpec(ModelSpec):
     x: str = text_field()
     y: str = text_field()
     frontier: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    records: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    yearly: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    since: str = checked(_date, "a date YYYY-MM-DD, or nothing", default="")
     where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
+    options: Mapping[str, object] = checked(maps(lambda v: True), "a mapping of option to value", default_factory=empty)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,6 +312,8 @@ class ClaimSpec(Spec):
     ----------
     group : str
         Groups that belong together: ``parity``.
+    also : tuple of str
+        Further groups that it is listed under.
     statement : str
         What the source says, in our words.
     stated : str
@@ -328,6 +322,8 @@ class ClaimSpec(Spec):
         Recomputes it, over the names in `values`. Empty only with a declared verdict.
     values : mapping of str to float
         The figures that go in.
+    facts : mapping of str to str
+        Figures that go in and are read from fitted models, as ``"plugin/model.fact"``.
     unit : str
         The unit; ``"date"`` is a decimal year, judged to 0.1 y.
     declared : str, optional
@@ -342,10 +338,12 @@ class ClaimSpec(Spec):
     DECLARED: ClassVar[tuple[str, ...]] = ("not derivable", "constant", "scenario", "ours")
 
     group: str = text_field()
+    also: tuple[str, ...] = checked(tuples(text), "a tuple of groups", default=())
     statement: str = text_field()
     stated: str = text_field(default="")
     formula: str = text_field(default="")
     values: Mapping[str, float] = checked(numbers, "a mapping of name to number", default_factory=empty)
+    facts: Mapping[str, str] = checked(maps(text), "a mapping of name to 'model.fact'", default_factory=empty)
     unit: str = text_field(default="")
     declared: str | None = maybe_text()
     solve_for: str | None = maybe_text()

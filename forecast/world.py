@@ -145,13 +145,22 @@ class World:
         return self._once(("quantity", name, combination), lambda: self._quantity(node, combination))
 
     def formula(
-        self, tree: Formula, dims: tuple[str, ...], combination: Combination, *, target: str, where: str
+        self,
+        tree: Formula,
+        dims: tuple[str, ...],
+        combination: Combination,
+        *,
+        target: str,
+        where: str,
+        last: bool = False,
     ) -> Array:
-        """Return a formula over quantities, (time, draw), in the unit `target`."""
+        """Return a formula over quantities, (time, draw), in the unit `target`; of the `last` step only, (1, draw)."""
         values = {n: self.quantity(n, self._restrict(n, dims, combination)) for n in tree.names}
+        if last:
+            values = {n: v[-1:] for n, v in values.items()}
         unit_of = {n: self.graph.nodes[n].unit for n in tree.names}
         value = units.evaluate(tree, values, unit_of, target=target, where=where)
-        drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self.time), BLOCK))
+        drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (1 if last else len(self.time), BLOCK))
         if missing := int(np.isnan(drawn).sum()):
             raise DataError(f"{where}: '{tree.text}': {missing} of {drawn.size} values are not numbers (NaN)")
         return drawn
@@ -190,6 +199,9 @@ class World:
         shape = (len(self.time), BLOCK)
         if node.fixed is not None:
             return np.full(shape, node.fixed)
+        if node.figures:
+            picked = dict(zip(node.dims, combination, strict=True))
+            return np.full(shape, node.figures[tuple(picked[c] for c in node.own)])
         if isinstance(node.quantity, Prior):
             return np.broadcast_to(node.quantity.distribution.ppf(self._uniform(node.name)), shape)
         if isinstance(node.quantity, Expression):

@@ -175,3 +175,29 @@ def test_one_failed_claim_leaves_the_rest(fake_plugins):
     assert found["good"] == "agrees"
     assert found["demo/parity-2037"] == "agrees"  # a bare name that two plugins use is shown in full
     assert found["hardware/parity-2037"] == "disagrees"
+
+
+def test_figures_are_read_from_fitted_models():
+    fact = {"doubling": "hardware/linpack-exponential.doubling_years"}
+    found = evaluate(claim(formula="n*doubling", facts=fact, stated="3.9"))
+    import forecast
+
+    years = forecast.model("hardware/linpack-exponential").fit().describe().facts["doubling_years"]
+    assert found["computed"] == pytest.approx(3 * years)
+    answer = needed(claim(formula="n*doubling", facts=fact, stated="3.9", solve_for="n"))
+    assert answer["value"] == pytest.approx(3.9 / years)
+
+
+@pytest.mark.parametrize(
+    ("fact", "reason"),
+    [
+        ("hardware/linpack-exponential.doubling_year", "did you mean 'doubling_years'"),
+        ("hardware/linpack-exponentail.doubling_years", "did you mean 'hardware/linpack-exponential'"),
+        ("doubling_years", "expected 'plugin/model.fact'"),
+    ],
+)
+def test_a_fact_that_is_not_there_fails_the_claim(fact, reason):
+    found = evaluate(claim(formula="n*x", facts={"x": fact}))
+    assert found["verdict"] == FAILED
+    assert reason in found["note"]
+    assert "claim 'demo': facts.x" in found["note"]

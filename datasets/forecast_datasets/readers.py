@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["chinchilla_points"]
+__all__ = [
+    "chinchilla_points",
+    "gpu_trends",
+    "processor_cores",
+    "processor_frequency",
+    "processor_power",
+    "processor_specint",
+    "processor_transistors",
+]
 
 
 def chinchilla_points(path: Path) -> dict[str, list[object]]:
@@ -16,3 +24,94 @@ def chinchilla_points(path: Path) -> dict[str, list[object]]:
     for ours, theirs in {"params": "Model Size", "compute": "Training FLOP", "loss": "loss"}.items():
         columns[ours] = list(found[theirs])
     return columns
+
+
+#: Ours to theirs, and the factor to our unit.
+_GPU = {
+    "peak_fp16": ("FP16_flops", 1.0),
+    "peak_fp32": ("FP32_flops", 1.0),
+    "peak_fp64": ("FP64_flops", 1.0),
+    "price": ("real_price_2020", 1.0),
+    "process": ("process_size_in_nm", 1.0),
+    "cores": ("num_cores", 1.0),
+    "tdp": ("TDP_in_W", 1.0),
+    "transistors": ("transistors_in_millions", 1e6),
+    "die_area": ("die_size_in_mm", 1.0),
+    "bandwidth": ("bandwidth_in_GBs", 1.0),
+    "memory": ("memory_size_in_MB", 1.0),
+}
+
+
+def gpu_trends(path: Path) -> dict[str, list[object]]:
+    """Read the dated GPUs of Hobbhahn & Besiroglu 2022; the first column, which has no name, is a GPU's number."""
+    import csv
+
+    from forecast.errors import DataError
+
+    with path.open(encoding="utf-8", newline="") as stream:  # a header without a name is none for the strict reader
+        rows = list(csv.reader(stream))
+    header = {name or "gpu": place for place, name in enumerate(rows[0])}
+    for theirs in ("gpu", "product", "date", *(name for name, _ in _GPU.values())):
+        if theirs not in header:
+            raise DataError(f"{path.name}: column '{theirs}' is missing: another file than the one described?")
+    dated = [row for row in rows[1:] if row[header["date"]]]
+    columns: dict[str, list[object]] = {
+        "gpu": [row[header["gpu"]] for row in dated],
+        "name": [" ".join(row[header["product"]].split()) for row in dated],
+        "date": [row[header["date"]][:10] for row in dated],
+    }
+    for ours, (theirs, factor) in _GPU.items():
+        place = header[theirs]
+        columns[ours] = [None if row[place] == "" else float(row[place]) * factor for row in dated]
+    return columns
+
+
+def processor_transistors(path: Path) -> dict[str, list[object]]:
+    """Read Rupp's transistors, printed in thousands."""
+    return _processors(path, "transistors", 1e3)
+
+
+def processor_frequency(path: Path) -> dict[str, list[object]]:
+    """Read Rupp's clock frequencies, in MHz."""
+    return _processors(path, "frequency", 1.0)
+
+
+def processor_power(path: Path) -> dict[str, list[object]]:
+    """Read Rupp's typical power, in W."""
+    return _processors(path, "power", 1.0)
+
+
+def processor_specint(path: Path) -> dict[str, list[object]]:
+    """Read Rupp's single-thread performance, SPECint printed times a thousand."""
+    return _processors(path, "specint", 1e-3)
+
+
+def processor_cores(path: Path) -> dict[str, list[object]]:
+    """Read Rupp's numbers of logical cores."""
+    return _processors(path, "cores", 1.0)
+
+
+def _processors(path: Path, quantity: str, factor: float) -> dict[str, list[object]]:
+    """Read two columns, decimal year and value; ``#`` starts a remark. The points are numbered in the file's order."""
+    import numpy as np
+
+    from forecast.errors import DataError
+    from forecast.tables import from_decimal_year
+
+    years, values = [], []
+    for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), start=1):
+        cells = line.partition("#")[0].split()
+        if not cells:
+            continue
+        try:
+            year, value = map(float, cells)
+        except ValueError:
+            raise DataError(f"{path.name}:{number}: expected a year and a value, got '{line[:40]}'") from None
+        years.append(year)
+        values.append(value * factor)
+    dates = np.datetime_as_string(from_decimal_year(np.array(years)), unit="D")
+    return {
+        "point": list(range(1, len(values) + 1)),
+        f"{quantity}_date": [str(date) for date in dates],
+        quantity: list(values),
+    }

@@ -156,6 +156,7 @@ def _claim(spec: Any, found: Any) -> list[str]:
     lines += [f"| {found['stated'] or 'nothing'} | {computed}{unit} | **{found['verdict']}** |", ""]
     if spec.formula:
         values = [f"{name} = {value:g}" for name, value in spec.values.items()]
+        values += [f"{name} = {fact}" for name, fact in spec.facts.items()]
         lines += ["```text", spec.formula, *values, "```", ""]
     lines += [found["note"], ""] if found["note"] else []
     return [*lines, f"Source: {found['source']}", ""]

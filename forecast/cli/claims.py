@@ -17,7 +17,7 @@ COMMAND = "claims"
 
 @click.command()
 @click.argument("identifier", metavar="[ID]", required=False)
-@click.option("--group", help="Only the claims of this group.")
+@click.option("--group", metavar="GROUP[,GROUP...]", help="Only the claims of these groups.")
 @json_option
 def claims(identifier: str | None, group: str | None, as_json: bool) -> None:
     """Recompute published figures and judge them."""
@@ -29,10 +29,8 @@ def claims(identifier: str | None, group: str | None, as_json: bool) -> None:
         return
     records = [r for r in registry.records("claim") if r.full_name in set(registry.names("claim"))]
     if group is not None:
-        groups = {r.spec.group for r in records}  # type: ignore[attr-defined]
-        if group not in groups:
-            raise UnknownNameError("group of claims", group, groups)
-        records = [r for r in records if r.spec.group == group]  # type: ignore[attr-defined]
+        wanted = _groups(group, {g for r in records for g in _groups_of(r.spec)})
+        records = [r for r in records if wanted & _groups_of(r.spec)]
     from forecast import claims as machinery
 
     found = machinery.evaluate_all(records)
@@ -56,6 +54,18 @@ def claims(identifier: str | None, group: str | None, as_json: bool) -> None:
     )
 
 
+def _groups_of(spec: Any) -> set[str]:
+    return {spec.group, *spec.also}
+
+
+def _groups(text: str, known: set[str], where: str = "") -> set[str]:
+    """Read names joined by commas; each must be the name of a group."""
+    wanted = {name.strip() for name in text.split(",")}
+    for name in sorted(wanted - known):
+        raise UnknownNameError("group of claims", name, known, where=where)
+    return wanted
+
+
 def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
@@ -64,8 +74,8 @@ def _one(record: Any, group: str | None, as_json: bool) -> None:
     from forecast import claims as machinery
 
     spec = record.spec
-    if group is not None and group != spec.group:
-        raise UnknownNameError("group of claims", group, [spec.group], where=f"claim '{record.full_name}'")
+    if group is not None:
+        _groups(group, _groups_of(spec), where=f"claim '{record.full_name}'")
     claim = machinery.evaluate(spec)
     warnings = []
     try:
@@ -87,6 +97,7 @@ def _one(record: Any, group: str | None, as_json: bool) -> None:
             render.write()
         shown = {k: v for k, v in claim.items() if k not in ("computed", "solved")}
         shown |= {"computed": _shown(claim["computed"]), "formula": spec.formula, "values": dict(spec.values)}
+        shown |= {"facts": dict(spec.facts)} if spec.facts else {}
         render.details(shown)
 
     render.emit(

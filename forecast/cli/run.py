@@ -18,6 +18,9 @@ __all__ = ["run"]
 
 _PERCENT = {"p05": "5 %", "p25": "25 %", "p50": "50 %", "p75": "75 %", "p95": "95 %"}
 
+#: So many of a ranking, and of what moves an answer, are shown; --json has them all.
+_MOST_RANKED, _MOST_DRIVERS = 15, 6
+
 #: A quantity along more combinations of choices than this would bury the answer: it is not shown step by step.
 _MOST_COMBINATIONS = 8
 
@@ -55,8 +58,9 @@ def run(
 ) -> None:
     """Run SCENARIO: a registered name (brain-parity) or a TOML file.
 
-    Prints one sentence, the crossing dates of every question along every choice, and the quantiles of every quantity
-    year by year. Exits with 1 where a model failed in some combination of choices; the others are still answered.
+    Prints one sentence, the crossing dates of every question along every choice, every ranking, and the quantiles of
+    every quantity year by year. Exits with 1 where a model failed in some combination of choices; the others are still
+    answered.
 
     \b
     forecast run brain-parity
@@ -96,6 +100,8 @@ def run(
         "scenario": summary.attribute(tree, "scenario"),
         "headline": summary.headline(tree),
         "questions": summary.questions(tree),
+        "drivers": summary.drivers(tree),
+        **({"rankings": ranked} if (ranked := summary.rankings(tree)) else {}),
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **said} for n, said in summary.attribute(tree, "models").items()],
     }
@@ -135,6 +141,13 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int) -> None:
     render.headline(result["headline"])
     for rows in _by_name(result["questions"]).values():
         _show_question(rows)
+        moved = next(d["drivers"] for d in result["drivers"] if d["name"] == rows[0]["name"])
+        if moved:
+            said = ", ".join(f"{printable(d['name'], 80)} {d['share']:.0%}" for d in moved[:_MOST_DRIVERS])
+            render.write(f"what moves it (share of the variance, each alone): {said}")
+            render.write()
+    for row in result.get("rankings", ()):
+        _show_ranking(row)
     for said in result["models"]:
         render.write(f"{printable(said['name'])}: {printable(said['summary'], 600)}")
     if result["models"]:
@@ -160,8 +173,30 @@ def _show_question(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         crossing = row["crossing"]
         dates = [_date(crossing, q) for q in _PERCENT]
-        lines.append([*row["choices"].values(), *dates, _share(crossing["never"]), _share(crossing["already"])])
-    render.table([*rows[0]["choices"], *_PERCENT.values(), "never", "already"], lines)
+        by = [_share(asked["probability"]) for asked in row.get("by", ())]
+        lines.append([*row["choices"].values(), *dates, _share(crossing["never"]), _share(crossing["already"]), *by])
+    asked_by = [f"by {asked['date']}" for asked in rows[0].get("by", ())]
+    render.table([*rows[0]["choices"], *_PERCENT.values(), "never", "already", *asked_by], lines)
+    render.write()
+
+
+def _show_ranking(row: dict[str, Any]) -> None:
+    """Show those that take part, the best ones; the others are counted."""
+    given = "".join(f", {k} = {v}" for k, v in row["choices"].items())
+    unit = f" [{row['unit']}]" if row["unit"] else ""
+    asked = f", where {' and '.join(row['among'])}" if row["among"] else ""
+    render.write(printable(f"{row['name']}: {row['best']} {row['rank']}{unit}{asked}{given}", 400))
+    taking = [entry for entry in row["order"] if entry["among"] > 0]
+    lines = [
+        [entry["name"], *(_figure(entry[q]) for q in _PERCENT), _share(entry["first"]), _share(entry["among"])]
+        for entry in taking[:_MOST_RANKED]
+    ]
+    if lines:
+        render.table([row["over"], *_PERCENT.values(), "first", "takes part"], lines)
+    left, out = len(taking) - len(lines), len(row["order"]) - len(taking)
+    counted = [f"{left} more take part" if left else "", f"{out} do not meet the conditions" if out else ""]
+    if any(counted):
+        render.write("; ".join(filter(None, counted)))
     render.write()
 
 

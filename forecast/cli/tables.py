@@ -1,4 +1,4 @@
-"""``forecast tables``: observations, their columns, units, licences and sources."""
+"""``forecast tables``: observations, their columns, units, licences and sources; and two versions side by side."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from forecast.cli.catalogue import catalogue
+from forecast.cli.diff import diff
 from forecast.registry import Record
 from forecast.specs import TableSpec
 
@@ -53,3 +54,4 @@ def _describe(record: Record) -> dict[str, Any]:
 
 
 tables = catalogue("tables", "table", columns={}, describe=_describe)
+tables.add_command(diff)

@@ -46,6 +46,7 @@ def _opaque() -> Mapping[str, Any]:
         "erf": make("erf_", lambda _, x: sp.Float(2 / math.sqrt(math.pi)) * sp.exp(-(x**2))),
         "sin": sin,
         "tanh": tanh,
+        "ceil": make("ceil_", zero),
         "sign": sign,
         "heaviside": step,
         "abs": make("abs_", lambda _, x: sign(x)),

@@ -100,6 +100,7 @@ class Function:
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         "abs": Function("abs", "|"),
+        "ceil": Function("ceil", r"\operatorname{ceil}"),
         "cos": Function("cos", r"\cos"),
         "erf": Function("erf", r"\operatorname{erf}"),
         "exp": Function("exp", r"\exp"),

@@ -6,6 +6,7 @@ other quantities (law + fit), a **mixture** from rival models of one quantity.
 
 from __future__ import annotations
 
+from forecast import basis
 from forecast.errors import PluginContractError, PluginError
 from forecast.models import estimates, mixtures, relations, trends
 from forecast.models.contract import checked_model, guarded
@@ -77,7 +78,7 @@ def attempt(name: str, *, where: str = "") -> Model:
         return _build(record)
     except PluginError as error:
         assert isinstance(record.spec, ModelSpec)
-        return Broken(name=record.full_name, unit=record.spec.unit, error=error)
+        return Broken(name=record.full_name, unit=record.spec.unit, error=error, basis=record.spec.basis)
 
 
 def _build(record: Record, *, within: tuple[str, ...] = ()) -> Model:
@@ -85,7 +86,11 @@ def _build(record: Record, *, within: tuple[str, ...] = ()) -> Model:
     assert isinstance(spec, ModelSpec)
     if spec.target is not None:
         make = resolve(spec.target, what=f"model '{name}'")
-        return checked_model(guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")
+        found = checked_model(guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")
+        if dict(found.basis) != dict(spec.basis):
+            said = f"the record states {basis.text(spec.basis)}, the model {basis.text(found.basis)}"
+            raise PluginContractError(f"model '{name}': basis: {said}")
+        return found
     if isinstance(spec, TrendSpec):
         return trends.from_spec(name, spec)
     if isinstance(spec, EstimateSpec):

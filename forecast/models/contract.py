@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from forecast import basis
 from forecast.errors import ForecastError, PluginContractError, PluginError, one_line, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
 from forecast.registry import stdout_is_data
@@ -55,7 +56,7 @@ def checked_model(made: object, what: str) -> Model:
     """
     if not isinstance(made, Model):
         raise PluginContractError(f"{what}: expected a forecast.models.Model, got {type(made).__name__}")
-    name, unit, inputs = (getattr(made, field, None) for field in ("name", "unit", "inputs"))
+    name, unit, inputs, stated = (getattr(made, field, None) for field in ("name", "unit", "inputs", "basis"))
     if not isinstance(name, str) or not _MODEL_NAME.fullmatch(name):
         raise PluginContractError(
             f"{what}: name: expected letters, digits, hyphens and at most one slash, got '{printable(name, 80)}'"
@@ -64,6 +65,9 @@ def checked_model(made: object, what: str) -> Model:
         raise PluginContractError(f"{what}: unit: expected text, got {type(unit).__name__}")
     if not isinstance(inputs, Mapping):
         raise PluginContractError(f"{what}: inputs: expected a mapping, got {type(inputs).__name__}")
+    if not isinstance(stated, Mapping):
+        raise PluginContractError(f"{what}: basis: expected a mapping, got {type(stated).__name__}")
+    basis.check(stated, where=what)
     for key, asked in inputs.items():
         if not isinstance(key, str) or not isinstance(asked, (Input, OtherModel, OtherQuantity)):
             raise PluginContractError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UsageError
@@ -24,7 +24,13 @@ __all__ = ["estimate", "from_spec"]
 def from_spec(name: str, spec: EstimateSpec) -> Model:
     """Build the model an `EstimateSpec` describes."""
     return estimate(
-        spec.expression, inputs=spec.inputs, unit=spec.unit, name=name, note=spec.note, sources=(spec.reference,)
+        spec.expression,
+        inputs=spec.inputs,
+        unit=spec.unit,
+        name=name,
+        note=spec.note,
+        sources=(spec.reference,),
+        basis=spec.basis,
     )
 
 
@@ -36,6 +42,7 @@ class _Estimate(Model, FittedModel):
     inputs: Mapping[str, Need]
     note: str = ""
     sources: tuple[str, ...] = ()
+    basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         return self
@@ -77,6 +84,7 @@ def estimate(
     name: str = "estimate",
     note: str = "",
     sources: tuple[str, ...] = (),
+    basis: Mapping[str, str] | None = None,
 ) -> Model:
     """Make an estimate: a formula over uncertain inputs.
 
@@ -92,11 +100,13 @@ def estimate(
         What a reader must know.
     sources : tuple of str
         What the formula rests on.
+    basis : mapping of str to str
+        What the formula gives, beside its unit, where that is not what its inputs state (see `forecast.basis`).
 
     Raises
     ------
     UnitError
-        If the formula does not balance.
+        If the formula does not balance, or mixes bases.
     FormulaError, ScenarioError
         For formulas and distributions that cannot be.
 
@@ -108,6 +118,7 @@ def estimate(
     >>> brain.unit
     'FLOP/s'
     """
+    from forecast import basis as bases
     from forecast import formula, units
     from forecast.distributions import distribution
 
@@ -122,9 +133,11 @@ def estimate(
                 unit=record.pop("unit", ""),
                 source=record.pop("source", "given"),
                 title=record.pop("title", ""),
+                basis=record.pop("basis", {}),
                 distribution=record,
             )
         distribution(value.distribution, where=f"{name}.{key}")
+        bases.check(value.basis, where=f"{name}.{key}")
         needs[key] = value
     tree = formula.parse(expression, where=name)
     for missing in [n for n in tree.names if n not in needs]:
@@ -133,4 +146,14 @@ def estimate(
         )
     found = units.infer(tree, {n: need.unit for n, need in needs.items() if isinstance(need, Input)}, where=name)
     units.check(found, unit, where=f"{name}: the formula against its declared unit")
-    return _Estimate(name=name, unit=unit, expression=tree.text, inputs=needs, note=note, sources=sources)
+    stated = bases.check(basis or {}, where=name)
+    given = {n: need.basis for n, need in needs.items() if isinstance(need, Input)}
+    return _Estimate(
+        name=name,
+        unit=unit,
+        expression=tree.text,
+        inputs=needs,
+        note=note,
+        sources=sources,
+        basis=bases.infer(tree, given, stated=stated, where=name),
+    )

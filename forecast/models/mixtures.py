@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherModel
@@ -31,10 +31,14 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
     UnitError
         If a member is of another dimension.
     """
-    from forecast import units
+    from forecast import basis, units
 
+    sides: dict[str, Mapping[str, str]] = {name: basis.check(spec.basis, where=f"model '{name}'")}
     for member, made in members.items():
         units.check(made.unit, spec.unit, where=f"model '{name}': member '{member}'")
+        for other, stated in sides.items():
+            basis.meet(stated, made.basis, left=other, right=member, where=f"model '{name}'")
+        sides[member] = made.basis
     pick = Input(
         name=PICK,
         unit="",
@@ -45,7 +49,13 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
     inputs: dict[str, Need] = {PICK: pick}
     inputs.update({member: OtherModel(model=made) for member, made in members.items()})
     return _Mixture(
-        name=name, unit=spec.unit, weights=spec.weights, inputs=inputs, note=spec.note, sources=(spec.reference,)
+        name=name,
+        unit=spec.unit,
+        weights=spec.weights,
+        inputs=inputs,
+        note=spec.note,
+        sources=(spec.reference,),
+        basis={attribute: value for stated in sides.values() for attribute, value in stated.items()},
     )
 
 
@@ -57,6 +67,7 @@ class _Mixture(Model, FittedModel):
     inputs: Mapping[str, Need]
     note: str
     sources: tuple[str, ...]
+    basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         return self

@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from forecast.errors import ForecastError
@@ -38,10 +39,11 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class OtherQuantity:
-    """A model's need for another quantity of the scenario, in this unit."""
+    """A model's need for another quantity of the scenario, in this unit and on this basis (see `forecast.basis`)."""
 
     unit: str
     title: str = ""
+    basis: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,11 +135,14 @@ class Model(abc.ABC):
         Full name, and the unit of what `FittedModel.sample` returns.
     inputs : mapping of str to Input, OtherQuantity or OtherModel
         What it must be handed.
+    basis : mapping of str to str
+        What its unit cannot say (see `forecast.basis`).
     """
 
     name: str
     unit: str
     inputs: Mapping[str, Need]
+    basis: Mapping[str, str] = MappingProxyType({})
 
     @abc.abstractmethod
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
@@ -152,6 +157,7 @@ class Broken(Model):
     unit: str
     error: ForecastError
     inputs: Mapping[str, Need] = field(default_factory=dict)
+    basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         """Raise the error that stopped the plugin."""
@@ -177,9 +183,27 @@ class FittedShape(abc.ABC):
     def describe(self) -> Description:
         """Say what was found and what is assumed."""
 
+    def given(self, options: Mapping[str, Array]) -> FittedShape:
+        """Return the shape with draws, (draw,) each, of the options that were given as distributions.
+
+        Only a shape that names `Shape.uncertain` options is asked.
+        """
+        return self
+
 
 class Shape(abc.ABC):
-    """A law in time with a noise law; fits any series of any plugin."""
+    """A law in time with a noise law; fits any series of any plugin.
+
+    Its options are the keyword arguments of its class.
+
+    Attributes
+    ----------
+    uncertain : tuple of str
+        The options that may be distributions. The shape is made with their medians, in the unit of the series; the
+        fitted shape is handed their draws by `FittedShape.given`.
+    """
+
+    uncertain: tuple[str, ...] = ()
 
     @abc.abstractmethod
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:

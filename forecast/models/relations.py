@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from forecast import basis
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
 from forecast.specs import RelationSpec
 
@@ -27,7 +28,8 @@ def from_spec(name: str, spec: RelationSpec) -> Model:
 
     variables = law(spec.law).variables
     needs: dict[str, Need] = {v: OtherQuantity(unit=unit) for v, unit in variables.items()}
-    return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs)
+    stated = basis.of_record(spec.where, spec.basis, where=f"model '{name}'")
+    return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs, basis=stated)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,7 @@ class _Relation(Model):
     unit: str
     spec: RelationSpec
     inputs: Mapping[str, Need]
+    basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         from forecast import series
@@ -43,8 +46,15 @@ class _Relation(Model):
 
         spec = self.spec
         rows = series.rows(spec.table, where=spec.where, before=before, name=self.name)
-        fitted = law(spec.law).fit(rows, let=dict(spec.let), y=spec.y, objective=spec.objective, seed=seed)
-        return _FittedRelation(name=self.name, fit=fitted, note=spec.note, sources=(spec.reference,))
+        form = law(spec.law)
+        whole = series.complete(rows, [*(spec.let.get(v, v) for v in form.variables), spec.y], self.name)
+        fitted = form.fit(whole, let=dict(spec.let), y=spec.y, objective=spec.objective, seed=seed)
+        note = "; ".join(filter(None, [_left_out(rows.rows - whole.rows), spec.note]))
+        return _FittedRelation(name=self.name, fit=fitted, note=note, sources=(spec.reference,))
+
+
+def _left_out(rows: int) -> str:
+    return f"{rows} row{'s' if rows > 1 else ''} without a value left out" if rows else ""
 
 
 @dataclass(frozen=True, kw_only=True)

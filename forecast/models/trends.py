@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import PluginContractError, printable
+from forecast import basis, units
+from forecast.distributions import distribution
+from forecast.errors import PluginContractError, UnknownNameError, printable
+from forecast.models.contract import guarded
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, Need, Observations, Shape
 from forecast.registry import get_registry, resolve
-from forecast.specs import TrendSpec
+from forecast.specs import Input, TrendSpec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +28,7 @@ __all__ = ["from_spec", "shape", "trend"]
 
 def from_spec(name: str, spec: TrendSpec) -> Model:
     """Build the model a `TrendSpec` describes."""
-    return _Trend(
+    return _made(
         name=name,
         unit=spec.unit,
         shape=spec.shape,
@@ -32,9 +36,14 @@ def from_spec(name: str, spec: TrendSpec) -> Model:
         x=spec.x,
         y=spec.y,
         frontier=spec.frontier,
+        records=spec.records,
+        yearly=spec.yearly,
+        since=spec.since,
         where=spec.where,
+        options=spec.options,
         sources=(spec.reference,),
         note=spec.note,
+        basis=basis.of_record(spec.where, spec.basis, where=f"model '{name}'"),
     )
 
 
@@ -46,7 +55,8 @@ class _FittedTrend(FittedModel):
     note: str
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        return self.shape.sample(time, streams, observed=observed)
+        fitted = self.shape.given(inputs) if inputs else self.shape
+        return fitted.sample(time, streams, observed=observed)
 
     def central(self, time: Array) -> Array:
         """Return the level at the fitted parameters, (time,)."""
@@ -77,40 +87,91 @@ class _Trend(Model):
     x: str
     y: str
     frontier: bool = False
+    records: bool = False
+    yearly: bool = False
+    since: str = ""
     where: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     note: str = ""
     inputs: Mapping[str, Need] = field(default_factory=dict)
+    basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        from forecast import series, units
+        from forecast import series
 
-        time, value, unit = series.read(self.data, x=self.x, y=self.y, where=self.where, before=before, name=self.name)
+        time, value, unit = series.read(
+            self.data, x=self.x, y=self.y, where=self.where, before=before, name=self.name, basis=self.basis,
+            since=self.since, records=self.records, yearly=self.yearly,
+        )  # fmt: skip
         if unit is not None:
             value = units.convert(value, unit, self.unit, where=f"{self.name}: column '{printable(self.y, 60)}'")
-        fitted = shape(self.shape).fit(time, value, frontier=self.frontier, seed=seed)
+        fitted = shape(self.shape, self.options).fit(time, value, frontier=self.frontier or self.records, seed=seed)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
         points = Observations(time=time, value=value, unit=self.unit)
         return _FittedTrend(shape=fitted, points=points, sources=self.sources, note=self.note)
 
 
-def shape(name: str | Shape) -> Shape:
+def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
     """Return a shape by name: ``trends/exponential``.
+
+    Parameters
+    ----------
+    name : str or Shape
+    options : mapping, optional
+        Of the shape.
 
     Raises
     ------
-    UnknownNameError, PluginError
+    UnknownNameError, UsageError, PluginError
     """
     if isinstance(name, Shape):
         return name
     record = get_registry().find("shape", name)
-    made = resolve(record.spec.target, what=f"shape '{record.full_name}'")()  # type: ignore[attr-defined]
+    target = resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
+    for option in options or {}:
+        known = [n for n in inspect.signature(target).parameters if n != "self"]
+        if option not in known:
+            raise UnknownNameError("option", option, known, where=f"shape '{record.full_name}'")
+    made = guarded(f"shape '{record.full_name}'", lambda: target(**dict(options or {})))
     if not isinstance(made, Shape):
         raise PluginContractError(
             f"shape '{record.full_name}': expected a forecast.models.Shape, got {type(made).__name__}"
         )
     return made
+
+
+def _made(**record: Any) -> _Trend:
+    """Make a trend; options that are distributions become its inputs, and the shape is made with their medians."""
+    name, unit, options = record["name"], record["unit"], dict(record["options"])
+    inputs: dict[str, Need] = {}
+    for option, value in options.items():
+        if not isinstance(value, Mapping) or option not in _uncertain(record["shape"]):
+            continue
+        where = f"{name}: options.{printable(option, 40)}"
+        stated = {k: v for k, v in value.items() if k not in ("unit", "source")}
+        given = str(value.get("unit", unit))
+        units.check(given, unit, where=where)
+        source = str(value.get("source", "; ".join(record.get("sources", ())) or "given with the trend"))
+        asked = Input(name=option, unit=unit, distribution=_in_unit(stated, given, unit, where), source=source)
+        inputs[option], options[option] = asked, distribution(asked.distribution, where=where).median()
+    return _Trend(**{**record, "options": options, "inputs": inputs})
+
+
+def _uncertain(name: str | Shape) -> tuple[str, ...]:
+    """Return the options of a shape that may be distributions."""
+    if isinstance(name, Shape):
+        return name.uncertain
+    record = get_registry().find("shape", name)
+    found = resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
+    return tuple(getattr(found, "uncertain", ()))
+
+
+def _in_unit(stated: Mapping[str, Any], given: str, unit: str, where: str) -> dict[str, float | str]:
+    """Return a distribution's record in another unit."""
+    factor = units.factor(given, unit, where=where) if given != unit else 1.0
+    return {k: v if isinstance(v, str) else v * factor for k, v in stated.items()}
 
 
 def trend(
@@ -122,6 +183,9 @@ def trend(
     unit: str,
     frontier: bool = False,
     where: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    records: bool = False,
+    since: str = "",
     name: str = "trend",
 ) -> Model:
     """Make a trend from a shape and a column.
@@ -140,6 +204,12 @@ def trend(
         The column is a running maximum.
     where : mapping of str to str
         Keep the rows whose column has this value.
+    options : mapping
+        Of the shape: ``{"cap": 1e15}``.
+    records : bool
+        Keep the rows that set a record, and take them for a running maximum.
+    since : str
+        Leave out the rows before this date (YYYY-MM-DD).
     name : str
         Names its random streams.
 
@@ -155,4 +225,7 @@ def trend(
     >>> round(machine.fit().describe().facts["doubling_years"], 1)
     1.5
     """
-    return _Trend(name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=where or {})
+    return _made(
+        name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=where or {},
+        options=options or {}, records=records, since=since,
+    )  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,9 @@ from forecast import units
 from forecast.dates import decimal_year
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.files import replacing, safe_output
-from forecast.report.summary import attribute, combinations
+from forecast.report import bars
+from forecast.report.plain import attribute, combinations
+from forecast.report.rankings import rankings
 from forecast.results import quantiles
 
 if TYPE_CHECKING:
@@ -36,8 +40,8 @@ def plot(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
     """Draw a projection into a file.
 
     A panel for each combination of the choices of the leading quantity (the greater side of the first question;
-    without a question, one panel a quantity). Its observations, median and bands stand in blue; what it is compared
-    with in other colours.
+    without a question, one panel a ranking, or else a quantity). Its observations, median and bands stand in blue;
+    what it is compared with in other colours.
 
     Parameters
     ----------
@@ -61,16 +65,19 @@ def plot(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    panels = _panels(tree)
+    ranked = [] if attribute(tree, "questions") else rankings(tree)
+    panels: list[Callable[[Axes], None]] = [functools.partial(bars.panel, row=row) for row in ranked]
+    if not ranked:
+        panels = [functools.partial(_panel, tree=tree, title=title, lines=lines) for title, lines in _panels(tree)]
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
     # names from scenarios and plugins must not be read as TeX, and equal projections must give equal files
     with mpl.rc_context({"text.parse_math": False, "svg.hashsalt": "lawcast", "svg.fonttype": "none"}):
         figure = Figure(figsize=(6.0 * columns, 3.6 * rows + 0.6), layout="constrained")
         FigureCanvasAgg(figure)
-        axes = np.atleast_1d(figure.subplots(rows, columns, squeeze=False, sharex=True)).ravel()
-        for axis, (title, lines) in zip(axes, panels, strict=False):
-            _panel(axis, tree, title, lines)
+        axes = np.atleast_1d(figure.subplots(rows, columns, squeeze=False, sharex=not ranked)).ravel()
+        for axis, draw in zip(axes, panels, strict=False):
+            draw(axis)
         for axis in axes[len(panels) :]:
             axis.set_axis_off()
         figure.suptitle(printable(attribute(tree, "title") or attribute(tree, "scenario"), 120), fontsize=11)

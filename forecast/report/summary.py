@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,32 +10,15 @@ import numpy as np
 from forecast import results
 from forecast.dates import decimal_year
 from forecast.questions import QUANTILES
+from forecast.report.plain import attribute, combinations, iso, numbers
+from forecast.report.rankings import rankings
+from forecast.report.rankings import sentence as ranking_sentence
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
-__all__ = ["attribute", "headline", "hindcast", "quantities", "questions"]
-
-
-def attribute(tree: xr.DataTree, name: str) -> Any:
-    """Return one attribute of the root, decoded."""
-    return json.loads(tree.attrs[name])
-
-
-def combinations(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[dict[str, str], xr.DataArray]]:
-    """Walk the combinations of the choices along which `data` extends, the dimensions `over` left whole."""
-    dims = [str(d) for d in data.dims if d not in over]
-    for values in itertools.product(*(data[d].values.tolist() for d in dims)):
-        chosen = dict(zip(dims, values, strict=True))
-        yield chosen, data.sel(chosen)
-
-
-def _iso(date: Any) -> str | None:
-    return None if np.isnat(date) else str(np.datetime64(date, "D"))
-
-
-def _plain(values: Any) -> list[float | None]:
-    return [float(v) if np.isfinite(v) else None for v in values]
+__all__ = ["attribute", "combinations", "drivers", "headline", "hindcast", "quantities", "questions", "rankings"]
 
 
 def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -47,19 +28,37 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
     -------
     list of dict
         ``name``, ``title``, ``when``, ``choices``, and ``crossing``: ISO dates ``p05`` to ``p95`` (None inside the
-        never mass), and the probabilities ``already`` and ``never``. An unanswered one has None throughout.
+        never mass), and the probabilities ``already`` and ``never``. An unanswered one has None throughout. Where dates
+        were asked about also ``by``: each ``date`` with the ``probability`` that it is so by then.
     """
     data = tree["questions"].to_dataset()
     out = []
     for name, asked in attribute(tree, "questions").items():
         for chosen, dates in combinations(data[name], ("quantile",)):
-            crossing: dict[str, Any] = dict(zip(QUANTILES, map(_iso, dates.values), strict=True))
+            crossing: dict[str, Any] = dict(zip(QUANTILES, map(iso, dates.values), strict=True))
             for mass in ("never", "already"):
                 share = float(data[f"{name}_{mass}"].sel(chosen))
                 crossing[mass] = None if np.isnan(share) else share
             said = {"name": name, "title": asked["title"], "when": asked["when"]}
-            out.append({**said, "choices": chosen, "crossing": crossing})
+            row = {**said, "choices": chosen, "crossing": crossing}
+            if "by" in asked:
+                reached = data[f"{name}_date"].sel(chosen).values
+                row["by"] = [_by(date, reached, answered=crossing["never"] is not None) for date in asked["by"]]
+            out.append(row)
     return out
+
+
+def _by(date: str, reached: NDArray[np.datetime64], *, answered: bool) -> dict[str, Any]:
+    share = float(np.mean(reached <= np.datetime64(date, "s"))) if answered else None  # NaT, never, is not by any date
+    return {"date": date, "probability": share}
+
+
+def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
+    """Return what moves each question's date: its ``name``, and ``drivers`` with a share of at least `least`."""
+    from forecast.drivers import drivers as moved
+
+    asked = attribute(tree, "questions")
+    return [{"name": q, "drivers": [d for d in moved(tree, q) if d["share"] >= least]} for q in asked]
 
 
 def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -71,7 +70,7 @@ def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
         ``name``, ``unit``, ``choices``, ``time`` (ISO dates) and the lists ``p05`` to ``p95``.
     """
     data = tree["projection"].to_dataset()
-    stamps = [_iso(t) for t in data["time"].values]
+    stamps = [iso(t) for t in data["time"].values]
     out = []
     for name, values in data.data_vars.items():
         levels = results.quantiles(values.transpose("draw", ...).values, list(QUANTILES.values()), axis=0)
@@ -79,7 +78,7 @@ def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
         quantiles = values.isel(draw=0, drop=True).expand_dims(quantile=len(QUANTILES)).copy(data=levels)
         quantiles = quantiles.transpose("quantile", *dims)
         for chosen, series in combinations(quantiles, ("quantile", "time")):
-            rows = dict(zip(QUANTILES, map(_plain, series.values), strict=True))
+            rows = dict(zip(QUANTILES, map(numbers, series.values), strict=True))
             said = {"name": str(name), "unit": values.attrs["units"]}
             out.append({**said, "choices": chosen, "time": stamps, **rows})
     return out
@@ -88,6 +87,8 @@ def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
 def headline(tree: xr.DataTree) -> str:
     """Return the sentence that opens the answer: the first question's, over all combinations of choices."""
     asked = attribute(tree, "questions")
+    if not asked and "rankings" in tree:
+        return ranking_sentence(tree)
     if not asked:
         title = attribute(tree, "title") or attribute(tree, "scenario")
         return f"{title}: no question is asked; the quantiles of every quantity follow."

@@ -6,7 +6,8 @@ dimensions. A table without a key lies along ``row``. Resources of one package s
 
 One column has one unit, the one its field declares. Where the rows state units of their own, in a column
 ``<column>_unit`` (or ``unit``, next to a single column of numbers), each must be that unit: rows are never converted in
-silence, so TFLOP/s and PFLOP/s, or FLOP and FLOP/s, do not mix.
+silence, so TFLOP/s and PFLOP/s, or FLOP and FLOP/s, do not mix. A schema may hold `checks`, conditions that every row
+must satisfy (`forecast.tables.checks`); a row that breaks one is refused with the reason that the check gives.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from forecast.errors import (
 )
 from forecast.files import file_hash
 from forecast.jsontext import to_json
-from forecast.tables import cells, csvfile
+from forecast.tables import cells, checks, csvfile, recent
 from forecast.tables.descriptor import Field, Package, Resource
 from forecast.tables.descriptor import read as read_descriptor
 from forecast.tables.intake import Columns, columns, text_array
@@ -81,7 +82,15 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     >>> float(table(folder)["loss"].sel(run="b"))
     2.25
     """
-    return _load(read_descriptor(_descriptor(name_or_path)))
+    return recent.remember(_descriptor(name_or_path), _loaded)
+
+
+def _loaded(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
+    """Return a table and the files it was read from; none where one of them is a download."""
+    package = read_descriptor(descriptor)
+    files = [package.folder / resource.path for resource in package.resources if not resource.remote]
+    local = len(files) == len(package.resources)
+    return _load(package), [descriptor, *files] if local else []
 
 
 def _descriptor(name_or_path: str | os.PathLike[str]) -> Path:
@@ -140,6 +149,8 @@ def _load(package: Package) -> xr.Dataset:
                 coords[field.name] = ((field.name,), _dense(field, labels, (len(labels),), (slice(None),)), attrs)
             else:
                 variables[field.name] = (dims, _dense(field, values[field.name], shape, index), attrs)
+    if failures := checks.broken(read):
+        raise TableError(failures)
     return xr.Dataset(variables, coords, _attributes(package))
 
 

@@ -1,8 +1,8 @@
 """``datapackage.json``: what a table says about itself, read into records.
 
-The vocabulary is that of Frictionless Data Package and Table Schema, with two words of our own: `unit` on a field, and
-`parser` on a resource that is downloaded. Keys that are not known are errors: a misspelt ``primaryKey`` would
-otherwise be passed over in silence.
+The vocabulary is that of Frictionless Data Package and Table Schema, with three words of our own: `unit` on a field,
+`checks` on a schema, and `parser` on a resource that is downloaded. Keys that are not known are errors: a misspelt
+``primaryKey`` would otherwise be passed over in silence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from forecast.errors import TableError, nearest, printable
 from forecast.files import inside, read_bytes
 from forecast.jsontext import strict_json
-from forecast.tables import cells
+from forecast.tables import cells, checks
 
 __all__ = ["Field", "Package", "Resource", "read"]
 
@@ -35,7 +35,7 @@ _RESOURCE = frozenset((
     "schema", "sources", "title",
 ))
 # fmt: on
-_SCHEMA = frozenset(("fields", "primaryKey", "missingValues", "title", "description"))
+_SCHEMA = frozenset(("checks", "fields", "primaryKey", "missingValues", "title", "description"))
 _FIELD = frozenset(("name", "type", "unit", "title", "description", "constraints", "example"))
 _CONSTRAINTS = frozenset(("required", "minimum", "maximum", "enum"))
 
@@ -90,6 +90,7 @@ class Resource:
     format: str = "csv"
     parser: str = "csv"
     licenses: str = ""
+    checks: tuple[checks.Check, ...] = ()
 
     @property
     def remote(self) -> bool:
@@ -204,6 +205,9 @@ def read(path: Path) -> Package:
     names = [resource.name for resource in resources]
     for twice in sorted({n for n in names if n and names.count(n) > 1}):
         r.fail("resources", f"the name '{printable(twice, 60)}' is given twice")
+    for i, resource in enumerate(resources):
+        for reason in checks.misfits(resource, resources):
+            r.fail(f"resources[{i}].schema.checks", reason)
     package = Package(
         file=path,
         name=name,
@@ -244,11 +248,25 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource:
     name = r.text(top, "name", at, required=True)
     if name and not NAME.fullmatch(name):
         r.fail(f"{at}.name", "expected lower case letters, digits, '.', '_' and '-'")
-    fields, key, missing = _schema(r, top.get("schema"), f"{at}.schema")
+    schema = top.get("schema")
+    fields, key, missing = _schema(r, schema, f"{at}.schema")
     return Resource(
         name=name, path=path, hash=digest, fields=fields, key=key, missing=missing, format=form, parser=parser,
         licenses=", ".join(entry.get("name") or entry.get("title") or entry.get("path", "") for entry in licenses),
+        checks=_checks(r, schema if isinstance(schema, dict) else {}, f"{at}.schema"),
     )  # fmt: skip
+
+
+def _checks(r: _Reader, schema: Mapping[str, Any], at: str) -> tuple[checks.Check, ...]:
+    found = []
+    for i, entry in enumerate(r.items(schema, "checks", at, required=False)):
+        here = f"{at}.checks[{i}]"
+        made, wrong = checks.read(r.mapping(entry, here, checks.KEYS), "")
+        for key, reason in wrong:
+            r.fail(f"{here}.{key}", reason)
+        if made is not None:
+            found.append(made)
+    return tuple(found)
 
 
 def _actual(folder: Path, path: str) -> str:

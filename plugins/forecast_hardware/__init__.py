@@ -1,11 +1,11 @@
-"""Hardware trends: the fastest supercomputer, on the metric that vendors like and on the one that hurts."""
+"""Hardware: what machines deliver and cost, how fast they grow, and what the source essays say about it, recomputed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from forecast import ClaimSpec, TrendSpec, hookimpl
-from forecast_hardware.claims import CLAIMS
+from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, TrendSpec, UnitSpec, hookimpl
 
 #: Column, what it measures, what a reader must know.
 _METRICS = {
@@ -24,8 +24,34 @@ _SHAPES = {"exponential": "one growth rate", "changepoint": "growth changes at a
 
 
 @hookimpl
-def forecast_models() -> Iterator[TrendSpec]:
-    """Bring each metric on each shape: ``hpcg-exponential``, ``linpack-changepoint``, ..."""
+def forecast_laws() -> Iterator[LawSpec]:
+    """Bring the laws of one device and of many."""
+    from forecast_hardware import device, interconnect
+
+    for module in (device, interconnect):
+        yield from module.LAWS
+
+
+@hookimpl
+def forecast_units() -> tuple[UnitSpec, ...]:
+    """Bring clock cycles and elements of tensors."""
+    from forecast_hardware import device
+
+    return device.UNITS
+
+
+@hookimpl
+def forecast_models() -> Iterator[ModelSpec]:
+    """Bring the fastest supercomputers on each shape, and what devices and clusters deliver, need and cost."""
+    from forecast_hardware import cluster, device, gpu, interconnect, memory, ownership
+
+    yield from _supercomputers()
+    for module in (gpu, device, interconnect, cluster, memory, ownership):
+        yield from module.models()
+
+
+def _supercomputers() -> Iterator[TrendSpec]:
+    """Make each metric on each shape: ``hpcg-exponential``, ``linpack-changepoint``, ..."""
     for metric, (column, title, note) in _METRICS.items():
         for shape, says in _SHAPES.items():
             yield TrendSpec(
@@ -39,12 +65,34 @@ def forecast_models() -> Iterator[TrendSpec]:
                 y=column,
                 frontier=True,
                 where={"status": "verified"},
+                basis={"basis": metric, "precision": "fp64"},
                 note=note,
                 reference="TOP500 and HPCG lists, June 1993 to November 2025 (top500.org, hpcg-benchmark.org)",
             )
 
 
 @hookimpl
-def forecast_claims() -> tuple[ClaimSpec, ...]:
+def forecast_scenarios() -> Iterator[ScenarioSpec]:
+    """Bring the choice of a device to own, and of one to rent for a training run."""
+    for name, title, reference in (
+        (
+            "gpu-choice",
+            "Which device gives most work for a dollar of ownership, for a stated use?",
+            "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning: performance per dollar of ownership",
+        ),
+        (
+            "gpu-cluster",
+            "What does a training run cost on a rented cluster, and how long does it take?",
+            "tables datasets/accelerators and datasets/compute-prices; shares as in hardware/effective-cluster",
+        ),
+    ):
+        path = str(Path(__file__).with_name(f"{name}.toml"))
+        yield ScenarioSpec(name=name, title=title, path=path, reference=reference)
+
+
+@hookimpl
+def forecast_claims() -> Iterator[ClaimSpec]:
     """Bring the hardware claims of the source essays."""
-    return CLAIMS
+    from forecast_hardware import claims
+
+    yield from claims.CLAIMS

@@ -1,18 +1,21 @@
-"""The parity claims: when does the fastest machine match the brain, as an essay of 2015 has it, recomputed."""
+"""The claims of the source essays on hardware. Here: when does the fastest machine match the brain, recomputed."""
 
 from __future__ import annotations
 
 from forecast import ClaimSpec
+from forecast_hardware import claims_costs, claims_devices, claims_growth
+from forecast_hardware.figures import GROUP
 
 __all__ = ["CLAIMS"]
 
 ESSAY = "Dettmers 2015-07-27, The Brain vs Deep Learning Part I: Computational Complexity"
 DATE = "from_year + doublings*doubling_time_years"
 
-CLAIMS = (
+_PARITY = (
     ClaimSpec(
         name="hpc-21-doublings",
         group="parity",
+        also=(GROUP,),
         statement="21 doublings from practical high-performance computing to the brain",
         stated="21",
         formula="log2(brain_flops/machine_flops)",
@@ -23,6 +26,7 @@ CLAIMS = (
     ClaimSpec(
         name="parity-2037",
         group="parity",
+        also=(GROUP,),
         statement="The fastest machine matches the brain in 2037 'by Moore's law'",
         stated="2037",
         unit="date",
@@ -35,6 +39,7 @@ CLAIMS = (
     ClaimSpec(
         name="parity-2053",
         group="parity",
+        also=(GROUP,),
         statement="The fastest machine matches the brain in 2053 at 1.8 years a doubling",
         stated="2053",
         unit="date",
@@ -47,6 +52,7 @@ CLAIMS = (
     ClaimSpec(
         name="parity-2078",
         group="parity",
+        also=(GROUP,),
         statement="The fastest machine matches the brain in 2078 at 3 years a doubling",
         stated="2078",
         unit="date",
@@ -59,6 +65,7 @@ CLAIMS = (
     ClaimSpec(
         name="hpcg-backtest",
         group="parity",
+        also=(GROUP,),
         statement="Which doubling time did the best HPCG result follow after the essay?",
         formula="(to_year - from_year)/log2(later_flops/earlier_flops)",
         values={"from_year": 2013.5, "to_year": 2025.45, "earlier_flops": 0.58e15, "later_flops": 17.41e15},
@@ -69,3 +76,5 @@ CLAIMS = (
         "memory, unverified): 2.24 years. Between the essay's 1.8 and 3 years.",
     ),
 )
+
+CLAIMS = (*_PARITY, *claims_growth.CLAIMS, *claims_devices.CLAIMS, *claims_costs.CLAIMS)

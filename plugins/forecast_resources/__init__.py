@@ -1,23 +1,44 @@
-"""Resources: linear progress needs exponential resources, as a law and fitted to real tables."""
+"""Resources: linear progress needs exponential resources, as laws, fitted to real tables, and carried to their end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from forecast import LawSpec, ModelSpec, hookimpl
+from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, hookimpl
 
 
 @hookimpl
 def forecast_laws() -> Iterator[LawSpec]:
-    """Bring the log-linear law."""
-    from forecast_resources.loglinear import LAWS
+    """Bring the laws between a resource and progress."""
+    from forecast_resources import laws, loglinear, progress
 
-    yield from LAWS
+    yield from (*loglinear.LAWS, *laws.LAWS, *progress.LAWS)
 
 
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
-    """Bring the law fitted to perplexity against parameters."""
-    from forecast_resources.loglinear import MODELS
+    """Bring the laws fitted to tables, and what progress needs, has and is stopped by."""
+    from forecast_resources import automation, loglinear, needs, tables
 
-    yield from MODELS
+    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *automation.MODELS)
+
+
+@hookimpl
+def forecast_scenarios() -> Iterator[ScenarioSpec]:
+    """Bring scaling-ends."""
+    yield ScenarioSpec(
+        name="scaling-ends",
+        title="When a ceiling of money, power, chips or data binds if progress is to go on as it has",
+        path=str(Path(__file__).parent / "scaling-ends.toml"),
+        reference="Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources; one or "
+        "two more years of scaling)",
+    )
+
+
+@hookimpl
+def forecast_claims() -> tuple[ClaimSpec, ...]:
+    """Bring the figures of the essays on resources and agents."""
+    from forecast_resources.claims import CLAIMS
+
+    return CLAIMS

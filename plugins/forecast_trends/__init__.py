@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forecast import ShapeSpec, hookimpl
+from forecast import ModelSpec, ShapeSpec, hookimpl
 
 
 @hookimpl
@@ -22,4 +22,77 @@ def forecast_shapes() -> Iterator[ShapeSpec]:
         target="forecast_trends.changepoint:Changepoint",
         reference="Andrews, D. W. K. (1993), Tests for parameter instability and structural change with unknown change "
         "point, Econometrica 61(4), 821-856; null distribution by simulation with autocorrelated noise",
+    )
+    yield from _limited()
+    yield from _wandering()
+
+
+def _limited() -> Iterator[ShapeSpec]:
+    """Growth that ends, or comes in steps, or is bounded from above."""
+    yield ShapeSpec(
+        name="logistic",
+        title="Growth towards a cap that falls with what has been reached",
+        target="forecast_trends.capped:Logistic",
+        reference="Verhulst, P.-F. (1838), Notice sur la loi que la population suit dans son accroissement, "
+        "Correspondance mathématique et physique 10, 113-121",
+    )
+    yield ShapeSpec(
+        name="gompertz",
+        title="Growth towards a cap that falls exponentially in time",
+        target="forecast_trends.capped:Gompertz",
+        reference="Gompertz, B. (1825), On the nature of the function expressive of the law of human mortality, "
+        "Philosophical Transactions of the Royal Society 115, 513-583",
+    )
+    yield ShapeSpec(
+        name="staircase",
+        title="Steady growth and one-off features, each with a date, an adoption curve and a gain",
+        target="forecast_trends.staircase:Staircase",
+        reference="Dettmers 2025-12-10, Why AGI Will Not Happen (16-bit, tensor cores, HBM, TMA, 8-bit, 4-bit: one-off "
+        "features); logistic adoption after Fisher & Pry (1971), Technological Forecasting and Social Change 3, 75-88",
+    )
+    yield ShapeSpec(
+        name="frontier",
+        title="The line below which a share tau of all observations lies",
+        target="forecast_trends.frontier:Frontier",
+        reference="Koenker, R. & Bassett, G. (1978), Regression quantiles, Econometrica 46(1), 33-50",
+    )
+
+
+def _wandering() -> Iterator[ShapeSpec]:
+    """Growth that shocks move."""
+    yield ShapeSpec(
+        name="random-walk",
+        title="A random walk with drift in log value, with moving-average noise",
+        target="forecast_trends.walk:RandomWalk",
+        reference="Farmer, J. D. & Lafond, F. (2016), How predictable is technological progress?, Research Policy "
+        "45(3), 647-665",
+    )
+    yield ShapeSpec(
+        name="damped-trend",
+        title="Exponential smoothing of log value with growth that dies away",
+        target="forecast_trends.damped:DampedTrend",
+        reference="Gardner, E. S. & McKenzie, E. (1985), Forecasting trends in time series, Management Science 31(10), "
+        "1237-1246; Hyndman, R. J. et al. (2008), Forecasting with exponential smoothing, Springer",
+    )
+    yield ShapeSpec(
+        name="local-linear",
+        title="A level and a growth of log value that both wander",
+        target="forecast_trends.local_linear:LocalLinear",
+        reference="Harvey, A. C. (1989), Forecasting, structural time series models and the Kalman filter, Cambridge "
+        "University Press",
+    )
+
+
+@hookimpl
+def forecast_models() -> tuple[ModelSpec, ...]:
+    """Bring the growth of another quantity."""
+    return (
+        ModelSpec(
+            name="growth",
+            title="Growth a year of another quantity, over five years",
+            quantity="trends.growth",
+            unit="1/year",
+            target="forecast_trends.growth:growth",
+            reference="The difference of logarithms over time; nothing is fitted",
+        ),
     )

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from forecast.cli import main
+from forecast.registry import get_registry
 
 
 def run(capsys, *words):
@@ -55,6 +56,8 @@ def test_json_of_one(capsys):
         (["party-2037"], "did you mean 'hardware/parity-2037'"),
         (["--group", "paritie"], "did you mean 'parity'"),
         (["parity-2037", "--group", "cost"], "unknown group"),
+        (["--group", "parity,hardwear"], "did you mean 'hardware'"),
+        (["--group", "parity,"], "unknown group of claims ''"),
         (["--grup", "x"], "No such option"),
     ],
 )
@@ -77,6 +80,15 @@ def test_a_failed_claim_is_listed_and_warned_of(fake_plugins, capsys):
     code, out, err = run(capsys)
     assert code == 0
     assert "1 failed" in out.splitlines()[0]
-    assert "6 claims" in out.splitlines()[0]
+    shipped = len([r for r in get_registry().records("claim") if r.plugin.name != "demo"])
+    assert f"{shipped + 1} claims" in out.splitlines()[0]
     assert "claim 'bad' failed" in err
     assert "no value for 'm'" in err
+
+
+def test_groups_are_joined_and_a_claim_may_be_in_several(capsys):
+    ids = [c["id"] for c in json.loads(run(capsys, "--group", "hardware,parity", "--json")[1])["result"]]
+    assert len(ids) == len(set(ids))
+    alone = {c["id"] for c in json.loads(run(capsys, "--group", "hardware", "--json")[1])["result"]}
+    assert alone == set(ids) > {"parity-2037", "psu-rule"}
+    assert json.loads(run(capsys, "parity-2037", "--group", "hardware", "--json")[1])["result"]["group"] == "parity"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+import forecast
 import forecast_datasets
-from forecast.tables import descriptor
+from forecast.tables import descriptor, file_hash
 
 FOLDER = Path(forecast_datasets.__file__).parent
 Rows = list[dict[str, object]]
@@ -36,6 +39,32 @@ class Shipped:
 @pytest.fixture(scope="session")
 def shipped() -> type[Shipped]:
     return Shipped
+
+
+@pytest.fixture
+def altered(tmp_path):
+    """Load a copy of a shipped table with some cells of one row replaced, as an edit with a new hash would leave it."""
+
+    def load(name: str, resource: str, key: tuple[str, ...], **cells: str):
+        folder = tmp_path / name
+        shutil.copytree(FOLDER / name, folder)
+        path = folder / "datapackage.json"
+        package = json.loads(path.read_text(encoding="utf-8"))
+        described = next(r for r in package["resources"] if r["name"] == resource)
+        with (folder / described["path"]).open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        (row,) = [r for r in rows if tuple(r[k] for k in described["schema"]["primaryKey"]) == key]
+        assert set(cells) <= set(row)
+        row.update(cells)
+        with (folder / described["path"]).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(row), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        described["hash"] = file_hash(folder / described["path"])
+        path.write_text(json.dumps(package), encoding="utf-8")
+        return forecast.table(folder)
+
+    return load
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 import math
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +16,16 @@ import pytest
 
 import forecast
 import forecast_datasets
+from forecast.errors import TableError
+from forecast.tables.descriptor import read
 
 ALL = [spec.name for spec in forecast_datasets.forecast_tables()]
-DESCRIBED = ["chinchilla-points"]  # fetched at first use: nothing of them is here to be checked
+#: Fetched at first use: nothing of them is here to be checked.
+DESCRIBED = [
+    spec.name
+    for spec in forecast_datasets.forecast_tables()
+    if any(r.remote for r in read(Path(spec.descriptor)).resources)
+]
 NAMES = [name for name in ALL if name not in DESCRIBED]
 
 
@@ -76,6 +85,35 @@ def test_cells_keep_their_constraints(name, shipped):
                 if why:
                     broken.append(f"{resource.name}{key}.{field.name}: {why}")
     assert broken == []
+
+
+#: Checks of what must not be there: no row is about them.
+OF_NOTHING = {"sparse-has-matrix-units", "rented-is-not-bought", "bought-is-not-rented"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_check_is_about_some_row_and_says_why(name, shipped, tmp_path):
+    """Turned round, a check refuses the rows that it is about; one that refuses none could never reject anything."""
+    package = shipped(name).package
+    checks = [check for resource in package.resources for check in resource.checks]
+    assert len({check.name for check in checks}) == len(checks)
+    assert all(len(check.reason) > 30 for check in checks)
+    if not checks:
+        return
+    folder = tmp_path / name
+    shutil.copytree(package.folder, folder)
+    path = folder / "datapackage.json"
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    turned = {">=": "<", "<=": ">", "<": ">=", ">": "<="}
+    for resource in raw["resources"]:
+        for check in resource["schema"].get("checks", []):
+            left, op, right = re.fullmatch(r"(.*?)\s*(>=|<=|<|>)\s*(.*)", check["condition"]).groups()
+            check["condition"] = f"{left} {turned[op]} {right}"
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    with pytest.raises(TableError) as caught:
+        forecast.table(folder)
+    said = {match for failure in caught.value.failures for match in re.findall(r"check '([\w-]+)'", failure)}
+    assert said == {check.name for check in checks} - OF_NOTHING
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,50 @@
+"""The tables on hardware, clusters, capability and compute: their names, titles and references."""
+
+from __future__ import annotations
+
+__all__ = ["TABLES"]
+
+#: Name (of the folder), title, reference.
+TABLES: tuple[tuple[str, str, str], ...] = (
+    (
+        "interconnects",
+        "Interconnect generations: NVLink, PCIe, InfiniBand, Ethernet",
+        "Makers' and standards' figures, each row with its own source",
+    ),
+    (
+        "ai-clusters",
+        "AI clusters and supercomputers, 2017-2025",
+        "Epoch AI, Data on GPU clusters (CC-BY 4.0), https://epoch.ai/data/gpu-clusters; Pilz et al. 2025, "
+        "arXiv:2504.16026",
+    ),
+    (
+        "fabs",
+        "Cost of semiconductor fabs by generation, 1966-2025",
+        "Announcements of makers and reports, each row with its own source",
+    ),
+    (
+        "capability",
+        "A capability index and the training compute of the same models",
+        "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), https://epoch.ai/benchmarks",
+    ),
+    (
+        "time-horizons",
+        "Time horizons of language models (METR), in two editions",
+        "Kwa et al. (METR) 2025, Measuring AI Ability to Complete Long Tasks, arXiv:2503.14499; editions TH1.0, TH1.1",
+    ),
+    (
+        "training-runs",
+        "Training compute of notable models, 2010 to 2025-04",
+        "Epoch AI, All ML Systems (CC-BY 4.0), epoch-research/training-cost-trends@263c40a",
+    ),
+    (
+        "gpu-trends",
+        "GPUs 2006-2021 with their factors (described, fetched at first use)",
+        "Hobbhahn & Besiroglu 2022, Predicting GPU performance, https://epoch.ai/blog/predicting-gpu-performance",
+    ),
+    (
+        "microprocessors",
+        "Fifty years of microprocessors (described, fetched at first use)",
+        "Rupp, Microprocessor trend data (CC-BY 4.0), https://github.com/karlrupp/microprocessor-trend-data",
+    ),
+)

@@ -1,0 +1,207 @@
+"""What a unit cannot say: precision, sparsity, direction, whose dollars. Stated beside a number and never mixed.
+
+A *basis* is a mapping of attribute to value: ``{"precision": "fp16", "sparsity": "dense"}``. The rule is short:
+
+- What is **added, subtracted, compared** or put into ``min`` and ``max`` must agree in every attribute that both sides
+  state. A side that states nothing agrees with everything.
+- A **product or a ratio** states what its parts state. Where two parts state different things it is refused too, as a
+  ratio compares; unless the expression itself says what comes out: ``basis = { sparsity = "sparse / dense" }``.
+- What an expression states replaces what it inherits; an empty text takes the attribute away.
+
+GB and GiB are units, and convert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from forecast.errors import BasisError, UsageError, nearest, printable
+from forecast.formula import Binary, Call, Formula, Name, Node, Number, Unary, parse, tree
+
+__all__ = ["ATTRIBUTES", "Basis", "check", "infer", "meet", "of_record", "of_rows", "text"]
+
+#: What may be stated, with examples. A column of a table that bears one of these names states it for its rows.
+ATTRIBUTES: Mapping[str, str] = {
+    "basis": "what was run: peak, linpack, hpcg; or how a figure is stated: marketed, data, signalling",
+    "counting": "what N counts: total, non-embedding, active",
+    "direction": "one-way or two-way",
+    "dollars": "nominal, or real in the dollars of a year",
+    "path": "vector or tensor",
+    "precision": "fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4, int4",
+    "sparsity": "dense or sparse",
+    "tokenizer": "what a token is",
+}
+
+#: Attribute to value.
+Basis = Mapping[str, str]
+
+
+def check(basis: Mapping[str, object], *, where: str = "") -> dict[str, str]:
+    """Return a basis as it was stated, or say what is wrong with it.
+
+    Raises
+    ------
+    UsageError
+        For an attribute that is not in `ATTRIBUTES`, and for a value that is no text.
+
+    Examples
+    --------
+    >>> check({"precision": "fp16"})
+    {'precision': 'fp16'}
+    """
+    at = f"{where}: " if where else ""
+    for name, value in basis.items():
+        if name not in ATTRIBUTES:
+            near = nearest(str(name), ATTRIBUTES)
+            hint = f"did you mean '{near}'?" if near else f"known: {', '.join(ATTRIBUTES)}"
+            raise UsageError(f"{at}basis: unknown attribute '{printable(name, 60)}'; {hint}")
+        if not isinstance(value, str):
+            raise UsageError(f"{at}basis.{name}: expected text, got {printable(value, 40)}")
+    return {name: str(value) for name, value in basis.items()}
+
+
+def of_rows(where: Mapping[str, str]) -> dict[str, str]:
+    """Return the basis of rows that were picked by the values of their columns.
+
+    Examples
+    --------
+    >>> of_rows({"precision": "fp16", "status": "verified"})
+    {'precision': 'fp16'}
+    """
+    return {name: value for name, value in where.items() if name in ATTRIBUTES}
+
+
+def of_record(rows: Mapping[str, str], stated: Mapping[str, object], *, where: str = "") -> dict[str, str]:
+    """Return the basis of rows and of what the record states of them; an empty text takes an attribute away.
+
+    Examples
+    --------
+    >>> of_record({"precision": "fp32", "direction": "one-way"}, {"precision": "", "dollars": "nominal"})
+    {'direction': 'one-way', 'dollars': 'nominal'}
+    """
+    found = {**of_rows(rows), **check(stated, where=where)}
+    return {name: value for name, value in found.items() if value}
+
+
+def text(basis: Basis) -> str:
+    """Write a basis in words: ``precision fp16, sparsity dense``."""
+    return ", ".join(f"{name} {printable(value, 40)}" for name, value in basis.items() if value) or "no basis"
+
+
+def meet(a: Basis, b: Basis, *, left: str, right: str, where: str = "") -> dict[str, str]:
+    """Return what two sides state together.
+
+    Parameters
+    ----------
+    a, b : mapping of str to str
+    left, right : str
+        What the sides are called, for the message.
+    where : str
+
+    Raises
+    ------
+    BasisError
+        Where they state different values of one attribute; the message names both sides.
+
+    Examples
+    --------
+    >>> meet({"sparsity": "dense"}, {"precision": "fp16"}, left="a", right="b")
+    {'sparsity': 'dense', 'precision': 'fp16'}
+    >>> meet({"sparsity": "dense"}, {"sparsity": "sparse"}, left="a", right="b")
+    Traceback (most recent call last):
+    ...
+    forecast.errors.BasisError: bases do not match: 'a' is sparsity dense, 'b' is sparsity sparse
+    """
+    differ = _differ(a, b)
+    if differ:
+        _refuse(differ, a, b, left, right, f"{where}: " if where else "")
+    return {**a, **b}
+
+
+def _differ(a: Basis, b: Basis) -> list[str]:
+    return [name for name in a if name in b and a[name] != b[name]]
+
+
+def _refuse(differ: list[str], a: Basis, b: Basis, left: str, right: str, before: str, hint: str = "") -> NoReturn:
+    first, second = (text({name: side[name] for name in differ}) for side in (a, b))
+    sides = f"'{printable(left, 60)}' is {first}, '{printable(right, 60)}' is {second}"
+    raise BasisError(f"{before}bases do not match: {sides}{hint}")
+
+
+def infer(formula: Formula | str, bases: Mapping[str, Basis], *, stated: Basis | None = None, where: str = "") -> Basis:
+    """Return the basis of a formula whose names have the bases given.
+
+    Parameters
+    ----------
+    formula : Formula or str
+    bases : mapping of str to basis
+        A name that is missing states nothing.
+    stated : mapping, optional
+        What the expression itself states: it replaces what is inherited, and lets products and ratios mix that
+        attribute.
+    where : str
+        For the message.
+
+    Raises
+    ------
+    BasisError
+
+    Examples
+    --------
+    >>> sides = {"fast": {"sparsity": "sparse"}, "slow": {"sparsity": "dense"}, "price": {"dollars": "nominal"}}
+    >>> infer("fast/price", sides)
+    {'sparsity': 'sparse', 'dollars': 'nominal'}
+    >>> infer("fast/slow", sides, stated={"sparsity": "sparse / dense"})
+    {'sparsity': 'sparse / dense'}
+    >>> infer("fast/slow", sides)
+    Traceback (most recent call last):
+    ...
+    forecast.errors.BasisError: in 'fast/slow', bases do not match: 'fast' is sparsity sparse, 'slow' is sparsity \
+dense; where the ratio is meant, state what it is: basis = { sparsity = "..." }
+    """
+    made = formula if isinstance(formula, Formula) else parse(formula, where=where)
+    said = dict(stated or {})
+    found = _Walk(bases, said, where).of(made.root)
+    return {name: value for name, value in {**found, **said}.items() if value}
+
+
+class _Walk:
+    """Walks a formula with bases in the place of numbers."""
+
+    def __init__(self, bases: Mapping[str, Basis], stated: Basis, where: str) -> None:
+        self.bases, self.stated, self.where = bases, stated, where
+
+    def of(self, node: Node) -> dict[str, str]:
+        match node:
+            case Number():
+                return {}
+            case Name(name):
+                return dict(self.bases.get(name, {}))
+            case Unary(operand=operand):
+                return self.of(operand)
+            case Call(args=args):
+                return self.joined(node, args, mixes=False)
+            case Binary(op=op, left=left, right=right):
+                return self.joined(node, (left, right), mixes=op not in "+-")
+
+    def joined(self, node: Node, parts: tuple[Node, ...], *, mixes: bool) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for index, part in enumerate(parts):
+            other = self.of(part)
+            differ = [n for n in _differ(found, other) if not (mixes and n in self.stated)]
+            if differ:
+                first = next(p for p in parts[:index] if _differ(self.of(p), other))
+                at = f"in '{printable(tree.text(node), 60)}', "
+                before = f"{self.where}: {at}" if self.where else at
+                _refuse(differ, found, other, tree.text(first), tree.text(part), before, self.hint(node, differ))
+            found |= other
+        return found
+
+    def hint(self, node: Node, differ: list[str]) -> str:
+        """Say how a product or a ratio of the two is meant; a sum of them never is."""
+        if not isinstance(node, Binary) or node.op in "+-":
+            return ""
+        what = "ratio" if node.op == "/" else "product"
+        missing = ", ".join(f'{name} = "..."' for name in differ)
+        return f"; where the {what} is meant, state what it is: basis = {{ {missing} }}"

@@ -1,0 +1,126 @@
+"""What moves an answer: the share of a question's variance that each choice and each uncertain number explains alone.
+
+The answer is taken by rank, so that *never* is simply the latest date. A choice's share is the variance of its values'
+means over that of all draws and combinations (the main effect of a balanced design). A number's share is the same with
+its draws sorted into bins, less what chance alone would give: the first-order Sobol' index from given data (Plischke,
+Borgonovo & Smith 2013, European Journal of Operational Research 226(3), 536-550). What is left belongs to several
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["drivers"]
+
+#: Draws in a bin, and at most so many bins.
+PER_BIN, BINS = 25, 32
+
+
+def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
+    """Return what explains the variance of a question's date, the largest share first.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        A projection, fresh or loaded.
+    question : str
+
+    Returns
+    -------
+    list of dict
+        ``name`` (a choice, or ``model.number``), ``kind`` (``choice`` or ``number``) and ``share``, from 0 to 1.
+        Empty where every draw has the same answer.
+
+    Raises
+    ------
+    UnknownNameError
+        For a question that was not asked.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> run = forecast.project({"start": 2025, "until": 2060, "quantities": {
+    ...     "x": {"p05": 1, "p95": 100, "unit": "FLOP"}, "y": {"p05": 9, "p95": 11, "unit": "FLOP"}},
+    ...     "questions": {"q": {"when": "x >= y"}}}, draws=1000)
+    >>> drivers(run, "q")[0]["name"]
+    'x'
+    """
+    data = tree["questions"].to_dataset()
+    if f"{question}_date" not in data:
+        known = [str(n) for n in data if f"{n}_date" in data]
+        raise UnknownNameError("question", question, known)
+    dates = data[f"{question}_date"]
+    dims = [str(d) for d in dates.dims if d != "draw"]
+    ranks = _ranks(dates.transpose("draw", *dims).values, data[f"{question}_never"].transpose(*dims).values)
+    total = float(np.nanvar(ranks))
+    if not total > 0:
+        return []
+    found = []
+    for axis, dim in enumerate(dims, 1):
+        others = tuple(i for i in range(ranks.ndim) if i != axis)
+        means = np.nanmean(ranks, axis=others)
+        found.append({"name": dim, "kind": "choice", "share": float(np.nanvar(means)) / total})
+    for name, draws in _numbers(tree):
+        share = _explained(ranks.reshape(len(draws), -1), draws, total)
+        if share > 0:
+            found.append({"name": name, "kind": "number", "share": share})
+    return sorted(found, key=lambda row: -row["share"])
+
+
+def _ranks(dates: NDArray[np.datetime64], never: Array) -> Array:
+    """Return the rank of every draw of every combination, from 0 to 1; nan where a combination was not answered."""
+    from scipy.stats import rankdata
+
+    years = dates.astype("datetime64[s]").astype(np.int64).astype(float)
+    years[np.isnat(dates)] = np.inf
+    years[:, np.isnan(never)] = np.nan
+    ranks = np.full(years.shape, np.nan)
+    known = ~np.isnan(years)
+    ranks[known] = rankdata(years[known]) / max(int(known.sum()), 1)
+    return ranks
+
+
+def _numbers(tree: xr.DataTree) -> Iterator[tuple[str, Array]]:
+    """Walk every uncertain number: inputs, fitted parameters, and priors of the scenario."""
+    if "posterior" in tree:
+        for node in tree["posterior"].leaves:
+            model = node.path.removeprefix("/posterior/")
+            for name, drawn in node.to_dataset().data_vars.items():
+                if drawn.dims == ("draw",):
+                    yield f"{model}.{name}", np.asarray(drawn.values, dtype=float)
+    for name, drawn in tree["projection"].to_dataset().data_vars.items():
+        if drawn.attrs.get("kind") == "prior":
+            yield str(name), np.asarray(drawn.isel(time=0).values, dtype=float)
+
+
+def _explained(ranks: Array, draws: Array, total: float) -> float:
+    """Return the share of the variance that bins of one number explain, over all combinations."""
+    from scipy.stats import rankdata
+
+    size = len(draws)
+    bins = min(BINS, size // PER_BIN)
+    if bins < 2 or not np.isfinite(draws).any() or np.nanmin(draws) == np.nanmax(draws):
+        return 0.0
+    place = np.minimum((rankdata(np.nan_to_num(draws), method="ordinal") - 1) * bins // size, bins - 1).astype(int)
+    share = 0.0
+    columns = [c for c in ranks.T if not np.isnan(c).any()]
+    for column in columns:
+        counts = np.bincount(place, minlength=bins)
+        means = np.bincount(place, weights=column, minlength=bins) / counts
+        between = float(counts @ (means - column.mean()) ** 2)
+        within = float(np.sum((column - means[place]) ** 2))
+        # bins of a number that explains nothing differ by chance: as much as their number, times the scatter in them
+        share += max(between - (bins - 1) * within / (size - bins), 0.0) / size
+    return share / max(len(columns), 1) / total

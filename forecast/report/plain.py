@@ -1,0 +1,38 @@
+"""Parts of a projection as plain data."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["attribute", "combinations", "iso", "numbers"]
+
+
+def attribute(tree: xr.DataTree, name: str) -> Any:
+    """Return one attribute of the root, decoded."""
+    return json.loads(tree.attrs[name])
+
+
+def combinations(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[dict[str, str], xr.DataArray]]:
+    """Walk the combinations of the choices along which `data` extends, the dimensions `over` left whole."""
+    dims = [str(d) for d in data.dims if d not in over]
+    for values in itertools.product(*(data[d].values.tolist() for d in dims)):
+        chosen = dict(zip(dims, values, strict=True))
+        yield chosen, data.sel(chosen)
+
+
+def iso(date: Any) -> str | None:
+    """Return a date as text; None for a missing one."""
+    return None if np.isnat(date) else str(np.datetime64(date, "D"))
+
+
+def numbers(values: Any) -> list[float | None]:
+    """Return numbers for JSON; None where one is not finite."""
+    return [float(v) if np.isfinite(v) else None for v in values]

@@ -1,0 +1,382 @@
+"""Two versions of a table: which rows came, went and changed, told apart by their key.
+
+A version is a table by name, its descriptor or folder, or a CSV file. The columns that share a key are one part (a
+resource of a described table). Rows of one part are matched by the key, columns by their name; where the unit of a
+column differs between the versions, the figures are converted before they are compared, and the unit is listed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import DataError, UsageError, printable
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import xarray as xr
+
+    Array = npt.NDArray[Any]
+    Key = tuple[Any, ...]
+
+__all__ = ["Change", "Difference", "Part", "Version", "compare", "moved", "read"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The columns that share a key.
+
+    Parameters
+    ----------
+    key : tuple of str
+        Columns that tell the rows apart; empty where nothing does.
+    columns : mapping of str to list
+        One value a row: a number, text, an ISO date, True or False; None is missing. The key columns are among them.
+    units, types : mapping of str to str
+        Of the columns, where the version states them; units of numbers only.
+    """
+
+    key: tuple[str, ...]
+    columns: Mapping[str, list[Any]]
+    units: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(next(iter(self.columns.values()), ()))
+
+    def keys(self) -> list[Key]:
+        """Return the key of every row."""
+        return list(zip(*(self.columns[k] for k in self.key), strict=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """One version of a table. `data` is what a trend can be fitted to: a Dataset, or the path of a CSV file.
+
+    `text` holds the cells of a CSV file as they stand: which of them are dates or numbers, the other version may know.
+    """
+
+    name: str
+    version: str
+    hash: str
+    parts: tuple[Part, ...]
+    data: Any
+    text: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One cell that differs, in the unit of the version before."""
+
+    key: Mapping[str, Any]
+    column: str
+    before: Any
+    after: Any
+
+    @property
+    def relative(self) -> float | None:
+        """Change of a number relative to what it was; None for text, dates, and where either is zero or missing."""
+        numbers = isinstance(self.before, float) and isinstance(self.after, float)
+        return self.after / self.before - 1 if numbers and self.before and self.after else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """What differs between the versions of one part; `added` and `removed` are keys of rows (without a key: rows)."""
+
+    key: tuple[str, ...]
+    before: int
+    after: int
+    added: tuple[Mapping[str, Any], ...] = ()
+    removed: tuple[Mapping[str, Any], ...] = ()
+    changed: tuple[Change, ...] = ()
+    columns_added: tuple[str, ...] = ()
+    columns_removed: tuple[str, ...] = ()
+    units_changed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def rows_changed(self) -> int:
+        """How many rows have at least one cell that differs."""
+        return len({tuple(change.key.items()) for change in self.changed})
+
+
+def read(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
+    r"""Read one version of a table.
+
+    Parameters
+    ----------
+    source : str or path
+        A registered name, a ``datapackage.json`` or its folder, or a ``.csv`` file.
+    key : sequence of str
+        For a CSV file, which describes no key: the columns that tell its rows apart.
+
+    Raises
+    ------
+    UnknownNameError, DataError
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "runs.csv")
+    >>> _ = file.write_text("run,loss\na,2.5\nb,\n")
+    >>> read(file, key=["run"]).parts[0].columns
+    {'run': ['a', 'b'], 'loss': [2.5, None]}
+    """
+    from forecast import tables
+    from forecast.tables import csvfile
+
+    text = os.fspath(source)
+    if text.lower().endswith(".csv"):
+        found = tables.columns(text)
+        plain = {name: _values(found[name], "") for name in found}
+        cells = csvfile.read(text)
+        part = Part(key=_given(plain, key, found.label), columns=plain)
+        return Version(name=Path(text).name, version="", hash=cells.hash, parts=(part,), data=text, text=dict(cells))
+    dataset = tables.table(text)
+    attrs = dataset.attrs
+    return Version(
+        name=attrs["name"], version=attrs["version"], hash=attrs["hash"], parts=tuple(_parts(dataset)), data=dataset
+    )
+
+
+def _given(columns: Mapping[str, list[Any]], key: Sequence[str], label: str) -> tuple[str, ...]:
+    from forecast.errors import UnknownNameError
+
+    for name in key:
+        if name not in columns:
+            raise UnknownNameError("column", name, columns, where=label)
+    return tuple(key)
+
+
+def _parts(dataset: xr.Dataset) -> Iterator[Part]:
+    """Take a Dataset apart into the columns that lie along the same key, and drop the places where no row is."""
+    import numpy as np
+
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, variable in dataset.data_vars.items():
+        groups.setdefault(tuple(map(str, variable.dims)), []).append(str(name))
+    for dims, names in groups.items():
+        shape = tuple(dataset.sizes[d] for d in dims)
+        key = tuple(d for d in dims if d in dataset.coords)
+        flat: dict[str, list[Any]] = {}
+        for place, dim in enumerate(dims):
+            if dim in key:
+                along = np.broadcast_to(
+                    dataset[dim].values.reshape([-1 if i == place else 1 for i in range(len(dims))]), shape
+                )
+                flat[dim] = _values(along.ravel(), dataset[dim].attrs.get("type", ""))
+        for name in names:
+            flat[name] = _values(dataset[name].values.ravel(), dataset[name].attrs.get("type", ""))
+        rows = [i for i in range(int(np.prod(shape))) if any(flat[name][i] is not None for name in names)]
+        types = {n: dataset[n].attrs.get("type", "") for n in (*key, *names)}
+        units = {n: dataset[n].attrs["unit"] for n, kind in types.items() if kind == "number"}
+        columns = {n: [column[i] for i in rows] for n, column in flat.items()}
+        yield Part(key=key, columns=columns, units=units, types=types)
+
+
+def _values(array: Array, kind: str) -> list[Any]:
+    """Return plain values: ISO dates, floats, truth values where the column holds these, and None for missing."""
+    import numpy as np
+
+    if array.dtype.kind == "M":
+        return [None if t == "NaT" else t.removesuffix("T00:00:00") for t in np.datetime_as_string(array, unit="s")]
+    if array.dtype.kind == "f":
+        return [None if math.isnan(v) else bool(v) if kind == "boolean" else float(v) for v in array.tolist()]
+    return [str(v) or None for v in array.tolist()]
+
+
+def compare(before: Version, after: Version) -> tuple[Difference, ...]:
+    """Compare two versions, part by part.
+
+    A CSV file without a key takes that of the described part it shares most columns with; between two CSV files the
+    fewest leading columns that tell all rows apart are taken.
+
+    Raises
+    ------
+    UsageError
+        If nothing tells the rows of a CSV file apart.
+    DataError
+        If a key stands twice.
+
+    Examples
+    --------
+    >>> a = Part(key=("run",), columns={"run": ["a", "b"], "loss": [2.5, 2.0]})
+    >>> b = Part(key=("run",), columns={"run": ["b", "c"], "loss": [1.0, 3.0]})
+    >>> def version(part):
+    ...     return Version(name="runs", version="1", hash="", parts=(part,), data=None)
+    >>> found, = compare(version(a), version(b))
+    >>> found.added, found.removed, found.changed[0].relative
+    (({'run': 'c'},), ({'run': 'a'},), -0.5)
+    """
+    pairs = []
+    for one, two in _paired(before, after):
+        first, second = _keyed(one, two, before.name, after.name)
+        pairs.append(_difference(first, second, before.name, after.name))
+    return tuple(pairs)
+
+
+def _paired(before: Version, after: Version) -> Iterator[tuple[Part, Part]]:
+    if before.text or after.text:
+        a, b = max(((a, b) for a in before.parts for b in after.parts), key=lambda pair: len(_shared(*pair)))
+        yield _typed(a, before, b), _typed(b, after, a)
+        return
+    others = {part.key: part for part in after.parts}
+    for part in before.parts:
+        yield part, others.pop(part.key, Part(key=part.key, columns={name: [] for name in part.columns}))
+    for part in others.values():
+        yield Part(key=part.key, columns={name: [] for name in part.columns}), part
+
+
+def _typed(part: Part, version: Version, other: Part) -> Part:
+    """Read as text what the other version describes as text: 2024-11 may be the name of a list and no date."""
+    texts = {n: version.text[n] for n in part.columns if other.types.get(n) == "string" and n in version.text}
+    columns = {**part.columns, **{n: [cell or None for cell in cells] for n, cells in texts.items()}}
+    return Part(key=part.key, columns=columns, units=part.units, types=part.types)
+
+
+def _shared(a: Part, b: Part) -> list[str]:
+    return [name for name in a.columns if name in b.columns]
+
+
+def _keyed(a: Part, b: Part, left: str, right: str) -> tuple[Part, Part]:
+    """Give a part without a key that of the other, or the fewest leading columns that tell the rows apart in both."""
+    # a key that was given for a file stands before one that the other version describes
+    key = next((side.key for side in (a, b) if side.key and not side.types), a.key or b.key)
+    if key and not all(name in side.columns for side in (a, b) for name in key):
+        lost = next(name for name in key for side in (a, b) if name not in side.columns)
+        raise UsageError(f"the key column '{printable(lost, 60)}' is in one version only; name others with --key")
+    shared = _shared(a, b)
+    if not shared:
+        raise UsageError(f"'{printable(left, 60)}' and '{printable(right, 60)}' have no column in common")
+    if not key:
+        described = bool(a.types and b.types)
+        lengths = range(1, len(shared) + 1) if not described else ()
+        key = next((k for n in lengths if _tells(a, k := tuple(shared[:n])) and _tells(b, k)), ())
+        if not key and not described:
+            raise UsageError("no columns tell the rows apart (some stand twice as a whole); name them with --key")
+    made = tuple(Part(key=key, columns=side.columns, units=side.units) for side in (a, b))
+    return made[0], made[1]
+
+
+def _tells(part: Part, key: tuple[str, ...]) -> bool:
+    found = Part(key=key, columns=part.columns).keys()
+    return len(set(found)) == len(found)
+
+
+def _difference(a: Part, b: Part, left: str, right: str) -> Difference:
+    came = tuple(n for n in b.columns if n not in a.columns)
+    went = tuple(n for n in a.columns if n not in b.columns)
+    units = {n: (a.units[n], b.units[n]) for n in a.units if n in b.units and a.units[n] != b.units[n]}
+    if not a.key:
+        names = _shared(a, b)
+        one, two = (Counter(zip(*(side.columns[n] for n in names), strict=True)) for side in (a, b))
+        added, removed = (tuple(dict(zip(names, r, strict=True)) for r in c.elements()) for c in (two - one, one - two))
+        return Difference(
+            key=(), before=a.rows, after=b.rows, added=added, removed=removed,
+            columns_added=came, columns_removed=went, units_changed=units,
+        )  # fmt: skip
+    places = _places(b, right)
+    known = _places(a, left)
+    changed: list[Change] = []
+    for name in _shared(a, b):
+        if name in a.key:
+            continue
+        theirs = _converted(b, name, units)
+        for key, row in known.items():
+            if key not in places:
+                continue
+            was, now = a.columns[name][row], theirs[places[key]]
+            if not _same(was, now):
+                changed.append(Change(key=dict(zip(a.key, key, strict=True)), column=name, before=was, after=now))
+    order = {key: row for row, key in enumerate(known)}
+    changed.sort(key=lambda change: order[tuple(change.key.values())])
+    return Difference(
+        key=a.key,
+        before=a.rows,
+        after=b.rows,
+        added=tuple(dict(zip(a.key, key, strict=True)) for key in places if key not in known),
+        removed=tuple(dict(zip(a.key, key, strict=True)) for key in known if key not in places),
+        changed=tuple(changed),
+        columns_added=came,
+        columns_removed=went,
+        units_changed=units,
+    )
+
+
+def _places(part: Part, name: str) -> dict[Key, int]:
+    found: dict[Key, int] = {}
+    for row, key in enumerate(part.keys()):
+        if key in found:
+            said = ", ".join(f"{k} = {printable(v, 40)}" for k, v in zip(part.key, key, strict=True))
+            raise DataError(f"{printable(name, 80)}: two rows have {said}; name more columns with --key")
+        found[key] = row
+    return found
+
+
+def _converted(part: Part, name: str, units: Mapping[str, tuple[str, str]]) -> list[Any]:
+    """Return a column in the unit of the version before."""
+    if name not in units:
+        return part.columns[name]
+    from forecast.units import factor
+
+    ours, theirs = units[name]
+    scale = factor(theirs, ours, where=f"column '{printable(name, 60)}'")
+    return [None if v is None else v * scale for v in part.columns[name]]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        # a conversion of units leaves rounding behind; nothing that is printed with 12 digits differs by less
+        return a == b or math.isclose(a, b, rel_tol=1e-13)
+    return bool(a == b)
+
+
+def moved(before: Mapping[str, float], after: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Compare the figures of a fitted trend (``describe().facts``): each with what it was, is, and whether it left.
+
+    A figure ``doubling_years`` has its interval in ``doubling_p05`` and ``doubling_p95``; `outside` says whether the
+    new figure lies outside the interval it had, None where there is none.
+
+    Examples
+    --------
+    >>> was = {"n": 10.0, "doubling_years": 2.0, "doubling_p05": 1.5, "doubling_p95": 3.0}
+    >>> now = {"n": 12.0, "doubling_years": 3.5, "doubling_p05": 2.5, "doubling_p95": 5.0}
+    >>> found = moved(was, now)
+    >>> found[1]["name"], found[1]["relative"], found[1]["outside"]
+    ('doubling_years', 0.75, True)
+    """
+    found = []
+    for name in (*before, *(n for n in after if n not in before)):
+        if name.endswith(("_p05", "_p95")):
+            continue
+        stem = name.rpartition("_")[0] if name.endswith("_years") else name.removesuffix("_per_year")
+        was, now = _finite(before.get(name)), _finite(after.get(name))
+        spans = [[_finite(side.get(f"{stem}_{q}")) for q in ("p05", "p95")] for side in (before, after)]
+        has = f"{stem}_p05" in before and f"{stem}_p95" in before
+        outside = None
+        if has and name in after:
+            low, high = before[f"{stem}_p05"], before[f"{stem}_p95"]
+            outside = not low <= after[name] <= high
+        found.append(
+            {
+                "name": name,
+                "before": was,
+                "after": now,
+                "relative": now / was - 1 if was and now is not None else None,
+                "interval_before": dict(zip(("p05", "p95"), spans[0], strict=True)) if has else None,
+                "interval_after": dict(zip(("p05", "p95"), spans[1], strict=True)) if has else None,
+                "outside": outside,
+            }
+        )
+    return found
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,107 @@
+"""From a device's peak to the effective rate of a cluster; sparsity and low precision as efficiency, never growth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from forecast import EstimateSpec, Input
+from forecast_hardware.given import DATA_PARALLEL, GPU, JUDGED, SPARSE, between, fixed
+
+__all__ = ["models"]
+
+_MEASURED = (
+    f"{GPU}: tensor cores are 45 to 65 % busy at the size of GPT-3; a reader's notes on its 2020 version: 30 % for BERT"
+)
+_BOX = f"{DATA_PARALLEL}: 3.74 times the speed on 4 GPUs (0.935 of 4) and 6.25 on 8 (0.78 of 8), taken as a 90 % range"
+_UP = (
+    "the failures of Llama 3's training left over 90 % of the time (from memory, unverified); the rest is our judgement"
+)
+
+UTILISATION = between("utilisation", "", 0.30, 0.65, f"{_MEASURED}, taken as a 90 % range", "of the dense 16-bit peak")
+
+
+def _gain(name: str, title: str, low: float, mode: float, high: float, source: str, note: str) -> EstimateSpec:
+    made = Input(
+        name="gain", unit="", distribution={"low": low, "mode": mode, "high": high}, source=source, title="a factor"
+    )
+    return EstimateSpec(
+        name=name,
+        title=title,
+        quantity=f"hardware.{name.replace('-', '_')}",
+        unit="",
+        expression="gain",
+        inputs=(made,),
+        note=f"a factor on what the same peak does, not on the peak: never compute growth; {note}",
+        reference=source,
+    )
+
+
+def models() -> Iterator[EstimateSpec]:
+    """Bring the estimates."""
+    yield EstimateSpec(
+        name="effective-cluster",
+        title="Effective rate of a cluster that trains in 16 bits",
+        quantity="hardware.effective_cluster",
+        unit="PFLOP/s",
+        expression="chips*peak*utilisation*scaling_efficiency*availability",
+        inputs=(
+            fixed("chips", "", 1024.0, JUDGED),
+            fixed(
+                "peak",
+                "TFLOP/s",
+                989.4,
+                "table datasets/accelerators, row h100-sxm5",
+                "dense 16-bit tensor peak",
+                precision="fp16",
+                path="tensor",
+                sparsity="dense",
+            ),
+            UTILISATION,
+            between("scaling_efficiency", "", 0.78, 0.935, _BOX, "what many devices keep of the sum of their rates"),
+            between("availability", "", 0.90, 0.99, _UP, "share of the time that training goes on", family="uniform"),
+        ),
+        note="utilisation within a device and efficiency between devices are taken as independent",
+        reference="a product of shares: each is cited at its input",
+    )
+    for use, utilisation in (("training-16bit", UTILISATION), ("inference-8bit", _inference())):
+        yield EstimateSpec(
+            name=f"{use}-utilisation",
+            title=f"Share of the roofline that is reached: {use.replace('-', ', ')}",
+            quantity="hardware.utilisation",
+            unit="",
+            expression="utilisation",
+            inputs=(utilisation,),
+            reference=utilisation.source,
+        )
+    yield _gain(
+        "sparse-training-gain",
+        "What sparse weights gain in training on the same device",
+        1.0,
+        1.1,
+        2.0,
+        f"{GPU}: 2:4 sparsity doubles a matrix multiplication, the upper end; {SPARSE}: 3 to 12 times are possible, "
+        f"none was reached on hardware; the most likely value is {JUDGED}",
+        "20 % of the weights do for MNIST and 5 % for CIFAR-10, not on ImageNet",
+    )
+    yield _gain(
+        "quantised-training-gain",
+        "What 8 bits instead of 16 gain in training on the same device",
+        1.0,
+        1.4,
+        2.0,
+        f"{GPU}: 3 to 4 times; the peak ratio is 2, the upper end here; the most likely value is {JUDGED}",
+        "where the device has no 8-bit tensor cores it is 1",
+    )
+    yield _gain(
+        "quantised-inference-gain",
+        "What 8 bits instead of 16 gain where weights are read from memory",
+        1.0,
+        1.7,
+        2.0,
+        f"half the bytes a weight, so at most 2; the most likely value is {JUDGED}",
+        "small batches wait for memory; large ones for arithmetic",
+    )
+
+
+def _inference() -> Input:
+    return between("utilisation", "", 0.40, 0.85, f"share of the bandwidth that decoding reaches; {JUDGED}")

@@ -1,0 +1,46 @@
+"""Inputs of the hardware models, in short: a number that is fixed, and a number with a range."""
+
+from __future__ import annotations
+
+from forecast import Input
+
+__all__ = [
+    "AGI",
+    "BRAIN",
+    "CLUSTER",
+    "DATA_PARALLEL",
+    "GPU",
+    "GUIDE",
+    "JUDGED",
+    "MODEL_PARALLEL",
+    "SPARSE",
+    "between",
+    "fixed",
+]
+
+#: The essays that the figures come from.
+BRAIN = "Dettmers 2015-07-27, The Brain vs Deep Learning Part I"
+GPU = "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning"
+AGI = "Dettmers 2025-12-10, Why AGI Will Not Happen"
+SPARSE = "Dettmers 2019-07-11, Sparse Networks from Scratch"
+GUIDE = "Dettmers 2018-12-16, A Full Hardware Guide to Deep Learning"
+DATA_PARALLEL = "Dettmers 2014-10-09, How to Parallelize Deep Learning on GPUs, Part 1: Data Parallelism"
+MODEL_PARALLEL = "Dettmers 2014-11-09, How to Parallelize Deep Learning on GPUs, Part 2: Model Parallelism"
+CLUSTER = "Dettmers 2014-09-21, How to Build and Use a Multi GPU System for Deep Learning"
+
+#: What nobody has published for this purpose.
+JUDGED = "our judgement, not a measurement"
+
+
+def fixed(name: str, unit: str, value: float, source: str, title: str = "", **basis: str) -> Input:
+    """Return an input that is one number, until somebody sets it."""
+    return Input(name=name, unit=unit, distribution={"value": value}, source=source, title=title, basis=basis)
+
+
+def between(name: str, unit: str, low: float, high: float, source: str, title: str = "", *, family: str = "") -> Input:
+    """Return an input whose 90 % range is given: lognormal, or uniform between two ends."""
+    if family:
+        return Input(
+            name=name, unit=unit, distribution={"low": low, "high": high, "family": family}, source=source, title=title
+        )
+    return Input(name=name, unit=unit, distribution={"p05": low, "p95": high}, source=source, title=title)

@@ -1,0 +1,156 @@
+"""What one accelerator gives, per device, per dollar, per watt, and how fast it moves data: trends on rival shapes.
+
+Every series is of one precision and one path, dense: a series that goes from 32 bits to 16 to 8 shows formats that each
+came once, and takes them for growth. The staircase is the shape for such a series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from forecast import MixtureSpec, ModelSpec, TrendSpec
+
+__all__ = ["PRECISIONS", "SHAPES", "models"]
+
+TABLE = "datasets/accelerators"
+#: Devices without a date, for which no source was opened, are left out with those before it.
+SINCE = "2006-01-01"
+DEVICES = "Accelerators compiled in datasets/accelerators, each with its source"
+HOBBHAHN = "Hobbhahn & Besiroglu 2022, Predicting GPU performance, Epoch AI: 1e14 to 1e15 FLOP/s in FP32 by 2027-2035"
+
+#: Precision to the rows that state it: one path each, dense.
+PRECISIONS = {
+    "fp32": {"precision": "fp32", "path": "vector"},
+    "fp16": {"precision": "fp16", "path": "tensor"},
+    "fp8": {"precision": "fp8", "path": "tensor"},
+}
+#: Formula over the table's columns, unit, what it is, its precisions, and whether only records count. Of what a device
+#: gives per dollar and per watt every device tells, as buyers do not all buy the best. Too few devices with tensor cores
+#: have a launch price for more than FP32 per dollar.
+_MEASURES = {
+    "peak": ("peak", "TFLOP/s", "Peak rate of the best device so far", ("fp32", "fp16", "fp8"), True),
+    "per-dollar": ("peak/launch_price", "GFLOP/s/USD", "Peak rate per dollar of launch price", ("fp32",), False),
+    "per-watt": ("peak/tdp", "GFLOP/s/W", "Peak rate per watt of board power", ("fp32", "fp16", "fp8"), False),
+}
+SHAPES = {
+    "exponential": "one growth rate",
+    "changepoint": "growth changes at a tested break",
+    "logistic": "growth towards a cap",
+    "random-walk": "growth that wanders",
+}
+#: What FP32 can reach, after the one source that derives it; how many times more a lower precision gives is ours.
+_CAPS: Mapping[str, Mapping[str, object]] = {
+    "fp32": {"p05": 100.0, "p95": 1000.0, "unit": "TFLOP/s", "source": HOBBHAHN},
+    "fp16": {
+        "p05": 1600.0,
+        "p95": 16000.0,
+        "unit": "TFLOP/s",
+        "source": f"{HOBBHAHN}; times 16, about what tensor cores give over FP32 in 2024 and 2025 (ours)",
+    },
+    "fp8": {
+        "p05": 3200.0,
+        "p95": 32000.0,
+        "unit": "TFLOP/s",
+        "source": f"{HOBBHAHN}; times 32: half the bits of FP16, twice its rate (ours)",
+    },
+}
+_DENSE: Mapping[str, str] = {"sparsity": "dense", "peak_status": "verified", "status": "verified"}
+
+#: One-off features of the peak rate, and of bandwidth: when a tenth of their effect was there, and what they gave.
+FORMATS = {
+    "16-bit": {"date": 2016.3, "gain": {"p05": 1.5, "p95": 2.5}, "years": 2.0},
+    "tensor-cores": {"date": 2017.4, "gain": {"p05": 2.0, "p95": 8.0}, "years": 2.0},
+    "8-bit": {"date": 2022.6, "gain": {"p05": 1.5, "p95": 2.5}, "years": 2.0},
+    "4-bit": {"date": 2024.9, "gain": {"p05": 1.5, "p95": 2.5}, "years": 2.0},
+    "below-4-bit": {
+        "date": {"low": 2027.0, "high": 2035.0},
+        "gain": {"p05": 1.1, "p95": 2.0},
+        "years": 3.0,
+        "probability": 0.25,
+    },
+}
+MEMORY = {"HBM": {"date": 2015.5, "gain": {"p05": 1.3, "p95": 3.0}, "years": 3.0}}
+ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen (16-bit, tensor cores, HBM, TMA, 8-bit, 4-bit: one-off features)"
+
+
+def models() -> Iterator[ModelSpec]:
+    """Bring ``gpu-peak-fp16-logistic``, ``gpu-per-watt-fp32-pooled``, ``gpu-bandwidth-exponential``, ..."""
+    for measure, (column, unit, title, precisions, records) in _MEASURES.items():
+        for precision in precisions:
+            rows = PRECISIONS[precision]
+            common = {
+                "title": f"{title}, {precision.upper()} {rows['path']}, dense",
+                "y": column,
+                "unit": unit,
+                "where": {**rows, **_DENSE},
+                "basis": {"basis": "peak", **({"dollars": "nominal"} if measure == "per-dollar" else {})},
+                "records": records,
+            }
+            yield from _family(f"gpu-{measure}-{precision}", common, _CAPS[precision] if measure == "peak" else None)
+    bandwidth: dict[str, Any] = {
+        "title": "Memory bandwidth of the best device so far",
+        "y": "bandwidth",
+        "unit": "GB/s",
+        "where": {"status": "verified"},
+        "records": True,
+    }
+    yield from _family("gpu-bandwidth", bandwidth, None)
+    yield _trend("gpu-bandwidth", "staircase", "HBM came once", **bandwidth, options={"features": MEMORY})
+    yield _trend(
+        "gpu-best",
+        "staircase",
+        "formats with fewer bits are in it, and each came once; TMA raises what is delivered and not the peak",
+        title="Peak rate at whatever precision, best so far",
+        y="peak",
+        unit="TFLOP/s",
+        where=_DENSE,
+        basis={"basis": "peak", "precision": "any", "path": "any"},
+        records=True,
+        options={"features": FORMATS},
+    )
+    yield _trend(
+        "gpu-best",
+        "exponential",
+        "formats with fewer bits are in it, and it takes their steps for growth",
+        title="Peak rate at whatever precision, best so far",
+        y="peak",
+        unit="TFLOP/s",
+        where=_DENSE,
+        basis={"basis": "peak", "precision": "any", "path": "any"},
+        records=True,
+    )
+
+
+def _family(name: str, common: dict[str, Any], cap: Mapping[str, object] | None) -> Iterator[ModelSpec]:
+    """Make one series on every shape, and the shapes together."""
+    for shape, says in SHAPES.items():
+        options = {"cap": cap} if shape == "logistic" and cap is not None else {}
+        # devices of one season are no steps of a walk: it goes from the best of one year to that of the next
+        yearly = shape == "random-walk"
+        told = {**common, "title": f"{common['title']}: {says}"}
+        yield _trend(name, shape, "", **told, options=options, yearly=yearly)
+    yield MixtureSpec(
+        name=f"{name}-pooled",
+        title=f"{common['title']}: every shape alike",
+        quantity=f"hardware.{name.replace('-', '_')}",
+        unit=common["unit"],
+        weights={f"hardware/{name}-{shape}": 1.0 for shape in SHAPES},
+        basis=common.get("basis", {}),
+        note="equal weights are a choice, not a measurement",
+        reference=DEVICES,
+    )
+
+
+def _trend(name: str, shape: str, note: str, **said: Any) -> TrendSpec:
+    return TrendSpec(
+        name=f"{name}-{shape}",
+        quantity=f"hardware.{name.replace('-', '_')}",
+        shape=f"trends/{shape}",
+        table=TABLE,
+        x="release_date",
+        since=SINCE,
+        note=note,
+        reference=f"{DEVICES}; {ESSAY}" if shape == "staircase" else DEVICES,
+        **said,
+    )

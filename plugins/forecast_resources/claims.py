@@ -1,0 +1,77 @@
+"""The figures of the essays on resources and agents, recomputed."""
+
+from __future__ import annotations
+
+from forecast import ClaimSpec
+
+__all__ = ["CLAIMS"]
+
+AGENTS = "Dettmers 2026-01-13, Use Agents or Be Left Behind"
+SERA = "Dettmers 2026-01-27, Building SERA"
+ENDS = "Dettmers 2025-12-10, Why AGI Will Not Happen"
+GROUP = "resources"
+
+CLAIMS = (
+    ClaimSpec(
+        name="task-automation",
+        group=GROUP,
+        statement="A task of 10 hours takes 9 after 10 % more automation",
+        stated="9",
+        unit="hours",
+        formula="(1 - share)*hours",
+        values={"share": 0.1, "hours": 10},
+        reference=AGENTS,
+        note="Saving 30 s that cost 30 s saves nothing: automate if uses × saving > cost.",
+    ),
+    ClaimSpec(
+        name="email-tool",
+        group=GROUP,
+        statement="After how many mails does a tool pay that took 100 hours and saves 30 s a mail?",
+        formula="hours*3600/saving",
+        values={"hours": 100, "saving": 30},
+        unit="mails",
+        declared="ours",
+        reference=f"Our figure, from {AGENTS}",
+        note="The essay says more than 100 hours, so this is the least.",
+    ),
+    ClaimSpec(
+        name="post-time",
+        group=GROUP,
+        statement="1 hour, 10 minutes and about 2 hours make about 3 hours",
+        stated="3",
+        unit="hours",
+        formula="first + minutes/60 + last",
+        values={"first": 1, "minutes": 10, "last": 2},
+        reference=AGENTS,
+        note="3 h 10.",
+    ),
+    ClaimSpec(
+        name="sera-bugs",
+        group=GROUP,
+        statement="51 types of bug times 1000 functions make 51,000 trajectories",
+        stated="51000",
+        formula="types*functions",
+        values={"types": 51, "functions": 1000},
+        reference=SERA,
+        note="7,000 of them in 19 GPU-days are 368 a GPU-day; the baseline cost $500.",
+    ),
+    ClaimSpec(
+        name="sera-2026",
+        group=GROUP,
+        statement="Academic labs at the level of the frontier on private code by the end of 2026",
+        declared="scenario",
+        reference=SERA,
+        note="Dated, and to be scored after 2026-12-31.",
+    ),
+    ClaimSpec(
+        name="graphcore",
+        group=GROUP,
+        statement="A chip 100 times faster trains ResNet-50 in 15 minutes: what did it take before?",
+        formula="factor*minutes/60",
+        values={"factor": 100, "minutes": 15},
+        unit="hours",
+        declared="ours",
+        reference=f"Our figure, from {ENDS}",
+        note="The statement implies a base of 25 hours, which it does not state.",
+    ),
+)

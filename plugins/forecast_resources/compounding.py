@@ -1,0 +1,72 @@
+"""A quantity that compounds: from what it was at a date, at a growth rate that another quantity gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from forecast import Input, ModelSpec
+from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["compounding"]
+
+#: Log values beyond this leave what a float holds.
+_LARGEST = 600.0
+
+
+def compounding(name: str, spec: ModelSpec) -> Model:
+    """Build ``start*exp(growth*(t - date))``; growth is a quantity, may change over time, and is summed up.
+
+    Parameters
+    ----------
+    name : str
+    spec : ModelSpec
+        One of those that `forecast_resources.needs.STARTS` gives a start and its date.
+    """
+    from forecast_resources.needs import STARTS
+
+    inputs: dict[str, Need] = {i.name: i for i in STARTS[spec.name]}
+    inputs["growth"] = OtherQuantity(unit="1/year", title="rate of growth of the logarithm")
+    return _Compounding(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Compounding(Model, FittedModel):
+    name: str
+    unit: str
+    inputs: Mapping[str, Need]
+    note: str = ""
+    sources: tuple[str, ...] = ()
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        return self
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        growth, date = inputs["growth"], inputs["date"]
+        # growth is a step between dates (its value at the later one), and the first one's before the first date
+        steps = np.diff(time)[:, None] * growth[1:]
+        grown = np.vstack([np.zeros((1, growth.shape[1])), np.cumsum(steps, axis=0)])
+        grown += growth[:1] * (time[0] - date)
+        level = np.log(inputs["start"]) + grown
+        return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
+
+    def describe(self) -> Description:
+        start = self.inputs["start"]
+        assert isinstance(start, Input)
+        return Description(
+            summary="compounds at the growth that another quantity gives" + (f"; {self.note}" if self.note else ""),
+            assumptions=(f"start: {dict(start.distribution)} [{start.unit}] ({start.source})",),
+            sources=self.sources,
+        )

@@ -1,0 +1,187 @@
+"""What a unit of progress takes, from a table of models with their training compute and date.
+
+Progress at a fixed date and progress at a fixed compute are told apart by one regression,
+``y = a + b·log C + g·(t − 2024)``: b is what a factor e in compute came with at one date, g what a year came with at
+one compute (algorithms, data, training after training). The two estimates depend on one another, so g is drawn given b.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from forecast import LawSpec, ModelSpec
+from forecast.models import Description, FittedModel, Model, Need, OtherModel
+from forecast.streams import symmetric_t
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["LAWS", "frontier", "per_compute", "per_year"]
+
+TABLE = "datasets/capability"
+LAW = "resources/compute-and-time"
+
+COMPUTE_AND_TIME = LawSpec(
+    name="compute-and-time",
+    title="Progress from compute and from everything that comes with the years",
+    expression="a + b*log(C) + g*(t - 2024)",
+    variables={"C": "FLOP", "t": "year"},
+    output="y",
+    example={"a": -100.0, "b": 4.0, "g": 12.0},
+    domain={"C": (1e21, 1e26), "t": (2020.0, 2026.0)},
+    reference="Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources); the split "
+    "into compute and time after Ho et al. 2024, Algorithmic progress in language models, arXiv:2403.05812",
+)
+
+LAWS = (COMPUTE_AND_TIME,)
+
+_WHAT = ("points for each factor e in compute, at one date", "points a year, at one compute")
+_NOW: Any = (0.0,)
+
+
+def _fitted(before: float | None, name: str) -> tuple[Array, Array, float, int]:
+    """Return b and g, their covariance, the degrees of freedom, and how many models there are."""
+    import numpy as np
+
+    from forecast import law, series, tables
+
+    rows = series.rows(TABLE, where={}, before=before, name=name, date="release_date")
+    compute, eci = rows.numeric("training_compute"), rows.numeric("eci")
+    known = np.isfinite(compute) & np.isfinite(eci)
+    time = tables.decimal_year(rows.column("release_date")[known])
+    fit = law(LAW).fit({"C": compute[known], "t": time, "y": eci[known]}, objective="least_squares")
+    table = fit.covariance.sel(parameter=["b", "g"], other=["b", "g"]).values
+    return np.array([fit.values["b"], fit.values["g"]]), table, float(known.sum() - 3), int(known.sum())
+
+
+def per_compute(name: str, spec: ModelSpec) -> Model:
+    """Build the model of progress per factor e in compute, at one date."""
+    return _PerCompute(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,))
+
+
+def per_year(name: str, spec: ModelSpec) -> Model:
+    """Build the model of progress per year, at one compute; drawn given progress per compute."""
+    import forecast
+
+    slope = forecast.model("resources/progress-per-compute")
+    inputs: dict[str, Need] = {"slope": OtherModel(model=slope)}
+    return _PerYear(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,), inputs=inputs)
+
+
+def frontier(name: str, spec: ModelSpec) -> Model:
+    """Build the model of the points a year by which the best model so far has risen."""
+    return _Frontier(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PerCompute(Model):
+    name: str
+    unit: str
+    note: str
+    sources: tuple[str, ...]
+    inputs: Mapping[str, Need] = field(default_factory=dict)
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        centre, table, dof, n = _fitted(before, self.name)
+        return _Fitted(model=self, centre=centre, table=table, dof=dof, n=n, which=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PerYear(_PerCompute):
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        centre, table, dof, n = _fitted(before, self.name)
+        return _Fitted(model=self, centre=centre, table=table, dof=dof, n=n, which=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Frontier(_PerCompute):
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        import numpy as np
+
+        from forecast import series
+
+        time, y, _ = series.read(TABLE, x="release_date", y="eci", before=before, name=self.name, records=True)
+        t = time - time.mean()
+        slope, level = np.polyfit(t, y, 1)
+        left = y - level - slope * t
+        n = len(y)
+        # records that follow one another repeat what they know: the effective number (Bayley & Hammersley 1946)
+        rho = max(float(left[1:] @ left[:-1] / (left @ left)), 0.0)
+        variance = float(left @ left / (n - 2) / (t @ t)) * (1 + rho) / (1 - rho)
+        dof = max(n * (1 - rho) / (1 + rho) - 2, 1.0)
+        return _Fitted(
+            model=self, centre=np.array([slope]), table=np.array([[variance]]), dof=dof, n=n, which=0,
+            what="points a year, of the best model so far",
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fitted(FittedModel):
+    """b, or g given b.
+
+    Parameters
+    ----------
+    model : Model
+    centre, table : ndarray
+        Estimates of b and g, and their covariance.
+    dof : float
+    n, which : int
+        Models in the table; 0 for b, 1 for g.
+    what : str
+        What it is, for people.
+    """
+
+    model: _PerCompute
+    centre: Array
+    table: Array
+    dof: float
+    n: int
+    which: int
+    what: str = ""
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return the draws; of g given b what its own stream adds, in standard errors."""
+        if self.which == 0:
+            return {"value": self.sample(_NOW, {}, streams)[0]}
+        return {"given_compute": symmetric_t(streams("parameters"), streams.draws, 1, self.dof + 1)[0]}
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        size = streams.draws
+        if self.which == 0:
+            z = symmetric_t(streams("parameters"), size, 1, self.dof)[0]
+            drawn = self.centre[0] + np.sqrt(self.table[0, 0]) * z
+        else:
+            away = inputs["slope"][0] - self.centre[0]
+            left = self.table[1, 1] - self.table[0, 1] ** 2 / self.table[0, 0]
+            # Student's t given one of its parts: wider the further out that part is (Ding 2016)
+            wide = (self.dof + away**2 / self.table[0, 0]) / (self.dof + 1)
+            z = symmetric_t(streams("parameters"), size, 1, self.dof + 1)[0]
+            drawn = self.centre[1] + self.table[0, 1] / self.table[0, 0] * away + np.sqrt(wide * left) * z
+        return np.broadcast_to(drawn, (len(time), size)).copy()
+
+    def describe(self) -> Description:
+        from scipy.stats import t as student
+
+        value = float(self.centre[self.which])
+        half = float(student.ppf(0.95, self.dof) * self.table[self.which, self.which] ** 0.5)
+        what = self.what or _WHAT[self.which]
+        return Description(
+            summary=f"{value:.2f} {what} [90 %: {value - half:.2f}, {value + half:.2f}] from {self.n} models"
+            + (f"; {self.model.note}" if self.model.note else ""),
+            assumptions=(
+                "the index is linear in log compute and in time, for every maker and every compute alike",
+                "models are independent observations; those of one family are not, and the interval is too narrow",
+            ),
+            sources=self.model.sources,
+            facts={"value": value, "p05": value - half, "p95": value + half, "n": float(self.n)},
+        )

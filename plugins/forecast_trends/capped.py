@@ -1,0 +1,356 @@
+"""Growth towards a cap: logistic and Gompertz, with a cap that physics states, people judge, or the data show.
+
+Below its cap a series looks exponential, and the cap is not identified. So the cap is never a best guess: it is a
+number, a distribution, or a profile over all caps that the data allow, the highest included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from forecast.errors import FitError, UsageError
+from forecast.models import Description, FittedShape, Shape
+from forecast.streams import symmetric_t
+from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Capped", "FittedCapped", "Gompertz", "Logistic"]
+
+#: A cap that nobody states is looked for up to this factor above the largest value, evenly in its logarithm.
+REACH = 1e6
+#: How many caps are looked at, and how often the row of caps is drawn closer around those that fit.
+CAPS, REFINED = 61, 6
+#: Steps of a fit below one cap, at most.
+ITERATIONS = 100
+#: Points without which three parameters are not looked for.
+FEWEST = 5
+_LARGEST = 600.0
+
+
+class Capped(Shape):
+    """A curve in log value below a cap, log y = log K + s(a + r·t); a subclass says which.
+
+    For each cap the two other parameters are fitted by least squares on log y. A cap given as a number is taken as it
+    is. A cap given as a distribution is judged and not learned: each draw has its own, and the curve fitted below it.
+    Without one, caps from the largest value to a million times it are weighed by how well the curve below them fits,
+    all alike before the data are seen, and where the highest fit as well as any the answer says that the data show no
+    cap.
+
+    Parameters
+    ----------
+    cap : float, optional
+        In the unit of the series; a distribution in a trend's options.
+    """
+
+    uncertain = ("cap",)
+    title = ""
+    reference = ""
+
+    def __init__(self, cap: float | None = None) -> None:
+        if cap is not None and not 0 < cap < float("inf"):
+            raise UsageError(f"cap: expected a positive number, got {cap:g}")
+        self.cap = cap
+
+    def curve(self, z: Array) -> Array:
+        """Return log(y/K) at z = a + r·t: rises from minus infinity to 0."""
+        raise NotImplementedError
+
+    def slope(self, z: Array) -> Array:
+        """Return its derivative."""
+        raise NotImplementedError
+
+    def line(self, below: Array) -> Array:
+        """Return z where the curve is at log(y/K) = `below`, which is negative."""
+        raise NotImplementedError
+
+    def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
+        """Fit the curve below each cap that is asked about."""
+        import numpy as np
+
+        time, y = log_series(time, value, frontier=frontier)
+        top, origin = float(y.max()), float(time.mean())
+        if self.cap is not None and np.log(self.cap) < top - 0.3 * float(np.ptp(y)):
+            raise FitError(f"the cap {self.cap:g} lies far below the largest value, {np.exp(top):g}")
+        if self.cap is None and len(y) < FEWEST:
+            raise FitError(f"a curve with a cap to be found needs at least {FEWEST} points, got {len(y)}: give the cap")
+        records = first_of_each_record(y) if frontier else None
+        # noise lifts the largest value above the cap of a series that has reached it
+        grid = np.linspace(top - 0.3 * float(np.ptp(y)), top + np.log(REACH), CAPS)
+        shown, counted, weights, curves = True, evidence(y - y.mean(), records), np.ones(1), None
+        if self.cap is not None:
+            curves = below(self, time - origin, y, np.array([np.log(self.cap)]))
+            counted = evidence(curves.residuals[0], records)
+        for _ in range(0 if self.cap is not None else REFINED):
+            curves = below(self, time - origin, y, grid)
+            cost = np.sum(curves.residuals**2, axis=1)
+            best = int(np.argmin(cost))
+            counted = evidence(curves.residuals[best], records)
+            likelihood = -0.5 * counted.size * np.log(np.maximum(cost, 1e-24 * len(y)) / cost[best])
+            weights = np.exp(np.minimum(likelihood, 0.0))
+            if grid[-1] >= top + np.log(REACH) - 1e-9:
+                # the highest cap fits worse than a 95 % interval allows, and few draws come near it
+                near = weights[grid > grid[-1] - np.log(10)].sum() / weights.sum()
+                shown = bool(likelihood[-1] < -1.92 and near < 0.05)
+            inside = np.flatnonzero(weights > 1e-4)
+            if inside.size > CAPS // 3:
+                break
+            grid = np.linspace(grid[max(inside[0] - 1, 0)], grid[min(inside[-1] + 1, CAPS - 1)], CAPS)
+        assert curves is not None
+        return FittedCapped(
+            shape=self,
+            curves=curves,
+            weights=weights / weights.sum(),
+            best=int(np.argmax(weights)),
+            shown=shown,
+            time=time,
+            y=y,
+            origin=origin,
+            evidence=counted,
+        )
+
+
+class Logistic(Capped):
+    """y = K/(1 + exp(−(a + r·t))): growth falls in proportion to what has been reached (Verhulst 1838)."""
+
+    title = "logistic"
+
+    def curve(self, z: Array) -> Array:
+        """Return −log(1 + exp(−z))."""
+        import numpy as np
+
+        return np.asarray(-np.logaddexp(0.0, -z))
+
+    def slope(self, z: Array) -> Array:
+        """Return 1/(1 + exp(z))."""
+        from scipy.special import expit
+
+        return np_float(expit(-z))
+
+    def line(self, below: Array) -> Array:
+        """Return the logit of y/K."""
+        import numpy as np
+
+        return np.asarray(-np.log(np.expm1(-below)))
+
+
+class Gompertz(Capped):
+    """y = K·exp(−exp(−(a + r·t))): growth falls exponentially in time (Gompertz 1825)."""
+
+    title = "Gompertz"
+
+    def curve(self, z: Array) -> Array:
+        """Return −exp(−z)."""
+        import numpy as np
+
+        return np.asarray(-np.exp(np.minimum(-z, 300.0)))
+
+    def slope(self, z: Array) -> Array:
+        """Return exp(−z)."""
+        return np_float(-self.curve(z))
+
+    def line(self, below: Array) -> Array:
+        """Return −log(−log(y/K))."""
+        import numpy as np
+
+        return np.asarray(-np.log(-below))
+
+
+def np_float(values: object) -> Array:
+    """Return values as an array of floats."""
+    import numpy as np
+
+    return np.asarray(values, dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curves:
+    """Curves fitted below caps.
+
+    Parameters
+    ----------
+    caps : ndarray
+        Their logarithms, (cap,).
+    centre, root : ndarray
+        (cap, 2) and (cap, 2, 2): a and r, and a root of their covariance at a residual scale of one.
+    residuals : ndarray
+        (cap, point), of log value.
+    """
+
+    caps: Array
+    centre: Array
+    root: Array
+    residuals: Array
+
+    @property
+    def scale(self) -> Array:
+        """Residual standard deviations, (cap,)."""
+        import numpy as np
+
+        return np.asarray(np.sqrt(np.sum(self.residuals**2, axis=1) / max(self.residuals.shape[1] - 2, 1)))
+
+
+def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
+    """Fit (a, r) below every cap at once: damped Gauss-Newton from the straight line through the transformed data."""
+    import numpy as np
+
+    design = np.stack([np.ones_like(time), time], axis=1)
+    # what reaches above the cap is noise about it: for the start only it is put just below
+    start = shape.line(np.minimum(y - caps[:, None], -1e-2))
+    p: Array = np.asarray(np.linalg.lstsq(design, start.T, rcond=None)[0].T, dtype=np.float64)
+
+    def miss(p: Array) -> Array:
+        return np.clip(caps[:, None] + shape.curve(p @ design.T), -_LARGEST, _LARGEST) - y
+
+    found = miss(p)
+    cost, damping = np.sum(found**2, axis=1), np.full(caps.size, 1e-3)
+    for _ in range(ITERATIONS):
+        table = shape.slope(p @ design.T)[:, :, None] * design
+        normal = np.einsum("cni,cnj->cij", table, table)
+        gradient = np.einsum("cni,cn->ci", table, found)
+        diagonal = np.einsum("cii->ci", normal)
+        step = -np.linalg.solve(
+            normal + np.einsum("ci,ij->cij", damping[:, None] * diagonal + 1e-300, np.eye(2)), gradient[..., None]
+        )[..., 0]
+        trial = np.asarray(p + step, dtype=np.float64)
+        new = miss(trial)
+        fresh = np.sum(new**2, axis=1)
+        better = fresh <= cost
+        small = np.abs(cost - fresh) <= 1e-13 * cost
+        p, found = np.where(better[:, None], trial, p), np.where(better[:, None], new, found)
+        cost = np.where(better, fresh, cost)
+        damping = np.clip(np.where(better, damping / 10, damping * 10), 1e-14, 1e12)
+        if bool((small | (damping >= 1e12)).all()):
+            break
+    table = shape.slope(p @ design.T)[:, :, None] * design
+    _, singular, turned = np.linalg.svd(table, full_matrices=False)
+    root = np.swapaxes(turned, 1, 2) / np.maximum(singular, 1e-8 * singular[:, :1] + 1e-300)[:, None, :]
+    return Curves(caps=caps, centre=p, root=root, residuals=-found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedCapped(FittedShape):
+    """Curves below a row of caps, with weights.
+
+    Parameters
+    ----------
+    shape : Capped
+    curves : Curves
+    weights : ndarray
+        Share of the draws that take each, where no cap is given.
+    best : int
+        The cap of the central line.
+    shown : bool
+        The data tell a cap from none.
+    time, y : ndarray
+        The points, in log value.
+    origin : float
+        The date of `a`.
+    evidence : Evidence
+    drawn : Curves, optional
+        One a draw, below the caps that were given.
+    """
+
+    shape: Capped
+    curves: Curves
+    weights: Array
+    best: int
+    shown: bool
+    time: Array
+    y: Array
+    origin: float
+    evidence: Evidence
+    drawn: Curves | None = None
+
+    @property
+    def dof(self) -> float:
+        """Degrees of freedom of the residual variance."""
+        return max(1.0, self.evidence.size_of_variance - 2)
+
+    def given(self, options: Mapping[str, Array]) -> FittedShape:
+        """Return the shape with a cap, and the curve fitted below it, for each draw."""
+        import numpy as np
+
+        caps = np.log(np.asarray(options["cap"], dtype=float))
+        return replace(self, drawn=below(self.shape, self.time - self.origin, self.y, caps))
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Draw the cap and the curve below it, jointly."""
+        import numpy as np
+
+        rng, size = streams("parameters"), streams.draws
+        z = symmetric_t(rng, size, 2, self.dof)
+        pick = np.repeat(rng.choice(self.weights.size, size=size // 2, p=self.weights), 2)
+        curves = self.curves
+        if self.drawn is not None:
+            curves, pick = self.drawn, np.arange(size)
+        stretch = float(max(1.0, self.y.size / self.evidence.size)) ** 0.5 * curves.scale[pick]
+        a, r = curves.centre[pick].T + np.einsum("dij,jd->id", curves.root[pick], z) * stretch
+        return {"log_cap": curves.caps[pick], "offset": a, "rate": r}
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw the curve; with `observed`, one observation's scatter around it."""
+        import numpy as np
+
+        drawn = self.posterior(streams)
+        z = drawn["offset"] + drawn["rate"] * (np.asarray(time)[:, None] - self.origin)
+        level = drawn["log_cap"] + self.shape.curve(z)
+        if observed:
+            noise = streams("noise").standard_t(self.dof, size=level.shape)
+            level = level + self.curves.scale[self.best] * noise
+        return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
+
+    def central(self, time: Array) -> Array:
+        """Return the best curve, or the one below the given cap."""
+        import numpy as np
+
+        a, r = self.curves.centre[self.best]
+        level = self.curves.caps[self.best] + self.shape.curve(a + r * (np.asarray(time, dtype=float) - self.origin))
+        return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
+
+    def describe(self) -> Description:
+        """Say the cap, whether the data show it, and when growth ends."""
+        import numpy as np
+
+        (a, r), caps, n = self.curves.centre[self.best], self.curves.caps, self.y.size
+        shares = np.cumsum(self.weights)
+        low, high = (float(np.exp(caps[min(int(np.searchsorted(shares, p)), caps.size - 1)])) for p in (0.05, 0.95))
+        growth = float(r * self.shape.slope(np.array(a + r * (self.time.max() - self.origin))))
+        facts = {
+            "n": float(n),
+            "n_effective": self.evidence.size,
+            "autocorrelation": self.evidence.autocorrelation,
+            "growth_per_year": growth,
+            "cap": float(np.exp(caps[self.best])),
+            "cap_identified": float(self.shown),
+            "share_of_cap": float(np.exp(self.y.max() - caps[self.best])),
+        }
+        name = self.shape.title
+        if self.shape.cap is not None:
+            said = f"{name} towards a given cap of {facts['cap']:.3g}"
+            why = "the cap is given, and not learned from the data"
+        elif self.shown:
+            facts |= {"cap_p05": low, "cap_p95": high}
+            said = f"{name} towards a cap of {facts['cap']:.3g} [90 %: {low:.3g}, {high:.3g}]"
+            why = "before the data, caps up to a million times the largest value are alike in their logarithm"
+        else:
+            facts |= {"cap_p05": low}
+            said = f"{name}; the data show no cap (not identified; a cap below {low:.3g} has 5 %)"
+            why = (
+                "the data show no cap: the draws spread over caps up to a million times the largest value, alike in "
+                "their logarithm before the data are seen, and that spread is a choice"
+            )
+        rate = f"growth of {100 * np.expm1(growth):.0f} % a year at the last point"
+        return Description(
+            summary=f"{said}; {rate}, from {n} points (effective n {self.evidence.size:.1f})",
+            assumptions=(f"growth follows a {name} curve to one cap, with Student-t scatter in log value", why),
+            facts=facts,
+        )

@@ -1,0 +1,59 @@
+"""The growth of another quantity: what it gained a year over the last five years."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from forecast import ModelSpec
+from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["growth"]
+
+#: Growth is taken over this many years: from one to the next, draws of a walk go up and down.
+YEARS = 5.0
+
+
+def growth(name: str, spec: ModelSpec) -> Model:
+    """Build the model: d(log y)/dt of the quantity ``level``, which has no unit (divide it by one of its units)."""
+    return _Growth(name=name, unit=spec.unit, sources=(spec.reference,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Growth(Model, FittedModel):
+    name: str
+    unit: str
+    sources: tuple[str, ...]
+    inputs: Mapping[str, Need] = field(default_factory=lambda: {"level": OtherQuantity(unit="")})
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        return self
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        with np.errstate(divide="ignore"):
+            logs = np.log(inputs["level"])
+        now = np.arange(len(time))
+        # the last step at least five years ago; before there is one, the first step; at the first, the second's growth
+        then = np.maximum(np.searchsorted(time, time - YEARS + 1e-6, side="right") - 1, 0)
+        now[0] = min(1, len(time) - 1)
+        apart = np.maximum(time[now] - time[then], 1e-9)
+        return np.asarray((logs[now] - logs[then]) / apart[:, None])
+
+    def describe(self) -> Description:
+        return Description(
+            summary=f"growth a year of the logarithm over the last {YEARS:g} years",
+            assumptions=(f"over the first {YEARS:g} years of the projection: since its start",),
+            sources=self.sources,
+        )

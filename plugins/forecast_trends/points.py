@@ -1,0 +1,128 @@
+"""One value per date: what a shape that follows a single path through time can use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forecast.errors import FitError
+from forecast_trends.evidence import first_of_each_record, log_series
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["LARGEST", "Path", "growth_facts", "mirrored", "path", "said_growth"]
+
+#: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
+LARGEST = 600.0
+
+#: Growth a year that is rounding.
+_FLAT = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Path:
+    """A series with one value a date.
+
+    Parameters
+    ----------
+    time : ndarray
+        Decimal years, increasing.
+    y : ndarray
+        Log value.
+    points : int
+        Rows that went in.
+    notes : tuple of str
+        What was done to them, for `Description.assumptions`.
+    """
+
+    time: Array
+    y: Array
+    points: int
+    notes: tuple[str, ...]
+
+    @property
+    def span(self) -> float:
+        """Years from the first date to the last."""
+        return float(self.time[-1] - self.time[0])
+
+    def within(self, time: Array) -> Array:
+        """Return the log value at dates inside the series: straight between its points."""
+        import numpy as np
+
+        return np.interp(time, self.time, self.y)
+
+
+def path(time: Array, value: Array, *, frontier: bool, least: int, what: str) -> Path:
+    """Check a series and reduce it to one value a date.
+
+    Values of one date are averaged in logs. Of a running maximum the records are kept, and the last date, at which
+    the last record still stands: what lies between repeats a record and is no evidence.
+
+    Raises
+    ------
+    DataError
+        As `log_series`.
+    FitError
+        If fewer than `least` dates are left.
+    """
+    import numpy as np
+
+    time, y = log_series(time, value, frontier=frontier)
+    points, notes = len(y), []
+    if frontier:
+        keep = first_of_each_record(y)
+        keep[-1] = True
+        time, y = time[keep], y[keep]
+        notes.append("of the running maximum only its records count, and that the last one still stands")
+    dates, which = np.unique(time, return_inverse=True)
+    if len(dates) < len(time):
+        # of a running maximum, the highest value of a date is its record
+        y = np.array([y[which == i].max() if frontier else y[which == i].mean() for i in range(len(dates))])
+        if not frontier:
+            notes.append(f"{points - len(dates)} points that share a date with another were averaged with it")
+    if len(dates) < least:
+        raise FitError(f"{what} needs at least {least} {'records' if frontier else 'dates'}, got {len(dates)}")
+    return Path(time=dates, y=y, points=points, notes=tuple(notes))
+
+
+def mirrored(half: Array, sign: float = -1.0) -> Array:
+    """Interleave the last axis with its mirror image, or with itself for ``sign=1``: antithetic pairs of draws."""
+    import numpy as np
+
+    out = np.empty((*half.shape[:-1], 2 * half.shape[-1]))
+    out[..., 0::2], out[..., 1::2] = half, sign * half
+    return out
+
+
+def growth_facts(growth: float, low: float, high: float) -> dict[str, float]:
+    """Return a growth a year in logs with its 90 % interval, and the doubling times they mean (infinite: never)."""
+
+    def doubling(rate: float) -> float:
+        return math.log(2) / rate if abs(rate) > _FLAT else math.inf
+
+    return {
+        "growth_per_year": growth,
+        "growth_p05": low,
+        "growth_p95": high,
+        "doubling_years": doubling(growth),
+        "doubling_p05": doubling(high) if high > 0 else math.inf,
+        "doubling_p95": doubling(low) if low > 0 else math.inf,
+    }
+
+
+def said_growth(facts: Mapping[str, float], now: str = "") -> str:
+    """Say the doubling time, or the halving time, with its interval: "doubles every 2.10 years [90 %: 1.90, 2.30]"."""
+    rate, low, high = (facts[name] for name in ("growth_per_year", "growth_p05", "growth_p95"))
+    if abs(rate) <= _FLAT:
+        return f"does not {now}grow"
+    verb = "doubles" if rate > 0 else "halves"
+    sign = 1.0 if rate > 0 else -1.0
+    fast, slow = max(sign * low, sign * high), min(sign * low, sign * high)
+    ends = [f"{math.log(2) / fast:.2f}", f"{math.log(2) / slow:.2f}" if slow > _FLAT else "never"]
+    return f"{now}{verb} every {math.log(2) / abs(rate):.2f} years [90 %: {ends[0]}, {ends[1]}]"

@@ -1,0 +1,340 @@
+"""Trends as state spaces: what the damped trend and the local linear trend share.
+
+statsmodels filters and smooths; what is uncertain is weighed here. The model moves in even steps of its own, chosen
+from the series, and cells without an observation are missing: the filter bridges them. A projection by years or by
+months reads the same paths, straight in logs between two steps, so that both agree at every date they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forecast.models import Description, FittedShape
+from forecast_trends.points import LARGEST, Path, growth_facts, mirrored
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Cells", "FittedStates", "Point", "cells", "maximise", "quantile", "weigh"]
+
+#: Lengths of a step, in years.
+_STEPS = (1.0, 1 / 2, 1 / 4, 1 / 12)
+
+#: Support points whose weight is a smaller share of the largest are left out.
+_NEGLIGIBLE = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cells:
+    """A series on an even grid that ends with the last observation.
+
+    Parameters
+    ----------
+    y : ndarray
+        Log value of each cell, NaN where there is no observation.
+    step : float
+        Years.
+    last : float
+        Decimal year of the last cell.
+    moved : float
+        Years by which an observation was moved at most.
+    """
+
+    y: Array
+    step: float
+    last: float
+    moved: float
+
+    @property
+    def time(self) -> Array:
+        """Decimal year of each cell."""
+        import numpy as np
+
+        return self.last - self.step * np.arange(len(self.y) - 1, -1, -1.0)
+
+    @property
+    def counted(self) -> int:
+        """Cells with an observation."""
+        import numpy as np
+
+        return int(np.isfinite(self.y).sum())
+
+    def said(self) -> str:
+        """Say what was done, for the assumptions."""
+        import numpy as np
+
+        missing = int(np.isnan(self.y).sum())
+        name = {1.0: "a year", 1 / 2: "half a year", 1 / 4: "a quarter"}.get(self.step, "a month")
+        gaps = f", {missing} of {len(self.y)} without an observation, which the filter bridges" if missing else ""
+        moved = f"; observations were moved by at most {self.moved * 12:.1f} months" if self.moved > 1e-3 else ""
+        return f"the model moves in steps of {name}{gaps}{moved}"
+
+
+def cells(seen: Path) -> Cells:
+    """Put a series on an even grid: the longest step that is not above its median spacing."""
+    import numpy as np
+
+    spacing = float(np.median(np.diff(seen.time)))
+    step = next((s for s in _STEPS if s <= spacing * 1.01), _STEPS[-1])
+    place = np.rint((seen.time - seen.time[-1]) / step).astype(int)
+    y = np.full(-place[0] + 1, np.nan)
+    for i in np.unique(place):
+        y[i - place[0]] = seen.y[place == i].mean()
+    moved = np.abs(seen.time - seen.time[-1] - step * place).max()
+    return Cells(y=y, step=step, last=float(seen.time[-1]), moved=float(moved))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One set of parameters, with what the filter knows at the last cell; variances are in units of the scale.
+
+    Parameters
+    ----------
+    parameters : mapping of str to float
+    transition, selection, noise : ndarray
+        Of the state: T, and R with a root of Q, such that the state's noise is R·root·z.
+    level, growth : ndarray
+        Which combinations of the state are the level, and its growth in one step.
+    state, root : ndarray
+        Mean of the state at the last cell, and a root of its covariance.
+    scatter : float
+        Standard deviation of one observation around the level.
+    scale, likelihood : float
+        Estimated scale, and log likelihood with the scale integrated out.
+    past, past_spread : ndarray
+        Smoothed level at each cell and its standard deviation.
+    """
+
+    parameters: Mapping[str, float]
+    transition: Array
+    selection: Array
+    level: Array
+    growth: Array
+    state: Array
+    root: Array
+    scatter: float
+    scale: float
+    likelihood: float
+    past: Array
+    past_spread: Array
+
+    @classmethod
+    def of(cls, ssm: Any, parameters: Mapping[str, float], *, level: int, growth: Any, scatter: float) -> Point:
+        """Filter and smooth a state space whose two first cells settle its diffuse states."""
+        import numpy as np
+
+        found = ssm.smooth()
+        seen = (found.nmissing == 0) & (np.arange(found.nobs) >= found.nobs_diffuse)
+        variance = np.where(seen, found.forecasts_error_cov[0, 0], 1.0)
+        error = np.where(seen, found.forecasts_error[0], 0.0)
+        squares, free = float(np.sum(error**2 / variance)), int(seen.sum())
+        exact = float(np.sum(found.llf_obs)) + 0.5 * squares
+        pick = np.zeros(len(found.filtered_state))
+        pick[level] = 1.0
+        spread = np.einsum("i,ijt,j->t", pick, found.smoothed_state_cov, pick)
+        return cls(
+            parameters=parameters,
+            transition=np.array(found.transition[..., -1]),
+            selection=np.array(found.selection[..., -1]) @ _root(found.state_cov[..., -1]),
+            level=pick,
+            growth=np.asarray(growth, dtype=float),
+            state=np.array(found.filtered_state[:, -1]),
+            root=_root(found.filtered_state_cov[..., -1]),
+            scatter=scatter,
+            scale=(squares / free) ** 0.5,
+            likelihood=exact - 0.5 * free * float(np.log(max(squares, 1e-300))),
+            past=pick @ found.smoothed_state,
+            past_spread=np.sqrt(np.maximum(spread, 0.0)),
+        )
+
+
+def _root(covariance: Array) -> Array:
+    """Return a root of a covariance that may be singular."""
+    import numpy as np
+
+    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def weigh(points: Iterable[Point]) -> tuple[tuple[Point, ...], Array]:
+    """Return the points that matter and their weights: likelihood on a flat prior over the support."""
+    import numpy as np
+
+    found = sorted(points, key=lambda p: -p.likelihood)
+    weights = np.exp(np.array([p.likelihood for p in found]) - found[0].likelihood)
+    keep = int(np.sum(weights > _NEGLIGIBLE))
+    return tuple(found[:keep]), weights[:keep] / weights[:keep].sum()
+
+
+def maximise(model: Any, start: Array) -> tuple[Any, str]:
+    """Fit by maximum likelihood and return the result and what went wrong, in words; nothing is printed."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = model.fit(start, disp=False, maxiter=500)
+    said = [] if found.mle_retvals.get("converged", False) else ["the likelihood's maximum was not reached"]
+    said += [str(w.message).splitlines()[0] for w in caught if "converge" not in str(w.message)]
+    return found, "; ".join(dict.fromkeys(said))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedStates(FittedShape):
+    """A state space that has seen its series.
+
+    Parameters
+    ----------
+    grid : Cells
+    points : tuple of Point
+        Support of the parameters.
+    weights : ndarray
+        Share of draws that take each point.
+    best : Point
+        At the maximum of the likelihood.
+    dof : float
+        Degrees of freedom of the scale.
+    summarise : callable
+        Makes the description.
+    """
+
+    grid: Cells
+    points: tuple[Point, ...]
+    weights: Array
+    best: Point
+    dof: float
+    summarise: Callable[[FittedStates], Description]
+
+    def _half(self, streams: Streams) -> tuple[NDArray[np.intp], Array, Array]:
+        """Return which point, the scale and the state's deviation at the last cell, for every other draw."""
+        import numpy as np
+
+        rng, size = streams("parameters"), streams.draws // 2
+        pick = rng.choice(len(self.points), size=size, p=self.weights)
+        scale = np.array([p.scale for p in self.points])[pick] * np.sqrt(self.dof / rng.chisquare(self.dof, size))
+        roots = np.stack([p.root for p in self.points])[pick]
+        return pick, scale, np.einsum("dij,jd->id", roots, rng.standard_normal((roots.shape[1], size)))
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Draw the level and growth at the last observation, the scale, and the parameters."""
+        import numpy as np
+
+        pick, scale, away = self._half(streams)
+        level, growth, mean = (
+            np.stack([getattr(p, name) for p in self.points])[pick] for name in ("level", "growth", "state")
+        )
+        state = np.repeat(mean.T, 2, axis=1) + mirrored(scale * away)
+        out = {
+            "log_level": np.einsum("id,di->d", state, np.repeat(level, 2, axis=0)),
+            "growth": np.einsum("id,di->d", state, np.repeat(growth, 2, axis=0)) / self.grid.step,
+            "scale": mirrored(scale, 1.0),
+        }
+        for name in self.points[0].parameters:
+            out[name] = mirrored(np.array([p.parameters[name] for p in self.points])[pick], 1.0)
+        return out
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw paths of the level; with `observed`, one observation's scatter around it."""
+        import numpy as np
+
+        time = np.asarray(time, dtype=float)
+        pick, scale, away = self._half(streams)
+        transition, selection, mean = (
+            np.stack([getattr(p, name) for p in self.points])[pick] for name in ("transition", "selection", "state")
+        )
+        level = self.best.level
+        middle, away = mean.T, scale * away
+
+        centre, spread = np.empty((2, len(time), len(pick)))
+        ahead = (time - self.grid.last) / self.grid.step
+        for i in np.flatnonzero(ahead < 0):
+            centre[i], spread[i] = self._past(time[i], pick, level @ middle, level @ away)
+        done, k = int(np.sum(ahead < 0)), 0
+        rng = streams("noise")
+        while done < len(time):
+            shocks = rng.standard_normal((selection.shape[2], len(pick)))
+            later = np.einsum("dij,jd->id", transition, middle)
+            moved = np.einsum("dij,jd->id", transition, away)
+            moved += scale * np.einsum("dij,jd->id", selection, shocks)
+            while done < len(time) and ahead[done] <= k + 1:
+                share = ahead[done] - k
+                centre[done] = (1 - share) * (level @ middle) + share * (level @ later)
+                spread[done] = (1 - share) * (level @ away) + share * (level @ moved)
+                done += 1
+            middle, away, k = later, moved, k + 1
+        out = np.repeat(centre, 2, axis=1) + mirrored(spread)
+        if observed:
+            size = scale * np.array([p.scatter for p in self.points])[pick]
+            out += mirrored(size, 1.0) * streams("scatter").standard_normal(out.shape)
+        return np.exp(np.clip(out, -LARGEST, LARGEST))
+
+    def _past(self, when: float, pick: NDArray[np.intp], level: Array, away: Array) -> tuple[Array, Array]:
+        """Return centre and deviation before the last cell.
+
+        The smoothed level of the draw's own parameters; draws that are high at the last cell are high before it.
+        """
+        import numpy as np
+
+        grid = self.grid.time
+        at = np.array([np.interp(when, grid, p.past) for p in self.points])
+        wide = np.array([np.interp(when, grid, p.past_spread) for p in self.points])
+        last = np.array([p.past_spread[-1] for p in self.points])
+        ratio = np.where(last > 0, wide / np.where(last > 0, last, 1.0), 0.0)
+        back = np.array([(p.past[1] - p.past[0]) / self.grid.step for p in self.points])
+        return (at + back * min(when - grid[0], 0.0))[pick], away * ratio[pick]
+
+    def central(self, time: Array) -> Array:
+        """Return the smoothed level and, beyond the last observation, statsmodels' forecast."""
+        import numpy as np
+
+        time = np.asarray(time, dtype=float)
+        ahead = np.maximum((time - self.grid.last) / self.grid.step, 0.0)
+        steps = int(np.ceil(ahead.max(initial=0.0)))
+        state, path = self.best.state, [self.best.level @ self.best.state]
+        for _ in range(steps):
+            state = self.best.transition @ state
+            path.append(self.best.level @ state)
+        out = np.interp(ahead, np.arange(steps + 1), path)
+        grid = self.grid.time
+        before = np.interp(time, grid, self.best.past)
+        before += (self.best.past[1] - self.best.past[0]) / self.grid.step * np.minimum(time - grid[0], 0.0)
+        return np.asarray(np.exp(np.clip(np.where(time < self.grid.last, before, out), -LARGEST, LARGEST)))
+
+    def describe(self) -> Description:
+        """Say what was found and what is assumed."""
+        return self.summarise(self)
+
+    def growth_facts(self) -> dict[str, float]:
+        """Return the growth at the last observation with its 90 % interval, and the counts behind it."""
+        import numpy as np
+
+        centres = np.array([p.growth @ p.state for p in self.points]) / self.grid.step
+        widths = np.array([p.scale * float(np.linalg.norm(p.growth @ p.root)) for p in self.points]) / self.grid.step
+        low, high = (quantile(q, centres, widths, self.dof, self.weights) for q in (0.05, 0.95))
+        growth = float(self.best.growth @ self.best.state) / self.grid.step
+        return growth_facts(growth, low, high) | {
+            "n": float(self.grid.counted),
+            "n_effective": self.dof + 2,
+            "degrees_of_freedom": self.dof,
+            "step_years": self.grid.step,
+        }
+
+
+def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array) -> float:
+    """Return a quantile of a mixture of Student t distributions."""
+    import numpy as np
+    from scipy.optimize import brentq
+    from scipy.stats import t as student
+
+    widths = np.maximum(widths, 1e-12 * (1 + np.abs(centres)))
+    reach = student.ppf(q, dof)
+    low, high = float((centres + reach * widths).min()), float((centres + reach * widths).max())
+    if high - low < 1e-12 * (1 + abs(high)):
+        return low
+    return float(brentq(lambda x: weights @ student.cdf((x - centres) / widths, dof) - q, low, high))

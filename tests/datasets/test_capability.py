@@ -1,0 +1,138 @@
+"""Capability, time horizons and training compute: our selections reproduce what is published about the sets."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.tables import columns, decimal_year
+
+
+def line(time, value):
+    """Return slope and R² of a straight line."""
+    slope, start = np.polyfit(time, value, 1)
+    return slope, 1 - np.var(value - start - slope * time) / np.var(value)
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return columns("datasets/training-runs")
+
+
+@pytest.fixture(scope="module")
+def horizons():
+    return columns("datasets/time-horizons")
+
+
+def days(horizons, version, since=0.0, until=9999.0):
+    time = decimal_year(horizons["release_date"])
+    keep = (horizons["version"] == version) & (horizons["frontier"] == "yes") & (time >= since) & (time < until)
+    slope, _ = line(time[keep], np.log2(horizons["horizon"][keep]))
+    return 365.25 / slope, int(keep.sum())
+
+
+def test_training_compute_grows_4_7_times_a_year(runs):
+    """Epoch AI: 4.7x a year (90 % interval 4.3 to 5.2), n = 428, R² 0.60; 4 to 5x to May 2024."""
+    time, compute = decimal_year(runs["date"]), np.log10(runs["training_compute"])
+    slope, share = line(time, compute)
+    assert len(time) == 428
+    assert 10**slope == pytest.approx(4.679, abs=0.002)
+    assert share == pytest.approx(0.604, abs=0.001)
+    early = time < decimal_year(np.array(["2024-06-01"], dtype="datetime64[s]"))[0]
+    assert early.sum() == 386
+    assert 10 ** line(time[early], compute[early])[0] == pytest.approx(4.26, abs=0.01)
+
+
+def test_language_models_grow_faster(runs):
+    """Epoch AI: up to 9x a year from mid-2017."""
+    time, compute = decimal_year(runs["date"]), np.log10(runs["training_compute"])
+    keep = (runs["language"] == "yes") & (time >= 2017.41)
+    assert 9 < 10 ** line(time[keep], compute[keep])[0] < 10.5
+
+
+def test_the_trend_of_the_library_says_the_same():
+    asked = {"shape": "trends/exponential", "x": "date", "y": "training_compute", "unit": "FLOP"}
+    facts = forecast.trend("datasets/training-runs", **asked).fit().describe().facts
+    assert np.exp(facts["growth_per_year"]) == pytest.approx(4.679, abs=0.002)
+    assert np.exp(facts["growth_p05"]) < 4.3 < 5.2 < np.exp(facts["growth_p95"])
+
+
+def test_training_runs_are_those_of_the_reference_data(runs, reference_data):
+    with (reference_data / "hardware/epoch_all_models_2025-06.csv").open(encoding="utf-8", newline="") as file:
+        reference = {
+            " ".join(row["Model"].split()): float(row["Training compute (FLOP)"])
+            for row in csv.DictReader(file)
+            if row["Notability criteria"] and row["Training compute (FLOP)"] and row["Publication date"] >= "2010"
+        }
+    assert set(reference) == set(runs["run"])
+    for run, compute in zip(runs["run"], runs["training_compute"], strict=True):
+        assert compute == pytest.approx(reference[run], rel=1e-5)
+
+
+def test_time_horizon_of_the_first_edition_doubles_in_212_days(horizons):
+    """METR: 212 days [171, 249], models to February 2025."""
+    assert days(horizons, "TH1.0", until=2025.2) == (pytest.approx(213.0, abs=0.2), 11)
+
+
+def test_time_horizon_of_the_second_edition_doubles_in_129_days(horizons):
+    """METR: 128.7 days [105, 157] from 2023; 187.8 over all years (own line: 184.7)."""
+    assert days(horizons, "TH1.1", since=2023) == (pytest.approx(128.7, abs=0.1), 14)
+    assert days(horizons, "TH1.1") == (pytest.approx(184.7, abs=0.1), 17)
+
+
+def test_intervals_hold_their_horizon(horizons):
+    assert (horizons["horizon_low"] < horizons["horizon"]).all()
+    assert (horizons["horizon"] < horizons["horizon_high"]).all()
+    second = horizons["version"] == "TH1.1"
+    assert np.isnan(horizons["horizon_80"][~second]).all()
+    assert (horizons["horizon_80"][second] < horizons["horizon"][second]).all()
+    assert (horizons["horizon_80_low"][second] < horizons["horizon_80"][second]).all()
+    assert (horizons["horizon_80"][second] < horizons["horizon_80_high"][second]).all()
+
+
+def test_the_editions_differ_on_the_same_model():
+    """Mixing them would add a step: GPT-4 fell from 5.4 to 4.0 minutes, Claude Opus 4 rose from 80 to 100."""
+    table = forecast.table("datasets/time-horizons")
+    gpt, opus = (table["horizon"].sel(model=m) for m in ("gpt-4", "claude-4-opus"))
+    assert float(gpt.sel(version="TH1.0")) == pytest.approx(5.364, abs=1e-3)
+    assert float(gpt.sel(version="TH1.1")) == pytest.approx(3.987, abs=1e-3)
+    assert float(opus.sel(version="TH1.0")) < float(opus.sel(version="TH1.1"))
+    first, second = (table["release_date"].sel(version=v).values for v in ("TH1.0", "TH1.1"))
+    both = ~np.isnat(first) & ~np.isnat(second)
+    assert both.sum() == 17
+    assert (first[both] == second[both]).all()
+
+
+def test_capability_rises_with_compute_and_time():
+    found = columns("datasets/capability")
+    known = ~np.isnan(found["training_compute"])
+    assert known.sum() > 120
+    assert (found["compute_confidence"][known] != "").all()
+    assert (found["compute_confidence"][~known] == "").all()
+    compute, index = np.log10(found["training_compute"][known]), found["eci"][known]
+    assert np.corrcoef(compute, index)[0, 1] > 0.6
+    assert found["eci"].min() > 50
+    assert found["eci"].max() < 200
+
+
+def test_one_version_of_each_model_is_marked_best():
+    """Versions and efforts of one model are no independent points: a fit takes one of each."""
+    found = columns("datasets/capability")
+    best = found["best"] == "yes"
+    assert len(set(found["name"][best])) == best.sum() == len(set(found["name"]))
+    for name in ("GPT-5", "o3"):
+        of = found["name"] == name
+        assert of.sum() > 1
+        assert found["eci"][of & best] == found["eci"][of].max()
+
+
+def test_capability_is_that_of_the_reference_data(reference_data):
+    found = columns("datasets/capability")
+    with (reference_data / "hardware/epoch_capabilities_index.csv").open(encoding="utf-8", newline="") as file:
+        reference = {row["Model version"]: row for row in csv.DictReader(file)}
+    for model, index in zip(found["model"], found["eci"], strict=True):
+        assert index == pytest.approx(float(reference[model]["ECI Score"]), rel=1e-9)
+    assert len(found["model"]) == 297

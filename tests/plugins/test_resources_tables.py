@@ -1,0 +1,124 @@
+"""The laws on tables: published growth rates within their intervals, and progress split into compute and time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.streams import BLOCK, Streams
+
+DAYS = 365.25
+
+
+def facts(name, **how):
+    return forecast.model(f"resources/{name}").fit(**how).describe().facts
+
+
+def test_training_compute_grows_as_published():
+    found = facts("training-compute")
+    assert found["n"] == 428
+    assert np.exp(found["growth_per_year"]) == pytest.approx(4.7, abs=0.05)
+    low, high = np.exp(found["growth_p05"]), np.exp(found["growth_p95"])
+    assert 4.0 < low < 4.3 + 0.2
+    assert 5.2 - 0.2 < high < 5.6
+    assert found["n_effective"] < 428  # the points repeat one another, and the interval is the wider for it
+
+
+def test_time_horizons_double_as_published():
+    newer = facts("horizon-th1-1")
+    assert newer["n"] == 14
+    assert newer["doubling_years"] * DAYS == pytest.approx(128.7, abs=0.1)
+    assert facts("horizon-th1-1-all")["doubling_years"] * DAYS == pytest.approx(184.7, abs=0.1)
+    # TH1.0 was published on the 11 frontier models until Claude 3.7; later ones shorten it, inside its interval
+    older = facts("horizon-th1-0", before=2025.25)
+    assert older["n"] == 11
+    assert older["doubling_years"] * DAYS == pytest.approx(213.0, abs=1.0)
+    assert 171 < facts("horizon-th1-0")["doubling_years"] * DAYS < 249
+
+
+def test_progress_is_split_into_compute_and_time_as_by_least_squares():
+    rows = forecast.tables.columns("datasets/capability", where="test")
+    compute, eci = rows.numeric("training_compute"), rows.numeric("eci")
+    known = np.isfinite(compute) & np.isfinite(eci)
+    t = forecast.tables.decimal_year(rows.column("release_date")[known])
+    design = np.stack([np.ones(known.sum()), np.log(compute[known]), t - 2024], axis=1)
+    (_, b, g), *_ = np.linalg.lstsq(design, eci[known], rcond=None)
+    assert facts("progress-per-compute")["value"] == pytest.approx(b, rel=1e-6)
+    assert facts("progress-per-year")["value"] == pytest.approx(g, rel=1e-6)
+
+
+def test_the_two_halves_of_progress_are_drawn_jointly():
+    slope = forecast.model("resources/progress-per-compute").fit()
+    rate = forecast.model("resources/progress-per-year").fit()
+    time, b, g = np.array([2025.0]), [], []
+    for block in range(20):
+        b.append(slope.sample(time, {}, Streams(0, "resources/progress-per-compute", block)))
+        g.append(rate.sample(time, {"slope": b[-1]}, Streams(0, "resources/progress-per-year", block)))
+    drawn = np.vstack([np.concatenate([x[0] for x in found]) for found in (b, g)])
+    table = slope.table * slope.dof / (slope.dof - 2)  # Student's t is that much wider
+    assert np.cov(drawn) == pytest.approx(table, rel=0.05)
+    assert drawn.mean(axis=1) == pytest.approx(slope.centre, rel=0.01)
+
+
+def test_rows_without_a_value_are_left_out_and_counted():
+    said = forecast.model("resources/capability-from-compute").fit().describe().summary
+    assert "159 rows without a value left out" in said
+
+
+@pytest.mark.parametrize("name", ["horizon-from-compute", "linpack-from-power"])
+def test_more_of_the_resource_gives_more(name):
+    fit = forecast.model(f"resources/{name}").fit().fit
+    low, _ = fit.interval("c")
+    assert low > 0
+    assert fit.converged
+
+
+# --- the scenario -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run():
+    return forecast.project("scaling-ends", draws=2 * BLOCK, seed=0)
+
+
+def test_growth_of_spending_is_what_progress_needs_less_what_hardware_gives(run):
+    q = run["projection"].to_dataset().isel(time=0)
+    needed = (q.wanted - q.without_compute) / q.by_compute
+    np.testing.assert_allclose(q.compute_growth, needed)
+    np.testing.assert_allclose(q.spending_growth, q.compute_growth - q.price_performance)
+    assert (q.price_performance.sel(hardware="ends") == 0).all()
+
+
+def test_spending_compounds_from_its_start(run):
+    q = run["projection"].to_dataset().sel(hardware="continues")
+    start = run["posterior/resources/run-cost"].to_dataset()["start"]
+    when = forecast.tables.decimal_year(q.time.values)
+    expected = start.values * np.exp(q.spending_growth.isel(time=0).values * (when[-1] - 2025.13))
+    np.testing.assert_allclose(q.spending.isel(time=-1), expected, rtol=1e-9)
+
+
+def test_the_first_ceiling_binds_no_later_than_any(run):
+    asked = run["questions"].to_dataset()
+    first = asked["ends_date"].sel(hardware="continues")
+    for name in ("dollars", "gigawatts", "chip_supply"):
+        other = asked[f"{name}_date"].sel(hardware="continues")
+        both = ~(np.isnat(first) | np.isnat(other))
+        # two dates within one step are read off lines of the logarithm of different ratios
+        assert (first.values[both] <= other.values[both] + np.timedelta64(2, "D")).all()
+    assert float(asked["ends_never"].sel(hardware="ends")) <= float(asked["ends_never"].sel(hardware="continues"))
+
+
+def test_one_or_two_more_years_is_answered_with_a_probability_and_what_drives_it(run):
+    from forecast.report import summary
+
+    rows = [r for r in summary.questions(run) if r["name"] == "ends"]
+    for row in rows:
+        assert [d["date"] for d in row["by"]] == ["2026-12-10", "2027-12-10"]
+        one, two = (d["probability"] for d in row["by"])
+        assert 0 <= one <= two <= 1
+        reached = run["questions"].to_dataset()["ends_date"].sel(row["choices"]).values
+        assert two == np.mean(reached <= np.datetime64("2027-12-10"))
+    moved = next(d["drivers"] for d in summary.drivers(run) if d["name"] == "ends")
+    assert moved[0]["share"] > 0.1
+    assert summary.headline(run).startswith("When the first ceiling binds")

@@ -1,0 +1,300 @@
+"""The damped trend and the local linear trend: statsmodels' forecasts, honest widths, any spacing."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing
+from statsmodels.tsa.statespace.structural import UnobservedComponents
+
+from forecast.errors import DataError, FitError
+from forecast.streams import BLOCK, Streams
+from forecast_trends.damped import DampedTrend
+from forecast_trends.local_linear import LocalLinear
+from forecast_trends.points import path
+from forecast_trends.states import FittedStates, Point, cells, quantile
+
+SHAPES = [DampedTrend(), LocalLinear()]
+IDS = ["damped-trend", "local-linear"]
+
+
+def years(n):
+    return 2000.0 + np.arange(n)
+
+
+def wandering(seed, n=40):
+    """A local linear trend: shocks of level .1 and of growth .05, scatter .1."""
+    rng = np.random.default_rng(seed)
+    growth = 0.3 + np.cumsum(0.05 * rng.standard_normal(n))
+    return np.cumsum(growth + 0.1 * rng.standard_normal(n)) + 0.1 * rng.standard_normal(n)
+
+
+def dying(seed, n=40, phi=0.9, alpha=0.6, beta=0.1):
+    """An ETS(A,Ad,N)."""
+    rng, level, growth, out = np.random.default_rng(seed), 0.0, 0.5, []
+    for _ in range(n):
+        e = 0.15 * rng.standard_normal()
+        out.append(level + phi * growth + e)
+        level, growth = level + phi * growth + alpha * e, phi * growth + beta * e
+    return np.array(out)
+
+
+def only(fitted, point):
+    """The fitted shape with one set of parameters, known for certain."""
+    return FittedStates(
+        grid=fitted.grid, points=(point,), weights=np.ones(1), best=point, dof=1e9, summarise=fitted.summarise
+    )
+
+
+def drawn(fitted, time, blocks=1, seed=0, observed=False):
+    found = [fitted.sample(time, Streams(seed, "test", b), observed=observed) for b in range(blocks)]
+    return np.log(np.concatenate(found, axis=1))
+
+
+# --- the same forecasts as statsmodels --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("holes", [[], [3, 4, 11, 30]])
+def test_the_local_linear_forecast_is_that_of_statsmodels(holes):
+    y = wandering(1)
+    y[holes] = np.nan
+    oracle = UnobservedComponents(y, "local linear trend", use_exact_diffuse=True).fit(disp=False)
+    expected = oracle.get_forecast(10)
+    seen = np.isfinite(y)
+    fitted = LocalLinear().fit(years(40)[seen], np.exp(y[seen]))
+    ahead = 2039.0 + np.arange(1, 11)
+    assert np.log(fitted.central(ahead)) == pytest.approx(expected.predicted_mean, abs=2e-3)
+    # and with its parameters known for certain, draws have its mean and its standard error
+    known = only(fitted, fitted.best)
+    found = drawn(known, ahead, blocks=20, observed=True)
+    assert found.mean(axis=1) == pytest.approx(expected.predicted_mean, abs=0.03)
+    assert found.std(axis=1) == pytest.approx(np.sqrt(expected.var_pred_mean), rel=0.08)
+
+
+@pytest.mark.parametrize("holes", [[], [3, 4, 11, 30]])
+def test_the_damped_forecast_is_that_of_statsmodels(holes):
+    y = dying(2)
+    y[holes] = np.nan
+    seen = np.isfinite(y)
+    fitted = DampedTrend().fit(years(40)[seen], np.exp(y[seen]))
+    oracle = ExponentialSmoothing(y, trend=True, damped_trend=True).smooth([*fitted.best.parameters.values()])
+    ahead = 2039.0 + np.arange(1, 11)
+    # statsmodels forecasts the observation, which is its level
+    assert np.log(fitted.central(ahead)) == pytest.approx(oracle.forecast(10), abs=1e-9)
+
+
+def test_the_maximum_that_was_found_is_no_worse_than_statsmodels_own():
+    for seed in range(5):
+        y = dying(seed, n=30)
+        model = ExponentialSmoothing(y, trend=True, damped_trend=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            own = model.fit(disp=False)
+        best = DampedTrend().fit(years(30), np.exp(y)).best
+        assert model.loglike([*best.parameters.values()]) >= own.llf - 0.05
+
+
+def test_draws_of_known_parameters_have_the_variance_of_statsmodels():
+    y = dying(3)
+    model = ExponentialSmoothing(y, trend=True, damped_trend=True, concentrate_scale=False)
+    oracle = model.smooth([0.6, 0.1, 0.9, 0.0225, 0.0, 0.5])
+    point = Point.of(oracle.model.ssm, {"damping": 0.9}, level=1, growth=[0, 0, 0.9], scatter=0.8)
+    fitted = DampedTrend().fit(years(40), np.exp(y))
+    # filtered with a variance of .0225 the point's own unit is 1
+    point = Point(**{**vars(point), "scale": 1.0, "scatter": 0.15 * point.scatter})
+    ahead = 2039.0 + np.arange(1, 11)
+    found, expected = drawn(only(fitted, point), ahead, blocks=20, observed=True), oracle.get_forecast(10)
+    assert found.mean(axis=1) == pytest.approx(expected.predicted_mean, abs=0.02)
+    assert found.std(axis=1) == pytest.approx(np.sqrt(expected.var_pred_mean), rel=0.05)
+
+
+# --- what they say ----------------------------------------------------------------------------------------------------
+
+
+def test_the_damping_is_found_and_the_level_ends():
+    found = [DampedTrend().fit(years(80), np.exp(dying(s, n=80, phi=0.85, beta=0.3))) for s in range(4)]
+    facts = [f.describe().facts for f in found]
+    assert np.mean([f["damping"] for f in facts]) == pytest.approx(0.85, abs=0.04)
+    ends = found[0].central(np.array([2079.0, 2300.0]))
+    assert np.log(ends[1] / ends[0]) == pytest.approx(facts[0]["log_growth_to_come"], abs=1e-3)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_the_growth_now_is_within_its_interval_and_the_draws_agree(shape):
+    fitted = shape.fit(years(30), np.exp(wandering(4, 30)))
+    facts = fitted.describe().facts
+    assert facts["growth_p05"] < facts["growth_per_year"] < facts["growth_p95"]
+    growth = np.concatenate([fitted.posterior(Streams(0, "test", b))["growth"] for b in range(20)])
+    assert np.quantile(growth, [0.05, 0.95]) == pytest.approx([facts["growth_p05"], facts["growth_p95"]], abs=0.01)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_parameters_are_uncertain(shape):
+    fitted = shape.fit(years(15), np.exp(wandering(5, 15)))
+    assert len(fitted.points) > 10
+    assert fitted.weights.sum() == pytest.approx(1.0)
+    ahead = np.array([2024.0])
+    assert drawn(fitted, ahead, blocks=4).std() > 1.1 * drawn(only(fitted, fitted.points[0]), ahead, blocks=4).std()
+
+
+def test_a_mixture_of_one_is_student_t():
+    from scipy.stats import t
+
+    found = quantile(0.95, np.array([2.0]), np.array([0.5]), 7.0, np.ones(1))
+    assert found == pytest.approx(2.0 + 0.5 * t.ppf(0.95, 7))
+    two = quantile(0.95, np.array([0.0, 10.0]), np.array([1e-3, 1e-3]), 7.0, np.array([0.5, 0.5]))
+    assert two == pytest.approx(10 + 1e-3 * t.ppf(0.9, 7), abs=1e-6)
+
+
+# --- spacing ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("time", "step", "filled"),
+    [
+        (np.arange(2000.0, 2010), 1.0, 10),
+        (np.arange(2000.0, 2020, 2), 1.0, 19),
+        (np.arange(2000.0, 2010, 0.5), 0.5, 20),
+        (2000 + np.arange(48) / 12, 1 / 12, 48),
+        (np.array([2000.0, 2001.1, 2001.9, 2003.0, 2006.0, 2007.05]), 1.0, 8),
+    ],
+)
+def test_a_series_is_put_on_an_even_grid(time, step, filled):
+    grid = cells(path(time, np.exp(time - 2000), frontier=False, least=3, what="a test"))
+    assert (grid.step, len(grid.y)) == (pytest.approx(step), filled)
+    assert grid.counted == len(time)
+    assert grid.time[-1] == time[-1]
+    assert grid.moved <= step / 2
+    assert ("moved" in grid.said()) == (grid.moved > 1e-3)
+    assert ("without an observation" in grid.said()) == (filled > len(time))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_holes_widen_and_hardly_move_the_forecast(shape):
+    y, keep = wandering(6), np.delete(np.arange(40), np.arange(25, 39, 2))
+    whole, holed = shape.fit(years(40), np.exp(y)), shape.fit(years(40)[keep], np.exp(y[keep]))
+    ahead = np.array([2041.0])
+    assert drawn(holed, ahead, blocks=4).mean() == pytest.approx(drawn(whole, ahead, blocks=4).mean(), abs=0.5)
+    assert "7 of 40 without an observation" in " ".join(holed.describe().assumptions)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_months_and_years_are_the_same_paths(shape):
+    fitted = shape.fit(years(20), np.exp(wandering(7, 20)))
+    monthly = 2019.0 + np.arange(121) / 12
+    assert np.log(fitted.sample(monthly, Streams(0, "test", 0))[::12]) == pytest.approx(
+        np.log(fitted.sample(monthly[::12], Streams(0, "test", 0))), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_longer_keeps_earlier_and_the_same_seed_the_same_draws(shape):
+    fitted = shape.fit(years(20), np.exp(wandering(8, 20)))
+    time = np.arange(1995.0, 2060.0)
+    long, again = (fitted.sample(time, Streams(0, "test", 0)) for _ in range(2))
+    assert (long == again).all()
+    assert (long[:30] == fitted.sample(time[:30], Streams(0, "test", 0))).all()
+    # the scatter of an observation leaves the level's draws as they are
+    seen = fitted.sample(time, Streams(0, "test", 0), observed=True)
+    assert np.log(seen / long).std() > 0
+    assert np.corrcoef(np.log(seen[40]), np.log(long[40]))[0, 1] > 0.5
+
+
+# --- warnings, edges, what is refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+@pytest.mark.parametrize("frontier", [False, True])
+def test_nothing_is_printed_warned_or_written_to(shape, frontier, capfd):
+    t = years(12)
+    y = np.maximum.accumulate(np.exp(0.5 * (t - 2000) + np.random.default_rng(0).standard_normal(12)))
+    t.flags.writeable = y.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fits = [shape.fit(t, y, frontier=frontier) for _ in range(2)]
+        fits[0].sample(np.array([2020.0]), Streams(0, "test", 0))
+    assert fits[0].describe() == fits[1].describe()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_maximum_that_was_not_reached_is_said():
+    from forecast_trends.states import maximise
+
+    class Stubborn:
+        def fit(self, start, **options):
+            warnings.warn("Maximum Likelihood optimization failed to converge. Check mle_retvals", stacklevel=1)
+            warnings.warn("another thing\nwith lines", stacklevel=1)
+            return type("Result", (), {"mle_retvals": {"converged": False}})()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, said = maximise(Stubborn(), np.zeros(1))
+    assert said == "the likelihood's maximum was not reached; another thing"
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_a_flat_series_does_not_grow(shape):
+    fitted = shape.fit(years(12), np.full(12, 7.0))
+    assert fitted.describe().summary.startswith("does not now grow")
+    assert fitted.sample(np.array([2100.0]), Streams(0, "test", 0)) == pytest.approx(np.full((1, BLOCK), 7.0), rel=1e-6)
+
+
+def test_a_noiseless_exponential_is_continued_by_the_local_linear_trend():
+    fitted = LocalLinear().fit(years(12), 3.0 * 2.0 ** np.arange(12))
+    assert fitted.describe().facts["doubling_years"] == pytest.approx(1.0, rel=1e-6)
+    assert fitted.central(np.array([2030.0])) == pytest.approx([3.0 * 2.0**30], rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_a_far_horizon_stays_finite(shape):
+    fitted = shape.fit(years(20), np.exp(wandering(9, 20)))
+    found = fitted.sample(np.array([2021.0, 2900.0]), Streams(0, "test", 0), observed=True)
+    assert np.isfinite(found).all()
+    assert (found > 0).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+@pytest.mark.parametrize(
+    ("time", "value", "error", "says"),
+    [
+        (years(4), np.ones(4), FitError, "trend needs at least [56] dates, got 4"),
+        (years(6), np.array([1.0, 2, np.nan, 4, 5, 6]), DataError, "point 3 of 6"),
+        (np.full(9, 2000.0), np.arange(1.0, 10), FitError, "more than one date"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(shape, time, value, error, says):
+    with pytest.raises(error, match=says):
+        shape.fit(time, value)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
+def test_a_forecast_takes_less_than_three_seconds(shape):
+    from time import process_time
+
+    y = np.exp(wandering(10, 120))
+    start = process_time()
+    shape.fit(2000 + np.arange(120) / 12, y).sample(np.arange(2010.0, 2041.0), Streams(0, "test", 0))
+    taken = process_time() - start
+    print(f"fit to 120 months and 30 years of draws: {taken:.2f} s")
+    assert taken < 3
+
+
+# --- coverage ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shape", "make"), [(DampedTrend(), dying), (LocalLinear(), wandering)], ids=IDS)
+def test_ninety_per_cent_intervals_hold_near_ninety(shape, make):
+    ahead, inside, series = np.array([1, 5]), np.zeros(2), 200
+    for i in range(series):
+        y = make(i + 100, n=30)
+        low, high = np.quantile(
+            drawn(shape.fit(years(25), np.exp(y[:25])), 2024.0 + ahead, seed=i, observed=True), [0.05, 0.95], axis=1
+        )
+        inside += (low <= y[24 + ahead]) & (y[24 + ahead] <= high)
+    print(f"90 % intervals at 1 and 5 years: {inside / series}")
+    # 200 series know a share of 90 % to 2.1 %
+    assert (inside / series >= 0.84).all()
+    assert (inside / series <= 0.96).all()

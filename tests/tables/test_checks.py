@@ -1,0 +1,188 @@
+"""Checks: conditions that every row of a table satisfies, and what is said of the row that does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from forecast.errors import TableError
+from forecast.tables import file_hash, table
+
+CHIPS = "chip,maker,power,launched\nA,one,400,2020-07-02\nB,two,700,2022-07-02\nC,two,,2024-07-02\n"
+RATES = "chip,format,rate\nA,fp32,20\nA,fp16,40\nB,fp32,60\nB,fp16,120\nC,fp16,500\n"
+CHIP_FIELDS = [
+    {"name": "chip", "type": "string"},
+    {"name": "maker", "type": "string", "constraints": {"enum": ["one", "two"]}},
+    {"name": "power", "type": "number", "unit": "W"},
+    {"name": "launched", "type": "date"},
+]
+RATE_FIELDS = [
+    {"name": "chip", "type": "string"},
+    {"name": "format", "type": "string", "constraints": {"enum": ["fp32", "fp16", "fp8"]}},
+    {"name": "rate", "type": "number", "unit": "TFLOP/s"},
+]
+
+
+def check(condition: str, **more: object) -> dict[str, object]:
+    return {"name": "plausible", "condition": condition, "reason": "physics says so", **more}
+
+
+def package(
+    folder: Path, *, chips: list | None = None, rates: list | None = None, texts: tuple = (CHIPS, RATES)
+) -> Path:
+    """Write two resources, the second keyed by the first's key and one more, with these checks."""
+    resources = []
+    parts = (
+        ("chips", texts[0], CHIP_FIELDS, "chip", chips),
+        ("rates", texts[1], RATE_FIELDS, ["chip", "format"], rates),
+    )
+    for name, text, fields, key, checks in parts:
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
+        schema = {"fields": fields, "primaryKey": key} | ({} if checks is None else {"checks": checks})
+        digest = file_hash(folder / f"{name}.csv")
+        resources.append({"name": name, "path": f"{name}.csv", "hash": digest, "schema": schema})
+    made = {"name": "chips", "title": "Chips", "version": "1", "licenses": [{"name": "CC0-1.0"}]}
+    made |= {"sources": [{"title": "data sheets"}], "resources": resources}
+    path = folder / "datapackage.json"
+    path.write_text(json.dumps(made))
+    return path
+
+
+def refused(folder: Path, **checks: list) -> tuple[str, ...]:
+    with pytest.raises(TableError) as caught:
+        table(package(folder, **checks))
+    return caught.value.failures
+
+
+def test_a_row_that_breaks_a_check_is_refused_with_its_line_figures_and_reason(tmp_path: Path) -> None:
+    assert refused(tmp_path, chips=[check("power <= 500")]) == (
+        "chips.csv:3:power: check 'plausible': power <= 500 does not hold (700 against 500): physics says so",
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"), [("power >= 400", True), ("power > 400", False), ("power < 700", False)]
+)
+def test_every_comparison_is_the_one_that_is_written(tmp_path: Path, condition: str, holds: bool) -> None:
+    if holds:
+        assert table(package(tmp_path, chips=[check(condition)])).sizes["chip"] == 3
+    else:
+        assert len(refused(tmp_path, chips=[check(condition)])) == 1
+
+
+def test_where_says_which_rows_a_check_is_about(tmp_path: Path) -> None:
+    assert table(package(tmp_path, chips=[check("power <= 500", where={"maker": "one"})])).sizes["chip"] == 3
+    assert len(refused(tmp_path, chips=[check("power <= 100", where={"maker": ["one", "two"]})])) == 2
+
+
+def test_a_hole_is_passed_over(tmp_path: Path) -> None:
+    # chip C has no power, and chip C no rate in FP32
+    assert len(refused(tmp_path, chips=[check("power < 0")])) == 2
+    assert (
+        len(refused(tmp_path, rates=[check("rate < other_rate", where={"format": "fp16"}, other={"format": "fp32"})]))
+        == 2
+    )
+
+
+def test_other_is_the_row_whose_key_differs_in_what_is_named(tmp_path: Path) -> None:
+    twice = check("rate <= 2*other_rate", where={"format": "fp16"}, other={"format": "fp32"})
+    assert table(package(tmp_path, rates=[twice])).sizes["format"] == 2
+    fast = (CHIPS, RATES.replace("B,fp16,120", "B,fp16,240"))
+    with pytest.raises(TableError, match=r"rates\.csv:5:rate: .*rate <= 2\*other_rate.* \(240 against 120\)"):
+        table(package(tmp_path, rates=[twice], texts=fast))
+
+
+def test_previous_is_the_row_before_in_the_order_of_a_column_not_of_the_file(tmp_path: Path) -> None:
+    shuffled = "\n".join([CHIPS.splitlines()[i] for i in (0, 2, 3, 1)]) + "\n"
+    doubles = check("power <= 1.5*previous_power", previous="launched")
+    with pytest.raises(TableError, match=r"chips\.csv:2:power: .* \(700 against 600\)"):
+        table(package(tmp_path, chips=[doubles], texts=(shuffled, RATES)))
+
+
+def test_previous_skips_a_row_without_the_figure(tmp_path: Path) -> None:
+    text = CHIPS.replace("B,two,700", "B,two,").replace("C,two,,", "C,two,900,")
+    with pytest.raises(TableError, match=r"chips\.csv:4:power: .* \(900 against 800\)"):
+        table(package(tmp_path, chips=[check("power <= 2*previous_power", previous="launched")], texts=(text, RATES)))
+
+
+def test_columns_of_another_resource_are_within_reach_by_its_key(tmp_path: Path) -> None:
+    found = refused(tmp_path, rates=[check("rate/power <= 0.15", where={"maker": "two"})])
+    assert found == (
+        "rates.csv:5:rate: check 'plausible': rate/power <= 0.15 does not hold (0.1714 against 0.15): physics says so",
+    )
+    # the other way round a chip has several rates, so that there is nothing to say which
+    with pytest.raises(TableError, match="check 'plausible': no column 'rate'"):
+        table(package(tmp_path, chips=[check("rate > 0")]))
+
+
+def test_a_date_is_a_decimal_year(tmp_path: Path) -> None:
+    (only,) = refused(tmp_path, chips=[check("launched <= 2023")])
+    assert only.startswith("chips.csv:4:launched: ")
+    # 2 July is the middle of a leap year and half a day short of it in others, as in `forecast.dates`
+    assert table(package(tmp_path, chips=[check("abs(launched - 2022.499) <= 2.002")])).sizes["chip"] == 3
+    assert len(refused(tmp_path, chips=[check("abs(launched - 2022.499) <= 1.99")])) == 2
+
+
+def test_a_quotient_by_zero_breaks_a_check_instead_of_passing(tmp_path: Path) -> None:
+    text = CHIPS.replace("A,one,400", "A,one,0")
+    with pytest.raises(TableError, match="does not hold"):
+        table(package(tmp_path, chips=[check("power/power >= 0", where={"chip": "A"})], texts=(text, RATES)))
+
+
+def test_nothing_is_changed_by_checks_that_hold(tmp_path: Path) -> None:
+    plain = table(package(tmp_path))
+    checked = table(package(tmp_path, chips=[check("power > 0")], rates=[check("rate > 0")]))
+    assert plain.identical(checked)
+    assert np.isnan(checked["power"].sel(chip="C"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        (check("powr > 0"), "no column 'powr'; did you mean 'power'?"),
+        (check("maker > 0"), "'maker' is text; a condition compares numbers and dates"),
+        (check("power"), "expected one comparison"),
+        (check("power > 0 > 1"), "expected exactly one comparison"),
+        (check("power == 0"), "expected one of >=, >, <=, <"),
+        (check("__import__('os') > 0"), "condition"),
+        (check("power.real > 0"), "attribute access"),
+        (check("power > 0", where={"makr": "one"}), "no column 'makr'; did you mean 'maker'?"),
+        (check("power > 0", where={"maker": "three"}), "'three' is not one of one, two"),
+        (check("power > 0", where={"maker": 1}), "expected a text or a list of texts"),
+        (check("power > 0", where={"maker": []}), "expected a text or a list of texts"),
+        (check("power > 0", where="one"), "expected an object from columns to values"),
+        (check("power > other_power", other={"maker": "one"}), "no key column 'maker'"),
+        (check("power > other_power"), "no column 'other_power'"),
+        (
+            check("power > previous_power", previous="lunched"),
+            "no column of its own 'lunched'; did you mean 'launched'?",
+        ),
+        (check("power > 0", previous=3), "expected text"),
+        (check("power > 0", wheer={}), "unknown key; did you mean 'where'?"),
+        ({"name": "plausible", "condition": "power > 0"}, "reason: is missing: why must it hold?"),
+        ({"condition": "power > 0", "reason": "so"}, "name: is missing"),
+        ("power > 0", "expected an object, got text"),
+    ],
+)
+def test_wrong_use_is_said_with_the_place(tmp_path: Path, entry: object, message: str) -> None:
+    with pytest.raises(TableError) as caught:
+        table(package(tmp_path, chips=[entry]))
+    said = "; ".join(caught.value.failures)
+    assert message in said
+    assert "resources[0].schema.checks" in said
+    assert "\n" not in said
+
+
+def test_checks_are_a_list(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"resources\[0\]\.schema\.checks: expected a list, got an object"):
+        table(package(tmp_path, chips=check("power > 0")))  # type: ignore[arg-type]
+
+
+def test_broken_cells_are_told_before_broken_checks(tmp_path: Path) -> None:
+    text = CHIPS.replace("A,one,400", "A,one,hot")
+    with pytest.raises(TableError) as caught:
+        table(package(tmp_path, chips=[check("power < 0")], texts=(text, RATES)))
+    assert caught.value.failures == ("chips.csv:2:power: 'hot': expected a number",)

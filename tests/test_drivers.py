@@ -1,0 +1,75 @@
+"""What moves an answer: shares known in closed form, choices and numbers told apart, never included."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.drivers import drivers
+from forecast.errors import UnknownNameError
+
+#: x compounds at a drawn rate from 1; the level is drawn too. The date is 2000 + level/rate in logs.
+SLOW = {"p05": 0.9, "p95": 1.1, "unit": "1/year"}
+
+
+def scenario(**quantities):
+    years = {"year": list(range(1990, 2000)), "v": [float(np.exp(t)) for t in range(10)]}
+    trend = forecast.trend(years, shape="trends/exponential", x="year", y="v", unit="FLOP", name="trend")
+    return {"start": 2000, "until": 2100, "quantities": {"x": {"model": trend}, **quantities}}
+
+
+def shares(found):
+    return {row["name"]: row["share"] for row in found}
+
+
+def test_a_lone_number_explains_everything():
+    level = {"p05": 1e6, "p95": 1e30, "unit": "FLOP"}
+    run = forecast.project(scenario(level_asked=level) | {"questions": {"q": {"when": "x >= level_asked"}}}, draws=2000)
+    found = drivers(run, "q")
+    assert found[0]["name"] == "level_asked"
+    assert found[0]["share"] > 0.9
+    assert found[0]["kind"] == "number"
+
+
+def test_two_numbers_share_by_their_variances():
+    # log level = a + b, normal with standard deviations 3 and 1: shares 0.9 and 0.1 of what ranks can show
+    a, b = ({"p05": np.exp(-s * 1.6448536), "p95": np.exp(s * 1.6448536), "unit": ""} for s in (6.0, 2.0))
+    base = {"value": 1e20, "unit": "FLOP"}
+    more = {"a": a, "b": b, "base": base, "level_asked": {"expression": "base*a*b"}}
+    run = forecast.project(scenario(**more) | {"questions": {"q": {"when": "x >= level_asked"}}}, draws=8000)
+    found = shares(drivers(run, "q"))
+    assert found["a"] == pytest.approx(0.9, abs=0.06)
+    assert found["b"] == pytest.approx(0.1, abs=0.05)
+    assert "level_asked" not in found  # an expression is no cause of its own
+    assert sum(found.values()) == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_choice_is_told_from_a_number(tmp_path):
+    run = forecast.project("brain-parity", until=2100, draws=500)
+    found = {row["name"]: row for row in drivers(run, "parity")}
+    assert found["estimate"]["kind"] == "choice"
+    assert found["estimate"]["share"] > 0.3
+    assert max(found, key=lambda name: found[name]["share"]) == "estimate"
+    forecast.load  # a saved projection says the same  # noqa: B018
+    from forecast.results import save
+
+    save(run, tmp_path / "run.nc")
+    assert drivers(forecast.load(tmp_path / "run.nc"), "parity") == drivers(run, "parity")
+
+
+def test_noise_explains_nothing():
+    none = {"p05": 0.5, "p95": 2.0, "unit": "FLOP"}
+    level = {"p05": 1e10, "p95": 1e30, "unit": "FLOP"}
+    run = forecast.project(
+        scenario(noise=none, level_asked=level) | {"questions": {"q": {"when": "x >= level_asked"}}}, draws=4000
+    )
+    assert shares(drivers(run, "q")).get("noise", 0.0) < 0.01
+
+
+def test_one_answer_in_every_draw_has_no_driver():
+    level = {"value": 1e10, "unit": "FLOP"}
+    run = forecast.project(scenario(level_asked=level) | {"questions": {"q": {"when": "x >= level_asked"}}}, draws=100)
+    assert shares(drivers(run, "q")).get("level_asked", 0.0) == 0.0
+    with pytest.raises(UnknownNameError, match="'p'"):
+        drivers(run, "p")

@@ -1,0 +1,65 @@
+"""A column as a series: formulas over columns, records, rows since a date, rows with holes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast import series
+from forecast.errors import EmptyDataError, PluginContractError, UnitError, UnknownNameError
+
+DATA = {
+    "year": [2000.0, 2001.0, 2001.0, 2002.0, 2003.0, 2004.0],
+    "speed": [1.0, 3.0, 4.0, 2.0, float("nan"), 8.0],
+    "price": [10.0, 10.0, 20.0, 10.0, 10.0, 10.0],
+}
+
+
+def test_a_formula_over_columns():
+    time, value, unit = series.read(DATA, x="year", y="speed/price")
+    assert value.tolist() == [0.1, 0.3, 0.2, 0.2, 0.8]
+    assert time.tolist() == [2000, 2001, 2001, 2002, 2004]
+    assert unit is None
+
+
+def test_a_formula_has_the_unit_of_its_columns():
+    _time, value, unit = series.read(
+        "datasets/supercomputers", x="date", y="rmax_top1/power_top1", where={"status": "verified"}
+    )
+    assert forecast.units.same_dimension(unit, "FLOP/s/W")
+    assert (value > 0).all()
+    with pytest.raises(UnitError):
+        series.read("datasets/supercomputers", x="date", y="rmax_top1 + power_top1", where={"status": "verified"})
+
+
+def test_records_are_the_running_maximum_without_its_repetitions():
+    time, value, _ = series.read(DATA, x="year", y="speed", records=True)
+    assert value.tolist() == [1.0, 4.0, 8.0]
+    assert time.tolist() == [2000.0, 2001.0, 2004.0]
+
+
+def test_rows_since_a_date():
+    time, _, _ = series.read(DATA, x="year", y="speed", since="2002-01-01")
+    assert time.tolist() == [2002.0, 2004.0]
+    with pytest.raises(EmptyDataError, match="since 2030-01-01"):
+        series.read(DATA, x="year", y="speed", since="2030-01-01")
+    with pytest.raises(PluginContractError, match="since"):
+        forecast.TrendSpec(
+            name="a", title="t", reference="r", unit="", shape="s", table="t", x="x", y="y", since="then"
+        )
+
+
+def test_an_unknown_column_of_a_formula_is_named():
+    with pytest.raises(UnknownNameError, match="'prize'.*'price'"):
+        series.read(DATA, x="year", y="speed/prize")
+
+
+def test_rows_with_holes_are_left_out():
+    columns = forecast.tables.columns(DATA, where="test")
+    whole = series.complete(columns, ["speed/price", "year"], "test")
+    assert whole.rows == 5
+    assert np.isfinite(whole.numeric("speed")).all()
+    empty = {**DATA, "speed": [float("nan")] * 6}
+    with pytest.raises(EmptyDataError, match="speed"):
+        series.complete(forecast.tables.columns(empty, where="test"), ["speed"], "test")
