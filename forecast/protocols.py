@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from forecast.fit.request import Request
     from forecast.fit.result import Fit
     from forecast.laws import Law
 
@@ -292,36 +293,38 @@ def _add(columns: dict[str, Any], spec: ProtocolSpec, name: str, where: str) -> 
 # Fits ----------------------------------------------------------------------------------------------------------------
 
 
-def fit_by(fit: Callable[..., Fit], law: Law, data: Any, name: str, **options: Any) -> Fit:
+def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request: Request) -> Any:
     """Fit a law by one of its protocols; what `forecast.Law.fit` does with ``protocol=``.
 
     Parameters
     ----------
     fit : callable
-        ``fit(law, data, **options)``, without a protocol.
+        ``fit(law, data, request)``, without a protocol.
     law : forecast.Law
     data : as in `forecast.Law.fit`
-    name : str
-        The protocol.
-    **options
-        What the caller asked for; None stands for nothing.
+    request : Request
+        What the caller asked for; it names the protocol.
     """
+    name = str(request.protocol)
     if law.name is None:
         raise UsageError(f"protocol '{printable(name, 80)}': only a law of the catalogue has protocols")
     chosen = protocol(name, law=law.name)
     spec, where = chosen.spec, f"{law.name}@{chosen.name}"
-    given = {key: value for key, value in options.items() if value is not None}
     for key in ("objective", "options", "start"):
-        if key in given:
+        if getattr(request, key) is not None:
             raise UsageError(f"{where}: {key}: the protocol says it; give one of the two")
     columns = _widened(spec, data, law.variables, where)
-    settings: dict[str, Any] = {"objective": spec.objective, "y": spec.y, "options": spec.options}
-    settings = {key: value for key, value in (settings | given).items() if value is not None}
-    settings["let"] = {v: f for v, f in spec.let.items() if v not in columns} | dict(given.get("let", {}))
+    settled = request.but(
+        protocol=None,
+        objective=spec.objective,
+        options=spec.options,
+        y=request.y if request.y is not None else spec.y,
+        let={v: f for v, f in spec.let.items() if v not in columns} | dict(request.let or {}),
+    )
     reduced = law.with_(**dict[str, Any](spec.fix)) if spec.fix else law
     if spec.starts:
-        settings["start"] = _best_start(reduced, spec, columns, settings, where)
-    return fit(reduced, columns, **settings)
+        settled = settled.but(start=_best_start(reduced, spec, columns, settled, where))
+    return fit(reduced, columns, settled)
 
 
 def starts(spec: ProtocolSpec) -> dict[str, Array]:
@@ -339,7 +342,7 @@ def starts(spec: ProtocolSpec) -> dict[str, Array]:
 
 
 def _best_start(
-    law: Law, spec: ProtocolSpec, columns: Mapping[str, Any], settings: Mapping[str, Any], where: str
+    law: Law, spec: ProtocolSpec, columns: Mapping[str, Any], request: Request, where: str
 ) -> dict[str, float]:
     """Return the start of the grid at which the objective is lowest; those on a bound of the law are left out."""
     import numpy as np
@@ -348,8 +351,7 @@ def _best_start(
     from forecast.fit.objective import find
 
     objective = find(spec.objective, where=where)
-    asked = {key: settings.get(key) for key in ("let", "y", "weights", "sigma", "options")}
-    seen = gather(law, columns, objective=objective, name=where, **asked)
+    seen = gather(law, columns, request, objective=objective, options=request.options, name=where)
     grid = starts(spec)
     inside = np.ones(len(next(iter(grid.values()))), dtype=bool)
     for name, values in grid.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,6 @@ __all__ = [
     "law_of",
     "number",
     "numbers",
-    "options_of",
-    "parameters_of",
 ]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
@@ -187,24 +185,3 @@ def _meets(columns: Columns, text: str) -> Any:
     with np.errstate(invalid="ignore"):
         found = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[condition.op](left, right)
     return np.broadcast_to(found, (columns.rows,))
-
-
-def parameters_of(function: Any) -> set[str]:
-    """Return the names of a function's parameters."""
-    import inspect
-
-    return set(inspect.signature(function).parameters)
-
-
-def options_of(function: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given; one that the function does not take is an error.
-
-    Raises
-    ------
-    UsageError
-    """
-    found = {name: value for name, value in given.items() if value is not None}
-    for name in found:
-        if name not in parameters_of(function):
-            raise UsageError(f"--{name}: this law cannot be fitted so")
-    return found

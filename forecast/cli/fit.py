@@ -90,14 +90,10 @@ def fit(
         import forecast
 
         chosen = forecast.protocol(protocol).select(rows)  # type: ignore[arg-type]
-    options: dict[str, Any] = {"bootstrap": bootstrap, "protocol": protocol}
     with render.progress("refitting") as report:
-        taken = asked.options_of(found.fit, options)
-        if "progress" in asked.parameters_of(found.fit):
-            taken["progress"] = report
         fitted = found.fit(
             chosen, objective=objective, start=begun, let=lets or None, y=y, weights=weights, sigma=sigma,
-            seed=seed, level=level, **taken,
+            bootstrap=bootstrap, protocol=protocol, seed=seed, level=level, progress=report,
         )  # fmt: skip
     if out is not None:
         fitted.save(out)

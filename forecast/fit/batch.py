@@ -21,6 +21,7 @@ from forecast.fit.newton import Target
 from forecast.fit.objective import HUBER_FACTOR, Objective
 from forecast.fit.padded import Padded, pad
 from forecast.fit.prepare import coordinates
+from forecast.fit.request import Request
 from forecast.fit.solver import kernel_for
 from forecast.fit.steps import factored
 
@@ -112,32 +113,22 @@ class Fits:
 
 
 def fit_over(
-    law: Law,
-    data: Any,
-    over: str,
-    *,
-    objective: Objective,
-    options: Mapping[str, Any],
-    name: str,
-    seed: int = 0,
-    let: Mapping[str, str] | None = None,
-    y: str | None = None,
-    weights: Any = None,
-    sigma: Any = None,
+    law: Law, data: Any, request: Request, *, objective: Objective, options: Mapping[str, Any], name: str
 ) -> Fits:
     """Fit a law to every curve of a data set; the function behind ``law.fit(..., over=)``.
 
     Parameters
     ----------
     data : xarray.Dataset, or long columns
-        A Dataset with the dimension `over` (nan pads curves of different lengths), or any table with a column of that
-        name.
-    over : str
-    objective, options, name, seed, let, y, weights, sigma
-        As in `forecast.fit.fit_law`.
+        A Dataset with the dimension ``request.over`` (nan pads curves of different lengths), or any table with a
+        column of that name.
+    request : Request
+    objective, options, name
+        As read from the request.
     """
+    over, sigma = str(request.over), request.sigma
     where = coordinates(law, name)
-    seen = pad(law, data, over, objective=objective, let=let, y=y, weights=weights, sigma=sigma, name=name)
+    seen = pad(law, data, over, request, objective=objective, name=name)
     count, k = seen.weights.shape[0], len(where.free)
     n = (seen.weights > 0).sum(axis=1)
     reasons = np.array(seen.reasons, dtype=object)

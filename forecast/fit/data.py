@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from forecast import formula
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.fit.objective import Objective
+from forecast.fit.request import Request
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -90,12 +91,9 @@ def _extra(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Arr
 def gather(
     law: Law,
     data: Any,
+    request: Request,
     *,
     objective: Objective,
-    let: Mapping[str, str] | None,
-    y: str | None,
-    weights: Any,
-    sigma: Any,
     name: str,
     options: Mapping[str, Any] | None = None,
 ) -> Observed:
@@ -112,11 +110,12 @@ def gather(
     """
     from forecast import tables
 
+    y, weights, sigma = request.y, request.weights, request.sigma
     columns = dict(tables.columns(data, where=name))
     size = len(next(iter(columns.values()))) if columns else 0
     if size == 0:
         raise EmptyDataError(f"{name}: no rows to fit")
-    asked = dict(let or {})
+    asked = dict(request.let or {})
     for key in asked:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from forecast.fit import bootstrap as resampling
 from forecast.fit import objective as objectives
 from forecast.fit.data import Observed, gather
 from forecast.fit.prepare import given_start, label, problem_of
+from forecast.fit.request import Request
 from forecast.fit.result import Fit
 from forecast.fit.search import agreeing, search
 from forecast.fit.solver import Problem
@@ -26,104 +26,42 @@ if TYPE_CHECKING:
 __all__ = ["fit_law", "label", "published_fit"]
 
 
-def fit_law(
-    law: Law,
-    data: Any,
-    *,
-    objective: str | None = None,
-    protocol: str | None = None,
-    start: Mapping[str, float] | None = None,
-    let: Mapping[str, str] | None = None,
-    y: str | None = None,
-    weights: Any = None,
-    sigma: Any = None,
-    seed: int = 0,
-    level: float = 0.95,
-    options: Mapping[str, Any] | None = None,
-    over: str | None = None,
-    bootstrap: int | None = None,
-    kind: str = "case",
-    huber_delta: float | None = None,
-) -> Any:
+def fit_law(law: Law, data: Any, request: Request) -> Any:
     """Fit a law to data; the function behind `forecast.Law.fit`.
 
     Parameters
     ----------
     law : forecast.Law
     data : xarray.Dataset, DataFrame, dict of arrays, path of a CSV, or name of a table
-    objective : str, optional
-        One of `forecast.fit.objective.OBJECTIVES`. Default: the law's own.
-    protocol : str, optional
-        A published way of fitting this law, which says the objective and the starts; no row is dropped.
-    start : mapping of str to float, optional
-        Solve from here and from nowhere else. Default: several starts found from the data.
-    let : mapping of str to str, optional
-        For a variable, a column or a formula over columns: ``{"N": "params_b*1e9"}``. Default: the column of its name.
-    y : str, optional
-        The column, or formula over columns, that the law explains. Default: the column named like the law's output.
-    weights : column, formula or array, optional
-        A weight of two is a row twice (in the estimate; the intervals count rows).
-    sigma : column, formula or array, optional
-        Known standard deviations of y (of log y under a log objective).
-    seed : int
-        Chooses among starts where there are too many; the same seed gives the same fit.
-    level : float
-        Confidence of the intervals in the summary.
-    options : mapping, optional
-        Of the objective: ``{"tau": 0.9}`` (quantile, asymmetric_log), ``{"trials": "n", "chance": 0.25}`` (binomial),
-        ``{"delta": 1e-3}`` (Huber).
-    over : str, optional
-        A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.batch.Fits`.
-    bootstrap : int, optional
-        How many replicates to refit; standard errors then come from them.
-    kind : {"case"}
-        What is resampled.
-    huber_delta : float, optional
-        Threshold of ``huber_log`` instead of 1.345 robust residual scales; for protocols.
+    request : Request
 
     Returns
     -------
-    Fit, or Fits with `over`
+    Fit, or Fits with ``over``
 
     Raises
     ------
     DataError, FitError, UsageError
         Naming the rows, the parameters or the option.
-
-    Examples
-    --------
-    >>> from forecast import Law
-    >>> x = [1.0, 2.0, 3.0, 4.0, 5.0]
-    >>> fit = fit_law(Law("a + b*x", variables=["x"]), {"x": x, "y": [1.1, 2.9, 5.2, 6.8, 9.1]})
-    >>> round(float(fit.params["b"]), 3), fit.converged
-    (1.99, True)
     """
-    if protocol is not None:
+    name = label(law)
+    request.check(name)
+    if request.protocol is not None:
         from forecast.protocols import fit_by
 
-        asked = {"objective": objective, "start": start, "let": let, "y": y, "weights": weights, "sigma": sigma}
-        asked |= {"options": options, "over": over, "bootstrap": bootstrap, "kind": kind}
-        return fit_by(fit_law, law, data, protocol, seed=seed, level=level, **asked)
-    name = label(law)
-    chosen = objectives.find(objective or law.objective or "least_squares", where=name)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"{name}: seed: expected an integer of at least 0, got {printable(repr(seed), 40)}")
-    if not 0 < level < 1:
-        raise UsageError(f"{name}: level: expected a number between 0 and 1, got {level:g}")
-    settings = dict(options or {})
-    if huber_delta is not None and chosen.robust:
-        settings.setdefault("delta", float(huber_delta))
-    settings = objectives.check_options(chosen, settings, name)
-    if bootstrap is not None:
-        resampling.check(bootstrap, kind, name)
-    if over is not None:
+        return fit_by(fit_law, law, data, request)
+    chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
+    settings = objectives.check_options(chosen, dict(request.options or {}), name)
+    if request.bootstrap is not None:
+        resampling.check(request.bootstrap, request.kind, name)
+    if request.over is not None:
         from forecast.fit.batch import fit_over
 
-        if start is not None or bootstrap is not None:
+        if request.start is not None or request.bootstrap is not None:
             raise UsageError(f"{name}: over= goes with neither start= nor bootstrap=")
-        asked = {"let": let, "y": y, "weights": weights, "sigma": sigma}
-        return fit_over(law, data, over, objective=chosen, options=settings, seed=seed, name=name, **asked)
-    seen = gather(law, data, objective=chosen, let=let, y=y, weights=weights, sigma=sigma, name=name, options=settings)
+        return fit_over(law, data, request, objective=chosen, options=settings, name=name)
+    start, bootstrap, seed = request.start, request.bootstrap, request.seed
+    seen = gather(law, data, request, objective=chosen, options=settings, name=name)
     problem = problem_of(law, seen, chosen, name)
     if problem.n < problem.k:
         raise FitError(
@@ -138,7 +76,7 @@ def fit_law(
         raise FitError(f"{name}: the objective cannot be computed from {'this start' if start else 'any start'}")
     known = assess(problem, best.at, scale_known=seen.scale_known)
     repeated = (
-        resampling.resample(problem, best.at, bootstrap, seed=seed, kind=kind, fresh=start is None)
+        resampling.resample(problem, best.at, bootstrap, seed=seed, kind=request.kind, fresh=start is None)
         if bootstrap is not None
         else None
     )
@@ -158,7 +96,7 @@ def fit_law(
         replicates=repeated,
         ranges={v: (float(c.min()), float(c.max())) for v, c in seen.variables.items()},
         residual_scale=_scatter(known, seen.weights),
-        level=level,
+        level=request.level,
         outcome=_outcome(converged, agree, len(found), start is not None, known),
         data=replace(seen, options=problem.options),
         warnings=(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from forecast import formula
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.fit.objective import Objective
+from forecast.fit.request import Request
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -108,12 +109,9 @@ def pad(
     law: Law,
     data: Any,
     over: str,
+    request: Request,
     *,
     objective: Objective,
-    let: Mapping[str, str] | None,
-    y: str | None,
-    weights: Any,
-    sigma: Any,
     name: str,
 ) -> Padded:
     """Return the curves of a data set side by side.
@@ -125,6 +123,7 @@ def pad(
     """
     if objective.loss == "binomial":
         raise UsageError(f"{name}: over= does not take trials yet: fit one at a time")
+    y, weights, sigma = request.y, request.weights, request.sigma
     wide = isinstance(data, xr.Dataset) and over in data.dims and len(data.dims) > 1
     source = _Grid(data, over, name) if wide else _Long(data, over, name)
     if 0 in source.shape:
@@ -141,7 +140,7 @@ def pad(
                 raise UnknownNameError("column", used, source.columns, where=where)
         return np.asarray(parsed.evaluate({n: source.columns[n] for n in parsed.names}), dtype=float)
 
-    asked = dict(let or {})
+    asked = dict(request.let or {})
     for key in asked:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")

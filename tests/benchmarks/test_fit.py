@@ -17,7 +17,6 @@ import xarray as xr
 from scipy.optimize import curve_fit, least_squares, minimize
 
 import forecast
-from forecast.fit import fit_law
 from forecast.fit.bootstrap import resampled
 
 DELTA = {"delta": 1e-3}
@@ -270,7 +269,7 @@ def test_certified_problems(reference_data, say):
         for start in ("start1", "start2"):
             begin = dict(zip(problem["params"], problem[start], strict=True))
             law.fit(data, y=problem["response"], start=begin)
-            took, fit = cpu(lambda law=law, data=data, p=problem, b=begin: fit_law(law, data, y=p["response"], start=b))
+            took, fit = cpu(lambda law=law, data=data, p=problem, b=begin: law.fit(data, y=p["response"], start=b))
             spent += took
             wrong = [abs(fit.values[p] / c - 1) for p, c in zip(problem["params"], problem["certified"], strict=True)]
             digits.append(-np.log10(max(*wrong, 1e-16)))

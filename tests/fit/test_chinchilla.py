@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit import fit_law
 from forecast.fit.objective import find
 
 
@@ -22,7 +21,7 @@ def points(reference_data):
 
 
 def test_the_global_optimum_of_the_published_objective(points):
-    fit = fit_law(forecast.law("scaling/chinchilla"), points, huber_delta=1e-3)
+    fit = forecast.law("scaling/chinchilla").fit(points, options={"delta": 1e-3})
     assert fit.objective <= 0.0010182740179
     assert fit.values["A"] == pytest.approx(477.826, abs=5e-3)
     assert fit.values["B"] == pytest.approx(2143.417, abs=5e-2)
