@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.errors import FitError, UsageError, printable
-from forecast.fit import bootstrap as resampling
+from forecast.errors import FitError, printable
+from forecast.fit import groups as grouping
 from forecast.fit import objective as objectives
+from forecast.fit.bootstrap import Resampling, replicated
 from forecast.fit.data import Observed, gather
+from forecast.fit.domain import USUAL, check_domain
+from forecast.fit.effective import with_scatter
+from forecast.fit.incoming import in_units
+from forecast.fit.parallel import check_workers
 from forecast.fit.prepare import given_start, label, problem_of
 from forecast.fit.request import Request
+from forecast.fit.resample import check as check_resampling
 from forecast.fit.result import Fit
 from forecast.fit.search import agreeing, search
-from forecast.fit.solver import Problem
+from forecast.fit.solver import Array, Problem, Solution
 from forecast.fit.uncertainty import Uncertainty, assess
 
 if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.specs import PublishedFit
 
-__all__ = ["fit_law", "label", "published_fit"]
+__all__ = ["fit_law", "judged", "label", "published_fit"]
 
 
 def fit_law(law: Law, data: Any, request: Request) -> Any:
@@ -46,64 +52,109 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     """
     name = label(law)
     request.check(name)
+    check_workers(request.workers, name, law)
+    own = grouping.check(request, name)
+    data = in_units(law, data, request, name)
     if request.protocol is not None:
         from forecast.protocols import fit_by
 
         return fit_by(fit_law, law, data, request)
     chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
-    settings = objectives.check_options(chosen, dict(request.options or {}), name)
+    options = objectives.check_options(chosen, dict(request.options or {}), name)
     if request.bootstrap is not None:
-        resampling.check(request.bootstrap, request.kind, name)
+        check_resampling(request.bootstrap, request.kind, request.groups is not None, chosen, name)
     if request.over is not None:
         from forecast.fit.batch import fit_over
 
-        if request.start is not None or request.bootstrap is not None:
-            raise UsageError(f"{name}: over= goes with neither start= nor bootstrap=")
-        return fit_over(law, data, request, objective=chosen, options=settings, name=name)
-    start, bootstrap, seed = request.start, request.bootstrap, request.seed
-    seen = gather(law, data, request, objective=chosen, options=settings, name=name)
-    problem = problem_of(law, seen, chosen, name)
+        return fit_over(law, data, request, objective=chosen, options=options, name=name)
+    seen = gather(law, data, request, objective=chosen, options=options, name=name)
+    law, seen = grouping.of_groups(law, seen, own, name)
+    seen = with_scatter(law, seen, chosen, request, name)
+    problem, found = _searched(problem_of(law, seen, chosen, name), request, name)
+    fit = judged(problem, found, seen, given=request.start is not None, level=request.level)
+    return fit if request.bootstrap is None else _resampled(fit, problem, found[0].at, seen, request)
+
+
+def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, list[Solution]]:
+    """Return the problem with its options settled, and its solutions, best first.
+
+    Raises
+    ------
+    FitError, UsageError
+        If the points are too few, or the law cannot be computed from any start.
+    """
     if problem.n < problem.k:
         raise FitError(
             f"{name}: {problem.n} points cannot determine {problem.k} parameters ({', '.join(problem.free)})"
         )
-    begun = None if start is None else given_start(problem, start, name)
-    problem, found = search(problem, begun, seed)
+    begun = (
+        None
+        if request.start is None
+        else given_start(problem, grouping.started(problem.law, request.start) or {}, name)
+    )
+    check_domain(problem, name, begun)
+    problem, found = search(problem, begun, request.seed)
+    if not found or not math.isfinite(found[0].value):
+        check_domain(problem, name, begun, often=USUAL)
     if not found:
         raise FitError(f"{name}: found no parameters for which the law can be computed on these data; give start=")
-    best = found[0]
-    if not math.isfinite(best.value):
-        raise FitError(f"{name}: the objective cannot be computed from {'this start' if start else 'any start'}")
-    known = assess(problem, best.at, scale_known=seen.scale_known)
-    repeated = (
-        resampling.resample(problem, best.at, bootstrap, seed=seed, kind=request.kind, fresh=start is None)
-        if bootstrap is not None
-        else None
-    )
-    agree = agreeing(found)
+    if not math.isfinite(found[0].value):
+        raise FitError(
+            f"{name}: the objective cannot be computed from {'this start' if request.start else 'any start'}"
+        )
+    return problem, found
+
+
+def judged(
+    problem: Problem, found: list[Solution], seen: Observed, *, given: bool, level: float, instead: str = ""
+) -> Fit:
+    """Return the fit that solutions of a problem make, with what is known of its parameters.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its options settled.
+    found : list of Solution
+        Best first.
+    seen : Observed
+    given : bool
+        The only start was given.
+    level : float
+    instead : str
+        How the solution was found, where it was not from `found`'s starts.
+    """
+    law, best = problem.law, found[0]
+    known = assess(problem, best.at, scale_known=seen.scale_known, groups=seen.groups)
+    agree = agreeing(problem, found)
     # flat in some direction from one start only: it may be a plateau, and not the optimum
-    converged = best.settled and (not known.unidentified or agree > 1) and (len(found) == 1 or agree > 1)
+    sure = bool(instead) or not known.unidentified or agree > 1
+    converged = best.settled and sure and (len(found) == 1 or agree > 1)
     return Fit(
         law=law,
         values=problem.named(problem.natural(best.at)),
-        objective_name=chosen.name,
-        objective=chosen.stated(best.value, float(seen.weights.sum()), problem.delta),
+        objective_name=problem.objective.name,
+        objective=problem.objective.stated(best.value, float(seen.weights.sum()), problem.delta),
         delta=problem.delta,
         converged=converged,
         starts=(agree, len(found)),
         n=problem.n,
         uncertainty=known,
-        replicates=repeated,
-        ranges={v: (float(c.min()), float(c.max())) for v, c in seen.variables.items()},
+        ranges={v: (float(c.min()), float(c.max())) for v, c in seen.variables.items() if v not in law.levels},
         residual_scale=_scatter(known, seen.weights),
-        level=request.level,
-        outcome=_outcome(converged, agree, len(found), start is not None, known),
+        level=level,
+        outcome=_outcome(converged, agree, len(found), given, known, instead),
         data=replace(seen, options=problem.options),
-        warnings=(
-            *_warnings(problem, seen, converged, known, len(found) > 1 and agree == 1),
-            *_resampling_warnings(repeated, problem, name),
-        ),
+        warnings=_warnings(problem, seen, converged, known, len(found) > 1 and agree == 1),
     )
+
+
+def _resampled(fit: Fit, problem: Problem, at: Array, seen: Observed, request: Request) -> Fit:
+    """Return the fit with the bootstrap that was asked for."""
+    asked = Resampling(
+        replicates=request.bootstrap or 0, kind=request.kind, seed=request.seed, fresh=request.start is None
+    )
+    labels = seen.groups if request.kind == "cluster" else None
+    return replicated(fit, problem, at, asked, labels=labels, workers=request.workers, progress=request.progress)
 
 
 def published_fit(law: Law, published: PublishedFit) -> Fit:
@@ -140,9 +191,11 @@ def _scatter(known: Uncertainty, weights: np.ndarray[Any, np.dtype[np.float64]])
     return scale if math.isfinite(scale) else None
 
 
-def _outcome(converged: bool, agree: int, total: int, given: bool, known: Uncertainty) -> str:
+def _outcome(converged: bool, agree: int, total: int, given: bool, known: Uncertainty, instead: str) -> str:
     parts = ["converged" if converged else "not converged"]
-    if given:
+    if instead:
+        parts.append(instead)
+    elif given:
         parts.append("from the given start")
     elif total > 1 and agree == 1:
         parts.append(f"{total} starts disagree about the best, which one of them found")
@@ -168,24 +221,7 @@ def _warnings(problem: Problem, seen: Observed, converged: bool, known: Uncertai
         found.append(
             f"{name}: {problem.n} rows are only {distinct} different ones; the intervals take them as independent"
         )
+    found += grouping.notes(problem, seen, known, name)
     if 0 < known.dof < 5:
         found.append(f"{name}: {problem.n} points for {problem.k} parameters: intervals rest on normal noise")
     return tuple(found)
-
-
-def _resampling_warnings(repeated: resampling.Replicates | None, problem: Problem, name: str) -> list[str]:
-    if repeated is None:
-        return []
-    found = []
-    lost, total = int((~repeated.converged).sum()), repeated.converged.size
-    if lost:
-        found.append(
-            f"{name}: {lost} of {total} replicates could not be fitted; {repeated.degenerate} had too few points"
-        )
-    if repeated.changed:
-        found.append(
-            f"{name}: {repeated.changed} of {repeated.audited} audited replicates had a better optimum elsewhere"
-        )
-    if problem.n < resampling.FEW:
-        found.append(f"{name}: {problem.n} points are few to resample: the bootstrap understates the uncertainty")
-    return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from forecast.errors import UsageError, printable
 
-__all__ = ["Request"]
+__all__ = ["Keywords", "Request"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,17 +33,21 @@ class Request:
     sigma : column, formula or array, optional
         Known standard deviations of y (of log y under a log objective).
     sigma_x : mapping of str to column, formula or array, optional
-        Known standard deviations of variables: ``{"N": "0.1*N"}``. They count as scatter of y by the law's slope
-        (effective variance).
+        Known standard deviations of variables: ``{"N": "0.1*N"}``. They scatter y by the law's slope times themselves,
+        and the slope moves with the parameters, so that exponents are not attenuated (effective variance, see
+        `forecast.fit.effective`). Without `sigma` the scatter of y itself is estimated beside them (least squares and
+        Gaussian likelihoods only).
     groups : column or array, optional
-        One label a row: runs of one family, seeds of one configuration. Rows of a group are not independent.
+        One label a row: runs of one family, seeds of one configuration. Without `own`, rows of a group are not taken
+        as independent: standard errors are cluster-robust.
     own : iterable of str
-        Parameters of which each of `groups` has its own; the others are shared by all.
+        Parameters of which each of `groups` has its own (``E_llama``, ``E_gpt``); the others are shared by all. The
+        fit then has one variable more: ``fit.predict(family="llama", N=1e9)``, or ``fit.group("llama")``.
     options : mapping, optional
         Of the objective: ``{"tau": 0.9}`` (quantile, asymmetric_log), ``{"trials": "n", "chance": 0.25}`` (binomial),
         ``{"delta": 1e-3}`` (Huber).
     over : str, optional
-        A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.batch.Fits`.
+        A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.fits.Fits`.
     bootstrap : int, optional
         How many replicates to refit; standard errors then come from them.
     kind : {"case", "residual", "wild", "cluster"}
@@ -52,7 +56,7 @@ class Request:
         Share bootstraps and `over` among processes; the results are the same to the last bit. An executor of another
         library does too: ``dask.distributed.Client().get_executor()``. Default: this process alone.
     progress : callable, optional
-        ``progress(done, total)``, called as replicates are done.
+        ``progress(done, total)``, called as replicates are done, or curves where there is no bootstrap.
     seed : int
         Of starts and of resampling; the same seed gives the same fit.
     level : float
@@ -88,3 +92,25 @@ class Request:
     def but(self, **changes: Any) -> Request:
         """Return the request with some things changed."""
         return replace(self, **changes)
+
+
+class Keywords(TypedDict, total=False):
+    """The types of the keywords of ``law.fit``, but for ``over``, which decides what is returned."""
+
+    objective: str | None
+    protocol: str | None
+    start: Mapping[str, float] | None
+    let: Mapping[str, str] | None
+    y: str | None
+    weights: Any
+    sigma: Any
+    sigma_x: Mapping[str, Any] | None
+    groups: Any
+    own: Iterable[str]
+    options: Mapping[str, Any] | None
+    bootstrap: int | None
+    kind: str
+    workers: int | Executor | None
+    progress: Callable[[float, float], None] | None
+    seed: int
+    level: float

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Formula, check_name, parse
@@ -17,10 +17,13 @@ from forecast.specs import PublishedFit
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+    from typing import Unpack
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from forecast.fit.fits import Fits
+    from forecast.fit.request import Keywords
     from forecast.fit.result import Fit
     from forecast.laws.program import Program
 
@@ -193,6 +196,12 @@ class Law(Composable):
         title = f"{self.name}: " if self.name else ""
         return f"<Law {title}{self.text}; variables {', '.join(self.variables)}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Make copies, and laws in other processes, from the law's text."""
+        from forecast.laws.sending import sent
+
+        return sent(self)
+
     @property
     def text(self) -> str:
         """The law as one line for people: ``y = a*x``, or both sides of an implicit law."""
@@ -208,7 +217,7 @@ class Law(Composable):
             If the law is code, or implicit, and has no formula for its output.
         """
         if self._form.formula is None:
-            kind = "is code" if isinstance(self._form, Code) else "is implicit"
+            kind = "is code" if isinstance(self._form, Code) else "has groups" if self.levels else "is implicit"
             raise UsageError(f"{self._where}: {kind} and has no text form that gives '{self.output}'")
         return self._form.formula
 
@@ -297,6 +306,10 @@ class Law(Composable):
 
     # Fits -------------------------------------------------------------------------------------------------------------
 
+    @overload
+    def fit(self, data: Any, *, over: None = None, **keywords: Unpack[Keywords]) -> Fit: ...
+    @overload
+    def fit(self, data: Any, *, over: str, **keywords: Unpack[Keywords]) -> Fits: ...
     def fit(
         self,
         data: Any,
@@ -341,7 +354,7 @@ class Law(Composable):
 
         Returns
         -------
-        forecast.Fit, or forecast.fit.batch.Fits with `over`
+        forecast.Fit, or forecast.fit.fits.Fits with `over`
 
         Raises
         ------
