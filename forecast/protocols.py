@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from forecast.fit.request import Request
     from forecast.fit.result import Fit
     from forecast.laws import Law
 
@@ -157,6 +158,8 @@ def protocol(name: str, *, law: str | None = None) -> Protocol:
     before, at, short = name.rpartition("@")
     registry = get_registry()
     asked = registry.find("law", before).full_name if at else law
+    if law is not None and asked != law:
+        raise UsageError(f"protocol '{printable(name, 80)}': is of another law than '{law}'")
     known: dict[str, list[Protocol]] = {}
     for record in registry.records("law"):
         if asked is None or record.full_name == asked:
@@ -292,36 +295,40 @@ def _add(columns: dict[str, Any], spec: ProtocolSpec, name: str, where: str) -> 
 # Fits ----------------------------------------------------------------------------------------------------------------
 
 
-def fit_by(fit: Callable[..., Fit], law: Law, data: Any, name: str, **options: Any) -> Fit:
+def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request: Request) -> Any:
     """Fit a law by one of its protocols; what `forecast.Law.fit` does with ``protocol=``.
 
     Parameters
     ----------
     fit : callable
-        ``fit(law, data, **options)``, without a protocol.
+        ``fit(law, data, request)``, without a protocol.
     law : forecast.Law
     data : as in `forecast.Law.fit`
-    name : str
-        The protocol.
-    **options
-        What the caller asked for; None stands for nothing.
+    request : Request
+        What the caller asked for; it names the protocol.
     """
+    name = str(request.protocol)
     if law.name is None:
         raise UsageError(f"protocol '{printable(name, 80)}': only a law of the catalogue has protocols")
     chosen = protocol(name, law=law.name)
     spec, where = chosen.spec, f"{law.name}@{chosen.name}"
-    given = {key: value for key, value in options.items() if value is not None}
     for key in ("objective", "options", "start"):
-        if key in given:
+        if getattr(request, key) is not None:
             raise UsageError(f"{where}: {key}: the protocol says it; give one of the two")
     columns = _widened(spec, data, law.variables, where)
-    settings: dict[str, Any] = {"objective": spec.objective, "y": spec.y, "options": spec.options}
-    settings = {key: value for key, value in (settings | given).items() if value is not None}
-    settings["let"] = {v: f for v, f in spec.let.items() if v not in columns} | dict(given.get("let", {}))
+    if request.over is not None and request.over in getattr(data, "dims", ()):
+        columns = _unpadded(columns, str(request.y or spec.y or law.output))
+    settled = request.but(
+        protocol=None,
+        objective=spec.objective,
+        options=spec.options,
+        y=request.y if request.y is not None else spec.y,
+        let={v: f for v, f in spec.let.items() if v not in columns} | dict(request.let or {}),
+    )
     reduced = law.with_(**dict[str, Any](spec.fix)) if spec.fix else law
     if spec.starts:
-        settings["start"] = _best_start(reduced, spec, columns, settings, where)
-    return fit(reduced, columns, **settings)
+        settled = settled.but(start=_best_start(reduced, spec, columns, settled, where))
+    return fit(reduced, columns, settled)
 
 
 def starts(spec: ProtocolSpec) -> dict[str, Array]:
@@ -338,18 +345,35 @@ def starts(spec: ProtocolSpec) -> dict[str, Array]:
     }
 
 
+def _unpadded(columns: dict[str, Any], y: str) -> dict[str, Any]:
+    """Return the rows of a grid without those that fill up its shorter curves: they have no observation."""
+    import numpy as np
+
+    if y not in columns or columns[y].dtype.kind != "f":
+        return columns
+    there = ~np.isnan(columns[y])
+    return {name: np.asarray(values)[there] for name, values in columns.items()}
+
+
 def _best_start(
-    law: Law, spec: ProtocolSpec, columns: Mapping[str, Any], settings: Mapping[str, Any], where: str
-) -> dict[str, float]:
-    """Return the start of the grid at which the objective is lowest; those on a bound of the law are left out."""
+    law: Law, spec: ProtocolSpec, columns: Mapping[str, Any], request: Request, where: str
+) -> dict[str, Any]:
+    """Return the start of the grid at which the objective is lowest, of each curve where there are many.
+
+    Starts on a bound of the law are left out.
+    """
     import numpy as np
 
     from forecast.fit.data import gather
     from forecast.fit.objective import find
+    from forecast.fit.padded import pad
 
     objective = find(spec.objective, where=where)
-    asked = {key: settings.get(key) for key in ("let", "y", "weights", "sigma", "options")}
-    seen = gather(law, columns, objective=objective, name=where, **asked)
+    options: dict[str, Any] = {"objective": objective, "options": request.options, "name": where}
+    if request.over is None:
+        seen: Any = gather(law, columns, request, **options)
+    else:
+        seen = pad(law, columns, request.over, request, **options)
     grid = starts(spec)
     inside = np.ones(len(next(iter(grid.values()))), dtype=bool)
     for name, values in grid.items():
@@ -357,15 +381,17 @@ def _best_start(
         inside &= (values > low) & (values < high)
     if not inside.any():
         raise UsageError(f"{where}: every start is on a bound")
-    grid = {name: values[inside] for name, values in grid.items()}
+    shape = (-1, *(1,) * seen.y.ndim)
+    grid = {name: values[inside].reshape(shape) for name, values in grid.items()}
     delta = spec.options.get("delta", math.inf)
-    costs = np.empty(inside.sum())
+    costs = np.empty((inside.sum(), *seen.y.shape[:-1]))
     step = max(1, 1_000_000 // seen.y.size)
-    for first in range(0, costs.size, step):
+    for first in range(0, len(costs), step):
         part = slice(first, first + step)
-        predicted = law.value({n: v[part, None] for n, v in grid.items()}, **seen.variables)
+        predicted = law.value({n: v[part] for n, v in grid.items()}, **seen.variables)
         size = np.abs(objective.residuals(seen.y, predicted))
         near = np.minimum(size, delta)
-        costs[part] = np.sum(seen.weights * 0.5 * near * (2 * size - near), axis=1)
-    best = int(np.argmin(np.where(np.isfinite(costs), costs, np.inf)))
-    return {name: float(values[best]) for name, values in grid.items()}
+        costs[part] = np.sum(seen.weights * 0.5 * near * (2 * size - near), axis=-1)
+    best = np.argmin(np.where(np.isfinite(costs), costs, np.inf), axis=0)
+    found = {name: np.ravel(values)[best] for name, values in grid.items()}
+    return found if request.over is not None else {name: float(value) for name, value in found.items()}

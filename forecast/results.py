@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import ForecastError, ResultError, printable
+from forecast.errors import ForecastError, ResultError, one_line, printable
 from forecast.files import check_regular, safe_output, write_atomic
 from forecast.jsontext import to_json
 
@@ -64,7 +64,7 @@ def save(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
             warnings.simplefilter("ignore")
             data = bytes(ready.to_netcdf(engine="h5netcdf"))
     except (OSError, ValueError, TypeError, RuntimeError, KeyError) as error:
-        raise ResultError(f"{printable(target)}: cannot write: {_first_line(error)}") from error
+        raise ResultError(f"{printable(target)}: cannot write: {one_line(error, 160)}") from error
     return write_atomic(target, data)
 
 
@@ -94,18 +94,13 @@ def load(path: str | os.PathLike[str]) -> xr.DataTree:
     except ForecastError:
         raise
     except Exception as error:  # HDF5 raises OSError, KeyError, RuntimeError, ValueError and more for damaged files
-        raise ResultError(f"{printable(source)}: damaged or not a result: {_first_line(error)}") from error
+        raise ResultError(f"{printable(source)}: damaged or not a result: {one_line(error, 160)}") from error
     if stated is None:
         raise ResultError(f"{printable(source)}: not a result saved by forecast (it has no {HASH})")
     found = content_hash(tree)
     if stated != found:
         raise ResultError(f"{printable(source)}: the contents are not those that were saved ({HASH} differs)")
     return tree
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return printable(f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__, 160)
 
 
 def _read(path: Path) -> xr.DataTree:

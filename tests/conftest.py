@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 
@@ -26,6 +28,18 @@ def reference_data() -> Path:
     if os.environ.get("FORECAST_REQUIRE_DATA") == "1":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def chinchilla_points(reference_data: Path) -> dict[str, np.ndarray]:
+    """The 240 points of Hoffmann et al. 2022, figure 4, that Besiroglu et al. 2024 fit: all but the five worst."""
+    path = reference_data / "scaling" / "chinchilla_epoch" / "svg_extracted_data.csv"
+    with path.open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    n, flop, loss = (np.array([float(r[c]) for r in rows]) for c in ("Model Size", "Training FLOP", "loss"))
+    keep = loss < np.sort(loss)[-5]
+    assert keep.sum() == 240
+    return {"N": n[keep], "D": flop[keep] / (6 * n[keep]), "loss": loss[keep]}
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -60,7 +60,7 @@ def allocate(
         command=COMMAND,
         text=lambda: _text(found, best),
         warnings=warnings,
-        provenance=render.provenance(plugins, seed=seed),
+        provenance=render.provenance(plugins, computed=True, seed=seed),
     )
 
 

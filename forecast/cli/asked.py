@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import DataError, EmptyDataError, ForecastError, UsageError, printable
+from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.fit.result import Fit
@@ -22,10 +22,12 @@ __all__ = [
     "is_name",
     "kept",
     "law_of",
+    "names",
     "number",
     "numbers",
-    "options_of",
-    "parameters_of",
+    "outputs",
+    "settings",
+    "widened",
 ]
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
@@ -106,17 +108,33 @@ def numbers(words: Iterable[str], what: str) -> dict[str, float]:
 def number(text: str, what: str) -> float:
     """Read one number as Python writes it, ``nan`` and ``inf`` included."""
     try:
-        if "_" in text:
+        if "_" in text or not text.isascii():
             raise ValueError
         return float(text)
     except ValueError:
         raise UsageError(f"{what}: expected a number, got '{printable(text, 40)}'") from None
 
 
-def formulas(words: Iterable[str], what: str) -> dict[str, str]:
+def settings(words: Iterable[str], what: str) -> dict[str, float | str]:
+    """Read words like ``tau=0.9`` and ``trials=n``: a number where it is one, else a column or formula."""
+    found: dict[str, float | str] = {}
+    for name, text in formulas(words, what, "NAME=NUMBER or NAME=COLUMN").items():
+        try:
+            found[name] = number(text, what)
+        except UsageError:
+            found[name] = text
+    return found
+
+
+def names(words: Iterable[str]) -> tuple[str, ...]:
+    """Read ``E,A``, or several such words, as names."""
+    return tuple(part.strip() for word in words for part in word.split(","))
+
+
+def formulas(words: Iterable[str], what: str, form: str = "VARIABLE = FORMULA") -> dict[str, str]:
     """Read words like ``N = params_b*1e9`` as names and formulas."""
     found: dict[str, str] = {}
-    for name, text in _pairs(words, what, "VARIABLE = FORMULA"):
+    for name, text in _pairs(words, what, form):
         if name in found:
             raise UsageError(f"{what}: '{printable(name, 60)}' is given twice")
         found[name] = text
@@ -145,6 +163,48 @@ def data_of(source: str, where: str) -> tuple[Columns, dict[str, str]]:
         return columns, {Path(source).name: files.file_hash(source)}
     found = tables.table(source)
     return columns, {str(found.attrs.get("name", "") or Path(source).name): str(found.attrs.get("hash", ""))}
+
+
+def widened(columns: Columns, lets: Mapping[str, str], allowed: Iterable[str] | None) -> Columns:
+    """Return the columns with those that formulas over them say; they stand in for columns of the same name.
+
+    Parameters
+    ----------
+    columns : Columns
+    lets : mapping of str to str
+        Name and formula, or name and column.
+    allowed : iterable of str, optional
+        The names that may be said. Default: any.
+    """
+    from forecast.fit.data import _compute
+
+    made = {}
+    for name, text in lets.items():
+        if allowed is not None and name not in allowed:
+            raise UnknownNameError("variable", name, allowed, where="--let")
+        made[name] = columns[text] if text in columns else _compute(text, columns, f"--let '{printable(name, 60)}'")
+    return columns.replaced(made, {name: columns.units[lets[name]] for name in made if lets[name] in columns.units})
+
+
+def outputs(paths: Mapping[str, str | None], source: str | None) -> None:
+    """Refuse, before the work, outputs that cannot be written, that are one file, or that are the data.
+
+    Parameters
+    ----------
+    paths : mapping of str to str, optional
+        Option and file; None where it was not given.
+    source : str, optional
+        What ``--data`` names.
+    """
+    from forecast.files import safe_output
+
+    targets = {option: safe_output(path).absolute() for option, path in paths.items() if path is not None}
+    for option, target in targets.items():
+        shown = printable(target.name)
+        if source is not None and target.exists() and Path(source).exists() and target.samefile(source):
+            raise UsageError(f"{shown}: --data and {option} name the same file")
+        if list(targets.values()).count(target) > 1:
+            raise UsageError(f"{shown}: {' and '.join(targets)} name the same file")
 
 
 def kept(columns: Columns, conditions: Sequence[str]) -> tuple[Columns, str]:
@@ -187,24 +247,3 @@ def _meets(columns: Columns, text: str) -> Any:
     with np.errstate(invalid="ignore"):
         found = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[condition.op](left, right)
     return np.broadcast_to(found, (columns.rows,))
-
-
-def parameters_of(function: Any) -> set[str]:
-    """Return the names of a function's parameters."""
-    import inspect
-
-    return set(inspect.signature(function).parameters)
-
-
-def options_of(function: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that were given; one that the function does not take is an error.
-
-    Raises
-    ------
-    UsageError
-    """
-    found = {name: value for name, value in given.items() if value is not None}
-    for name in found:
-        if name not in parameters_of(function):
-            raise UsageError(f"--{name}: this law cannot be fitted so")
-    return found

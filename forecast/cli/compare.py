@@ -73,7 +73,7 @@ def compare(
         command=COMMAND,
         text=lambda: _text(result),
         warnings=[*([note] if note else []), *failures],
-        provenance=render.provenance(plugins, seed=seed, data=source),
+        provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
     )
     if failures:
         ctx.exit(1)

@@ -8,28 +8,39 @@ import click
 
 from forecast.cli import render
 from forecast.cli.catalogue import json_option
-from forecast.errors import FitError, UsageError, printable
+from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from forecast.fit.result import Fit
+    from forecast.laws import Law
 
 __all__ = ["fit"]
 
 COMMAND = "fit"
+KINDS = ("case", "residual", "wild", "cluster")
 
 
 @click.command()
 @click.argument("law")
 @click.option("--data", required=True, metavar="TABLE|FILE", help="A table's name, or a .csv or .parquet file.")
-@click.option("--let", multiple=True, metavar='"N = FORMULA"', help="A variable as a formula over columns.")
+@click.option(
+    "--let", multiple=True, metavar='"N = FORMULA"', help="A variable, or a column of --protocol, from columns."
+)
 @click.option("--y", metavar="COLUMN", help="The column, or formula, that the law explains.  [default: its output]")
 @click.option("--variables", multiple=True, metavar="NAMES", help="The variables of a formula: x or N,D.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "params_b > 0.1", "kind is dense".')
 @click.option("--objective", metavar="NAME", help="What is minimised.  [default: the law's own]")
+@click.option("--option", multiple=True, metavar='"tau=0.9"', help="Of the objective: a number, or a column.")
 @click.option("--start", multiple=True, metavar='"a=1,b=2"', help="Solve from here and nowhere else.")
 @click.option("--weights", metavar="COLUMN", help="Weight of each row, a column or formula.")
 @click.option("--sigma", metavar="COLUMN", help="Known standard deviation of each row, a column or formula.")
+@click.option("--sigma-x", multiple=True, metavar='"N = FORMULA"', help="Known standard deviation of a variable.")
+@click.option("--groups", metavar="COLUMN", help="Rows of one group (a run, a seed) are not independent.")
+@click.option("--own", multiple=True, metavar="NAMES", help="Parameters of which each group has its own: E or E,A.")
+@click.option("--over", metavar="COLUMN", help="One fit for each value of a column.")
 @click.option("--bootstrap", type=click.IntRange(1), metavar="N", help="Refit N resamples for the intervals.")
+@click.option("--kind", type=click.Choice(KINDS), default=KINDS[0], show_default=True, help="What is resampled.")
+@click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes that share the work.  [default: 1]")
 @click.option("--protocol", metavar="NAME", help="Fit as a publication did.")
 @click.option("--select", is_flag=True, help="Also choose the rows as --protocol did.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
@@ -38,27 +49,7 @@ COMMAND = "fit"
 @click.option("--plot", "figure", metavar="FILE.svg", help="Draw it (.svg, .png or .pdf).")
 @json_option
 @click.pass_context
-def fit(
-    ctx: click.Context,
-    law: str,
-    data: str,
-    let: tuple[str, ...],
-    y: str | None,
-    variables: tuple[str, ...],
-    where: tuple[str, ...],
-    objective: str | None,
-    start: tuple[str, ...],
-    weights: str | None,
-    sigma: str | None,
-    bootstrap: int | None,
-    protocol: str | None,
-    select: bool,
-    level: float,
-    seed: int,
-    out: str | None,
-    figure: str | None,
-    as_json: bool,
-) -> None:
+def fit(ctx: click.Context, /, out: str | None, figure: str | None, as_json: bool, **asked_for: Any) -> None:
     """Fit LAW, a registered name or a formula in quotes, to data.
 
     Prints one sentence, the parameters with their intervals, the verdict, and warnings. Exits with 1 where the fit did
@@ -67,129 +58,91 @@ def fit(
     \b
     forecast fit scaling/chinchilla --data runs.csv --let "N = params_b*1e9" --let "D = tokens" --y loss --out fit.nc
     forecast fit "a + b*x" --variables x --data runs.csv --y score --where "x > 0" --plot fit.svg --json
+    forecast fit scaling/power --data runs.csv --over family
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli import asked
-    from forecast.files import safe_output
-    from forecast.report import figures, fit_figure
+    from forecast.cli import fitted
+    from forecast.report import fit_figure
 
-    targets = [safe_output(path) for path in (out, figure) if path is not None]  # refuse before the work
-    if len(set(targets)) < len(targets):
-        raise UsageError(f"{printable(targets[0].name)}: --out and --plot name the same file")
-    if figure is not None:
-        figures.check_format(figure)
-    if select and protocol is None:
-        raise UsageError("--select chooses rows as a protocol did: name it with --protocol")
-    found, plugins = asked.law_of(law, variables)
-    lets = asked.formulas(let, "--let")
-    begun = asked.numbers(start, "--start") if start else None
-    columns, source = asked.data_of(data, found.name or "fit")
-    rows, note = asked.kept(columns, where)
-    notes = [note] if note else []
-    chosen: Any = rows
-    if select:
-        import forecast
-
-        chosen = forecast.protocol(protocol).select(rows)  # type: ignore[arg-type]
-    options: dict[str, Any] = {"bootstrap": bootstrap, "protocol": protocol}
+    _check_targets(out, figure, asked_for)
+    found, plugins, rows, source, notes = _gathered(asked_for)
     with render.progress("refitting") as report:
-        taken = asked.options_of(found.fit, options)
-        if "progress" in asked.parameters_of(found.fit):
-            taken["progress"] = report
-        fitted = found.fit(
-            chosen, objective=objective, start=begun, let=lets or None, y=y, weights=weights, sigma=sigma,
-            seed=seed, level=level, **taken,
-        )  # fmt: skip
+        made = found.fit(rows, **_keywords(asked_for), progress=report)
     if out is not None:
-        fitted.save(out)
+        made.save(out)
     if figure is not None:
-        fit_figure.plot(fitted, figure, chosen, let=lets, y=y)
-    result = answer(fitted, level)
+        fit_figure.plot(made, figure, rows, y=asked_for["y"])
+    level = asked_for["level"]
+    many = asked_for["over"] is not None
+    result = fitted.many(made, level) if many else fitted.one(made, level, _title(found, made, asked_for["protocol"]))
     render.emit(
         result,
         json=as_json,
         command=COMMAND,
-        text=lambda: _text(result),
-        warnings=[*notes, *fitted.warnings],
-        provenance=render.provenance(plugins, seed=seed, data=source),
+        text=lambda: fitted.write_many(result) if many else fitted.write_one(result),
+        warnings=[*notes, *made.warnings],
+        provenance=render.provenance(plugins, computed=True, seed=asked_for["seed"], data=source),
     )
-    if fitted.converged is False:
+    if not (made.converged.values.all() if many else made.converged is not False):
         ctx.exit(1)
 
 
-def answer(fitted: Fit, level: float) -> dict[str, Any]:
-    """Return a fit as plain data."""
-    try:
-        covariance: dict[str, Any] | None = {
-            "names": [str(n) for n in fitted.covariance["parameter"].values],
-            "matrix": fitted.covariance.values.tolist(),
-        }
-        why = None
-    except FitError as problem:
-        covariance, why = None, str(problem)
-    shown = fitted.law.text if hasattr(fitted.law, "text") else f"{fitted.law.output} = {fitted.law.expression}"
+def _title(law: Law, made: Fit, protocol: str | None) -> str:
+    """Return what to call a fit: a protocol that fixes parameters makes a law without a name of its own."""
+    if made.law.name is None and law.name is not None:
+        return f"{law.name} by {printable(protocol, 60)}"
+    return made.name
+
+
+def _check_targets(out: str | None, figure: str | None, asked_for: dict[str, Any]) -> None:
+    """Refuse what cannot be written before the work."""
+    from forecast.cli import asked
+    from forecast.report import figures
+
+    if asked_for["over"] is not None and (out is not None or figure is not None):
+        raise UsageError(f"--over makes many fits: {'--out' if out is not None else '--plot'} keeps one; use --json")
+    asked.outputs({"--out": out, "--plot": figure}, asked_for["data"])
+    if out is not None and not out.endswith(".nc"):
+        raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .nc")
+    if figure is not None:
+        figures.check_format(figure)
+
+
+def _gathered(asked_for: dict[str, Any]) -> tuple[Law, list[Any], Any, dict[str, str], list[str]]:
+    """Return the law, the plugins behind it, the rows to fit, the hashes of the data, and notes about them."""
+    from forecast.cli import asked
+
+    protocol, select = asked_for["protocol"], asked_for["select"]
+    if select and protocol is None:
+        raise UsageError("--select chooses rows as a protocol did: name it with --protocol")
+    found, plugins = asked.law_of(asked_for["law"], asked_for["variables"])
+    lets = asked.formulas(asked_for["let"], "--let")
+    columns, source = asked.data_of(asked_for["data"], found.name or COMMAND)
+    columns = asked.widened(columns, lets, found.variables if protocol is None else None)
+    rows, note = asked.kept(columns, asked_for["where"])
+    notes = [note] if note else []
+    if not select:
+        return found, plugins, rows, source, notes
+    from forecast.protocols import protocol as protocol_of
+
+    rule, y = protocol_of(protocol, law=found.name), asked_for["y"]
+    if y is not None:
+        # its rules speak of what is explained by a name of their own
+        name = rule.spec.y if rule.spec.y is not None and rule.spec.y.isidentifier() else found.output
+        rows = rows if name in rows else asked.widened(rows, {name: y}, None)
+    chosen = rule.select(rows)
+    notes.append(f"--select keeps {chosen.attrs['rows']} of {chosen.attrs['rows_given']} rows")
+    return found, plugins, chosen, source, notes
+
+
+def _keywords(asked_for: dict[str, Any]) -> dict[str, Any]:
+    """Return the keywords of `forecast.Law.fit`."""
+    from forecast.cli import asked
+
+    same = ("objective", "protocol", "y", "weights", "sigma", "groups", "over", "bootstrap", "kind", "workers")
     return {
-        "law": fitted.law.name,
-        "formula": shown,
-        "headline": _headline(fitted, level),
-        "points": fitted.n,
-        "objective": {"name": fitted.objective_name, "value": fitted.objective, "delta": fitted.delta},
-        "converged": fitted.converged,
-        "starts": {"agree": fitted.starts[0], "of": fitted.starts[1]},
-        "verdict": fitted.verdict,
-        "level": level,
-        "parameters": [_parameter(fitted, name, level) for name in fitted.values],
-        "covariance": covariance,
-        "no_covariance": why,
-        "residual_scale": fitted.residual_scale,
-        "ranges": {n: list(pair) for n, pair in fitted.ranges.items()},
+        **{name: asked_for[name] for name in (*same, "seed", "level")},
+        "start": asked.numbers(asked_for["start"], "--start") if asked_for["start"] else None,
+        "options": asked.settings(asked_for["option"], "--option") or None,
+        "sigma_x": asked.formulas(asked_for["sigma_x"], "--sigma-x") or None,
+        "own": asked.names(asked_for["own"]),
     }
-
-
-def _parameter(fitted: Fit, name: str, level: float) -> dict[str, Any]:
-    error = float(fitted.stderr[name]) if name in fitted.stderr else None
-    found = {"name": name, "value": fitted.values[name], "stderr": error}
-    try:
-        low, high = fitted.interval(name, level)
-    except FitError as problem:
-        why = str(problem).removeprefix(f"{fitted.name}: ")
-        identified = False if "not identified" in why else None
-        return {**found, "lower": None, "upper": None, "identified": identified, "why": why}
-    return {**found, "lower": low, "upper": high, "identified": True, "why": None}
-
-
-def _headline(fitted: Fit, level: float) -> str:
-    rows = [_parameter(fitted, name, level) for name in fitted.values]
-    said = [_said(row) for row in rows[:6]] + (["…"] if len(rows) > 6 else [])
-    begin = "" if fitted.converged else "Not converged: "
-    return f"{begin}{fitted.name} on {fitted.n} points: {', '.join(said)} ({level:.0%} intervals)."
-
-
-def _said(row: dict[str, Any]) -> str:
-    between = "no interval" if row["lower"] is None else f"{row['lower']:.4g} to {row['upper']:.4g}"
-    return f"{row['name']} = {row['value']:.4g} ({between})"
-
-
-def _text(result: dict[str, Any]) -> None:
-    render.headline(result["headline"])
-    rows = []
-    for row in result["parameters"]:
-        ends = [_number(row["lower"]), _number(row["upper"])]
-        rows.append([row["name"], _number(row["value"], 8), _number(row["stderr"]), *ends, row["identified"]])
-    percent = f"{result['level']:.0%}"
-    render.table(["parameter", "value", "std error", f"{percent} lower", "upper", "identified"], rows)
-    render.write()
-    objective = result["objective"]
-    delta = "" if objective["delta"] is None else f" (delta {objective['delta']:.4g})"
-    render.details(
-        {
-            "formula": result["formula"],
-            "points": result["points"],
-            "objective": f"{objective['name']}{delta} = {objective['value']:.10g}",
-            "converged": result["converged"],
-            "verdict": result["verdict"],
-        }
-    )
-
-
-def _number(value: float | None, digits: int = 5) -> str:
-    return "-" if value is None else f"{value:.{digits}g}"

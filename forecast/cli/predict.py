@@ -57,6 +57,7 @@ def predict(
 
     if out is not None and not out.lower().endswith(".csv"):
         raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .csv")
+    asked.outputs({"--out": out}, data)
     found, plugins = asked.fit_of(fit)
     columns: Columns | None = None
     source: dict[str, str] = {}
@@ -87,7 +88,7 @@ def predict(
         command=COMMAND,
         text=lambda: _text(found, result),
         warnings=[line for line in answer.attrs["warnings"].splitlines() if line],
-        provenance=render.provenance(plugins, **({"data": source} if source else {})),
+        provenance=render.provenance(plugins, computed=True, **({"data": source} if source else {})),
     )
     if not any(row[centre] is not None for row in rows):
         ctx.exit(1)
@@ -108,13 +109,17 @@ def _points(fit: Fit, words: tuple[str, ...], columns: Columns | None, lets: dic
         if name.strip() in found:
             raise UsageError(f"'{printable(name, 60)}' is given twice; several numbers go in one: {name}=1e9,1e10")
         where = f"'{printable(name.strip(), 60)}'"
-        found[name.strip()] = np.array([asked.number(part.strip(), where) for part in text.split(",")])
+        parts = [part.strip() for part in text.split(",")]
+        named = name.strip() in fit.law.levels  # a group is named by its label
+        found[name.strip()] = np.array(parts if named else [asked.number(part, where) for part in parts])
     if columns is None:
         if lets:
             raise UsageError("--let: needs --data, whose columns it is a formula over")
     else:
         for name in fit.law.variables:
-            if name not in found:
+            if name not in found and name in fit.law.levels and name in columns:
+                found[name] = columns[name]
+            elif name not in found:
                 found[name] = _compute(lets.get(name, name), columns, f"variable '{name}'")
     sizes = {n: v.size for n, v in found.items()}
     longest = max(sizes.values(), default=1)
@@ -130,7 +135,9 @@ def _rows(fit: Fit, answer: xr.Dataset) -> list[dict[str, Any]]:
     return [{n: _plain(v[i]) for n, v in columns.items()} for i in range(count)]
 
 
-def _plain(value: Any) -> float | None:
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return str(value)
     return float(value) if math.isfinite(value) else None
 
 
@@ -145,7 +152,7 @@ def _write(out: str, columns: Columns | None, fit: Fit, answer: xr.Dataset) -> N
         table |= {n: columns[n] for n in columns if n not in answer.data_vars and n not in fit.law.variables}
     for name in (*fit.law.variables, *map(str, answer.data_vars)):
         values = answer[name].values
-        table[name] = np.where(np.isfinite(values), values, np.nan)
+        table[name] = values if values.dtype.kind == "U" else np.where(np.isfinite(values), values, np.nan)
     csvfile.write(out, table)
 
 
@@ -184,5 +191,5 @@ def _text(fit: Fit, result: dict[str, Any]) -> None:
     )
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.5g}"
+def _number(value: Any) -> str:
+    return value if isinstance(value, str) else "-" if value is None else f"{value:.5g}"

@@ -212,21 +212,26 @@ def _cut(word: str) -> str:
     return f"{head}={base}" if equals else base
 
 
-def provenance(plugins: Iterable[Any] = (), **more: Any) -> dict[str, Any]:
+def provenance(plugins: Iterable[Any] = (), *, computed: bool = False, **more: Any) -> dict[str, Any]:
     """Return what is needed to repeat an answer: versions, plugins and the command. No clock, host or path.
 
     Parameters
     ----------
     plugins : iterable of forecast.registry.Plugin
         Those that the answer used.
+    computed : bool
+        The answer was computed, not only looked up: the versions of numpy, scipy and xarray matter too.
     **more
         Anything else (a seed, data hashes).
     """
     import platform
+    from importlib.metadata import version
 
+    libraries = ("numpy", "scipy", "xarray") if computed else ()
+    versions = {"lawcast": forecast.__version__, "python": platform.python_version()}
     used = {(p.name, p.distribution, p.version) for p in plugins}
     return {
-        "versions": {"lawcast": forecast.__version__, "python": platform.python_version()},
+        "versions": {**versions, **{name: version(name) for name in libraries}},
         "plugins": [{"name": n, "distribution": d, "version": v} for n, d, v in sorted(used)],
         "command": _argv(),
         **more,

@@ -1,37 +1,40 @@
-"""Bootstraps as one array problem: resampled rows are weights, and all replicates are solved at once.
+"""Bootstraps as one array problem: all replicates of a block are solved at once.
 
-Replicates start from the optimum of all data, moved by one step that every replicate's own gradient suggests. A sample
-of them is solved again from fresh starts, and how many changed is reported; where many did, or where the points are
-few, all are.
+Replicates start from the optimum of all data, moved by one step that every replicate's own gradient suggests. Some of
+them are solved again from fresh starts, and how many changed is reported; where many did, or where the points are few,
+all are. A block is drawn and solved whole, whatever is asked for, and then cut: fewer replicates are the first of
+more, to the last bit, and the same for any number of workers.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.errors import DataError, FitError, UsageError
 from forecast.fit import newton
-from forecast.fit.newton import Solved
+from forecast.fit.groups import check_kind, labels_of
+from forecast.fit.newton import Solved, Target
 from forecast.fit.objective import robust_scale
+from forecast.fit.parallel import Progress, Workers, check_workers, share
+from forecast.fit.replicates import Replicates
+from forecast.fit.resample import BLOCK, FEW_GROUPS, KINDS, Drawn, Sample, check, draw, resampled
 from forecast.fit.solver import Problem
 from forecast.fit.start import Grid
+from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
-    import xarray as xr
+    from forecast.fit.result import Fit
 
-__all__ = ["KINDS", "Replicates", "resample", "resampled"]
+__all__ = ["FEW", "Replicates", "Resampling", "bootstrap", "replicated", "resample", "resampled"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Replicates in a block: drawn whole and then cut, so that fewer are a prefix of more.
-BLOCK = 256
+#: Blocks that are solved together, at most, and the numbers that their weights may be.
+TOGETHER, CELLS = 8, 2_000_000
 #: Below this number of points every replicate is solved from fresh starts.
 FEW = 20
 #: How many replicates are audited, from how many starts each; beyond which share of changes all are solved anew.
@@ -43,107 +46,48 @@ TOLERANCE, BLIND = 1e-12, 3e-10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replicates:
-    """A fit repeated on resampled data.
+class Resampling:
+    """What is asked of a bootstrap.
 
     Parameters
     ----------
-    names : tuple of str
-        The free parameters.
-    values : ndarray
-        (k, B), as the law has them; nan where a replicate could not be fitted.
-    objective : ndarray
-        (B,), the plain value.
-    converged : ndarray of bool
+    replicates : int
     kind : str
+        One of `forecast.fit.resample.KINDS`.
     seed : int
-    audited, changed : int
-        Replicates that were solved again from fresh starts, and how many of them found a better optimum.
-    degenerate : int
-        Replicates with fewer different points than parameters.
+    fresh : bool
+        Other starts than the optimum are allowed, for the audit.
     """
 
-    names: tuple[str, ...]
-    values: Array
-    objective: Array
-    converged: NDArray[np.bool_]
-    kind: str
-    seed: int
-    audited: int
-    changed: int
-    degenerate: int
-
-    @property
-    def good(self) -> Array:
-        """The replicates that were fitted, (k, B')."""
-        return self.values[:, self.converged]
-
-    def stderr(self, name: str) -> float:
-        """Return the standard deviation over replicates; inf with fewer than two."""
-        found = self.good[self.names.index(name)]
-        return float(np.std(found, ddof=1)) if found.size > 1 else float("inf")
-
-    def interval(self, name: str, level: float) -> tuple[float, float]:
-        """Return the percentile interval."""
-        low, high = np.quantile(self.good[self.names.index(name)], [0.5 - level / 2, 0.5 + level / 2])
-        return float(low), float(high)
-
-    def dataset(self) -> xr.Dataset:
-        """Return one variable a parameter over ``replicate``, with the objective and what became of each."""
-        import xarray as xr
-
-        found = {"objective": self.objective, "converged": self.converged}
-        found |= dict(zip(self.names, self.values, strict=True))
-        attrs = {
-            "kind": self.kind,
-            "seed": self.seed,
-            "audited": self.audited,
-            "changed": self.changed,
-            "degenerate": self.degenerate,
-            "not_converged": int(np.sum(~self.converged)),
-        }
-        return xr.Dataset({name: ("replicate", column) for name, column in found.items()}, attrs=attrs)
+    replicates: int
+    kind: str = "case"
+    seed: int = 0
+    fresh: bool = True
 
 
-def _case(seed: int, points: int, block: int) -> Array:
-    """Return how often each row is drawn in each replicate of a block, (BLOCK, points)."""
-    key = int.from_bytes(hashlib.blake2b(b"bootstrap/case", digest_size=8).digest(), "big")
-    generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key, block))))
-    rows = generator.integers(0, points, size=(BLOCK, points), dtype=np.int64)
-    rows += np.arange(BLOCK)[:, None] * points
-    return np.bincount(rows.ravel(), minlength=BLOCK * points).reshape(BLOCK, points).astype(float)
+@dataclass(frozen=True)
+class _Part:
+    """Some blocks of replicates, refitted: arrays (k, B) and (B,)."""
+
+    q: Array
+    value: Array
+    settled: NDArray[np.bool_]
+    poor: NDArray[np.bool_]
+    audited: NDArray[np.bool_]
+    changed: NDArray[np.bool_]
 
 
-#: Kind to a function of (seed, points, block): how often each row is drawn in each replicate of the block.
-KINDS: Mapping[str, Callable[[int, int, int], Array]] = MappingProxyType({"case": _case})
-
-
-def resampled(kind: str, seed: int, points: int, replicates: int) -> Array:
-    """Return the count matrix (replicates, points); it depends on the seed and on the place of a replicate alone."""
-    blocks = [KINDS[kind](seed, points, block) for block in range(-(-replicates // BLOCK))]
-    return np.concatenate(blocks)[:replicates]
-
-
-def check(replicates: object, kind: str, where: str) -> int:
-    """Return how many replicates are asked for.
-
-    Raises
-    ------
-    UsageError
-        For anything but an integer of at least 2, or an unknown kind.
-    """
-    if kind not in KINDS:
-        raise UnknownNameError("kind of bootstrap", kind, KINDS, where=where)
-    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
-        got = printable(repr(replicates), 40)
-        raise UsageError(f"{where}: bootstrap: expected a number of replicates of at least 2, got {got}")
-    return replicates
-
-
-def resample(
-    problem: Problem, at: Array, replicates: int, *, seed: int, kind: str = "case", fresh: bool = True
+def bootstrap(
+    problem: Problem,
+    at: Array,
+    asked: Resampling,
+    *,
+    labels: NDArray[np.int64] | None = None,
+    workers: Workers = None,
+    progress: Progress = None,
+    where: str = "",
 ) -> Replicates:
-    """Refit a problem to resampled rows.
+    """Refit a problem to resampled data.
 
     Parameters
     ----------
@@ -151,125 +95,221 @@ def resample(
         Its options (Huber's threshold) stay as they are.
     at : ndarray
         Its optimum.
-    replicates : int
-    seed : int
-    kind : str
-        One of `KINDS`.
-    fresh : bool
-        Other starts than the optimum are allowed, for the audit.
+    asked : Resampling
+    labels : ndarray of int, optional
+        The group of each row, for clusters.
+    workers : int or concurrent.futures.Executor, optional
+    progress : callable, optional
+        ``progress(done, total)``.
+    where : str
+        For messages.
     """
-    rows = np.flatnonzero(problem.weights > 0)
-    share = max(BLOCK, BLOCK * (2_000_000 // (BLOCK * max(rows.size, 1))))
-    grid = Grid(problem, seed=seed) if fresh else None
-    warm = _Warm(problem, at)
-    few = rows.size < FEW and grid is not None
-    kept: list[Solved] = []
-    counted, audits = 0, []
-    picked = np.unique(np.linspace(0, replicates - 1, min(AUDIT, replicates)).astype(int))
-    for first in range(0, replicates, share):
-        last = min(first + share, replicates)
-        blocks = range(first // BLOCK, -(-last // BLOCK))
-        counts = np.concatenate([KINDS[kind](seed, rows.size, b) for b in blocks])[: last - first]
-        weights = counts
-        if not bool((problem.weights == 1.0).all()):
-            weights = np.zeros((last - first, problem.weights.size))
-            weights[:, rows] = counts * problem.weights[rows]
-        poor = _poor(problem, counts, rows)
-        counted += int(poor.sum())
-        found = _solved(problem, weights, warm.starts(weights))
-        if grid is not None:
-            chosen = np.arange(last - first) if few else picked[(picked >= first) & (picked < last)] - first
-            audits.append(_audit(problem, grid, weights, found, chosen))
-            if not few and sum(c for c, _ in audits) > TOLERATED * max(sum(t for _, t in audits), 1):
-                few = True  # the optimum of all data misleads: from here on every replicate has starts of its own
-                audits[-1] = _audit(problem, grid, weights, found, np.arange(last - first))
-        found.settled[poor] = False
-        kept.append(found)
-    values = problem.natural(np.concatenate([s.q for s in kept], axis=1).T).T
-    settled = np.concatenate([s.settled for s in kept])
-    objective = np.concatenate([s.value for s in kept])
+    plan = _plan(problem.n, asked.replicates)
+    few = problem.n < FEW
+    reached = 0
+
+    def done(i: int) -> None:
+        nonlocal reached
+        reached += len(plan[i]) * BLOCK
+        if progress is not None:
+            progress(min(reached, asked.replicates), asked.replicates)
+
+    # the first block tells whether the optimum of all data can be trusted as a start
+    parts = [_refit(problem, at, asked, labels, plan[0], few, AUDIT)]
+    head = parts[0]
+    if not few and head.changed.sum() > TOLERATED * max(head.audited.sum(), 1):
+        few = True
+        parts = [_refit(problem, at, asked, labels, plan[0], few, 0)]
+    done(0)
+    alone = workers is None or workers == 1
+    rest = [((problem if alone else replace(problem)), at, asked, labels, blocks, few, 0) for blocks in plan[1:]]
+    parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
+    whole = _Part(*(np.concatenate([getattr(p, n) for p in parts], axis=-1) for n in _Part.__dataclass_fields__))
+    cut = _Part(*(getattr(whole, n)[..., : asked.replicates] for n in _Part.__dataclass_fields__))
+    values = problem.natural(cut.q.T).T
     return Replicates(
         names=problem.free,
-        values=np.where(settled, values, np.nan),
-        objective=np.where(settled, objective, np.nan),
-        converged=settled,
-        kind=kind,
-        seed=seed,
-        audited=sum(tried for _, tried in audits),
-        changed=sum(changed for changed, _ in audits),
-        degenerate=counted,
+        values=np.where(cut.settled, values, np.nan),
+        objective=np.where(cut.settled, cut.value, np.nan),
+        converged=cut.settled,
+        kind=asked.kind,
+        seed=asked.seed,
+        audited=int(cut.audited.sum()),
+        changed=int(cut.changed.sum()),
+        degenerate=int(cut.poor.sum()),
     )
 
 
-def _solved(problem: Problem, weights: Array, starts: Array) -> Solved:
-    return newton.solve(
-        problem.target(weights), starts, problem.lower, problem.upper, problem.logs, tolerance=TOLERANCE, blind=BLIND
-    )
+def replicated(fit: Fit, problem: Problem, at: Array, asked: Resampling, **options: Any) -> Fit:
+    """Return a fit with replicates: its standard errors and ``interval(method="bootstrap")`` then come from them."""
+    found = bootstrap(problem, at, asked, where=fit.name, **options)
+    notes = [*fit.warnings, *found.warnings(fit.name)]
+    labels = options.get("labels")
+    if labels is not None and labels.max() + 1 < FEW_GROUPS:
+        few = f"{labels.max() + 1} groups are few: the bootstrap understates the uncertainty"
+        notes.append(f"{fit.name}: {few}")
+    if problem.n < FEW:
+        notes.append(f"{fit.name}: {problem.n} points are few to resample: the bootstrap understates the uncertainty")
+    return replace(fit, replicates=found, warnings=tuple(notes))
 
 
-def _poor(problem: Problem, counts: Array, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def resample(
+    fit: Fit,
+    replicates: int,
+    *,
+    kind: str,
+    seed: int,
+    groups: Any,
+    workers: Workers = None,
+    progress: Progress = None,
+) -> Fit:
+    """Return a fit with a bootstrap; the function behind `forecast.Fit.resample`.
+
+    Raises
+    ------
+    DataError, FitError, UsageError
+    """
+    from forecast.fit.profile import optimum, problem_of_fit
+    from forecast.streams import check_seed
+
+    problem = problem_of_fit(fit, "bootstrap")
+    known = fit.data.groups if fit.data is not None else None
+    check(replicates, kind, groups is not None or known is not None, problem.objective, fit.name)
+    own = fit.law._form.slots if isinstance(fit.law._form, Grouped) else ()
+    check_kind(kind, own, fit.data.sigma_x if fit.data is not None else (), fit.name)
+    check_seed(seed)
+    check_workers(workers, fit.name, fit.law)
+    if groups is not None and not KINDS[kind].groups:
+        raise UsageError(f"{fit.name}: kind='{kind}' takes no groups=")
+    if fit.uncertainty is None or fit.uncertainty.flaw:
+        raise FitError(f"{fit.name}: no bootstrap: {fit.uncertainty.flaw if fit.uncertainty else 'no data'}")
+    labels = known if KINDS[kind].groups else None
+    if groups is not None:
+        _, labels, names = labels_of(groups, problem.weights.size, fit.name)
+        if len(names) < 2:
+            raise DataError(f"{fit.name}: groups: expected at least 2 different labels, got one")
+    asked = Resampling(replicates=replicates, kind=kind, seed=seed)
+    at = optimum(fit, problem).q[:, 0]
+    return replicated(fit, problem, at, asked, labels=labels, workers=workers, progress=progress)
+
+
+def _plan(n: int, replicates: int) -> list[range]:
+    """Return which blocks are solved together: one, the next three, and then as many again up to a limit.
+
+    The more there are in one solve the less each costs; a short bootstrap is not to wait for many.
+    """
+    most = int(np.clip(CELLS // (BLOCK * max(n, 1)), 1, TOGETHER))
+    found = [range(0, 1)]
+    while found[-1].stop * BLOCK < replicates:
+        first = found[-1].stop
+        found.append(range(first, first + min(3 if first == 1 else first, most)))
+    return found
+
+
+def _refit(
+    problem: Problem,
+    at: Array,
+    asked: Resampling,
+    labels: NDArray[np.int64] | None,
+    blocks: range,
+    every: bool,
+    audit: int,
+) -> _Part:
+    """Draw some blocks and refit them; `audit` of the first replicates, or every one, from fresh starts too."""
+    sample = Sample(problem, at, labels)
+    drawn = draw(sample, asked.kind, asked.seed, blocks)
+    target = _target(problem, drawn)
+    found = _solved(problem, target, _Warm(sample).starts(target))
+    count = found.value.size
+    poor = _poor(sample, drawn, count)
+    audited, changed = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    if asked.fresh and (every or audit):
+        grid = Grid(problem, seed=asked.seed)
+        if grid.order.size:
+            audited[: count if every else audit] = True
+            changed = _audit(problem, grid, target, found, np.flatnonzero(audited))
+    found.settled[poor] = False
+    return _Part(found.q, found.value, found.settled, poor, audited, changed)
+
+
+def _target(problem: Problem, drawn: Drawn) -> Target:
+    target = problem.target(drawn.weights)
+    return target if drawn.y is None else replace(target, y=drawn.y)
+
+
+def _solved(problem: Problem, target: Target, starts: Array) -> Solved:
+    return newton.solve(target, starts, problem.lower, problem.upper, problem.logs, tolerance=TOLERANCE, blind=BLIND)
+
+
+def _poor(sample: Sample, drawn: Drawn, count: int) -> NDArray[np.bool_]:
     """Tell which replicates have fewer different points than parameters."""
-    design = np.column_stack([v[rows] for v in problem.variables.values()])
+    rows, k = sample.rows, sample.problem.k
+    if drawn.weights.ndim == 1:
+        return np.zeros(count, dtype=bool)
+    design = np.column_stack([v[rows] for v in sample.problem.variables.values()])
     _, group = np.unique(design, axis=0, return_inverse=True)
     group = np.ravel(group)
     groups = int(group.max()) + 1
-    if groups > 8 * problem.k + 40:  # that few of that many do not happen
-        return np.zeros(len(counts), dtype=bool)
+    if sample.labels is None and groups > 8 * k + 40:  # that few of that many do not happen
+        return np.zeros(count, dtype=bool)
     member = np.zeros((rows.size, groups))
     member[np.arange(rows.size), group] = 1.0
-    return np.asarray(((counts @ member) > 0).sum(axis=1) < problem.k)
+    return np.asarray((((drawn.weights[:, rows] > 0).astype(float) @ member) > 0).sum(axis=1) < k)
 
 
 class _Warm:
     """Starts for replicates: the optimum of all data, and one step from it along the replicate's own gradient."""
 
-    def __init__(self, problem: Problem, at: Array) -> None:
-        self.problem, self.at = problem, at
+    def __init__(self, sample: Sample) -> None:
+        self.problem, self.at = problem, at = sample.problem, sample.at
         target = problem.target()
         state = problem.kernel.at(at[:, None])
-        _, first, second = problem.objective.pointwise(state.f, target.y, target.options)
-        self.scores = first * problem.kernel.jacobian(state)[:, 0]
+        self.f = state.f.copy()
+        _, first, second = problem.objective.pointwise(self.f, target.y, target.options)
+        self.jacobian = problem.kernel.jacobian(state)[:, 0].copy()
         share = 1.0
         if problem.objective.robust:
             # the curvature of Huber's loss as a move of the size of the noise meets it, not at a point
-            residuals, delta = (state.f - target.y)[0], float(target.options["delta"])
+            residuals, delta = (self.f - target.y)[0], float(target.options["delta"])
             width = max(0.5 * robust_scale(residuals, problem.k), delta)
             both = [np.clip(residuals + s * width, -delta, delta) for s in (1.0, -1.0)]
             second, share = ((both[0] - both[1]) / (2 * width))[None], 0.7
         table = problem.kernel.contract(state, first * problem.weights, second * problem.weights)[1][:, :, 0]
         self.steps = np.zeros_like(table)
         diagonal = np.sqrt(np.abs(np.diag(table)))
-        if np.isfinite(table).all() and np.isfinite(self.scores).all() and (diagonal > 0).all():
+        if np.isfinite(table).all() and np.isfinite(self.jacobian).all() and (diagonal > 0).all():
             scaled = table / np.outer(diagonal, diagonal)
             if np.linalg.eigvalsh(scaled)[0] > 1e-10:
                 self.steps = share * np.linalg.inv(scaled) / np.outer(diagonal, diagonal)
 
-    def starts(self, weights: Array) -> Array:
-        """Return the starts of replicates with these weights, (k, B)."""
+    def starts(self, target: Target) -> Array:
+        """Return the starts of replicates, (k, B)."""
         problem = self.problem
-        moves = -(self.steps @ (self.scores @ weights.T))
+        with np.errstate(all="ignore"):
+            _, first, _ = problem.objective.pointwise(self.f, target.y, target.options)
+        if target.y.ndim == 1:
+            gradient = (first * self.jacobian) @ target.weights.T
+        else:
+            gradient = self.jacobian @ (first * target.weights).T
+        moves = -(self.steps @ np.nan_to_num(gradient, posinf=0.0, neginf=0.0))
         if problem.logs.any():
             longest = np.abs(moves[problem.logs]).max(axis=0)
             moves *= np.minimum(1.0, 1.0 / np.maximum(longest, 1e-300))
-        return np.asarray(self.at[:, None] + moves)
+        start = self.at[:, None] + moves
+        return np.asarray(np.clip(start, problem.lower[:, None], problem.upper[:, None]))
 
 
-def _audit(problem: Problem, grid: Grid, weights: Array, found: Solved, chosen: NDArray[np.int64]) -> tuple[int, int]:
-    """Solve some replicates again from the optimum's start and fresh ones; keep what is better; count the changes."""
-    if not chosen.size or not grid.order.size:
-        return 0, 0
+def _audit(problem: Problem, grid: Grid, target: Target, found: Solved, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Solve some replicates again from fresh starts, keep what is better, and mark what changed."""
     candidates = grid.starts[:, grid.order[:512]]
-    target = problem.target()
     with np.errstate(all="ignore"):
-        losses = problem.objective.pointwise(problem.kernel.at(candidates).f, target.y, target.options)[0]
-    losses = np.where(np.isfinite(losses), losses, 1e100)
-    changed = 0
+        f = problem.kernel.at(candidates).f.copy()
+    changed = np.zeros(found.value.size, dtype=bool)
     step = max(1, 4096 // (STARTS + 1))
     for first in range(0, chosen.size, step):
         some = chosen[first : first + step]
-        best = np.argsort(weights[some] @ losses.T, axis=1)[:, :STARTS]
-        starts = np.concatenate([candidates[:, best.ravel()]], axis=1)
-        again = _solved(problem, np.repeat(weights[some], best.shape[1], axis=0), starts)
+        best = np.argsort(_losses(problem, target, f, some), axis=1, kind="stable")[:, :STARTS]
+        again = _solved(problem, target.take(np.repeat(some, best.shape[1])), candidates[:, best.ravel()])
         value = again.value.reshape(some.size, -1)
         winner = np.argmin(value, axis=1)
         lowest = value[np.arange(some.size), winner]
@@ -279,6 +319,15 @@ def _audit(problem: Problem, grid: Grid, weights: Array, found: Solved, chosen: 
         better |= again.settled[column] & ~found.settled[some]
         where = some[better]
         found.q[:, where], found.value[where] = again.q[:, column[better]], lowest[better]
-        found.settled[where] = True
-        changed += int(better.sum())
-    return changed, int(chosen.size)
+        found.settled[where] = changed[where] = True
+    return changed
+
+
+def _losses(problem: Problem, target: Target, f: Array, some: NDArray[np.int64]) -> Array:
+    """Return what some replicates lose at candidates whose law is `f`, (some, candidates)."""
+    with np.errstate(all="ignore"):
+        if target.y.ndim == 1:
+            losses = problem.objective.pointwise(f, target.y, target.options)[0]
+            return np.asarray(target.weights[some] @ np.where(np.isfinite(losses), losses, 1e100).T)
+        each = [problem.objective.pointwise(f, target.y[i], target.options)[0] @ target.weights for i in some]
+    return np.nan_to_num(np.array(each), nan=1e300, posinf=1e300)

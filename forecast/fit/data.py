@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
+from forecast.fit.groups import labels_of
 from forecast.fit.objective import Objective
+from forecast.fit.request import Request
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["Observed", "gather"]
 
 Array = NDArray[np.float64]
+
+#: Where y is nowhere larger than this, or its inverse, sums of squares leave the range of numbers.
+SMALLEST = 1e-120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +39,14 @@ class Observed:
         The weights come from known standard deviations.
     options : mapping
         Of the objective, columns read.
+    sigma_x : mapping of str to ndarray
+        Known standard deviations of variables; empty where there are none.
+    groups : ndarray of int, optional
+        The place of each row's group among `labels`; rows of one group are not independent. None where there are no
+        groups, or where the law itself knows them.
+    labels : tuple of str
+    by : str
+        What the groups are called.
     """
 
     variables: Mapping[str, Array]
@@ -41,6 +54,10 @@ class Observed:
     weights: Array
     scale_known: bool
     options: Mapping[str, Any] = field(default_factory=dict)
+    sigma_x: Mapping[str, Array] = field(default_factory=dict)
+    groups: NDArray[np.int64] | None = None
+    labels: tuple[str, ...] = ()
+    by: str = ""
 
 
 def _numbers(column: Any, where: str) -> Array:
@@ -90,12 +107,9 @@ def _extra(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Arr
 def gather(
     law: Law,
     data: Any,
+    request: Request,
     *,
     objective: Objective,
-    let: Mapping[str, str] | None,
-    y: str | None,
-    weights: Any,
-    sigma: Any,
     name: str,
     options: Mapping[str, Any] | None = None,
 ) -> Observed:
@@ -112,11 +126,12 @@ def gather(
     """
     from forecast import tables
 
+    y, weights, sigma = request.y, request.weights, request.sigma
     columns = dict(tables.columns(data, where=name))
     size = len(next(iter(columns.values()))) if columns else 0
     if size == 0:
         raise EmptyDataError(f"{name}: no rows to fit")
-    asked = dict(let or {})
+    asked = dict(request.let or {})
     for key in asked:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
@@ -131,7 +146,11 @@ def gather(
                 columns,
                 where=f"{where} (give let={{'{variable}': FORMULA}} over the columns {have})",
             )
-        variables[variable] = _compute(asked.get(variable, variable), columns, where)
+        source = asked.get(variable, variable)
+        if variable in law.levels and source in columns:
+            variables[variable] = law._coded(variable, labels_of(columns[source], size, name)[0])
+        else:
+            variables[variable] = _compute(source, columns, where)
     explained = y if y is not None else law.output
     if y is None and explained not in columns:
         raise UnknownNameError("column", explained, columns, where=f"{name}: say y=, the column that the law explains")
@@ -143,9 +162,11 @@ def gather(
         weight = _extra(weights, columns, size, f"{name}: weights")
     if sigma is not None:
         errors = _extra(sigma, columns, size, f"{name}: sigma")
-        if not (errors > 0).all():
-            raise DataError(f"{name}: sigma: expected positive standard deviations, not so in {_rows(~(errors > 0))}")
-        weight = 1 / errors**2
+        with np.errstate(all="ignore"):
+            weight = 1 / errors**2
+        bad = ~((errors > 0) & (weight > 0) & np.isfinite(weight))
+        if bad.any():
+            raise DataError(f"{name}: sigma: expected positive standard deviations, not so in {_rows(bad)}")
     for label, column in [
         *((f"variable '{v}'", c) for v, c in variables.items()),
         ("y", observed),
@@ -160,9 +181,77 @@ def gather(
     if objective.log and not (observed > 0).all():
         rows = _rows(~(observed > 0))
         raise DataError(f"{name}: objective '{objective.name}' takes the log of y, which is not positive in {rows}")
+    largest = float(np.abs(observed).max())
+    if not objective.log and largest and not SMALLEST < largest < 1 / SMALLEST:
+        raise DataError(
+            f"{name}: y is at most {largest:.3g}, the squares of such numbers leave double precision; "
+            f"scale it: y='{1 / min(max(largest, 1e-307), 1e300):.0e}*{explained}'"
+        )
     settled = _counted(objective, observed, dict(options or {}), columns, name)
     known = sigma is not None or objective.scale == "known"
-    return Observed(variables=variables, y=observed, weights=weight, scale_known=known, options=settled)
+    groups, labels, by = _groups(request, columns, size, name)
+    return Observed(
+        variables=variables,
+        y=observed,
+        weights=weight,
+        scale_known=known,
+        options=settled,
+        sigma_x=_errors_in_x(law, request, columns, variables, objective, name),
+        groups=groups,
+        labels=labels,
+        by=by,
+    )
+
+
+def _groups(
+    request: Request, columns: Mapping[str, Any], size: int, name: str
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...], str]:
+    """Read the group of each row: its place among the labels, the labels, and what they are called."""
+    given = request.groups
+    if given is None:
+        return None, (), ""
+    if not isinstance(given, str):
+        _, places, labels = labels_of(given, size, name)
+        return places, labels, "group"
+    if given not in columns:
+        raise UnknownNameError("column", printable(given, 60), columns, where=f"{name}: groups")
+    _, places, labels = labels_of(columns[given], size, name)
+    return places, labels, given
+
+
+def _errors_in_x(
+    law: Law,
+    request: Request,
+    columns: Mapping[str, Any],
+    variables: Mapping[str, Array],
+    objective: Objective,
+    name: str,
+) -> dict[str, Array]:
+    """Read the known standard deviations of variables; those that are 0 everywhere are none."""
+    asked: Any = request.sigma_x or {}
+    size = next(iter(variables.values())).size
+    if not isinstance(asked, Mapping):
+        got = type(asked).__name__
+        raise UsageError(f"{name}: sigma_x: expected a mapping of variables, like {{'N': '0.1*N'}}, got {got}")
+    if asked and objective.loss not in ("squares", "huber"):
+        raise UsageError(f"{name}: sigma_x: objective '{objective.name}' has no scatter to add errors in x to")
+    if asked and objective.scale == "sandwich" and request.sigma is None:
+        raise UsageError(
+            f"{name}: sigma_x: under objective '{objective.name}' give sigma= too: it cannot be told from errors in x"
+        )
+    found = {}
+    for variable, value in asked.items():
+        where = f"{name}: sigma_x: '{printable(variable, 60)}'"
+        if variable not in law.variables or variable in law.levels:
+            known = [v for v in law.variables if v not in law.levels]
+            raise UnknownNameError("variable", printable(variable, 60), known, where=f"{name}: sigma_x")
+        errors = _extra(value, {**columns, **variables}, size, where)
+        bad = ~(np.isfinite(errors) & (errors >= 0))
+        if bad.any():
+            raise DataError(f"{where}: expected standard deviations of at least 0, not so in {_rows(bad)}")
+        if (errors > 0).any():
+            found[variable] = errors
+    return found
 
 
 def _counted(

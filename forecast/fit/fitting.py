@@ -3,169 +3,158 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.errors import FitError, UsageError, printable
-from forecast.fit import bootstrap as resampling
+from forecast.errors import FitError, printable
+from forecast.fit import groups as grouping
 from forecast.fit import objective as objectives
+from forecast.fit.bootstrap import Resampling, replicated
 from forecast.fit.data import Observed, gather
+from forecast.fit.domain import USUAL, check_domain
+from forecast.fit.effective import with_scatter
+from forecast.fit.incoming import in_units
+from forecast.fit.parallel import check_workers
 from forecast.fit.prepare import given_start, label, problem_of
+from forecast.fit.request import Request
+from forecast.fit.resample import check as check_resampling
 from forecast.fit.result import Fit
 from forecast.fit.search import agreeing, search
-from forecast.fit.solver import Problem
+from forecast.fit.solver import Array, Problem, Solution
 from forecast.fit.uncertainty import Uncertainty, assess
 
 if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.specs import PublishedFit
 
-__all__ = ["fit_law", "label", "published_fit"]
+__all__ = ["fit_law", "judged", "label", "published_fit"]
 
 
-def fit_law(
-    law: Law,
-    data: Any,
-    *,
-    objective: str | None = None,
-    protocol: str | None = None,
-    start: Mapping[str, float] | None = None,
-    let: Mapping[str, str] | None = None,
-    y: str | None = None,
-    weights: Any = None,
-    sigma: Any = None,
-    seed: int = 0,
-    level: float = 0.95,
-    options: Mapping[str, Any] | None = None,
-    over: str | None = None,
-    bootstrap: int | None = None,
-    kind: str = "case",
-    huber_delta: float | None = None,
-) -> Any:
+def fit_law(law: Law, data: Any, request: Request) -> Any:
     """Fit a law to data; the function behind `forecast.Law.fit`.
 
     Parameters
     ----------
     law : forecast.Law
     data : xarray.Dataset, DataFrame, dict of arrays, path of a CSV, or name of a table
-    objective : str, optional
-        One of `forecast.fit.objective.OBJECTIVES`. Default: the law's own.
-    protocol : str, optional
-        A published way of fitting this law, which says the objective and the starts; no row is dropped.
-    start : mapping of str to float, optional
-        Solve from here and from nowhere else. Default: several starts found from the data.
-    let : mapping of str to str, optional
-        For a variable, a column or a formula over columns: ``{"N": "params_b*1e9"}``. Default: the column of its name.
-    y : str, optional
-        The column, or formula over columns, that the law explains. Default: the column named like the law's output.
-    weights : column, formula or array, optional
-        A weight of two is a row twice (in the estimate; the intervals count rows).
-    sigma : column, formula or array, optional
-        Known standard deviations of y (of log y under a log objective).
-    seed : int
-        Chooses among starts where there are too many; the same seed gives the same fit.
-    level : float
-        Confidence of the intervals in the summary.
-    options : mapping, optional
-        Of the objective: ``{"tau": 0.9}`` (quantile, asymmetric_log), ``{"trials": "n", "chance": 0.25}`` (binomial),
-        ``{"delta": 1e-3}`` (Huber).
-    over : str, optional
-        A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.batch.Fits`.
-    bootstrap : int, optional
-        How many replicates to refit; standard errors then come from them.
-    kind : {"case"}
-        What is resampled.
-    huber_delta : float, optional
-        Threshold of ``huber_log`` instead of 1.345 robust residual scales; for protocols.
+    request : Request
 
     Returns
     -------
-    Fit, or Fits with `over`
+    Fit, or Fits with ``over``
 
     Raises
     ------
     DataError, FitError, UsageError
         Naming the rows, the parameters or the option.
-
-    Examples
-    --------
-    >>> from forecast import Law
-    >>> x = [1.0, 2.0, 3.0, 4.0, 5.0]
-    >>> fit = fit_law(Law("a + b*x", variables=["x"]), {"x": x, "y": [1.1, 2.9, 5.2, 6.8, 9.1]})
-    >>> round(float(fit.params["b"]), 3), fit.converged
-    (1.99, True)
     """
-    if protocol is not None:
+    name = label(law)
+    request.check(name)
+    check_workers(request.workers, name, law)
+    own = grouping.check(request, name)
+    data = in_units(law, data, request, name)
+    if request.protocol is not None:
         from forecast.protocols import fit_by
 
-        asked = {"objective": objective, "start": start, "let": let, "y": y, "weights": weights, "sigma": sigma}
-        asked |= {"options": options, "over": over, "bootstrap": bootstrap, "kind": kind}
-        return fit_by(fit_law, law, data, protocol, seed=seed, level=level, **asked)
-    name = label(law)
-    chosen = objectives.find(objective or law.objective or "least_squares", where=name)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise UsageError(f"{name}: seed: expected an integer of at least 0, got {printable(repr(seed), 40)}")
-    if not 0 < level < 1:
-        raise UsageError(f"{name}: level: expected a number between 0 and 1, got {level:g}")
-    settings = dict(options or {})
-    if huber_delta is not None and chosen.robust:
-        settings.setdefault("delta", float(huber_delta))
-    settings = objectives.check_options(chosen, settings, name)
-    if bootstrap is not None:
-        resampling.check(bootstrap, kind, name)
-    if over is not None:
+        return fit_by(fit_law, law, data, request)
+    chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
+    options = objectives.check_options(chosen, dict(request.options or {}), name)
+    if request.bootstrap is not None:
+        check_resampling(request.bootstrap, request.kind, request.groups is not None, chosen, name)
+    if request.over is not None:
         from forecast.fit.batch import fit_over
 
-        if start is not None or bootstrap is not None:
-            raise UsageError(f"{name}: over= goes with neither start= nor bootstrap=")
-        asked = {"let": let, "y": y, "weights": weights, "sigma": sigma}
-        return fit_over(law, data, over, objective=chosen, options=settings, seed=seed, name=name, **asked)
-    seen = gather(law, data, objective=chosen, let=let, y=y, weights=weights, sigma=sigma, name=name, options=settings)
-    problem = problem_of(law, seen, chosen, name)
+        return fit_over(law, data, request, objective=chosen, options=options, name=name)
+    seen = gather(law, data, request, objective=chosen, options=options, name=name)
+    law, seen = grouping.of_groups(law, seen, own, name)
+    seen = with_scatter(law, seen, chosen, request, name)
+    problem, found = _searched(problem_of(law, seen, chosen, name), request, name)
+    fit = judged(problem, found, seen, given=request.start is not None, level=request.level)
+    return fit if request.bootstrap is None else _resampled(fit, problem, found[0].at, seen, request)
+
+
+def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, list[Solution]]:
+    """Return the problem with its options settled, and its solutions, best first.
+
+    Raises
+    ------
+    FitError, UsageError
+        If the points are too few, or the law cannot be computed from any start.
+    """
     if problem.n < problem.k:
         raise FitError(
             f"{name}: {problem.n} points cannot determine {problem.k} parameters ({', '.join(problem.free)})"
         )
-    begun = None if start is None else given_start(problem, start, name)
-    problem, found = search(problem, begun, seed)
+    begun = (
+        None
+        if request.start is None
+        else given_start(problem, grouping.started(problem.law, request.start) or {}, name)
+    )
+    check_domain(problem, name, begun)
+    problem, found = search(problem, begun, request.seed)
+    if not found or not math.isfinite(found[0].value):
+        check_domain(problem, name, begun, often=USUAL)
     if not found:
         raise FitError(f"{name}: found no parameters for which the law can be computed on these data; give start=")
-    best = found[0]
-    if not math.isfinite(best.value):
-        raise FitError(f"{name}: the objective cannot be computed from {'this start' if start else 'any start'}")
-    known = assess(problem, best.at, scale_known=seen.scale_known)
-    repeated = (
-        resampling.resample(problem, best.at, bootstrap, seed=seed, kind=kind, fresh=start is None)
-        if bootstrap is not None
-        else None
-    )
-    agree = agreeing(found)
+    if not math.isfinite(found[0].value):
+        raise FitError(
+            f"{name}: the objective cannot be computed from {'this start' if request.start else 'any start'}"
+        )
+    return problem, found
+
+
+def judged(
+    problem: Problem, found: list[Solution], seen: Observed, *, given: bool, level: float, instead: str = ""
+) -> Fit:
+    """Return the fit that solutions of a problem make, with what is known of its parameters.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its options settled.
+    found : list of Solution
+        Best first.
+    seen : Observed
+    given : bool
+        The only start was given.
+    level : float
+    instead : str
+        How the solution was found, where it was not from `found`'s starts.
+    """
+    law, best = problem.law, found[0]
+    known = assess(problem, best.at, scale_known=seen.scale_known, groups=seen.groups)
+    agree = agreeing(problem, found)
     # flat in some direction from one start only: it may be a plateau, and not the optimum
-    converged = best.settled and (not known.unidentified or agree > 1) and (len(found) == 1 or agree > 1)
+    sure = bool(instead) or not known.unidentified or agree > 1
+    converged = best.settled and sure and (len(found) == 1 or agree > 1)
     return Fit(
         law=law,
         values=problem.named(problem.natural(best.at)),
-        objective_name=chosen.name,
-        objective=chosen.stated(best.value, float(seen.weights.sum()), problem.delta),
+        objective_name=problem.objective.name,
+        objective=problem.objective.stated(best.value, float(seen.weights.sum()), problem.delta),
         delta=problem.delta,
         converged=converged,
         starts=(agree, len(found)),
         n=problem.n,
         uncertainty=known,
-        replicates=repeated,
-        ranges={v: (float(c.min()), float(c.max())) for v, c in seen.variables.items()},
+        ranges={v: (float(c.min()), float(c.max())) for v, c in seen.variables.items() if v not in law.levels},
         residual_scale=_scatter(known, seen.weights),
         level=level,
-        outcome=_outcome(converged, agree, len(found), start is not None, known),
+        outcome=_outcome(converged, agree, len(found), given, known, instead),
         data=replace(seen, options=problem.options),
-        warnings=(
-            *_warnings(problem, seen, converged, known, len(found) > 1 and agree == 1),
-            *_resampling_warnings(repeated, problem, name),
-        ),
+        warnings=_warnings(problem, seen, converged, known, len(found) > 1 and agree == 1),
     )
+
+
+def _resampled(fit: Fit, problem: Problem, at: Array, seen: Observed, request: Request) -> Fit:
+    """Return the fit with the bootstrap that was asked for."""
+    asked = Resampling(
+        replicates=request.bootstrap or 0, kind=request.kind, seed=request.seed, fresh=request.start is None
+    )
+    labels = seen.groups if request.kind == "cluster" else None
+    return replicated(fit, problem, at, asked, labels=labels, workers=request.workers, progress=request.progress)
 
 
 def published_fit(law: Law, published: PublishedFit) -> Fit:
@@ -202,9 +191,11 @@ def _scatter(known: Uncertainty, weights: np.ndarray[Any, np.dtype[np.float64]])
     return scale if math.isfinite(scale) else None
 
 
-def _outcome(converged: bool, agree: int, total: int, given: bool, known: Uncertainty) -> str:
+def _outcome(converged: bool, agree: int, total: int, given: bool, known: Uncertainty, instead: str) -> str:
     parts = ["converged" if converged else "not converged"]
-    if given:
+    if instead:
+        parts.append(instead)
+    elif given:
         parts.append("from the given start")
     elif total > 1 and agree == 1:
         parts.append(f"{total} starts disagree about the best, which one of them found")
@@ -230,24 +221,7 @@ def _warnings(problem: Problem, seen: Observed, converged: bool, known: Uncertai
         found.append(
             f"{name}: {problem.n} rows are only {distinct} different ones; the intervals take them as independent"
         )
+    found += grouping.notes(problem, seen, known, name)
     if 0 < known.dof < 5:
         found.append(f"{name}: {problem.n} points for {problem.k} parameters: intervals rest on normal noise")
     return tuple(found)
-
-
-def _resampling_warnings(repeated: resampling.Replicates | None, problem: Problem, name: str) -> list[str]:
-    if repeated is None:
-        return []
-    found = []
-    lost, total = int((~repeated.converged).sum()), repeated.converged.size
-    if lost:
-        found.append(
-            f"{name}: {lost} of {total} replicates could not be fitted; {repeated.degenerate} had too few points"
-        )
-    if repeated.changed:
-        found.append(
-            f"{name}: {repeated.changed} of {repeated.audited} audited replicates had a better optimum elsewhere"
-        )
-    if problem.n < resampling.FEW:
-        found.append(f"{name}: {problem.n} points are few to resample: the bootstrap understates the uncertainty")
-    return found

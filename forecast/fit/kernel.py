@@ -22,6 +22,9 @@ __all__ = ["General", "Kernel", "State", "total"]
 
 Array: TypeAlias = NDArray[np.float64]
 
+#: Up to this many numbers in a table all sums are taken at once.
+SMALL = 4096
+
 
 @dataclass(slots=True)
 class State:
@@ -66,7 +69,8 @@ class Kernel(Protocol):
 
 def total(part: Any, weights: Any, shape: tuple[int, int]) -> Array:
     """Return the sum over points of a product that broadcasts to (B, n)."""
-    return np.asarray(np.einsum("bn,bn->b", np.broadcast_to(part, shape), weights))
+    whole = part if np.shape(part) == shape else np.broadcast_to(part, shape)
+    return np.asarray(np.einsum("bn,bn->b", whole, weights))
 
 
 class _Differences:
@@ -163,9 +167,12 @@ class General:
                 inverse = 1.0 / value
                 slope = first * inverse
                 second = (second - (first if share is None else share * first)) * inverse * inverse
+            bend = slope if share is None else share * slope
+            if first.size <= SMALL:
+                gradient, hessian = self._at_once(slopes, curves, slope, second, bend)
+                return to_logs(gradient, hessian, p, self.logs, share)
             gradient = np.empty((k, shape[0]))
             hessian = np.zeros((k, k, shape[0]))
-            bend = slope if share is None else share * slope
             for a in range(k):
                 part = slopes[a]
                 gradient[a] = total(part, slope, shape)
@@ -181,6 +188,30 @@ class General:
                         hessian[a, b] += total(curves[i, j], bend, shape)
                     hessian[b, a] = hessian[a, b]
             return to_logs(gradient, hessian, p, self.logs, share)
+
+    def _at_once(
+        self, slopes: list[Any], curves: Mapping[tuple[int, int], Any], slope: Array, second: Array, bend: Array
+    ) -> tuple[Array, Array]:
+        """Sum all products in a few calls: where there are few numbers, it is the calls that cost."""
+        k, shape = len(self.free), slope.shape
+        place = {i: a for a, i in enumerate(self.index)}
+        pairs = [(place[i], place[j]) for i, j in curves if i in place and j in place]
+        table = np.empty((k, *shape))
+        for a in range(k):
+            table[a] = slopes[a]
+        gradient = np.einsum("kbn,bn->kb", table, slope)
+        across = table.transpose(1, 0, 2)
+        hessian = np.matmul(across * second[:, None], across.transpose(0, 2, 1)).transpose(1, 2, 0)
+        if pairs:
+            bent = np.empty((len(pairs), *shape))
+            kept = (part for (i, j), part in curves.items() if i in place and j in place)
+            for part, out in zip(kept, bent, strict=True):
+                out[:] = part
+            for (a, b), sums in zip(pairs, np.einsum("kbn,bn->kb", bent, bend), strict=True):
+                hessian[a, b] += sums
+                if a != b:
+                    hessian[b, a] += sums
+        return gradient, hessian
 
     def jacobian(self, state: State) -> Array:
         """Return the derivatives of f by the coordinates, (k, B, n)."""

@@ -27,6 +27,8 @@ REACH, FAR = 12 * np.log(10.0), 300.0
 WIDTHS = 100.0
 #: Rounds of the search for a limit, and how near the allowed rise it must come (in standard errors).
 ROUNDS, NEAR = 30, 1e-9
+#: Rounds after which a row whose refits do not arrive is left with the wider limit: more would only follow their noise.
+PATIENCE = 8
 #: Steps of a refit: they start next to their solution, and where a law is flat they need not arrive.
 ITERATIONS = 30
 #: A refit that is better than the optimum by this share of the allowed rise is another optimum.
@@ -241,6 +243,8 @@ class _Search:
         with np.errstate(all="ignore"):
             grow = np.where(a > 0, a * np.clip(1.02 / za, 1.05, 4.0), self.step[rows])
             secant = a + (1.0 - za) * (b - a) / (zb - za)
+            if round_ % 2:  # a logarithm that grows from nothing bends the law exponentially
+                secant = np.where((za > 0) & (zb > 10 * za), a + (b - a) * np.log(za) / np.log(za / zb), secant)
             margin = 1e-3 * (b - a) if round_ % 4 else 0.3 * (b - a)  # now and then nearly halve what is left
             near = np.minimum(np.abs(1 - za), np.abs(zb - 1)) < 1e-3
             margin = np.where(near, 1e-7 * (b - a), margin)
@@ -261,19 +265,25 @@ class _Search:
             z = np.sqrt(np.maximum(value - self.base[self.column[rows]], 0.0) / self.rise[rows])
             self._best(rows, value, solved.q)
             self._take(rows, t, z, solved, near)
+            if round_ >= PATIENCE:
+                lost = rows[np.isnan(self.found[rows]) & ~solved.settled]
+                self.found[lost] = np.where(np.isfinite(self.far_z[lost]), self.far_t[lost], np.inf)
+                self.sure[lost] = False
         rows = np.flatnonzero(np.isnan(self.found))
         self.found[rows] = np.where(np.isnan(self.far_t[rows]), np.inf, self.near_t[rows])
         self.sure[rows] = False
 
     def _refitted(self, rows: NDArray[np.int64], t: Array) -> newton.Solved:
         solved = refitted(self.optima, self.fit[rows], self.place[rows], self._start(rows, t))
-        lost = np.flatnonzero(~np.isfinite(solved.value))
+        lost = np.flatnonzero(~solved.settled)
         if lost.size:  # the start was too bold: only the held parameter moves
             some = rows[lost]
             start = self.near_q[:, some].copy()
             start[self.place[some], np.arange(some.size)] = self.centre[some] + self.sign[some] * t[lost]
             again = refitted(self.optima, self.fit[some], self.place[some], start)
-            solved.q[:, lost], solved.value[lost], solved.settled[lost] = again.q, again.value, again.settled
+            better = again.settled | ~(again.value >= solved.value[lost])
+            for name in ("q", "value", "settled"):
+                getattr(solved, name)[..., lost[better]] = getattr(again, name)[..., better]
         return solved
 
     def _take(self, rows: NDArray[np.int64], t: Array, z: Array, solved: newton.Solved, near: float) -> None:

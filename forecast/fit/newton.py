@@ -225,7 +225,8 @@ class _Run:
         tolerance: float,
         blind: float,
     ) -> None:
-        self.target, self.tolerance, self.damping, self.blind = target, tolerance, damping, blind
+        self.target, self.tolerance, self.damping = target, tolerance, damping
+        self.blind = max(blind, tolerance)
         self.bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
         self.lower, self.upper, self.logs = lower[:, None], upper[:, None], np.flatnonzero(logs)
         self.k, self.count = start.shape
@@ -272,17 +273,15 @@ class _Run:
                 live.join(self._begin(more, gauss))
             step, predicted, sure = self._step(live)
             gone = live.done | (live.age >= iterations)
-            # nothing is left to gain: do not look at the step
-            gone |= sure & (np.abs(predicted) <= self.tolerance * np.abs(live.value)) & (live.share > 0)
-            if self.blind:
-                last = sure & ~gone & (predicted <= self.blind * live.value) & (live.share > 0)
-                if last.any():
-                    some = step[:, last]
-                    live.q[:, last] += some
-                    live.value[last] -= predicted[last]
-                    live.g[:, last] += np.einsum("ijb,jb->ib", live.h[:, :, last], some)
-                    live.age[last] += 1
-                    gone |= last
+            # hardly anything is left to gain: take the step without looking
+            last = sure & ~gone & (np.abs(predicted) <= self.blind * np.abs(live.value)) & (live.share > 0)
+            if last.any():
+                some = step[:, last]
+                live.q[:, last] += some
+                live.value[last] -= predicted[last]
+                live.g[:, last] += np.einsum("ijb,jb->ib", live.h[:, :, last], some)
+                live.age[last] += 1
+                gone |= last
             if gone.any():
                 self._store(live, gone)
                 keep = ~gone

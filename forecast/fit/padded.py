@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
+from forecast.fit.data import Observed
 from forecast.fit.objective import Objective
+from forecast.fit.request import Request
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -36,6 +38,12 @@ class Padded:
         Of the curves.
     reasons : tuple of str
         Why a curve cannot be fitted; empty where it can.
+    given : ndarray of bool
+        (B, n): a point of the data, and no padding.
+    scale_known : bool
+        The weights come from known standard deviations.
+    options : mapping of str to ndarray
+        (B, n), columns that the objective asks for: trials, chance.
     """
 
     variables: Mapping[str, Array]
@@ -44,6 +52,9 @@ class Padded:
     weights: Array
     labels: NDArray[Any]
     reasons: tuple[str, ...]
+    given: NDArray[np.bool_]
+    scale_known: bool = False
+    options: Mapping[str, Array] = field(default_factory=dict)
 
     def take(self, rows: NDArray[np.int64]) -> Padded:
         """Return some of the curves."""
@@ -56,7 +67,29 @@ class Padded:
             weights=self.weights[rows],
             labels=self.labels[rows],
             reasons=tuple(self.reasons[i] for i in rows),
+            given=self.given[rows],
+            scale_known=self.scale_known,
+            options={n: v[rows] for n, v in self.options.items()},
         )
+
+    def one(self, i: int) -> Observed:
+        """Return a curve as a single fit sees it."""
+        there = self.given[i]
+        return Observed(
+            variables={n: (v if v.ndim == 1 else v[i])[there] for n, v in self.variables.items()},
+            y=self.y[i, there],
+            weights=self.weights[i, there],
+            scale_known=self.scale_known,
+            options={n: v[i, there] for n, v in self.options.items()},
+        )
+
+    def ranges(self) -> dict[str, tuple[Array, Array]]:
+        """Return the least and the greatest value of each variable in each curve, (B,)."""
+        found = {}
+        for name, values in self.variables.items():
+            low, high = (np.where(self.given, values, far) for far in (np.inf, -np.inf))
+            found[name] = (low.min(axis=1), high.max(axis=1))
+        return found
 
 
 class _Grid:
@@ -66,16 +99,27 @@ class _Grid:
         others = [str(d) for d in data.dims if str(d) != over]
         if len(others) > 1:
             raise DataError(f"{name}: over='{over}': expected one other dimension, got {', '.join(others)}")
+        self.dims = (over, *others)
         self.labels = np.asarray(data[over].values if over in data.coords else np.arange(data.sizes[over]))
         self.shape = (data.sizes[over], data.sizes[others[0]] if others else 1)
         self.columns: dict[str, Array] = {}
         for key, column in data.variables.items():
             if np.issubdtype(column.dtype, np.number) or column.dtype == bool:
-                values = np.asarray(column.transpose(*(d for d in (over, *others) if d in column.dims)).values, float)
-                if column.dims == (over,):
-                    values = values[:, None]
-                self.columns[str(key)] = values
+                self.columns[str(key)] = self._placed(column)
         self.given = np.ones(self.shape, dtype=bool)
+
+    def _placed(self, column: Any) -> Array:
+        values = np.asarray(column.transpose(*(d for d in self.dims if d in column.dims)).values, float)
+        return values[:, None] if column.dims == self.dims[:1] else values
+
+    def dealt(self, given: Any, where: str) -> Array:
+        """Return numbers that came beside the data, (n,) or (B, n)."""
+        if isinstance(given, xr.DataArray) and set(map(str, given.dims)) <= set(self.dims):
+            return self._placed(given.variable)
+        values = np.asarray(given, dtype=float)
+        if values.shape not in ((), self.shape[1:], self.shape):
+            raise DataError(f"{where}: expected numbers of shape {self.shape} or {self.shape[1:]}, got {values.shape}")
+        return np.atleast_1d(values)
 
 
 class _Long:
@@ -95,26 +139,31 @@ class _Long:
         place[order] = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         self.shape = (self.labels.size, int(sizes.max(initial=0)))
         self.given = np.zeros(self.shape, dtype=bool)
-        self.given[group, place] = True
+        self.at = (group, place)
+        self.given[self.at] = True
         self.columns = {}
         for key, column in columns.items():
             if key != over and np.issubdtype(np.asarray(column).dtype, np.number):
-                values = np.ones(self.shape)
-                values[group, place] = column
-                self.columns[key] = values
+                self.columns[key] = self.dealt(column, key)
+
+    def dealt(self, given: Any, where: str) -> Array:
+        """Return numbers, one a row of the table, as they belong to the curves, (B, n)."""
+        rows, found = np.asarray(given, dtype=float), np.ones(self.shape)
+        if rows.shape not in ((), self.at[0].shape):
+            raise DataError(f"{where}: expected {self.at[0].size} numbers, one a row, got shape {rows.shape}")
+        found[self.at] = rows
+        return found
 
 
 def pad(
     law: Law,
     data: Any,
     over: str,
+    request: Request,
     *,
     objective: Objective,
-    let: Mapping[str, str] | None,
-    y: str | None,
-    weights: Any,
-    sigma: Any,
     name: str,
+    options: Mapping[str, Any] | None = None,
 ) -> Padded:
     """Return the curves of a data set side by side.
 
@@ -123,8 +172,7 @@ def pad(
     DataError, EmptyDataError, UnknownNameError, UsageError
         For what is wrong with all curves; what is wrong with one is its reason.
     """
-    if objective.loss == "binomial":
-        raise UsageError(f"{name}: over= does not take trials yet: fit one at a time")
+    y, weights, sigma = request.y, request.weights, request.sigma
     wide = isinstance(data, xr.Dataset) and over in data.dims and len(data.dims) > 1
     source = _Grid(data, over, name) if wide else _Long(data, over, name)
     if 0 in source.shape:
@@ -132,7 +180,11 @@ def pad(
 
     def column(text: Any, where: str) -> Array:
         if not isinstance(text, str):
-            raise UsageError(f"{where}: expected a column or a formula, got {type(text).__name__}")
+            try:
+                return source.dealt(text, where)
+            except (TypeError, ValueError):
+                got = type(text).__name__
+                raise UsageError(f"{where}: expected a column, a formula or numbers, got {got}") from None
         if text in source.columns:
             return source.columns[text]
         parsed = formula.parse(text, where=where)
@@ -141,7 +193,7 @@ def pad(
                 raise UnknownNameError("column", used, source.columns, where=where)
         return np.asarray(parsed.evaluate({n: source.columns[n] for n in parsed.names}), dtype=float)
 
-    asked = dict(let or {})
+    asked = dict(request.let or {})
     for key in asked:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
@@ -155,11 +207,33 @@ def pad(
             errors = column(sigma, f"{name}: sigma")
             weight = np.where(errors > 0, 1 / errors**2, np.nan)
     weight = np.broadcast_to(weight, source.shape)
-    return _checked(source, variables, observed, weight, objective)
+    counted = {}
+    if objective.loss == "binomial":
+        asked_for = dict(options or {})
+        if asked_for.get("trials") is None:
+            raise UsageError(f"{name}: objective 'binomial' needs options={{'trials': COLUMN}}: how many were tried")
+        for option in ("trials", "chance"):
+            counted[option] = np.broadcast_to(column(asked_for[option], f"{name}: {option}"), source.shape)
+    known = sigma is not None or objective.scale == "known"
+    return replace(_checked(source, variables, observed, weight, objective, counted), scale_known=known)
+
+
+def _filled(values: Array, good: NDArray[np.bool_]) -> Array:
+    """Put a value of the same curve where there is none: the law can be computed there, too."""
+    values = np.broadcast_to(values, good.shape)
+    first = values[np.arange(len(values)), good.argmax(axis=1)]
+    some = values[good]
+    first = np.where(good.any(axis=1), first, some[0] if some.size else 1.0)
+    return np.where(good, values, first[:, None])
 
 
 def _checked(
-    source: _Grid | _Long, variables: dict[str, Array], y: Array, weight: Array, objective: Objective
+    source: _Grid | _Long,
+    variables: dict[str, Array],
+    y: Array,
+    weight: Array,
+    objective: Objective,
+    counted: dict[str, Array],
 ) -> Padded:
     """Give padding the weight 0, and every curve that cannot be fitted its reason."""
     # in a grid, missing observations are how curves of different lengths are written; in a table they are missing
@@ -184,16 +258,17 @@ def _checked(
         refuse(~(y > 0), f"y is not positive, and objective '{objective.name}' takes its log")
     if objective.loss == "poisson":
         refuse(~(y >= 0), "y is negative, and objective 'poisson' takes counts")
+    if counted:
+        trials, chance = counted["trials"], counted["chance"]
+        refuse(~((y >= 0) & (y <= trials) & (trials > 0)), "expected 0 <= y <= trials, and trials above 0")
+        refuse(~((chance >= 0) & (chance < 1)), "chance: expected numbers from 0 to below 1")
     hidden = absent | (reasons != "")[:, None]
     if hidden.any():
         y, weight = np.where(hidden, 1.0, y), np.where(hidden, 0.0, weight)
+        counted = {n: np.where(hidden, 1.0 if n == "trials" else 0.0, v) for n, v in counted.items()}
         for v, values in variables.items():
-            if values.ndim == 2 and not np.isfinite(values).all():
-                some = values[np.isfinite(values)]
-                fill = float(some[0]) if some.size else 1.0
-                variables[v] = np.where(np.isfinite(values), values, fill)
-            elif isinstance(source, _Long):
-                variables[v] = np.where(absent, float(values[~absent][0]), values)
+            if values.ndim == 2 and (not np.isfinite(values).all() or isinstance(source, _Long)):
+                variables[v] = _filled(values, ~absent & np.isfinite(values))
     for v, values in variables.items():
         if values.ndim == 2 and values.shape[1] == source.shape[1] and not hidden.any() and (values == values[0]).all():
             variables[v] = values[0]
@@ -207,4 +282,6 @@ def _checked(
         weights=np.ascontiguousarray(weight),
         labels=source.labels,
         reasons=tuple(reasons),
+        given=~hidden,
+        options={n: np.ascontiguousarray(v) for n, v in counted.items()},
     )

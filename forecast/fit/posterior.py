@@ -119,11 +119,13 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
         names = ", ".join(n for n, w in zip(problem.free, weak, strict=True) if w)
         raise FitError(f"{fit.name}: no posterior: {names} not determined by these data; give priors= for them")
     root = vectors / np.sqrt(values) / size[:, None]
-    dof = 0 if known.scale_known or problem.objective.scale == "known" else max(known.dof, 1)
+    dof = 0 if known.scale_known or problem.objective.scale == "known" else known.freedom
     moves, length = _moves(seed, count, problem.k, dof)
     u = np.clip(mode[:, None] + root @ moves, problem.lower[:, None], problem.upper[:, None])
     share = None if problem.objective.scale == "sandwich" else _share(optima, u, unit, held, dof, length)
     notes = []
+    if known.clusters:
+        notes.append(f"{fit.name}: the posterior takes rows as independent, whatever their groups")
     if share is not None and share < POOR:
         notes.append(
             f"{fit.name}: Laplace's approximation is poor: the draws are worth {share:.0%} of as many exact ones"

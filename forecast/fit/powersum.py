@@ -21,7 +21,7 @@ from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["PowerSum", "power_terms"]
+__all__ = ["PowerSum", "exponential", "power_terms"]
 
 Array: TypeAlias = NDArray[np.float64]
 #: The parts of an affine function: a parameter (None: none) to what it is multiplied with, a tree over variables alone.
@@ -120,6 +120,13 @@ def power_terms(
     # a parameter that is a coefficient in one place and an exponent in another has no single inner coordinate
     mixed = any(f"log {name}" in used and name in used for name in free)
     return None if mixed or not used else terms
+
+
+def exponential(node: Node, name: str) -> tuple[Node, Node] | None:
+    """Return rate and level of a formula that is exp(rate*parameter + level), else None."""
+    found = _Reader((name,), set()).logarithm(node)
+    usual = found is not None and set(found) <= {None, name}
+    return (found.get(name, Number(0.0)), found.get(None, Number(0.0))) if found and usual else None
 
 
 class _Term:
@@ -370,6 +377,7 @@ class _Plan:
         return np.concatenate([gradient, hessian.reshape(k * k, self.size)])
 
 
+@np.errstate(over="ignore")
 def _products(left: list[Array], right: list[Array], same: bool) -> tuple[Array, dict[tuple[int, int], int]]:
     """Return the products of two bases as a table (q, n) or (q, B, n), and where each stands in it."""
     columns: list[Array] = []
@@ -381,8 +389,7 @@ def _products(left: list[Array], right: list[Array], same: bool) -> tuple[Array,
             else:
                 at[i, m] = len(columns)
                 columns.append(one * other)
-    shape = np.broadcast_shapes(*(c.shape for c in columns))
-    return np.array([np.broadcast_to(c, shape) for c in columns]), at
+    return np.array(np.broadcast_arrays(*columns)), at
 
 
 def _summed(basis: Array, weights: Array, out: Array) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,18 +11,27 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
+from forecast.fit.groups import coded
+from forecast.fit.kernel import program_of
+from forecast.results import quantiles
 
 if TYPE_CHECKING:
+    from forecast.fit.replicates import Replicates
     from forecast.fit.result import Fit
     from forecast.fit.uncertainty import Uncertainty
+    from forecast.laws import Law
 
-__all__ = ["FAR", "STATISTICS", "check_level", "extrapolation", "predict"]
+__all__ = ["FAR", "STATISTICS", "TAIL", "check_level", "extrapolation", "percentiles", "predict"]
 
 Array = NDArray[np.float64]
 
 #: Predictions further than this from the data carry a warning, in decades.
 FAR = 0.5
 STATISTICS = ("median", "mean")
+#: Percentiles are taken where this many replicates lie beyond each of them.
+TAIL = 5
+#: Numbers that are computed together.
+CELLS = 2_000_000
 
 
 def check_level(level: object, where: str) -> float:
@@ -45,7 +55,8 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
     if statistic == "mean":
         found["mean"], attrs["mean_by"] = _mean(fit, centre)
     try:
-        found.update(_bands(fit, fit._known("interval"), values, centre, level))
+        bands, attrs["bands"] = _bands(fit, values, centre, level)
+        found.update(bands)
     except FitError as problem:
         attrs["no_interval"] = str(problem)
     if fit.ranges:
@@ -85,7 +96,53 @@ def _mean(fit: Fit, centre: Array) -> tuple[Array, str]:
     return centre * np.exp(0.5 * scale**2), f"lognormal scatter: the median times exp(s**2/2), s = {scale:.6g}"
 
 
-def _bands(fit: Fit, known: Uncertainty, values: Mapping[str, Array], centre: Array, level: float) -> dict[str, Array]:
+def _bands(fit: Fit, values: Mapping[str, Array], centre: Array, level: float) -> tuple[dict[str, Array], str]:
+    """Return both bands, and where they come from: the bootstrap's replicates where there are enough of them."""
+    repeated = fit.replicates
+    if repeated is not None and repeated.good.shape[1] * (1 - level) >= 2 * TAIL:
+        lower, upper = percentiles(fit.law, fit.values, repeated, values, level)
+        found, q = {"lower": lower, "upper": upper}, NormalDist().inv_cdf(0.5 + level / 2)
+        origin = f"percentiles of {repeated.good.shape[1]} bootstrap replicates ({repeated.kind})"
+    else:
+        known = fit._known("interval")
+        width = _error(fit, known, values, centre)
+        q = known.quantile(0.5 + level / 2)
+        with np.errstate(all="ignore"):
+            ends = [centre * np.exp(s * width) if fit.log else centre + s * width for s in (-q, q)]
+        found, origin = {"lower": ends[0], "upper": ends[1]}, "standard errors of the parameters"
+        if known.clusters:
+            origin = f"cluster-robust standard errors over {known.clusters} groups"
+        if repeated is not None:
+            origin += f" ({repeated.good.shape[1]} replicates are too few for {level:g})"
+    scale = fit.residual_scale or 0.0
+    with np.errstate(all="ignore"):
+        for side, sign in (("lower", -1), ("upper", 1)):  # the scatter of one observation comes on top
+            apart = np.log(found[side] / centre) if fit.log else found[side] - centre
+            wide = sign * np.sqrt(np.maximum(sign * apart, 0.0) ** 2 + (q * scale) ** 2)
+            found[f"observed_{side}"] = centre * np.exp(wide) if fit.log else centre + wide
+    return found, origin
+
+
+def percentiles(
+    law: Law, fitted: Mapping[str, float], repeated: Replicates, values: Mapping[str, Array], level: float
+) -> tuple[Array, Array]:
+    """Return percentiles of the law over the replicates; nan where one of them cannot be computed."""
+    shape = next(iter(values.values())).shape
+    flat = {n: v.ravel() for n, v in values.items()}
+    size = next(iter(flat.values())).size
+    good, program = repeated.good, program_of(law)
+    parameters = {n: good[repeated.names.index(n)][:, None] if n in repeated.names else v for n, v in fitted.items()}
+    ends = np.empty((2, size))
+    step = max(1, CELLS // good.shape[1])
+    for first in range(0, size, step):
+        some = {n: v[first : first + step] for n, v in flat.items()}
+        found = program.evaluate({**parameters, **some}, 0)[0]
+        ends[:, first : first + step] = quantiles(found, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    return ends[0].reshape(shape), ends[1].reshape(shape)
+
+
+def _error(fit: Fit, known: Uncertainty, values: Mapping[str, Array], centre: Array) -> Array:
+    """Return the standard error of the law at points, of its logarithm under a log objective."""
     rows = fit.law.jacobian(fit.values, **values)
     keep = [list(fit.values).index(name) for name in known.names]
     factors = np.where(known.logs, np.exp(np.where(known.logs, known.at, 0.0)), 1.0)
@@ -93,14 +150,7 @@ def _bands(fit: Fit, known: Uncertainty, values: Mapping[str, Array], centre: Ar
     with np.errstate(all="ignore"):
         if fit.log:
             slopes = slopes / centre
-        variance = np.einsum("i...,ij,j...->...", slopes, known.covariance, slopes)
-        scale = fit.residual_scale or 0.0
-        q = known.quantile(0.5 + level / 2)
-        found = {}
-        for prefix, width in (("", np.sqrt(variance)), ("observed_", np.sqrt(variance + scale**2))):
-            for side, sign in (("lower", -q), ("upper", q)):
-                found[prefix + side] = centre * np.exp(sign * width) if fit.log else centre + sign * width
-        return found
+        return np.asarray(np.sqrt(np.einsum("i...,ij,j...->...", slopes, known.covariance, slopes)))
 
 
 def extrapolation(fit: Fit, variables: Mapping[str, Any]) -> Array:
@@ -126,7 +176,7 @@ def broadcast(fit: Fit, variables: Mapping[str, Any]) -> dict[str, Array]:
     missing = [name for name in fit.law.variables if name not in variables]
     if missing:
         raise UsageError(f"{fit.name}: no value for the variable '{missing[0]}'")
-    given = [variables[name] for name in fit.law.variables]
+    given = [coded(fit.law, name, variables[name], fit.name) for name in fit.law.variables]
     if any(isinstance(v, xr.DataArray) for v in given):
         given = list(xr.broadcast(*(xr.DataArray(v) if np.ndim(v) == 0 else v for v in given)))
     try:
@@ -156,5 +206,6 @@ def _labels(
         dims = tuple(str(d) for d in together.dims)
         return dims, {str(k): v for k, v in together.coords.items() if k not in fit.law.variables}
     dims = ("point",) if len(shape) == 1 else tuple(f"point_{i}" for i in range(len(shape)))
-    units = fit.law.variables
-    return dims, {n: xr.DataArray(v, dims=dims, attrs={"unit": units[n]}) for n, v in values.items()}
+    units, levels = fit.law.variables, fit.law.levels
+    shown = {n: np.array(levels[n])[v.astype(int)] if n in levels else v for n, v in values.items()}
+    return dims, {n: xr.DataArray(v, dims=dims, attrs={"unit": units[n]}) for n, v in shown.items()}

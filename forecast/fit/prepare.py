@@ -80,7 +80,7 @@ def coordinates(law: Law, name: str) -> Coordinates:
 def problem_of(law: Law, seen: Observed, objective: Objective, name: str) -> Problem:
     """Return the problem of fitting a law to what was observed."""
     where = coordinates(law, name)
-    return Problem(
+    problem = Problem(
         law=law,
         variables=seen.variables,
         observed=seen.y,
@@ -93,6 +93,11 @@ def problem_of(law: Law, seen: Observed, objective: Objective, name: str) -> Pro
         upper=where.upper,
         options=seen.options,
     )
+    if not seen.sigma_x:
+        return problem
+    from forecast.fit.effective import Effective
+
+    return Effective(**vars(problem), sigma_x=seen.sigma_x)
 
 
 def given_start(problem: Problem, start: Mapping[str, float], name: str) -> Array:

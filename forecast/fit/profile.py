@@ -56,13 +56,18 @@ def affordable(fit: Fit) -> bool:
     """Tell whether profiling a fit costs little: it keeps its data, the law has derivatives, the data are not many."""
     if fit.data is None or fit.n is None:
         return False
-    return fit.n * len(fit.values) <= CHEAP and fit.law.expression is not None
+    return fit.n * len(fit.values) <= CHEAP and fit.law._plain.expression is not None
 
 
 def likelihood(fit: Fit) -> bool:
-    """Tell whether the objective is a likelihood; Huber's loss and quantiles, with their sandwich, are none."""
+    """Tell whether the objective is a likelihood; Huber's loss and quantiles, with their sandwich, are none.
+
+    Nor is any objective whose rows depend on each other in groups.
+    """
     from forecast.fit.objective import find
 
+    if fit.uncertainty is not None and fit.uncertainty.clusters:
+        return False
     return find(fit.objective_name).scale != "sandwich"
 
 
@@ -115,11 +120,11 @@ def allowed(problem: Problem, known: Uncertainty, optima: Optima, level: float) 
     """Return by how much the objective may rise, (k,): what makes the interval of a linear law Student's."""
     k, squared = problem.k, known.quantile(0.5 + level / 2) ** 2
     value = float(optima.value[0])
-    if problem.objective.scale == "residual":
+    if problem.objective.scale == "residual" and not known.clusters and not problem.errs_in_x:
         return np.full(k, squared if known.scale_known else squared * value / max(known.dof, 1))
-    if problem.objective.scale == "known":
+    if problem.objective.scale == "known" and not known.clusters:
         return np.full(k, 0.5 * squared)
-    # no likelihood: the rise that belongs to the sandwich's variance (Kent, 1982)
+    # no likelihood, or errors in x: the rise that belongs to the sandwich's variance (Kent, 1982)
     spread = np.einsum("ii->i", optima.inverse[:, :, 0])
     variance = np.where(known.logs == problem.logs, np.diag(known.covariance), np.nan)
     with np.errstate(all="ignore"):

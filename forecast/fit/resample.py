@@ -1,155 +1,210 @@
-"""Other bootstraps: residuals, wild, and clusters of rows.
+"""What a bootstrap resamples: rows, residuals, the signs of residuals, or whole groups of rows.
 
-Resampled residuals keep the design and change the observations; the wild bootstrap keeps each residual at its point
-and changes its sign (Mammen's two points), so that scatter may differ from point to point; clusters draw whole groups
-of rows (model families, seeds of one run), as rows of a group are not independent.
+Resampled rows are weights. Resampled residuals keep the design and change the observations; the wild bootstrap keeps
+each residual at its point and changes its sign (Mammen's two points), so that scatter may differ from point to point;
+clusters draw whole groups of rows (model families, seeds of one run), as rows of a group are not independent.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
-from forecast.fit import bootstrap as cases
-from forecast.fit import newton
-from forecast.fit.bootstrap import BLOCK, Replicates
-from forecast.fit.profile import optimum, problem_of_fit
+from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
-    from forecast.fit.result import Fit
+    from forecast.fit.objective import Objective
     from forecast.fit.solver import Problem
 
-__all__ = ["KINDS", "resample"]
+__all__ = ["BLOCK", "KINDS", "Drawn", "Kind", "Sample", "check", "draw", "resampled"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-KINDS = ("case", "residual", "wild", "cluster")
+#: Replicates in a block: drawn whole and then cut, so that fewer are a prefix of more.
+BLOCK = 256
 #: Fewer groups than this say little about how groups differ.
-FEW = 10
+FEW_GROUPS = 10
 
 
-def resample(fit: Fit, replicates: int, *, kind: str, seed: int, groups: Any) -> Fit:
-    """Return a fit with replicates: its standard errors and ``interval(method="bootstrap")`` then come from them.
+@dataclass(frozen=True)
+class Drawn:
+    """Some replicates of a data set.
 
     Parameters
     ----------
-    fit : Fit
-    replicates : int
-    kind : {"case", "residual", "wild", "cluster"}
-    seed : int
-        The same seed gives the same replicates; fewer are a prefix of more.
-    groups : array
-        One label a row, for ``kind="cluster"``.
-
-    Raises
-    ------
-    DataError, FitError, UsageError
+    weights : ndarray
+        (B, n), or (n,) where all have the weights of the data.
+    y : ndarray, optional
+        (B, n), observations in the link. Default: those of the data.
     """
-    from forecast.streams import check_seed
 
-    if kind not in KINDS:
-        raise UnknownNameError("kind of bootstrap", printable(kind, 40), KINDS, where=fit.name)
-    cases.check(replicates, "case", fit.name)
-    check_seed(seed)
-    if (groups is not None) != (kind == "cluster"):
-        said = "needs groups=, one label a row" if kind == "cluster" else "takes no groups="
-        raise UsageError(f"{fit.name}: kind='{kind}' {said}")
-    problem = problem_of_fit(fit, "bootstrap")
-    if fit.uncertainty is None or fit.uncertainty.flaw:
-        raise FitError(f"{fit.name}: no bootstrap: {fit.uncertainty.flaw if fit.uncertainty else 'no data'}")
-    at, notes = optimum(fit, problem).q[:, 0], list(fit.warnings)
-    if kind == "case":
-        found = cases.resample(problem, at, replicates, seed=seed)
-    elif kind == "cluster":
-        labels = _groups(fit, problem, groups)
-        if labels.max() + 1 < FEW:
-            few = f"{labels.max() + 1} groups are few: the bootstrap understates the uncertainty"
-            notes.append(f"{fit.name}: {few}")
-        found = _repeated(problem, at, replicates, seed, kind, labels)
-    else:
-        if problem.objective.scale == "known":
-            raise FitError(f"{fit.name}: kind='{kind}' needs residuals, and counts have none; use 'case' or 'cluster'")
-        found = _repeated(problem, at, replicates, seed, kind, None)
-    lost = int((~found.converged).sum())
-    if lost:
-        notes.append(f"{fit.name}: {lost} of {found.converged.size} replicates could not be fitted")
-    return replace(fit, replicates=found, warnings=tuple(notes))
+    weights: Array
+    y: Array | None = None
 
 
-def _groups(fit: Fit, problem: Problem, groups: Any) -> NDArray[np.int64]:
-    labels = np.ravel(np.asarray(groups))
-    if labels.size != problem.weights.size:
-        raise DataError(f"{fit.name}: groups: expected {problem.weights.size} labels, one a row, got {labels.size}")
-    kinds, place = np.unique(labels.astype(str), return_inverse=True)
-    if kinds.size < 2:
-        raise DataError(f"{fit.name}: groups: expected at least 2 different labels, got one")
-    return np.asarray(place, dtype=np.int64).ravel()
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What is resampled: a problem at its optimum.
+
+    Parameters
+    ----------
+    problem : Problem
+    at : ndarray
+        The optimum in the solver's coordinates.
+    labels : ndarray of int, optional
+        The group of each row, from 0.
+    """
+
+    problem: Problem
+    at: Array
+    labels: NDArray[np.int64] | None = None
+
+    @functools.cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows that have weight."""
+        return np.flatnonzero(self.problem.weights > 0)
+
+    @functools.cached_property
+    def fitted(self) -> Array:
+        """The law in the link."""
+        return np.asarray(self.problem.kernel.at(self.at[:, None]).f[0].copy())
+
+    @functools.cached_property
+    def residuals(self) -> Array:
+        """Residuals of equal spread, made as wide as the noise that the fit has taken a share of."""
+        problem, root = self.problem, np.sqrt(self.problem.weights[self.rows])
+        wide = np.sqrt(problem.n / max(problem.n - problem.k, 1))
+        return np.asarray((problem.linked - self.fitted)[self.rows] * root * wide)
+
+    def weighted(self, counts: Array) -> Drawn:
+        """Return replicates in which the rows with weight appear so often, (B, rows)."""
+        weights = self.problem.weights
+        if bool((weights == 1.0).all()):
+            return Drawn(counts)
+        found = np.zeros((len(counts), weights.size))
+        found[:, self.rows] = counts * weights[self.rows]
+        return Drawn(found)
+
+    def observed(self, residuals: Array) -> Drawn:
+        """Return replicates with other residuals, (B, rows), at the same points."""
+        y = np.repeat(self.fitted[None], len(residuals), axis=0)
+        y[:, self.rows] += residuals / np.sqrt(self.problem.weights[self.rows])
+        return Drawn(self.problem.weights, y)
 
 
-def _generator(seed: int, kind: str, block: int) -> np.random.Generator:
+def _counts(drawn: NDArray[np.int64], size: int) -> Array:
+    """Return how often each of `size` things is in each row."""
+    flat = drawn + np.arange(len(drawn))[:, None] * size
+    return np.bincount(flat.ravel(), minlength=len(drawn) * size).reshape(len(drawn), size).astype(float)
+
+
+def _rows(points: int, generator: np.random.Generator) -> Array:
+    return _counts(generator.integers(0, points, size=(BLOCK, points), dtype=np.int64), points)
+
+
+def _case(sample: Sample, generator: np.random.Generator) -> Drawn:
+    return sample.weighted(_rows(sample.rows.size, generator))
+
+
+def _cluster(sample: Sample, generator: np.random.Generator) -> Drawn:
+    assert sample.labels is not None
+    size = int(sample.labels.max()) + 1
+    return sample.weighted(_rows(size, generator)[:, sample.labels[sample.rows]])
+
+
+def _residual(sample: Sample, generator: np.random.Generator) -> Drawn:
+    centred = sample.residuals - sample.residuals.mean()
+    return sample.observed(centred[generator.integers(0, centred.size, size=(BLOCK, centred.size))])
+
+
+def _wild(sample: Sample, generator: np.random.Generator) -> Drawn:
+    golden = (1 + np.sqrt(5)) / 2  # mean 0, variance 1, third moment 1
+    kept = generator.random((BLOCK, sample.residuals.size)) < golden / np.sqrt(5)
+    return sample.observed(sample.residuals * np.where(kept, 1 - golden, golden))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way of resampling.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(sample, generator)`` returns a block of replicates.
+    groups : bool
+        It needs a group for each row.
+    residuals : bool
+        It needs residuals, which counts do not have.
+    """
+
+    draw: Callable[[Sample, np.random.Generator], Drawn]
+    groups: bool = False
+    residuals: bool = False
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "case": Kind(_case),
+        "residual": Kind(_residual, residuals=True),
+        "wild": Kind(_wild, residuals=True),
+        "cluster": Kind(_cluster, groups=True),
+    }
+)
+
+
+def generator_of(kind: str, seed: int, block: int) -> np.random.Generator:
+    """Return the stream of one block."""
     key = int.from_bytes(hashlib.blake2b(f"bootstrap/{kind}".encode(), digest_size=8).digest(), "big")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key, block))))
 
 
-def _repeated(
-    problem: Problem, at: Array, replicates: int, seed: int, kind: str, labels: NDArray[np.int64] | None
-) -> Replicates:
-    """Refit block after block from the optimum."""
-    rows = np.flatnonzero(problem.weights > 0)
-    fitted = problem.kernel.at(at[:, None]).f[0].copy()
-    root = np.sqrt(problem.weights[rows])
-    # residuals of equal spread, made as wide as the noise that the fit has taken a share of
-    residuals = (problem.linked - fitted)[rows] * root * np.sqrt(problem.n / max(problem.n - problem.k, 1))
-    parts: list[tuple[Array, Array, NDArray[np.bool_]]] = []
-    poor = 0
-    for block in range(-(-replicates // BLOCK)):
-        generator = _generator(seed, kind, block)
-        count = min(BLOCK, replicates - block * BLOCK)
-        target = problem.target()
-        few = np.zeros(count, dtype=bool)
-        if kind == "cluster" and labels is not None:
-            size = int(labels.max()) + 1
-            drawn = generator.integers(0, size, size=(BLOCK, size), dtype=np.int64)[:count]
-            counts = np.zeros((count, size))
-            np.add.at(counts, (np.arange(count)[:, None], drawn), 1.0)
-            weights = counts[:, labels] * problem.weights
-            few = (weights > 0).sum(axis=1) < problem.k
-            target = problem.target(weights)
-        else:
-            y = np.repeat(fitted[None], count, axis=0)
-            y[:, rows] += _scatter(generator, kind, residuals)[:count] / root
-            target = replace(target, y=y)
-        solved = newton.solve(
-            target, np.repeat(at[:, None], count, axis=1), problem.lower, problem.upper, problem.logs, tolerance=1e-13
-        )
-        poor += int(few.sum())
-        parts.append((solved.q, solved.value, solved.settled & ~few))
-    settled = np.concatenate([p[2] for p in parts])
-    values = problem.natural(np.concatenate([p[0] for p in parts], axis=1).T).T
-    return Replicates(
-        names=problem.free,
-        values=np.where(settled, values, np.nan),
-        objective=np.where(settled, np.concatenate([p[1] for p in parts]), np.nan),
-        converged=settled,
-        kind=kind,
-        seed=seed,
-        audited=0,
-        changed=0,
-        degenerate=poor,
-    )
+def draw(sample: Sample, kind: str, seed: int, blocks: range) -> Drawn:
+    """Return some blocks of replicates; they depend on the seed and on their places alone."""
+    parts = [KINDS[kind].draw(sample, generator_of(kind, seed, block)) for block in blocks]
+    if len(parts) == 1:
+        return parts[0]
+    if parts[0].y is None:
+        return Drawn(np.concatenate([p.weights for p in parts]))
+    return Drawn(parts[0].weights, np.concatenate([p.y for p in parts if p.y is not None]))
 
 
-def _scatter(generator: np.random.Generator, kind: str, residuals: Array) -> Array:
-    """Return a block of resampled residuals, (BLOCK, rows)."""
-    shape = (BLOCK, residuals.size)
-    if kind == "residual":
-        centred = residuals - residuals.mean()
-        return np.asarray(centred[generator.integers(0, residuals.size, size=shape)])
-    golden = (1 + np.sqrt(5)) / 2  # mean 0, variance 1, third moment 1
-    turn = np.where(generator.random(shape) < golden / np.sqrt(5), 1 - golden, golden)
-    return np.asarray(residuals * turn)
+def resampled(kind: str, seed: int, points: int, replicates: int) -> Array:
+    """Return how often each row is drawn in each replicate, (replicates, points), for resampled rows."""
+    blocks = [_rows(points, generator_of(kind, seed, block)) for block in range(-(-replicates // BLOCK))]
+    return np.concatenate(blocks)[:replicates]
+
+
+def check(replicates: object, kind: object, groups: bool, objective: Objective, where: str) -> int:
+    """Return how many replicates are asked for.
+
+    Parameters
+    ----------
+    replicates, kind : object
+        As they were given.
+    groups : bool
+        There is a group for each row.
+    objective : Objective
+    where : str
+
+    Raises
+    ------
+    FitError, UnknownNameError, UsageError
+        For anything but an integer of at least 2; an unknown kind, or one that these data cannot have.
+    """
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise UnknownNameError("kind of bootstrap", printable(kind, 40), KINDS, where=where)
+    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
+        got = printable(repr(replicates), 40)
+        raise UsageError(f"{where}: bootstrap: expected a number of replicates of at least 2, got {got}")
+    if KINDS[kind].groups and not groups:
+        raise UsageError(f"{where}: kind='{kind}' needs groups=, one label a row")
+    if KINDS[kind].residuals and objective.scale == "known":
+        raise FitError(f"{where}: kind='{kind}' needs residuals, and counts have none; use 'case' or 'cluster'")
+    return replicates

@@ -15,11 +15,13 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, printable
+from forecast.fit.plans import Plans
 from forecast.fit.uncertainty import Uncertainty
 
 if TYPE_CHECKING:
-    from forecast.fit.bootstrap import Replicates
     from forecast.fit.data import Observed
+    from forecast.fit.parallel import Progress, Workers
+    from forecast.fit.replicates import Replicates
     from forecast.fit.verdict import Judgement
     from forecast.laws import Law
     from forecast.specs import PublishedFit
@@ -30,7 +32,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Fit:
+class Fit(Plans):
     """Parameters of a law, from data or from a publication. Made by `forecast.Law.fit` and `forecast.Law.published`.
 
     Attributes
@@ -115,12 +117,12 @@ class Fit:
         if known is None:
             stated = self.published.stderr if self.published else {}
             return xr.Dataset({n: xr.DataArray(float(stated[n])) for n in self.values if n in stated})
-        if self.replicates is not None:
+        if self.replicates is not None and not known.flaw:  # else replicates repeat an exact fit: 0 is no error
             repeated = self.replicates
             found = {n: repeated.stderr(n) if n in repeated.names else 0.0 for n in self.values}
             return xr.Dataset({name: xr.DataArray(error) for name, error in found.items()})
         errors = {n: known.stderr(known.names.index(n)) if n in known.names else 0.0 for n in self.values}
-        return xr.Dataset({name: xr.DataArray(error) for name, error in errors.items()})
+        return xr.Dataset({name: xr.DataArray(error) for name, error in errors.items()}, attrs={"method": known.method})
 
     @functools.cached_property
     def covariance(self) -> xr.DataArray:
@@ -182,11 +184,32 @@ class Fit:
 
         return posterior(self, draws, seed, priors or {})
 
-    def resample(self, replicates: int, *, kind: str = "case", seed: int = 0, groups: Any = None) -> Fit:
-        """Return the fit with a bootstrap: case, residual, wild or cluster; see `forecast.fit.resample`."""
-        from forecast.fit.resample import resample
+    def resample(
+        self,
+        replicates: int,
+        *,
+        kind: str = "case",
+        seed: int = 0,
+        groups: Any = None,
+        workers: Workers = None,
+        progress: Progress = None,
+    ) -> Fit:
+        """Return the fit with a bootstrap: case, residual, wild or cluster; see `forecast.fit.resample`.
 
-        return resample(self, replicates, kind=kind, seed=seed, groups=groups)
+        Parameters
+        ----------
+        replicates : int
+            Fewer are the first of more.
+        kind : {"case", "residual", "wild", "cluster"}
+        seed : int
+        groups : array, optional
+            One label a row, for ``kind="cluster"``.
+        workers, progress
+            See `forecast.fit.request.Request`.
+        """
+        from forecast.fit.bootstrap import resample
+
+        return resample(self, replicates, kind=kind, seed=seed, groups=groups, workers=workers, progress=progress)
 
     @functools.cached_property
     def judgement(self) -> Judgement:
@@ -223,6 +246,12 @@ class Fit:
         noise = self.residual_scale * generator.standard_normal(np.shape(level))
         return np.asarray(level * np.exp(noise) if self.log else level + noise)
 
+    def group(self, label: object) -> Fit:
+        """Return what a fit with groups says of one: a fit of the plain law, to predict, invert and allocate with."""
+        from forecast.fit.groups import one_of
+
+        return one_of(self, label)
+
     def extrapolation(self, **variables: Any) -> Array:
         """Return how far points lie outside the data, in decades of the variable that is furthest out; 0 inside.
 
@@ -243,7 +272,7 @@ class Fit:
             ``"mean"`` adds the mean of an observation: under a log objective it lies above the median, by the
             lognormal factor that the attribute ``mean_by`` states.
         **variables : float, array or xarray.DataArray
-            A value for every variable of the law; they broadcast.
+            A value for every variable of the law; they broadcast. A group is named by its label.
 
         Returns
         -------
@@ -251,136 +280,13 @@ class Fit:
             ``median``, ``lower`` and ``upper`` (the law), ``observed_lower`` and ``observed_upper`` (an observation).
             Without uncertainty only ``median``, and the attribute ``no_interval`` says why. Under a log objective the
             bands are about the logarithm, and ``median`` is the median and not the mean. A point where the law cannot
-            be computed is NaN and counted in the warnings. Attributes: ``extrapolation_decades`` and ``warnings``.
+            be computed is NaN and counted in the warnings. Attributes: ``bands`` (where they come from: the
+            replicates of a bootstrap where there are enough, else standard errors), ``extrapolation_decades``,
+            ``warnings``.
         """
         from forecast.fit.predict import predict
 
         return predict(self, level=level, statistic=statistic, variables=variables)
-
-    def invert(
-        self,
-        *,
-        y: float,
-        solve_for: str,
-        level: float = 0.9,
-        draws: int = 2048,
-        seed: int = 0,
-        cost: str = "6*N*D",
-        **variables: float,
-    ) -> xr.Dataset:
-        """Return what one variable must be for the law to give `y`: "what compute for loss 2.0?".
-
-        Parameters
-        ----------
-        y : float
-            The output that is asked for.
-        solve_for : str
-            A variable of the law, or ``"compute"``: the least cost that reaches `y`, both variables free.
-        level : float
-            Of the interval, from joint draws of the parameters.
-        draws, seed : int
-        cost : str
-            What compute is, for ``solve_for="compute"``.
-        **variables : float
-            The other variables.
-
-        Returns
-        -------
-        xarray.Dataset
-            ``N`` (what was solved for) at the fitted parameters, ``N_lower`` and ``N_upper`` (inf inside the *never*
-            mass), and the probabilities ``never`` (`y` lies beyond the law's asymptote) and ``already`` (every value
-            reaches it). Without joint uncertainty no interval, and the attribute ``no_interval`` says why.
-
-        Examples
-        --------
-        >>> import forecast
-        >>> fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
-        >>> found = fit.invert(y=2.0, solve_for="N", D=1e12)
-        >>> round(float(fit.predict(N=found["N"], D=1e12)["median"]), 9)
-        2.0
-        """
-        from forecast.fit.invert import invert
-
-        return invert(
-            self, y=y, solve_for=solve_for, level=level, draws=draws, seed=seed, cost=cost, variables=variables
-        )
-
-    def allocate(
-        self,
-        *,
-        compute: float,
-        cost: str = "6*N*D",
-        inference_tokens: float | None = None,
-        level: float = 0.9,
-        draws: int = 2048,
-        seed: int = 0,
-    ) -> xr.Dataset:
-        """Return the split of a compute budget that gives the lowest output.
-
-        Parameters
-        ----------
-        compute : float
-            The budget, in the unit of `cost`.
-        cost : str
-            A formula over the law's two variables.
-        inference_tokens : float, optional
-            Tokens served over the model's life: adds ``2*N*inference_tokens`` to the cost.
-        level : float
-            Of the intervals, from joint draws of the parameters.
-        draws, seed : int
-
-        Returns
-        -------
-        xarray.Dataset
-            The two variables, the output, and ``tokens_per_parameter`` where the variables are N and D; each with
-            ``_lower`` and ``_upper``. Without joint uncertainty point values only, and the attribute ``no_interval``
-            says why.
-
-        Raises
-        ------
-        FitError
-            If the output has no lowest point inside: the best is at an end, or nowhere.
-
-        Examples
-        --------
-        >>> import forecast
-        >>> fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
-        >>> best = fit.allocate(compute=1e25, cost="6*N*D")
-        >>> round(6e-25 * float(best.N * best.D), 9)
-        1.0
-        """
-        from forecast.fit.allocate import allocate
-
-        return allocate(
-            self, compute=compute, cost=cost, inference_tokens=inference_tokens, level=level, draws=draws, seed=seed
-        )
-
-    def isoflop(self, *, compute: Any, cost: str = "6*N*D", decades: float = 1.0, points: int = 9) -> xr.Dataset:
-        """Apply iso-FLOP parabolas (Approach 2) to this law, free of noise, and say how far they miss.
-
-        See `forecast.fit.isoflop.of_fit`; `forecast.fit.isoflop.isoflop` does it to data.
-        """
-        from forecast.fit.isoflop import of_fit
-
-        return of_fit(self, compute=compute, cost=cost, decades=decades, points=points)
-
-    def speedup(
-        self,
-        baseline: Fit,
-        *,
-        compute: float,
-        cost: str | None = None,
-        level: float = 0.9,
-        draws: int = 2048,
-        seed: int = 0,
-    ) -> xr.Dataset:
-        """Return how much less compute this law needs than `baseline` for the same output.
-
-        See `forecast.fit.speedup.speedup`.
-        """
-        from forecast.fit.speedup import speedup
-
-        return speedup(self, baseline, compute=compute, cost=cost, level=level, draws=draws, seed=seed)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the fit as netCDF; `forecast.load` reads it back, to the last bit."""

@@ -10,6 +10,7 @@ import dataclasses
 import math
 import os
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,12 +54,13 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> Path:
         for f in dataclasses.fields(fit)
         if f.name != "law" and f.init
     }
+    versions = {"lawcast": __version__, **{name: version(name) for name in ("numpy", "scipy", "xarray")}}
     attrs = {
         "kind": to_json(KIND),
         "format": to_json(FORMAT),
         "law": to_json(_law_record(fit.law)),
         "fit": to_json(record),
-        "provenance": to_json({"versions": {"lawcast": __version__}, "converged": fit.converged}),
+        "provenance": to_json({"versions": versions, "converged": fit.converged}),
     }
     numbers = {n: xr.Variable((), float(v)) for n, v in fit.values.items()}
     numbers |= {f"{n}_stderr": xr.Variable((), float(v)) for n, v in fit.stderr.items() if f"{n}_stderr" not in numbers}
@@ -110,8 +112,8 @@ def is_fit(tree: xr.DataTree) -> bool:
 
 def _records() -> dict[str, type[Any]]:
     """Return the records that a fit may hold; no other class is ever made from a file."""
-    from forecast.fit.bootstrap import Replicates
     from forecast.fit.data import Observed
+    from forecast.fit.replicates import Replicates
     from forecast.fit.uncertainty import Uncertainty
     from forecast.specs import PublishedFit
 
@@ -164,6 +166,13 @@ def _decode(value: Any, arrays: Mapping[str, Any]) -> Any:
 
 def _law_record(law: Law) -> dict[str, Any]:
     """Return what makes the law again: its registered name, and where it has a text form, its arguments."""
+    from forecast.laws.grouped import Grouped
+
+    form = law._form
+    if isinstance(form, Grouped):
+        slots = {p: tuple(f.text for f in each) for p, each in form.slots.items()}
+        own = {"by": form.by, "labels": form.labels, "slots": slots}
+        return {"name": law.name, "grouped": _encode(own, "law", {}), "law": _law_record(form.law)}
     try:
         arguments = {k: v for k, v in law.record().items() if k != "published"}
     except UsageError:
@@ -175,6 +184,14 @@ def _law(record: Mapping[str, Any], where: str) -> tuple[Law, str]:
     """Return the law of a saved fit, and a warning where the catalogue has another one of its name."""
     from forecast.laws import Law, law
 
+    if "grouped" in record:
+        from forecast.formula import parse
+        from forecast.laws.grouped import made_of
+
+        plain, note = _law(record["law"], where)
+        own = _decode(record["grouped"], {})
+        slots = {p: tuple(parse(text, where=where) for text in each) for p, each in own["slots"].items()}
+        return made_of(plain, own["by"], own["labels"], slots), note
     name, own = record["name"], None if record["arguments"] is None else _decode(record["arguments"], {})
     try:
         registered = law(name) if name else None

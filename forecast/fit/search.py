@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.objective import HUBER_FACTOR, robust_scale
-from forecast.fit.solver import Problem, Solution, solve
+from forecast.fit.solver import Problem, Solution, polished, solve
 from forecast.fit.start import Grid
 
 __all__ = ["agreeing", "search"]
@@ -26,10 +26,10 @@ SHORT, LONG = 100, 1000
 HEAT, LEADERS = 25, 8
 
 
-def agreeing(found: list[Solution]) -> int:
-    """Return how many solutions are as good as the best."""
-    best = found[0].value
-    return sum(math.isfinite(s.value) and s.value <= best * (1 + SAME) + 1e-280 for s in found)
+def agreeing(problem: Problem, found: list[Solution]) -> int:
+    """Return how many solutions are as good as the best, or pass through every point but for rounding."""
+    least = found[0].value * (1 + SAME) + problem.rounding()
+    return sum(math.isfinite(s.value) and s.value <= least for s in found)
 
 
 def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
@@ -43,6 +43,13 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
     seed : int
         Chooses among starts where there are too many.
     """
+    tried, found = _searched(problem, start, seed)
+    if found:
+        found[0] = polished(tried, found[0])
+    return tried, found
+
+
+def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
     if start is not None:
         return _from(problem, [start])
     grid = Grid(problem, seed=seed)
@@ -55,7 +62,8 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
         if not begun or (found and len(begun) <= len(found)):
             break
         tried, found = _from(problem, begun)
-        if len(begun) == 1 or (found[0].settled and agreeing(found) > (len(found) // 2 if count == ROUNDS[0] else 1)):
+        enough = len(found) // 2 if count == ROUNDS[0] else 1
+        if len(begun) == 1 or (found[0].settled and agreeing(tried, found) > enough):
             return tried, found
     if found and not found[0].settled and math.isfinite(found[0].value):
         again = solve(tried, [found[0].at], iterations=LONG, both=True)[0]
@@ -87,7 +95,7 @@ def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
     leaders = max(LEADERS, len(found) // 8)
     for _ in range(SHORT // HEAT):
         open_ = [s for s in found[:leaders] if not s.settled and math.isfinite(s.value)]
-        if not open_ or (found[0].settled and agreeing(found) > 1):
+        if not open_ or (found[0].settled and agreeing(problem, found) > 1):
             break
         rest = [s for s in found if not any(s is o for o in open_)]
         ends = solve(problem, [s.at for s in open_], iterations=HEAT, near=True)

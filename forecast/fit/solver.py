@@ -18,13 +18,19 @@ from forecast.fit.kernel import General, Kernel
 from forecast.fit.newton import OFFSET, ROUNDING, Target
 from forecast.fit.objective import Objective
 from forecast.fit.powersum import PowerSum, power_terms
+from forecast.fit.steps import factored
 
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Problem", "Solution", "kernel_for", "solve"]
+__all__ = ["Problem", "Solution", "kernel_for", "polished", "solve"]
 
 Array: TypeAlias = NDArray[np.float64]
+
+#: Residuals this small beside the observations are as exact as numbers are.
+EXACT = 1e-14
+#: Steps of a polish, the share of the objective that one may promise at most, and how far it may go.
+POLISH, SMALL, NEAR = 2, 1e-9, 1e-3
 
 
 def kernel_for(
@@ -36,6 +42,11 @@ def kernel_for(
     link: bool,
 ) -> Kernel:
     """Return the fastest kernel a law has at these points: log-sum-exp for sums of powers, else the general one."""
+    if law.levels:
+        from forecast.fit.grouped import GroupKernel, suits
+
+        if suits(law, variables):
+            return GroupKernel(law, variables, free, logs, fixed, link)
     terms = power_terms(law, free, logs, fixed)
     if terms is not None:
         quick = PowerSum(terms, variables, free, logs, link)
@@ -98,6 +109,15 @@ class Problem:
     def kernel(self) -> Kernel:
         """The law at the points."""
         return kernel_for(self.law, self.variables, self.free, self.logs, self.fixed, self.objective.log)
+
+    @property
+    def errs_in_x(self) -> bool:
+        """Whether variables have known errors, see `forecast.fit.effective`."""
+        return False
+
+    def general(self, logs: NDArray[np.bool_]) -> Kernel:
+        """Return the general kernel in other coordinates."""
+        return General(self.law, self.variables, self.free, logs, self.fixed, self.objective.log)
 
     @functools.cached_property
     def linked(self) -> Array:
@@ -192,6 +212,10 @@ class Problem:
             target = self.target()
             return self.objective.pointwise(np.asarray(f, dtype=float), target.y, target.options)
 
+    def rounding(self) -> float:
+        """Return the objective of residuals that are the rounding of the data."""
+        return (EXACT * self.size()) ** 2 + 1e-280
+
     def size(self) -> float:
         """Return the length of the observations, against which a residual is small or not."""
         of = np.ones_like(self.observed) if self.objective.log else self.observed
@@ -262,6 +286,25 @@ def solve(
     if np.isfinite(best.value) and squares and not best.settled:
         solutions[0] = replace(best, settled=settled(problem, best.at))
     return solutions
+
+
+def polished(problem: Problem, solution: Solution) -> Solution:
+    """Take Newton's step once more, undamped: what no longer shows in the objective still shows in the parameters."""
+    if not (solution.settled and np.isfinite(solution.value)) or bool(at_bound(problem, solution.at).any()):
+        return solution
+    at, target = solution.at, problem.target()
+    for _ in range(POLISH):
+        value, gradient, hessian = target.evaluate(at[:, None])
+        diagonal = np.abs(np.einsum("iib->ib", hessian))
+        step, bad = factored(hessian, gradient, 0.0 * diagonal, np.where(diagonal > 0, diagonal, 1.0))
+        drop = -0.5 * float(np.sum(step * gradient))
+        moved = at + step[:, 0]
+        inside = bool(((moved >= problem.lower) & (moved <= problem.upper)).all())
+        near = bool((np.abs(step[:, 0]) <= NEAR * np.maximum(np.abs(at), 1.0)).all())
+        if bad[0] or not (inside and near and 0 <= drop <= SMALL * float(value[0])):
+            break
+        at = moved
+    return replace(solution, at=at)
 
 
 def _rank(solution: Solution) -> tuple[float, bool]:

@@ -48,7 +48,7 @@ def linear_parameters(
     law: Law, variables: Mapping[str, Array], free: tuple[str, ...], fixed: Mapping[str, float]
 ) -> tuple[str, ...]:
     """Return parameters in which, taken together, the law is linear; of code, where moving them shows it to be."""
-    if law.expression is not None:
+    if law._plain.expression is not None:
         return tuple(name for name in law.linear if name in free)
     rng = np.random.default_rng(20)
     index = {name: i for i, name in enumerate(law.parameters)}
@@ -125,9 +125,11 @@ def scales_of(variables: Mapping[str, Array]) -> list[float]:
 
 def likely(law: Law, where: Problem | Coordinates, rest: list[int], variables: Mapping[str, Array]) -> list[Array]:
     """Return likely values of some of the free parameters, as the law has them."""
-    powers, places, scales = exponents(law), shifts(law, variables), scales_of(variables)
+    plain = law._plain
+    seen = {n: variables[n] for n in plain.variables}
+    powers, places, scales = exponents(plain), shifts(plain, seen), scales_of(seen)
     sizes = EXPONENTS if len(rest) < 3 else MANY
-    names = [where.free[i] for i in rest]
+    names = [law._role(where.free[i]) for i in rest]
     return [
         _candidates(where, i, scales, sizes if name in powers else None, places.get(name))
         for i, name in zip(rest, names, strict=True)
@@ -207,12 +209,14 @@ class Grid:
         linear = linear_parameters(problem.law, problem.variables, problem.free, problem.fixed)
         lin = [problem.free.index(n) for n in linear if not _bounded_away(problem, n)]
         rest = [i for i in range(problem.k) if i not in lin]
-        lists = likely(problem.law, problem, rest, problem.variables)
+        roles = [problem.law._role(problem.free[i]) for i in rest]
+        kinds = list(dict.fromkeys(roles))  # what each group has of its own starts alike
+        lists = likely(problem.law, problem, [rest[roles.index(r)] for r in kinds], problem.variables)
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
         self.points = spread(lists, rng, points) if rest else np.zeros((1, 0))
         table = np.zeros((len(self.points), problem.k))
-        table[:, rest] = self.points
+        table[:, rest] = self.points[:, [kinds.index(r) for r in roles]]
         step = max(1, CELLS // max(problem.observed.size * (len(lin) + 1), 1))
         for first in range(0, len(table), step):
             profiled(problem, table[first : first + step], lin)
@@ -220,6 +224,10 @@ class Grid:
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
         usable = np.isfinite(inside).all(axis=0)
         self.starts = inside[:, usable]
+        if len(kinds) < len(roles):
+            from forecast.fit.grouped import composed
+
+            self.starts = np.concatenate([composed(problem, self.starts, step), self.starts], axis=1)
         self.losses = self._look(step)
         order = np.argsort(np.where(np.isfinite(self.losses), self.losses, np.inf), kind="stable")
         self.order = order[np.isfinite(self.losses[order])]

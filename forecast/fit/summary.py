@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, printable
+from forecast.fit.groups import said
 
 if TYPE_CHECKING:
     from forecast.fit.result import Fit
@@ -14,7 +15,7 @@ __all__ = ["summary"]
 
 def summary(fit: Fit) -> str:
     """Return the law, the verdict, the parameters and their intervals; see `forecast.Fit.summary`."""
-    lines = [f"{fit.name}: {fit.law.output} = {fit.law.expression or '(code)'}"]
+    lines = [f"{fit.name}: {fit.law.text}", *said(fit)]
     if fit.published:
         lines.append(f"parameters published in {printable(fit.published.reference, 300)}")
         if fit.published.note:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError
-from forecast.fit.kernel import General
+from forecast.fit.effective import Effective, covariance
 from forecast.fit.newton import ROUNDING
 from forecast.fit.objective import robust_scale
 from forecast.fit.solver import Array, Problem, at_bound
@@ -50,6 +50,8 @@ class Uncertainty:
         It was given (``sigma=``), not estimated.
     flaw : str
         Why no interval at all can be given; empty where some can.
+    clusters : int
+        Over how many groups of rows the sandwich was summed; 0 where rows are independent.
     """
 
     names: tuple[str, ...]
@@ -62,12 +64,24 @@ class Uncertainty:
     scale: float
     scale_known: bool
     flaw: str = ""
+    clusters: int = 0
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of Student's t: groups less one where rows depend on each other, else `dof`."""
+        return max(self.clusters - 1 if self.clusters else self.dof, 1)
 
     def quantile(self, p: float) -> float:
         """Return the quantile of Student's t (normal where the scale is known)."""
         from scipy import stats
 
-        return float(stats.norm.ppf(p) if self.scale_known else stats.t.ppf(p, max(self.dof, 1)))
+        known = self.scale_known and not self.clusters
+        return float(stats.norm.ppf(p) if known else stats.t.ppf(p, self.freedom))
+
+    @property
+    def method(self) -> str:
+        """Where the standard errors come from."""
+        return f"cluster-robust sandwich over {self.clusters} groups" if self.clusters else "curvature at the optimum"
 
     def value(self, i: int) -> float:
         """Return parameter `i` as the law has it."""
@@ -115,8 +129,8 @@ class Uncertainty:
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         normals = generator.standard_normal((draws, len(self.names)))
         moves = normals @ root.T
-        if not self.scale_known:
-            moves /= np.sqrt(generator.chisquare(max(self.dof, 1), draws) / max(self.dof, 1))[:, None]
+        if self.clusters or not self.scale_known:
+            moves /= np.sqrt(generator.chisquare(self.freedom, draws) / self.freedom)[:, None]
         found = {}
         for i, name in enumerate(self.names):
             if name in self.bounds:
@@ -144,7 +158,7 @@ def _zeros(problem: Problem, p: Array) -> tuple[list[int], list[int]]:
     return zero, [i for i in candidates if i not in zero]
 
 
-def assess(problem: Problem, u: Array, *, scale_known: bool) -> Uncertainty:
+def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.int64] | None = None) -> Uncertainty:
     """Return what the data say about the parameters at a solution.
 
     Parameters
@@ -154,6 +168,8 @@ def assess(problem: Problem, u: Array, *, scale_known: bool) -> Uncertainty:
         The solution, in the solver's coordinates.
     scale_known : bool
         The weights are one over known variances, so that the residuals' own spread is not used.
+    groups : ndarray of int, optional
+        Rows of one group are not independent: the covariance is the cluster-robust sandwich.
     """
     p = problem.natural(u)
     residuals = problem.residuals(u)
@@ -184,11 +200,11 @@ def assess(problem: Problem, u: Array, *, scale_known: bool) -> Uncertainty:
         flaw = "the law passes through every point, so that the residuals are rounding only"
     scale = _scale(problem, residuals, scale_known)
     covariance = np.full((k, k), np.nan)
+    if np.isfinite(table).all():  # an exact fit may be on a ridge too
+        _find_ridges(problem, root[:, None] * table, u, unidentified)
     if not flaw:
-        weighted = root[:, None] * table
-        _find_ridges(problem, weighted, u, unidentified)
         keep = [i for i, name in enumerate(problem.free) if name not in unidentified]
-        part = _covariance(problem, residuals, table, keep, logs, at, scale_known)
+        part = _covariance(problem, residuals, table, keep, logs, at, scale_known, groups)
         covariance[np.ix_(keep, keep)] = part
         for i in keep:
             error = covariance[i, i]
@@ -205,6 +221,7 @@ def assess(problem: Problem, u: Array, *, scale_known: bool) -> Uncertainty:
         scale=scale,
         scale_known=scale_known,
         flaw=flaw,
+        clusters=0 if groups is None else len(np.unique(groups[problem.weights > 0])),
     )
 
 
@@ -243,6 +260,7 @@ def _covariance(
     logs: NDArray[np.bool_],
     at: Array,
     scale_known: bool,
+    groups: NDArray[np.int64] | None,
 ) -> Array:
     if not keep:
         return np.zeros((0, 0))
@@ -255,6 +273,12 @@ def _covariance(
     if problem.objective.scale == "residual":
         spread = 1.0 if scale_known else float(np.sum(problem.weights * residuals**2)) / dof
         found = spread * bread
+        if isinstance(problem, Effective) and groups is None:
+            curved = covariance(problem, at, logs, keep, scale_known)
+            if curved is not None:
+                return curved
+        if groups is not None:
+            found = bread @ _clustered(problem, slopes * (problem.weights * residuals)[:, None], groups) @ bread
     else:
         _, score, second = problem.pointwise(_natural(at, logs))
         inner = problem.weights * second
@@ -265,9 +289,23 @@ def _covariance(
             if np.all(np.linalg.eigvalsh(tried) > RIDGE):
                 bread = np.linalg.inv(tried)
                 break
+        if groups is not None:
+            found = bread @ _clustered(problem, slopes * (problem.weights * score)[:, None], groups) @ bread
+            return np.asarray(found / np.outer(lengths, lengths))
         meat = slopes.T @ ((problem.weights * score)[:, None] ** 2 * slopes)
         found = bread if problem.objective.scale == "known" else bread @ meat @ bread * problem.n / dof
     return np.asarray(found / np.outer(lengths, lengths))
+
+
+def _clustered(problem: Problem, scores: Array, groups: NDArray[np.int64]) -> Array:
+    """Return the covariance of the summed scores where rows of one group depend on each other (Liang and Zeger, 1986).
+
+    With the usual correction for few groups, G/(G-1) * (n-1)/(n-k).
+    """
+    sums = np.zeros((int(groups.max()) + 1, scores.shape[1]))
+    np.add.at(sums, groups, scores)
+    count, n = len(np.unique(groups[problem.weights > 0])), problem.n
+    return np.asarray(sums.T @ sums * count / (count - 1) * (n - 1) / (n - problem.k))
 
 
 def _natural(at: Array, logs: NDArray[np.bool_]) -> Array:
@@ -278,7 +316,7 @@ def _natural(at: Array, logs: NDArray[np.bool_]) -> Array:
 def _curvature(problem: Problem, score: Array, keep: list[int], logs: NDArray[np.bool_], at: Array) -> Array:
     """Return the second-order term of the objective: the law's own curvature, weighted by the score."""
     p = _natural(at, logs)
-    kernel = General(problem.law, problem.variables, problem.free, logs, problem.fixed, problem.objective.log)
+    kernel = problem.general(logs)
     state = kernel.at(np.where(logs, at, p)[:, None])
     weighted = (problem.weights * score)[None]
     table = kernel.contract(state, weighted, np.zeros_like(weighted))[1][:, :, 0][np.ix_(keep, keep)]

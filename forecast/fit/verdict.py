@@ -18,6 +18,7 @@ from forecast.errors import FitError, printable
 from forecast.fit import profile
 from forecast.fit.design import edges, together
 from forecast.fit.influence import MOVES, influence
+from forecast.fit.misfit import LackOfFit, lack_of_fit
 from forecast.fit.newton import ROUNDING
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Judgement:
         The point that moves the fit most, where it moves it far; else empty.
     better : str
         A better optimum than the fit's, where one was found.
+    lack_of_fit : LackOfFit or None
+        The test of the law against the scatter of rows that share their variables; None where none do.
     flaw : str
         Why no interval can be given.
     """
@@ -65,6 +68,7 @@ class Judgement:
     ridges: tuple[str, ...] = ()
     influential: str = ""
     better: str = ""
+    lack_of_fit: LackOfFit | None = None
     flaw: str = ""
 
     @property
@@ -75,6 +79,8 @@ class Judgement:
     def phrases(self) -> list[str]:
         """Return the judgement in short phrases."""
         found = [self.better] if self.better else []
+        if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
+            found.append(text)
         if self.flaw:
             found.append(f"no intervals: {self.flaw}")
         if self.unidentified:
@@ -129,8 +135,17 @@ def judge(fit: Fit) -> Judgement:
         ridges=() if known.flaw else _ridges(fit, problem, reasons),
         influential="" if known.flaw or not fit.converged else _influential(fit),
         better=better,
+        lack_of_fit=_missed(fit, problem),
         flaw=known.flaw,
     )
+
+
+def _missed(fit: Fit, problem: Problem) -> LackOfFit | None:
+    """Test the law where rows share their variables; errors in these leave no rows that surely do."""
+    if fit.data is None or fit.data.sigma_x:
+        return None
+    at = np.array([fit.values[n] for n in problem.free])
+    return lack_of_fit(problem, at, grouped=bool(fit.uncertainty and fit.uncertainty.clusters))
 
 
 def _read(

@@ -35,8 +35,9 @@ def collect(
         for name in names:
             if name not in given:
                 raise UsageError(f"{law._where}: no value for the {kind} '{name}'")
+            value = law._coded(name, given[name])
             try:
-                found[name] = np.asarray(given[name], dtype=np.float64)
+                found[name] = np.asarray(value, dtype=np.float64)
             except (TypeError, ValueError):
                 got = type(given[name]).__name__
                 raise UsageError(f"{law._where}: {kind} '{name}': expected numbers, got {got}") from None

@@ -7,27 +7,37 @@ taken anew; where there is no folder to write to, nothing is kept.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from forecast.errors import ForecastError, ResultError, printable
 from forecast.files import read_bytes, write_atomic
 from forecast.formula import Formula, check_name, parse
+from forecast.jsontext import strict_json
 from forecast.laws.derive import Derivatives, differentiate
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 __all__ = ["cache_folder", "derivatives"]
 
 #: Of the file, and of the grammar its texts are written in.
 SCHEMA, GRAMMAR = 1, 1
 MAX_BYTES = 4 << 20
-#: A temporary file as old as this has no writer any more.
+#: A temporary file as old as this has no writer any more, where locks cannot tell.
 STALE_S = 3600.0
+#: How often, and how far apart, a writer asks for the folder before it lets the others have it.
+TURNS, TURN_S = 50, 0.005
 
 _log = logging.getLogger(__name__)
 
@@ -75,6 +85,7 @@ def derivatives(formula: Formula, parameters: Sequence[str], variables: Sequence
     folder = cache_folder()
     path = None if folder is None else folder / f"{_digest(asked)}.json"
     if path is not None:
+        _swept(path.parent)
         found = _read(path, asked)
         if found is not None:
             return found
@@ -144,7 +155,7 @@ def _read(path: Path, asked: dict[str, Any]) -> Derivatives | None:
         if not path.exists():
             return None
         data = read_bytes(path, limit=MAX_BYTES, error=ResultError)
-        document = json.loads(data)
+        document = strict_json(data, where=printable(path.name, 80), error=ResultError)
         if not isinstance(document, dict) or set(document) != {"checksum", "content"}:
             raise ValueError("is no file of this cache")
         if document["checksum"] != _digest(document["content"]) or _canonical(document) != data:
@@ -155,20 +166,62 @@ def _read(path: Path, asked: dict[str, Any]) -> Derivatives | None:
         return None
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what writers left that were killed long ago."""
+@contextlib.contextmanager
+def _alone(folder: Path, turns: int = TURNS) -> Iterator[bool | None]:
+    """Lock a folder; yields True while nobody else writes there, False where another holds it, None without locks.
+
+    The lock is on the folder itself and the system drops it with its process: a killed writer leaves no lock behind.
+    """
+    if fcntl is None:
+        yield None
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        yield _locked(handle, turns)
+    finally:
+        os.close(handle)  # and the lock with it
+
+
+def _locked(handle: int, turns: int) -> bool | None:
+    for turn in range(turns):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if turn + 1 < turns:
+                time.sleep(TURN_S)
+        except OSError:  # a file system without locks
+            return None
+        else:
+            return True
+    return False
+
+
+def _sweep(folder: Path, alone: bool | None) -> None:
+    """Remove what killed writers left: all of it while nobody else writes, else what is old."""
     for left in folder.glob(".*.part"):
         with contextlib.suppress(OSError):
-            if time.time() - left.stat().st_mtime > STALE_S:
+            if alone or time.time() - left.stat().st_mtime > STALE_S:
                 left.unlink()
+
+
+@functools.cache
+def _swept(folder: Path) -> None:
+    """Clean up when a process first opens a folder."""
+    with contextlib.suppress(OSError):
+        if any(folder.glob(".*.part")):
+            with _alone(folder, turns=1) as alone:
+                _sweep(folder, alone)
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path.parent)
         data = _canonical({"checksum": _digest(content), "content": content})
-        if len(data) <= MAX_BYTES:
-            write_atomic(path, data)
+        if len(data) > MAX_BYTES:
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(path.parent) as alone:
+            _sweep(path.parent, alone)
+            if alone is not False:  # else another might sweep the file half written: it is kept next time
+                write_atomic(path, data)
     except (OSError, ForecastError) as problem:
         _log.debug("derivatives are not kept: %s", printable(problem, 200))

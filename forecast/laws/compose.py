@@ -10,6 +10,7 @@ from forecast.errors import FormulaError, UnknownNameError, UsageError, printabl
 from forecast.formula import Binary, Call, Formula, Name, Node, check_name, parse
 from forecast.formula.tree import signed, walk
 from forecast.laws.forms import Code, Explicit, Form
+from forecast.laws.grouped import Groupable
 
 if TYPE_CHECKING:
     from forecast.laws.definition import Law
@@ -21,7 +22,7 @@ __all__ = ["Composable", "linear_parameters", "options", "sides"]
 _KINKED = ("abs", "heaviside", "max", "min", "sign")
 
 
-class Composable:
+class Composable(Groupable):
     """The part of `forecast.Law` that makes other laws of it; none of them keeps the name or the published fits."""
 
     def with_(self, values: Mapping[str, float] | None = None, /, *, tie: Sequence[Any] = (), **fixed: float) -> Law:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Formula, check_name, parse
@@ -16,9 +16,14 @@ from forecast.laws.forms import Code, Explicit, Form
 from forecast.specs import PublishedFit
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+    from typing import Unpack
+
     import numpy as np
     from numpy.typing import NDArray
 
+    from forecast.fit.fits import Fits
+    from forecast.fit.request import Keywords
     from forecast.fit.result import Fit
     from forecast.laws.program import Program
 
@@ -191,6 +196,12 @@ class Law(Composable):
         title = f"{self.name}: " if self.name else ""
         return f"<Law {title}{self.text}; variables {', '.join(self.variables)}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Make copies, and laws in other processes, from the law's text."""
+        from forecast.laws.sending import sent
+
+        return sent(self)
+
     @property
     def text(self) -> str:
         """The law as one line for people: ``y = a*x``, or both sides of an implicit law."""
@@ -206,7 +217,7 @@ class Law(Composable):
             If the law is code, or implicit, and has no formula for its output.
         """
         if self._form.formula is None:
-            kind = "is code" if isinstance(self._form, Code) else "is implicit"
+            kind = "is code" if isinstance(self._form, Code) else "has groups" if self.levels else "is implicit"
             raise UsageError(f"{self._where}: {kind} and has no text form that gives '{self.output}'")
         return self._form.formula
 
@@ -295,6 +306,10 @@ class Law(Composable):
 
     # Fits -------------------------------------------------------------------------------------------------------------
 
+    @overload
+    def fit(self, data: Any, *, over: None = None, **keywords: Unpack[Keywords]) -> Fit: ...
+    @overload
+    def fit(self, data: Any, *, over: str, **keywords: Unpack[Keywords]) -> Fits: ...
     def fit(
         self,
         data: Any,
@@ -306,14 +321,19 @@ class Law(Composable):
         y: str | None = None,
         weights: Any = None,
         sigma: Any = None,
+        sigma_x: Mapping[str, Any] | None = None,
+        groups: Any = None,
+        own: Iterable[str] = (),
         options: Mapping[str, Any] | None = None,
         over: str | None = None,
         bootstrap: int | None = None,
         kind: str = "case",
+        workers: int | Executor | None = None,
+        progress: Callable[[float, float], None] | None = None,
         seed: int = 0,
         level: float = 0.95,
     ) -> Any:
-        """Fit the law to observations; see `forecast.fit.fit_law`.
+        """Fit the law to observations.
 
         Parameters
         ----------
@@ -329,28 +349,33 @@ class Law(Composable):
             For a variable, a formula over the data's columns: ``{"N": "params_b*1e9"}``.
         y : str, optional
             The column, or formula over columns, that the law explains. Default: the law's output.
-        weights, sigma : array or column name, optional
-        options : mapping, optional
-            Of the objective: ``{"tau": 0.9}``, ``{"trials": "n"}``, ``{"delta": 1e-3}``.
-        over : str, optional
-            One fit for each value of this dimension or column, all at once.
-        bootstrap : int, optional
-            How many replicates to refit; standard errors then come from them.
-        kind : {"case"}
-            What is resampled.
-        seed : int
-        level : float
-            Of the intervals in the summary.
+        weights, sigma, sigma_x, groups, own, options, over, bootstrap, kind, workers, progress, seed, level
+            See `forecast.fit.request.Request`.
 
         Returns
         -------
-        forecast.Fit, or forecast.fit.batch.Fits with `over`
-        """
-        from forecast.fit import fit_law
+        forecast.Fit, or forecast.fit.fits.Fits with `over`
 
-        how = {"protocol": protocol, "weights": weights, "sigma": sigma, "seed": seed, "level": level}
-        how |= {"options": options, "over": over, "bootstrap": bootstrap, "kind": kind}
-        return fit_law(self, data, objective=objective, start=start, let=let, y=y, **how)
+        Raises
+        ------
+        DataError, FitError, UsageError
+            Naming the rows, the parameters or the option.
+
+        Examples
+        --------
+        >>> x = [1.0, 2.0, 3.0, 4.0, 5.0]
+        >>> fit = Law("a + b*x", variables=["x"]).fit({"x": x, "y": [1.1, 2.9, 5.2, 6.8, 9.1]})
+        >>> round(float(fit.params["b"]), 3), fit.converged
+        (1.99, True)
+        """
+        from forecast.fit import Request, fit_law
+
+        request = Request(
+            objective=objective, protocol=protocol, start=start, let=let, y=y, weights=weights, sigma=sigma,
+            sigma_x=sigma_x, groups=groups, own=own, options=options, over=over, bootstrap=bootstrap, kind=kind,
+            workers=workers, progress=progress, seed=seed, level=level,
+        )  # fmt: skip
+        return fit_law(self, data, request)
 
     def published(self, name: str) -> Fit:
         """Return published parameters as a fit: no data needed.

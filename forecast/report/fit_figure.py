@@ -40,7 +40,7 @@ def plot(
     y: str | None = None,
     level: float = 0.9,
 ) -> Path:
-    """Draw a fit into a file: a panel for each variable, the others held at their medians.
+    """Draw a fit into a file: a panel for each variable, the others held at their medians, or at the largest group.
 
     The points of a law of several variables are moved along the law to these medians (ratio or difference to the law
     kept), so that they lie about the curve.
@@ -68,7 +68,7 @@ def plot(
     from matplotlib.figure import Figure
 
     points, seen = _observed(fit, data, let or {}, y)
-    names = list(fit.law.variables)
+    names = [name for name in fit.law.variables if name not in fit.law.levels]
     # names from data and plugins must not be read as TeX, and equal fits must give equal files
     with mpl.rc_context({"text.parse_math": False, "svg.hashsalt": "lawcast", "svg.fonttype": "none"}):
         figure = Figure(figsize=(6.0 * min(2, len(names)), 3.8 * -(-len(names) // 2) + 0.6), layout="constrained")
@@ -93,14 +93,28 @@ def plot(
 def _observed(fit: Fit, data: Any, let: Mapping[str, str], y: str | None) -> tuple[dict[str, Array], Array]:
     from forecast import tables
     from forecast.fit.data import _compute
+    from forecast.fit.groups import labels_of
 
     columns = tables.columns(data, where=fit.name)
-    points = {v: _compute(let.get(v, v), columns, f"{fit.name}: variable '{v}'") for v in fit.law.variables}
+    points: dict[str, Array] = {}
+    for name in fit.law.variables:
+        if name in fit.law.levels:
+            points[name] = fit.law._coded(name, labels_of(columns.column(name), columns.rows, fit.name)[0])
+        else:
+            points[name] = _compute(let.get(name, name), columns, f"{fit.name}: variable '{name}'")
     seen = _compute(y if y is not None else fit.law.output, columns, f"{fit.name}: y")
     if seen.size > _MOST_DRAWN:  # every k-th, so that a figure stays a figure
         step = -(-seen.size // _MOST_DRAWN)
         points, seen = {n: p[::step] for n, p in points.items()}, seen[::step]
     return points, seen
+
+
+def _middle(values: Array, groups: bool) -> float:
+    """Return the median, or the group that most points are of."""
+    if not groups:
+        return float(np.median(values))
+    places, counts = np.unique(values, return_counts=True)
+    return float(places[np.argmax(counts)])
 
 
 def _log(values: Array) -> bool:
@@ -114,12 +128,13 @@ def _power(value: float, place: object) -> str:
 
 def _panel(axis: Axes, fit: Fit, name: str, points: Mapping[str, Array], seen: Array, level: float) -> None:
     x = points[name]
-    held = {n: float(np.median(p)) for n, p in points.items() if n != name}
+    held = {n: _middle(p, n in fit.law.levels) for n, p in points.items() if n != name}
     log_x = _log(x)
     low, high = float(x.min()), float(x.max())
     grid = np.geomspace(low, high, _POINTS) if log_x else np.linspace(low, high, _POINTS)
     places: dict[str, Any] = {name: grid, **{n: np.full(_POINTS, v) for n, v in held.items()}}
-    law = fit.predict(level=level, **places)
+    named = {n: np.full(_POINTS, fit.law.levels[n][int(held[n])]) for n in fit.law.levels}
+    law = fit.predict(level=level, **{**places, **named})
     if held:
         here = fit.law.value(fit.values, **points)
         there = fit.law.value(fit.values, **{**{n: np.full(x.shape, v) for n, v in held.items()}, name: x})
@@ -146,7 +161,8 @@ def _panel(axis: Axes, fit: Fit, name: str, points: Mapping[str, Array], seen: A
     axis.set_xlabel(printable(f"{name} [{unit}]" if unit else name, 60), fontsize=8)
     axis.set_ylabel(printable(f"{fit.law.output} [{fit.law.unit}]" if fit.law.unit else fit.law.output, 60), fontsize=8)
     if held:
-        axis.set_title(printable("at " + ", ".join(f"{n} = {v:.3g}" for n, v in held.items()), 80), fontsize=9)
+        at = {n: fit.law.levels[n][int(v)] if n in fit.law.levels else f"{v:.3g}" for n, v in held.items()}
+        axis.set_title(printable("at " + ", ".join(f"{n} = {v}" for n, v in at.items()), 80), fontsize=9)
     axis.tick_params(labelsize=8)
     axis.grid(alpha=0.25, linewidth=0.5)
     axis.legend(fontsize=7, frameon=False)

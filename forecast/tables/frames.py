@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import DataError, UsageError, printable
+from forecast.errors import DataError, UsageError, one_line, printable
 from forecast.files import check_regular
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def parquet(path: str, at: str) -> dict[str, Array]:
                 raise DataError(f"{shown}: {rows * width:,} cells; at most {LIMIT_CELLS:,} are read")
             table = file.read()
     except (pa.ArrowException, OSError, ValueError) as error:
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise DataError(f"{shown}: not a Parquet file that can be read: {printable(first, 120)}") from error
+        raise DataError(f"{shown}: not a Parquet file that can be read: {one_line(error, 160)}") from error
     if len(set(table.column_names)) != len(table.column_names):
         raise DataError(f"{shown}: a column name is given twice")
     found = frame(table, at)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["Columns", "columns"]
+__all__ = ["Columns", "columns", "stated_units"]
 
 #: Text is kept at the width of the longest cell; one giant cell among many rows would fill the memory.
 LIMIT_TEXT = 2**30
@@ -37,10 +37,15 @@ class Columns(Mapping[str, "Array"]):
         The length of every column.
     label : str
         Where they come from, for messages.
+    units : mapping of str to str
+        Of the columns that state one.
     """
 
-    def __init__(self, sources: Mapping[str, Callable[[], Array]], rows: int, label: str) -> None:
+    def __init__(
+        self, sources: Mapping[str, Callable[[], Array]], rows: int, label: str, units: Mapping[str, str] | None = None
+    ) -> None:
         self._sources, self.rows, self.label = dict(sources), rows, label
+        self.units = {name: unit for name, unit in (units or {}).items() if unit and name in self._sources}
         self._ready: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:
@@ -62,7 +67,14 @@ class Columns(Mapping[str, "Array"]):
     def take(self, keep: npt.NDArray[np.bool_]) -> Columns:
         """Return the rows marked in `keep`; still converted only when asked for."""
         sources = {name: functools.partial(self._taken, name, keep) for name in self}
-        return Columns(sources, int(keep.sum()), self.label)
+        return Columns(sources, int(keep.sum()), self.label, self.units)
+
+    def replaced(self, changed: Mapping[str, Array], units: Mapping[str, str]) -> Columns:
+        """Return the columns with some that are new, or stand in for those of their name, in units of their own."""
+        own = {name: functools.partial(self.__getitem__, name) for name in self if name not in changed}
+        new = {name: functools.partial(changed.__getitem__, name) for name in changed}
+        kept = {name: unit for name, unit in self.units.items() if name not in changed}
+        return Columns({**own, **new}, self.rows, self.label, {**kept, **units})
 
     def _taken(self, name: str, keep: npt.NDArray[np.bool_]) -> Array:
         return self[name][keep]
@@ -135,7 +147,8 @@ def columns(data: Any, *, where: str = "") -> Columns:
     if isinstance(data, Mapping):
         from forecast.tables.frames import aligned
 
-        return _from_arrays(aligned(data, at), "data", at)
+        plain = _from_arrays(aligned(data, at), "data", at)
+        return Columns(plain._sources, plain.rows, plain.label, stated_units(data))
     kinds = "a Dataset, DataFrame, mapping of arrays, CSV or Parquet path or table name"
     if isinstance(data, (list, tuple, set, bytes, numbers.Number)) or data is None:
         raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
@@ -155,7 +168,15 @@ def _from_dataset(data: Any, where: str, at: str) -> Columns:
     many = [d for d in data.dims if isinstance(data.indexes.get(d), pd.MultiIndex)]
     flat = rows(data.reset_index(many).drop_vars(many, errors="ignore") if many else data, where=where)
     label = printable(data.attrs.get("name", "data"), 80)
-    return _from_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
+    found = _from_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
+    return Columns(found._sources, found.rows, found.label, stated_units(data.variables))
+
+
+def stated_units(data: Mapping[Any, Any]) -> dict[str, str]:
+    """Return the units that columns state, as we write them (``unit``) or as others do (``units``)."""
+    stated = {n: getattr(v, "attrs", {}) for n, v in data.items()}
+    found = {n: attrs.get("unit", attrs.get("units")) for n, attrs in stated.items() if isinstance(attrs, Mapping)}
+    return {n: unit for n, unit in found.items() if isinstance(unit, str)}
 
 
 def _from_path(data: str | os.PathLike[str], at: str) -> Columns:

@@ -1,7 +1,7 @@
 """Speed of fits against the tools people use now: ratios of CPU time in one process, BLAS on one thread.
 
-Run with ``OPENBLAS_NUM_THREADS=1``. Each test prints what it measured beside the goal; it fails below a floor that
-leaves room for a busy machine.
+Run with ``OPENBLAS_NUM_THREADS=1``. Each test prints what it measured beside the goal and fails below it. The two sides
+of a ratio are timed in turn, the median of some rounds counts, and what a busy core spoils is measured again.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ import xarray as xr
 from scipy.optimize import curve_fit, least_squares, minimize
 
 import forecast
-from forecast.fit import fit_law
 from forecast.fit.bootstrap import resampled
 
 DELTA = {"delta": 1e-3}
+TIGHT = {"ftol": 1e-10, "xtol": 1e-10, "gtol": 1e-10}
 
 
 def cpu(work, times=1):
@@ -33,6 +33,30 @@ def cpu(work, times=1):
     return best, result
 
 
+def race(ours, theirs, least, *, share=1.0, rounds=5, tries=4):
+    """Return how many times as long theirs takes, and both times.
+
+    Parameters
+    ----------
+    ours, theirs : callable
+    least : float
+        The ratio to be reached: below it, all is measured again.
+    share : float
+        How much of our work theirs does.
+    rounds : int
+        Of which the median is taken.
+    tries : int
+    """
+    ours()
+    best = (0.0, np.inf, np.inf)
+    for _ in range(tries):
+        times = np.array([(cpu(ours)[0], cpu(theirs)[0] / share) for _ in range(rounds)])
+        best = max(best, (float(np.median(times[:, 1] / times[:, 0])), *(float(v) for v in np.median(times, axis=0))))
+        if best[0] >= least:
+            break
+    return best
+
+
 @pytest.fixture
 def say(capsys):
     def show(text):
@@ -43,13 +67,8 @@ def say(capsys):
 
 
 @pytest.fixture(scope="module")
-def points(reference_data):
-    path = reference_data / "scaling" / "chinchilla_epoch" / "svg_extracted_data.csv"
-    with path.open() as lines:
-        rows = list(csv.DictReader(lines))
-    n, flop, loss = (np.array([float(r[c]) for r in rows]) for c in ("Model Size", "Training FLOP", "loss"))
-    keep = loss < np.sort(loss)[-5]
-    return {"N": n[keep], "D": flop[keep] / (6 * n[keep]), "loss": loss[keep]}
+def points(chinchilla_points):
+    return chinchilla_points
 
 
 class Chinchilla:
@@ -82,11 +101,8 @@ class Chinchilla:
         with np.errstate(all="ignore"):
             return np.nan_to_num(np.clip(self.residuals(p), -1e-3, 1e-3) @ self.jacobian(p))
 
-    def refit(self, p):
-        return least_squares(
-            self.residuals, p, jac=self.jacobian, loss="huber", f_scale=1e-3, x_scale="jac", ftol=1e-10, xtol=1e-10,
-            gtol=1e-10,
-        )  # fmt: skip
+    def refit(self, p, **options):
+        return least_squares(self.residuals, p, jac=self.jacobian, loss="huber", f_scale=1e-3, x_scale="jac", **options)
 
 
 def start_of(fit):
@@ -96,8 +112,7 @@ def start_of(fit):
 
 def test_global_fit(points, say):
     law = forecast.law("scaling/chinchilla")
-    law.fit(points, options=DELTA)
-    ours, fit = cpu(lambda: law.fit(points, options=DELTA), 5)
+    fit = law.fit(points, options=DELTA)
     assert fit.objective <= 0.0010182740179
     hand = Chinchilla(points)
     grid = np.stack(np.meshgrid([0, 5, 10, 15, 20], [0, 5, 10, 15, 20], [0.0], [0, 0.5], [0.5, 1.0]), -1).reshape(-1, 5)
@@ -105,28 +120,35 @@ def test_global_fit(points, say):
     def bfgs():
         return [minimize(hand.value, p, jac=hand.gradient, method="BFGS").fun for p in grid.astype(float)]
 
-    theirs, values = cpu(bfgs)
+    values = bfgs()
     assert len(values) == 100
-    say(f"global fit: {ours * 1e3:.1f} ms, 100 BFGS starts {theirs * 1e3:.0f} ms: {theirs / ours:.0f}x (goal 40x); "
+    ratio, ours, theirs = race(lambda: law.fit(points, options=DELTA), bfgs, 40, rounds=3)
+    say(f"global fit: {ours * 1e3:.1f} ms, 100 BFGS starts {theirs * 1e3:.0f} ms: {ratio:.0f}x (goal 40x); "
         f"objectives {fit.objective:.13g} and {min(values):.13g}")  # fmt: skip
     assert fit.objective <= min(values) * (1 + 1e-9)
-    assert theirs / ours >= 25
+    assert ratio >= 40
 
 
-def test_bootstrap_refits(points, say):
+@pytest.mark.parametrize(("how", "floor"), [("tolerance 1e-10", 20), ("defaults", 20)])
+def test_bootstrap_refits(points, say, how, floor):
     law = forecast.law("scaling/chinchilla")
-    law.fit(points, options=DELTA, bootstrap=300)
-    ours, fit = cpu(lambda: law.fit(points, options=DELTA, bootstrap=4000, seed=0), 3)
+    fit = law.fit(points, options=DELTA, bootstrap=4000, seed=0)
+    assert fit.bootstrap["converged"].all()
     counts = resampled("case", 0, 240, 60)
     begin = start_of(fit)
-    theirs, refits = cpu(lambda: [Chinchilla(points, c).refit(begin) for c in counts], 2)
-    ours, theirs = ours / 4000, theirs / 60
-    worse = fit.bootstrap["objective"].values[:60] / [r.cost for r in refits] - 1
-    say(f"bootstrap: {ours * 1e6:.0f} us a refit, scipy {theirs * 1e6:.0f} us: {theirs / ours:.1f}x (goal 20x); "
-        f"none worse by more than {worse.max():.1e}; {fit.bootstrap.attrs}")  # fmt: skip
-    assert fit.bootstrap["converged"].all()
+    tight = TIGHT if how == "tolerance 1e-10" else {}
+
+    def scipy():
+        return [Chinchilla(points, c).refit(begin, **tight) for c in counts]
+
+    worse = fit.bootstrap["objective"].values[:60] / [r.cost for r in scipy()] - 1
+    ratio, ours, theirs = race(
+        lambda: law.fit(points, options=DELTA, bootstrap=4000, seed=0), scipy, floor, share=60 / 4000
+    )
+    say(f"bootstrap: {ours / 4000 * 1e6:.0f} us a refit, scipy ({how}) {theirs / 4000 * 1e6:.0f} us: {ratio:.1f}x "
+        f"(goal 20x); none worse by more than {worse.max():.1e}")  # fmt: skip
     assert worse.max() <= 1e-9
-    assert theirs / ours >= 10
+    assert ratio >= floor
 
 
 def test_bootstrap_standard_errors(points, say):
@@ -150,8 +172,7 @@ def test_a_general_law(say):
     x = np.geomspace(1, 1000, 100)
     true = {"E": 1.0, "A": 5.0, "d": 3.0, "b": 0.5, "k": 1e-3}
     y = law.value(true, x=x) * np.exp(0.01 * np.random.default_rng(0).standard_normal(100))
-    law.fit({"x": x, "y": y}, bootstrap=300)
-    ours, fit = cpu(lambda: law.fit({"x": x, "y": y}, bootstrap=2000), 3)
+    fit = law.fit({"x": x, "y": y}, bootstrap=2000)
     begin = np.log([fit.values[n] for n in ("E", "A", "d", "b", "k")])
 
     def refit(count):
@@ -175,49 +196,62 @@ def test_a_general_law(say):
         return least_squares(residuals, begin, jac=jacobian, x_scale="jac")
 
     counts = resampled("case", 0, 100, 60)
-    theirs, refits = cpu(lambda: [refit(c) for c in counts], 2)
-    ours, theirs = ours / 2000, theirs / 60
-    worse = fit.bootstrap["objective"].values[:60] / [2 * r.cost for r in refits] - 1
-    say(f"general law: {ours * 1e6:.0f} us a refit, scipy {theirs * 1e6:.0f} us: {theirs / ours:.1f}x (goal 5x); "
+    worse = fit.bootstrap["objective"].values[:60] / [2 * refit(c).cost for c in counts] - 1
+    ratio, ours, theirs = race(
+        lambda: law.fit({"x": x, "y": y}, bootstrap=2000), lambda: [refit(c) for c in counts], 5, share=60 / 2000
+    )
+    say(f"general law: {ours / 2000 * 1e6:.0f} us a refit, scipy {theirs / 2000 * 1e6:.0f} us: {ratio:.1f}x (goal 5x); "
         f"none worse by more than {worse.max():.1e}")  # fmt: skip
     assert worse.max() <= 1e-9
-    assert theirs / ours >= 5
+    assert ratio >= 5
 
 
+#: Form and its derivatives as a user of curve_fit writes them, a start, and spans of the parameters.
 FORMS = {
-    "scaling/power": (lambda x, b, c: b * x**-c, (1, 0.5), 25),
-    "scaling/saturating-power": (lambda x, e, b, c: e + b * x**-c, (1, 1, 0.5), 8),
+    "scaling/power": (
+        lambda x, b, c: b * x**-c,
+        lambda x, b, c: np.stack([x**-c, -b * np.log(x) * x**-c], axis=1),
+        (1, 0.5),
+        ((1, 5), (0.1, 1)),
+    ),
+    "scaling/saturating-power": (
+        lambda x, e, b, c: e + b * x**-c,
+        lambda x, e, b, c: np.stack([np.ones_like(x), x**-c, -b * np.log(x) * x**-c], axis=1),
+        (1, 1, 0.5),
+        ((0.2, 2), (1, 5), (0.1, 1)),
+    ),
 }
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_ten_thousand_fits(name, say):
-    law, (form, begin, floor) = forecast.law(name), FORMS[name]
+    law, (form, slopes, begin, spans) = forecast.law(name), FORMS[name]
     rng = np.random.default_rng(1)
     x = np.geomspace(1, 1e4, 20)
-    a, b, c = (rng.uniform(*span, (10_000, 1)) for span in ((1, 5), (0.1, 1), (0.2, 2)))
-    y = (form(x, a, b) if len(begin) == 2 else form(x, c, a, b)) * (1 + 0.01 * rng.standard_normal((10_000, 20)))
+    parameters = [rng.uniform(*span, (10_000, 1)) for span in spans]
+    y = form(x, *parameters) * (1 + 0.01 * rng.standard_normal((10_000, 20)))
     curves = xr.Dataset({"x": ("point", x), law.output: (("curve", "point"), y)})
-    law.fit(curves, over="curve", objective="least_squares")
-    ours, fits = cpu(lambda: law.fit(curves, over="curve", objective="least_squares"), 5)
+    fits = law.fit(curves, over="curve", objective="least_squares")
+    assert fits.converged.all()
 
-    def loop():
-        found = []
+    def loop(jac=None, count=200):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for row in y[:300]:
-                p, _ = curve_fit(form, x, row, p0=begin, maxfev=5000)
-                found.append(np.sum((form(x, *p) - row) ** 2))
-        return np.array(found)
+            found = [curve_fit(form, x, row, p0=begin, jac=jac, maxfev=5000)[0] for row in y[:count]]
+        return np.array([np.sum((form(x, *p) - row) ** 2) for p, row in zip(found, y, strict=False)])
 
-    theirs, sums = cpu(loop, 2)
-    ours, theirs = ours / 10_000, theirs / 300
-    apart = fits.objective.values[:300] / sums - 1
-    say(f"10,000 fits of {name}: {ours * 1e6:.1f} us each, curve_fit {theirs * 1e6:.0f} us: {theirs / ours:.0f}x "
-        f"(goal 50x); sums of squares apart by {np.abs(apart).max():.1e}")  # fmt: skip
-    assert fits.converged.all()
-    assert apart.max() <= 1e-9
-    assert theirs / ours >= floor
+    for how, jac, goal in (("without derivatives", None, 50), ("with them", slopes, 50)):
+        apart = fits.objective.values[:1000] / loop(jac, 1000) - 1
+        ratio, ours, theirs = race(
+            lambda: law.fit(curves, over="curve", objective="least_squares"),
+            lambda jac=jac: loop(jac),
+            goal,
+            share=200 / 10_000,
+        )
+        say(f"10,000 fits of {name}: {ours * 1e2:.2f} us each, curve_fit {how} {theirs * 1e2:.0f} us: {ratio:.0f}x "
+            f"(goal 50x); sums of squares apart by {np.abs(apart).max():.1e}")  # fmt: skip
+        assert np.abs(apart).max() <= 1e-9
+        assert ratio >= goal
 
 
 def test_one_break(reference_data, say):
@@ -270,7 +304,7 @@ def test_certified_problems(reference_data, say):
         for start in ("start1", "start2"):
             begin = dict(zip(problem["params"], problem[start], strict=True))
             law.fit(data, y=problem["response"], start=begin)
-            took, fit = cpu(lambda law=law, data=data, p=problem, b=begin: fit_law(law, data, y=p["response"], start=b))
+            took, fit = cpu(lambda law=law, data=data, p=problem, b=begin: law.fit(data, y=p["response"], start=b))
             spent += took
             wrong = [abs(fit.values[p] / c - 1) for p, c in zip(problem["params"], problem["certified"], strict=True)]
             digits.append(-np.log10(max(*wrong, 1e-16)))

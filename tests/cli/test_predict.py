@@ -62,6 +62,11 @@ def test_bad_input_046_far_outside_is_flagged(capsys, fit):
     assert code == 0
     assert "6.0 decades outside its data" in err
     assert "6.00 decades beyond the data" in out
+    _, near, _ = run(capsys, "fit.nc", "x=1e5", "--json")
+    _, far, _ = run(capsys, "fit.nc", "x=1e10", "--json")
+    rows = [json.loads(text)["result"]["points"][0] for text in (near, far)]
+    assert rows[1]["upper"] / rows[1]["lower"] > rows[0]["upper"] / rows[0]["lower"]
+    assert "6.0 decades outside its data" in " ".join(json.loads(far)["warnings"])
 
 
 @pytest.mark.bad_input(47)
@@ -91,6 +96,8 @@ def test_bad_input_022_text_is_guarded_and_numbers_are_not(capsys, fit, tmp_path
     want = fit.predict(x=10 * np.array(points))
     assert [float(v) for v in back["median"]] == want["median"].values.tolist()
     assert [float(v) for v in back["observed_upper"]] == want["observed_upper"].values.tolist()
+    _, out, _ = run(capsys, "fit.nc", "--data", "out.csv", "--let", "x = k*10", "--json")  # what was written is data
+    assert [row["median"] for row in json.loads(out)["result"]["points"]] == want["median"].values.tolist()
 
 
 @pytest.mark.bad_input(79)
@@ -121,3 +128,22 @@ def test_bad_input_079_wrong_usage_is_one_line(capsys, fit, words, says):
     assert out == ""
     assert says in err
     assert len(err.splitlines()) == 1
+
+
+def test_groups_are_named_by_their_labels(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    n, family = np.geomspace(1e6, 1e10, 40), np.where(np.arange(40) % 2, "llama", "gpt-2")
+    y = (np.where(family == "llama", 1.5, 2.1) + 400 * n**-0.34) * (1 + 0.01 * np.cos(17 * np.arange(40)))
+    law = forecast.Law("E + A*N**-a", variables=["N"], positive=["E", "A", "a"])
+    law.fit({"N": n, "y": y, "family": family}, groups="family", own=("E",)).save("fit.nc")
+    code, out, _ = run(capsys, "fit.nc", "N=1e9", "family=llama,gpt-2", "--json")
+    points = json.loads(out, parse_constant=pytest.fail)["result"]["points"]
+    assert code == 0
+    assert [p["family"] for p in points] == ["llama", "gpt-2"]
+    assert points[1]["median"] - points[0]["median"] == pytest.approx(0.6, abs=0.1)
+    csvfile.write(tmp_path / "planned.csv", {"N": [1e9, 1e9], "family": ["llama", "gpt-2"]})
+    assert run(capsys, "fit.nc", "--data", "planned.csv", "--out", "out.csv")[0] == 0
+    assert "llama" in (tmp_path / "out.csv").read_text()
+    code, _, err = run(capsys, "fit.nc", "N=1e9", "family=lama")
+    assert code == 2
+    assert "did you mean 'llama'" in err

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import forecast
-from forecast.errors import DataError, UnknownNameError
+from forecast.errors import DataError, FitError, UnknownNameError, UsageError
 
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
 X = np.geomspace(1, 1e4, 20)
@@ -32,7 +34,7 @@ def test_each_curve_is_the_fit_of_its_points(objective):
             assert float(fits.params[name][i]) == pytest.approx(alone.values[name], rel=1e-4)
             assert float(fits.stderr[name][i]) == pytest.approx(float(alone.stderr[name]), rel=1e-3)
         low, high = alone.interval("c", 0.9, method="wald")
-        ours = fits.interval("c", 0.9)
+        ours = fits.interval("c", 0.9, method="wald")
         assert (float(ours["lower"][i]), float(ours["upper"][i])) == pytest.approx((low, high), rel=1e-3)
 
 
@@ -70,6 +72,15 @@ def test_a_failed_row_is_marked_and_raises_nothing():
     assert "missing or infinite" in str(fits.verdict.values[3])
     assert "3 of 6 fits failed, the first is curve run 0" in fits.warnings[0]
     assert "6 fits over 'curve', 3 converged" in fits.summary()
+    assert np.isnan(fits.residual_scale.values[[0, 1, 3]]).all()
+    assert np.isnan(fits.covariance.values[[0, 1, 3]]).all()
+    for found in (fits.interval("c"), fits.interval("c", method="wald"), fits.predict(x=[3.0, 1e5], level=0.8)):
+        for column in ("lower", "upper"):
+            rows = np.isnan(found[column].values).reshape(6, -1)
+            assert rows.any(axis=1).tolist() == rows.all(axis=1).tolist() == [True, True, False, True, False, False]
+        assert "3 of 6 fits failed" in found.attrs["warnings"]
+    with pytest.raises(FitError, match="curve run 1: not fitted: fewer than 3 points"):
+        fits.select("run 1")
 
 
 def test_a_constant_curve_is_not_known_beyond_its_level():
@@ -96,7 +107,7 @@ def test_weights_let_and_y_go_through():
 
 def test_predictions_have_the_dimension_too():
     fits = LAW.fit(curves(4), over="curve")
-    out = fits.predict(x=[10.0, 1e5])
+    out = fits.predict(x=[10.0, 1e5])["median"]
     assert out.dims == ("curve", "point")
     assert float(out[1, 0]) == pytest.approx(
         float(LAW.value({p: float(fits.params[p][1]) for p in LAW.parameters}, x=10))
@@ -110,3 +121,236 @@ def test_what_is_wrong_with_all_of_them_is_raised():
         LAW.fit({"x": X, "y": X, "curve": X}, over="curves")
     with pytest.raises(DataError, match="one other dimension"):
         LAW.fit(curves(3).expand_dims("extra"), over="curve")
+    with pytest.raises(UsageError, match="over= does not take"):
+        LAW.fit(curves(3), over="curve", groups="g")
+    with pytest.raises(UsageError, match="start: 'c' is missing"):
+        LAW.fit(curves(3), over="curve", start={"E": 1.0, "b": 2.0})
+    with pytest.raises(UsageError, match="needs options="):
+        LAW.fit(curves(3), over="curve", objective="binomial")
+    with pytest.raises(UnknownNameError, match="'trails'"):
+        LAW.fit(curves(3), over="curve", objective="binomial", options={"trials": "trails"})
+
+
+# A batch is the loop of its fits --------------------------------------------------------------------------------------
+
+SPREAD = {"w": np.linspace(0.5, 2, 20), "s": np.linspace(0.01, 0.03, 20)}
+START = {"E": 1.0, "b": 2.0, "c": 0.5}
+COMBINATIONS = {
+    "start": {"start": START},
+    "start, Huber": {"start": START, "objective": "huber_log"},
+    "weights": {"weights": "w"},
+    "weights as numbers": {"weights": np.linspace(0.5, 2, 20)},
+    "sigma": {"sigma": "s"},
+    "sigma, logarithms, start": {"sigma": "s", "objective": "least_squares_log", "start": START},
+    "likelihood of Huber": {"objective": "huber_likelihood_log"},
+    "quantile": {"objective": "quantile_log", "options": {"tau": 0.8}},
+    "asymmetric": {"objective": "asymmetric_log"},
+    "delta": {"objective": "huber_log", "options": {"delta": 0.01}},
+    "bootstrap": {"objective": "least_squares_log", "bootstrap": 40, "seed": 2},
+    "bootstrap, wild, weights": {"bootstrap": 40, "kind": "wild", "weights": "w"},
+    "bootstrap, start": {"bootstrap": 40, "start": START, "kind": "residual"},
+}
+
+
+def same(fits, i, alone, level=0.9, close=1e-8):
+    """Hold one of many fits to the single fit."""
+    for name in alone.law.parameters:
+        error = float(alone.stderr[name])
+        assert float(fits.params[name][i]) == pytest.approx(alone.values[name], rel=close, abs=1e-5 * min(error, 1e9))
+        assert float(fits.stderr[name][i]) == pytest.approx(error, rel=2e-6)
+        for method in (None, "wald", *(["bootstrap"] if alone.replicates else [])):
+            try:
+                expected = alone.interval(name, level, method)
+            except FitError:
+                expected = (np.nan, np.nan)
+            found = fits.interval(name, level, method)
+            both = (float(found["lower"][i]), float(found["upper"][i]))
+            assert both == pytest.approx(expected, rel=1e-4, nan_ok=True), (name, method)
+    assert bool(fits.converged[i]) == alone.converged
+    assert float(fits.objective[i]) == pytest.approx(alone.objective, rel=2e-6)
+    assert float(fits.residual_scale[i]) == pytest.approx(alone.residual_scale, rel=2e-6)
+    points = {v: [5.0, 1e5] for v in alone.law.variables}
+    ours, theirs = fits.predict(level=0.8, **points), alone.predict(level=0.8, **points)
+    for column in ("median", "lower", "upper", "observed_lower", "observed_upper"):
+        np.testing.assert_allclose(ours[column].values[i], theirs[column].values, rtol=1e-5)
+    size = np.sqrt(np.diag(alone.covariance.values))
+    apart = (fits.covariance.values[i] - alone.covariance.values) / np.outer(size, size)
+    assert np.abs(apart).max() < 1e-5
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS)
+def test_each_combination_is_the_loop_of_single_fits(combination):
+    asked, data = COMBINATIONS[combination], curves(5, seed=3)
+    fits = LAW.fit(data.assign({n: ("point", v) for n, v in SPREAD.items()}), over="curve", **asked)
+    assert fits.converged.all()
+    for i in range(5):
+        alone = LAW.fit({"x": X, "y": data["y"].values[i], **SPREAD}, **asked)
+        same(fits, i, alone, close=1e-7 if "objective" in asked else 1e-8)
+
+
+def test_counts_are_the_loop_too():
+    rng = np.random.default_rng(1)
+    x, trials = np.linspace(-5, 5, 25), np.full((4, 25), 200)
+    share = 0.9 / (1 + np.exp(-rng.uniform(0.5, 2, (4, 1)) * (x - rng.uniform(-2, 2, (4, 1)))))
+    hits = rng.binomial(trials, 0.25 + 0.75 * share)
+    law = forecast.Law("top/(1+exp(-k*(x-m)))", variables=["x"], bounds={"top": (0, 1)}, positive=["k"])
+    asked = {"objective": "binomial", "options": {"trials": "n", "chance": 0.25}}
+    columns = {"x": np.tile(x, 4), "y": hits.ravel(), "n": trials.ravel(), "task": np.repeat([*"abcd"], 25)}
+    keep = np.ones(100, dtype=bool)
+    keep[60:75] = False
+    fits = law.fit({n: v[keep] for n, v in columns.items()}, over="task", **asked)
+    for i in range(4):
+        rows = keep.reshape(4, 25)[i]
+        alone = law.fit({"x": x[rows], "y": hits[i, rows], "n": trials[i, rows]}, **asked)
+        same(fits, i, alone, close=1e-6)
+    wrong = hits.copy()
+    wrong[1, 3] = 201
+    bad = law.fit({**columns, "y": wrong.ravel()}, over="task", **asked)
+    assert list(bad.converged.values) == [True, False, True, True]
+    assert "0 <= y <= trials" in str(bad.verdict.values[1])
+    with pytest.raises(DataError, match="0 <= y <= trials"):
+        law.fit({"x": x, "y": wrong[1], "n": trials[1]}, **asked)
+
+
+def test_a_protocol_starts_each_curve_from_its_own_best_point():
+    rng = np.random.default_rng(0)
+    law = forecast.law("scaling/chinchilla")
+    true = {"E": 1.8, "A": 480.0, "alpha": 0.35, "B": 2100.0, "beta": 0.37}
+    n, d = (np.exp(rng.uniform(*np.log(span), 80)) for span in ((1e7, 1e10), (1e9, 1e12)))
+    loss = law.value(true, N=n, D=d) * np.exp(0.01 * rng.standard_normal((3, 80)))
+    loss[1, 60:] = np.nan
+    grid = xr.Dataset(
+        {"N": ("run", n), "D": ("run", d), "loss": (("lab", "run"), loss)}, coords={"lab": ["a", "b", "c"]}
+    )
+    fits = law.fit(grid, over="lab", protocol="besiroglu2024")
+    assert fits.n.values.tolist() == [80, 60, 80]
+    for i in range(3):
+        there = np.isfinite(loss[i])
+        alone = law.fit({"N": n[there], "D": d[there], "loss": loss[i, there]}, protocol="besiroglu2024")
+        assert float(fits.objective[i]) == pytest.approx(alone.objective, rel=1e-9)
+        for name in law.parameters:
+            assert float(fits.params[name][i]) == pytest.approx(alone.values[name], rel=1e-6)
+
+
+def test_what_the_batch_does_not_settle_is_searched_as_a_single_fit():
+    law = forecast.Law("a*exp(-((x - m)/w)**2) + b", variables=["x"], positive=["a", "w"])
+    rng = np.random.default_rng(2)
+    x = np.linspace(0, 100, 60)
+    middle = rng.uniform(20, 80, (12, 1))
+    y = 3 * np.exp(-(((x - middle) / 4) ** 2)) + 1 + 0.05 * rng.standard_normal((12, 60))
+    fits = law.fit(xr.Dataset({"x": ("point", x), "y": (("curve", "point"), y)}), over="curve")
+    assert fits.converged.all()
+    np.testing.assert_allclose(fits.params["m"].values, middle[:, 0], atol=0.3)
+
+
+def test_parameters_at_a_bound_and_unknown_ones_are_judged_as_in_a_single_fit():
+    data = curves(6, seed=5)
+    y = data["y"].values.copy()
+    y[1] -= 0.98 * y[1].min()  # no floor: E runs to zero
+    y[2] = 2.0 + 0.01 * np.random.default_rng(1).standard_normal(20)  # nothing to see of b and c
+    y[4] = 1 + 3 * X**-0.5  # no noise at all
+    fits = LAW.fit(data.assign(y=(("curve", "point"), y)), over="curve", objective="least_squares_log")
+    for i in range(6):
+        alone = LAW.fit({"x": X, "y": y[i]}, objective="least_squares_log")
+        if not fits.converged[i]:
+            assert not alone.converged or alone.uncertainty.unidentified
+            continue
+        for name in LAW.parameters:
+            ours, theirs = float(fits.stderr[name][i]), float(alone.stderr[name])
+            assert np.isinf(ours) == np.isinf(theirs), (i, name)
+    assert "no intervals: the law passes through every point" in str(fits.verdict.values[4])
+    assert np.isnan(fits.interval("c")["lower"].values[4])
+    assert np.isinf(fits.stderr["c"].values[4])
+    assert "have no interval for 'c'" in fits.interval("c").attrs["warnings"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.permutations(range(8)), st.integers(0, 5))
+def test_the_order_of_curves_and_rows_is_of_no_account(order, seed):
+    data = curves(8, seed=9)
+    rows, points = np.repeat(np.arange(8), 20), np.tile(np.arange(20), 8)
+    shuffled = np.random.default_rng(seed).permutation(160)
+    names = np.array([f"{order[i]} {i}" for i in range(8)])  # the labels' own order is another one
+    table = {"x": X[points], "y": data["y"].values.ravel(), "curve": names[rows]}
+    fits = LAW.fit({n: v[shuffled] for n, v in table.items()}, over="curve", objective="least_squares_log")
+    plain = LAW.fit(data, over="curve", objective="least_squares_log")
+    for i, name in enumerate(names):
+        for parameter in LAW.parameters:
+            ours, theirs = fits.params[parameter].sel(curve=name), plain.params[parameter][i]
+            assert float(ours) == pytest.approx(float(theirs), rel=1e-8)
+            ours, theirs = fits.stderr[parameter].sel(curve=name), plain.stderr[parameter][i]
+            assert float(ours) == pytest.approx(float(theirs), rel=1e-6)
+
+
+# What many fits are asked ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", ["least_squares", "huber_log"])
+def test_one_of_many_is_a_whole_fit(objective):
+    data = curves(4)
+    fits = LAW.fit(data, over="curve", objective=objective)
+    one = fits.select("run 2")
+    alone = LAW.fit({"x": X, "y": data["y"].values[2]}, objective=objective)
+    for name in LAW.parameters:
+        assert one.values[name] == float(fits.params[name][2])
+        assert one.interval(name) == pytest.approx(alone.interval(name), rel=1e-4)
+    assert one.n == 20
+    assert alone.delta is None or one.delta == pytest.approx(alone.delta, rel=1e-6)
+    assert one.converged
+    assert one.verdict.startswith("converged; fitted together with 3 others over 'curve'")
+    reached = one.invert(y=2.0, solve_for="x")
+    assert float(reached["x"]) == pytest.approx(float(alone.invert(y=2.0, solve_for="x")["x"]), rel=1e-5)
+    assert one.profile("c", points=11).sizes["point"] == alone.profile("c", points=11).sizes["point"]
+    with pytest.raises(UnknownNameError, match="did you mean 'run 2'"):
+        fits.select("run2")
+
+
+def test_one_of_many_keeps_its_bootstrap():
+    fits = LAW.fit(curves(3), over="curve", bootstrap=30, kind="wild")
+    one = fits.select("run 1")
+    np.testing.assert_array_equal(one.bootstrap["c"].values, fits.bootstrap["c"].values[1])
+    assert fits.bootstrap["c"].dims == ("curve", "replicate")
+    assert float(one.stderr["c"]) == float(fits.stderr["c"][1])
+    with pytest.raises(FitError, match="no bootstrap"):
+        _ = LAW.fit(curves(3), over="curve").bootstrap
+
+
+def test_curves_of_points_of_their_own_are_predicted_by_label():
+    fits = LAW.fit(curves(3), over="curve")
+    own = xr.DataArray(
+        [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dims=("curve", "at"), coords={"curve": ["run 2", "run 0", "run 1"]}
+    )
+    found = fits.predict(x=own, statistic="mean")
+    assert found["median"].dims == ("curve", "at")
+    assert found["mean"].dims == ("curve", "at")
+    for label in fits.params["curve"].values:
+        alone = fits.select(label).predict(x=own.sel(curve=label).values)
+        np.testing.assert_allclose(found["lower"].sel(curve=label).values, alone["lower"].values, rtol=1e-9)
+    with pytest.raises(DataError, match="lacks some labels of 'curve'"):
+        fits.predict(x=own[:2])
+
+
+def test_intervals_of_a_parameter_that_is_fixed_or_unknown_are_refused():
+    fits = LAW.with_(c=0.5).fit(curves(3), over="curve")
+    with pytest.raises(UnknownNameError):
+        fits.interval("c")
+    held = forecast.Law(LAW.expression, variables=["x"], bounds={"c": (0.5, 0.5)}).fit(curves(3), over="curve")
+    with pytest.raises(FitError, match="its bounds fix it"):
+        held.interval("c")
+    assert (held.stderr["c"].values == 0).all()
+    with pytest.raises(UnknownNameError, match="did you mean 'wald'"):
+        fits.interval("E", method="wold")
+
+
+def test_the_keywords_are_the_same_for_people_and_for_type_checkers():
+    import inspect
+
+    from forecast.fit.request import Keywords, Request
+
+    asked = dict(inspect.signature(forecast.Law.fit).parameters)
+    asked = {n: p for n, p in asked.items() if n not in ("self", "data")}
+    fields = dict(Request.__dataclass_fields__)
+    assert set(asked) == set(fields) == {*Keywords.__annotations__, "over"}
+    for name, parameter in asked.items():
+        assert parameter.default == fields[name].default, name
+        assert parameter.annotation == fields[name].type, name

@@ -61,8 +61,10 @@ def test_each_replicate_is_the_fit_of_its_rows(objective):
 def test_the_same_seed_gives_the_same_bytes_and_fewer_are_a_prefix():
     one, two = (LAW.fit(data(), bootstrap=50, seed=5).bootstrap for _ in range(2))
     assert one.identical(two)
-    few = LAW.fit(data(), bootstrap=20, seed=5).bootstrap
-    np.testing.assert_allclose(few["c"].values, one["c"].values[:20], rtol=1e-6)
+    many = LAW.fit(data(), bootstrap=1500, seed=5).bootstrap
+    for few in (20, 50, 256, 700):
+        some = LAW.fit(data(), bootstrap=few, seed=5).bootstrap
+        assert some.equals(many.isel(replicate=slice(few)))
 
 
 def test_bootstrap_standard_errors_are_near_walds_where_both_hold():
@@ -93,7 +95,9 @@ def test_few_points_are_solved_from_fresh_starts_and_degenerate_replicates_are_c
         ({"bootstrap": 1}, UsageError, "at least 2"),
         ({"bootstrap": True}, UsageError, "at least 2"),
         ({"bootstrap": 9, "kind": "caes"}, UnknownNameError, "did you mean 'case'"),
-        ({"bootstrap": 9, "over": "x"}, UsageError, "over= goes with neither"),
+        ({"bootstrap": 9, "kind": "cluster"}, UsageError, "needs groups=, one label a row"),
+        ({"bootstrap": 9, "kind": "wild", "objective": "poisson"}, FitError, "counts have none"),
+        ({"bootstrap": 9, "kind": "cluster", "groups": "y", "over": "x"}, UsageError, "over= does not take"),
     ],
 )
 def test_impossible_bootstraps_are_refused(options, error, says):
@@ -109,3 +113,42 @@ def test_without_a_bootstrap_there_is_none():
         fit.interval("a", method="bootstrap")
     with pytest.raises(UnknownNameError, match="did you mean 'bootstrap'"):
         fit.interval("a", method="boostrap")
+
+
+@pytest.mark.parametrize("kind", ["case", "residual", "wild", "cluster"])
+def test_every_kind_is_one_keyword_and_the_same_as_afterwards(kind):
+    points = {**data(), "family": np.repeat(np.arange(12), 5)}
+    groups = "family" if kind == "cluster" else None
+    fit = LAW.fit(points, objective="least_squares_log", bootstrap=300, kind=kind, groups=groups, seed=4)
+    assert fit.bootstrap.attrs["kind"] == kind
+    assert fit.bootstrap["converged"].all()
+    labels = points["family"] if groups else None
+    later = LAW.fit(points, objective="least_squares_log").resample(300, kind=kind, groups=labels, seed=4)
+    for name in LAW.parameters:
+        np.testing.assert_allclose(fit.bootstrap[name].values, later.bootstrap[name].values, rtol=1e-7)
+
+
+def test_residuals_are_those_of_the_textbook():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 9, 40)
+    y = 1 + 2 * x + rng.standard_normal(40)
+    fit = LINE.fit({"x": x, "y": y}, bootstrap=300, kind="residual", seed=2)
+    # for a line the replicates' variance is that of the residuals, made wide, through the design
+    residuals = (y - fit.values["a"] - fit.values["b"] * x) * np.sqrt(40 / 38)
+    expected = np.std(residuals) / np.sqrt(np.sum((x - x.mean()) ** 2))
+    assert float(fit.stderr["b"]) == pytest.approx(expected, rel=0.15)
+    assert fit.bootstrap["b"].values.mean() == pytest.approx(fit.values["b"], abs=4 * expected / np.sqrt(300))
+
+
+def test_where_the_optimum_misleads_all_replicates_get_starts_of_their_own():
+    # two dips of nearly the same depth: which is the lower one is a matter of the rows drawn
+    law = forecast.Law("a*exp(-(x - m)**2)", variables=["x"], positive=["a"])
+    rng = np.random.default_rng(1)
+    x = np.tile(np.linspace(-1, 1, 12), 2) + np.repeat([0.0, 9.0], 12)
+    y = np.exp(-((x - np.repeat([0.0, 9.0], 12)) ** 2)) + 0.02 * rng.standard_normal(24)
+    fit = law.fit({"x": x, "y": y}, bootstrap=300, seed=1)
+    assert fit.bootstrap.attrs["audited"] == 300
+    assert fit.bootstrap.attrs["changed"] > 60
+    near = np.abs(fit.bootstrap["m"].values - 9) < 1
+    assert 0.2 < near.mean() < 0.8
+    assert any("had a better optimum elsewhere" in w for w in fit.warnings)

@@ -1,28 +1,19 @@
 """The 240 Chinchilla points: the optimum that five engines agree on."""
 
-import csv
-
 import numpy as np
 import pytest
 
 import forecast
-from forecast.fit import fit_law
 from forecast.fit.objective import find
 
 
 @pytest.fixture(scope="module")
-def points(reference_data):
-    path = reference_data / "scaling" / "chinchilla_epoch" / "svg_extracted_data.csv"
-    with path.open() as lines:
-        rows = list(csv.DictReader(lines))
-    n, flop, loss = (np.array([float(r[c]) for r in rows]) for c in ("Model Size", "Training FLOP", "loss"))
-    keep = loss < np.sort(loss)[-5]
-    assert keep.sum() == 240
-    return {"N": n[keep], "D": flop[keep] / (6 * n[keep]), "loss": loss[keep]}
+def points(chinchilla_points):
+    return chinchilla_points
 
 
 def test_the_global_optimum_of_the_published_objective(points):
-    fit = fit_law(forecast.law("scaling/chinchilla"), points, huber_delta=1e-3)
+    fit = forecast.law("scaling/chinchilla").fit(points, options={"delta": 1e-3})
     assert fit.objective <= 0.0010182740179
     assert fit.values["A"] == pytest.approx(477.826, abs=5e-3)
     assert fit.values["B"] == pytest.approx(2143.417, abs=5e-2)

@@ -112,3 +112,40 @@ def test_labels_are_kept(fit):
 def test_a_level_is_a_share(fit, level):
     with pytest.raises(UsageError, match="level: expected a number between 0 and 1"):
         fit.predict(x=1.0, level=level)
+
+
+def test_bands_come_from_the_replicates_where_there_are_enough():
+    x = np.geomspace(10, 1e4, 60)
+    y = (1.7 + 8 * x**-0.35) * np.exp(0.1 * np.random.default_rng(1).standard_normal(60))
+    law = forecast.law("scaling/saturating-power")
+    fit = law.fit({"x": x, "y": y}, bootstrap=400, seed=3)
+    out = fit.predict(x=[20.0, 5e4], level=0.9)
+    replicates = fit.bootstrap
+    good = replicates.isel(replicate=replicates["converged"].values)
+    values = good["E"].values + good["beta"].values * np.array([[20.0], [5e4]]) ** -good["c"].values
+    np.testing.assert_allclose(out["lower"], np.quantile(values, 0.05, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(out["upper"], np.quantile(values, 0.95, axis=1), rtol=1e-12)
+    assert out.attrs["bands"] == f"percentiles of {good.sizes['replicate']} bootstrap replicates (case)"
+    assert (out["observed_upper"] > out["upper"]).all()
+    assert (out["observed_lower"] < out["lower"]).all()
+    plain = law.fit({"x": x, "y": y}).predict(x=[20.0, 5e4], level=0.9)
+    assert plain.attrs["bands"] == "standard errors of the parameters"
+    np.testing.assert_allclose(out["observed_upper"], plain["observed_upper"], rtol=0.05)
+    few = fit.predict(x=20.0, level=0.999)
+    assert "too few for 0.999" in few.attrs["bands"]
+
+
+def test_bands_of_code_come_from_the_replicates_too():
+    from forecast.laws.forms import Code
+
+    code = Code(lambda p, x: float(p["a"]) + float(p["b"]) * np.asarray(x), ("a", "b"), ("x",), "law")
+    options = {"variables": {"x": ""}, "output": "y", "unit": "", "objective": "least_squares"}
+    law = forecast.Law._from_form(code, options)
+    x = np.arange(1.0, 31.0)
+    y = 1 + 2 * x + np.cos(5 * x)
+    found = [
+        made.fit({"x": x, "y": y}, bootstrap=120, start={"a": 1.0, "b": 2.0}).predict(x=[3.0, 40.0])
+        for made in (law, forecast.Law("a + b*x", variables=["x"]))
+    ]
+    np.testing.assert_allclose(found[0]["upper"], found[1]["upper"], rtol=1e-6)
+    assert "bootstrap" in found[0].attrs["bands"]

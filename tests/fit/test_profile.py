@@ -3,7 +3,6 @@ import pytest
 
 import forecast
 from forecast.errors import FitError, UnknownNameError, UsageError
-from forecast.fit import fit_law
 
 X = np.geomspace(10, 1e4, 40)
 NOISE = np.exp(0.02 * np.random.default_rng(0).standard_normal(40))
@@ -26,7 +25,7 @@ def test_the_default_is_the_profile_and_its_ends_are_where_a_refit_says_so():
     assert (low, high) == fit.interval("c", method="profile") != fit.interval("c", method="wald")
     t = 2.026192463029109  # Student's .975 for 37
     for end in (low, high):
-        held = fit_law(SATURATING.with_(c=end), {"x": X, "y": (1.7 + 8 * X**-0.35) * NOISE})
+        held = SATURATING.with_(c=end).fit({"x": X, "y": (1.7 + 8 * X**-0.35) * NOISE})
         assert held.objective == pytest.approx(fit.objective * (1 + t**2 / 37), rel=1e-8)
 
 

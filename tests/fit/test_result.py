@@ -5,7 +5,6 @@ import xarray as xr
 
 import forecast
 from forecast.errors import DataError, EmptyDataError, FitError, UnknownNameError, UsageError
-from forecast.fit import fit_law
 
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
 Y = np.array([3.1, 4.9, 7.2, 8.8, 11.1, 13.0, 14.8, 17.2])
@@ -187,10 +186,9 @@ def test_constant_y_leaves_the_exponent_unidentified():
 def test_weights_are_duplication_in_the_estimate():
     weights = np.array([1, 2, 1, 3, 1, 1, 2, 1])
     for objective in ("least_squares", "huber_log"):
-        weighted = fit_law(line(), {"x": X, "y": Y}, objective=objective, weights=weights, huber_delta=0.01)
-        repeated = fit_law(
-            line(), {"x": X.repeat(weights), "y": Y.repeat(weights)}, objective=objective, huber_delta=0.01
-        )
+        how = {"objective": objective, "options": {"delta": 0.01} if objective == "huber_log" else None}
+        weighted = line().fit({"x": X, "y": Y}, weights=weights, **how)
+        repeated = line().fit({"x": X.repeat(weights), "y": Y.repeat(weights)}, **how)
         assert weighted.values == pytest.approx(repeated.values, rel=1e-6)
         assert weighted.objective == pytest.approx(repeated.objective, rel=1e-9)
 

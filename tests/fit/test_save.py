@@ -97,8 +97,68 @@ def test_a_file_that_is_no_fit_of_ours_is_refused(attrs, says, tmp_path):
         forecast.load(path)
 
 
+@pytest.mark.bad_input(61)
+@pytest.mark.parametrize("key", ["format", "law", "fit"])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"name": NaN}', "NaN is not JSON"),
+        ('{"name": -Infinity}', "-Infinity is not JSON"),
+        ('{"name": 1, "name": 2}', "the key 'name' is given twice"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"name": ' * 100_000, "nested too deeply"),
+        ("9" * 5000, "a number that is too long"),
+        ("1e999", "outside the range of double precision"),
+        ('"1e9"', "fit"),
+    ],
+    ids=["NaN", "Infinity", "twice", "lists", "objects", "digits", "exponent", "text"],
+)
+def test_bad_input_061_json_in_a_file_is_read_strictly(key, text, says, tmp_path):
+    path = FITS["registered"]().save(tmp_path / "fit.nc")
+    changed(path, **{key: text})
+    with pytest.raises(ResultError, match=says) as caught:
+        forecast.load(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.bad_input(18)
+@pytest.mark.parametrize("version", ['"0"', '"2"', "1", "null"])
+def test_bad_input_018_a_file_of_another_version_is_refused_and_not_misread(version, tmp_path):
+    path = FITS["registered"]().save(tmp_path / "fit.nc")
+    changed(path, format=version)
+    with pytest.raises(ResultError, match="in the format"):
+        forecast.load(path)
+
+
+@pytest.mark.bad_input(87)
+def test_bad_input_087_a_file_records_the_versions_it_was_made_with(tmp_path):
+    import scipy
+
+    versions = json.loads(results.load(FITS["registered"]().save(tmp_path / "fit.nc")).attrs["provenance"])["versions"]
+    found = (versions["lawcast"], versions["numpy"], versions["scipy"], versions["xarray"])
+    assert found == (forecast.__version__, np.__version__, scipy.__version__, xr.__version__)
+
+
+@pytest.mark.bad_input(7)
+def test_bad_input_007_a_pickle_in_place_of_a_fit_is_not_opened(tmp_path):
+    import os
+    import pickle
+
+    class Payload:
+        def __reduce__(self):
+            return os.system, (f"touch {tmp_path / 'marker'}",)
+
+    (tmp_path / "fit.nc").write_bytes(pickle.dumps(Payload()))
+    for load in (forecast.load, load_fit, results.load):
+        with pytest.raises(ResultError, match=r"fit\.nc: "):
+            load(tmp_path / "fit.nc")
+    assert not (tmp_path / "marker").exists()
+
+
 @pytest.mark.bad_input(6)
-def test_bad_input_006_a_hostile_law_in_a_file_is_only_text(tmp_path):
+@pytest.mark.bad_input(1)
+def test_bad_input_001_006_a_hostile_law_in_a_file_is_only_text(tmp_path):
     path = FITS["formula"]().save(tmp_path / "fit.nc")
     marker = tmp_path / "marker"
     law = json.loads(results.load(path).attrs["law"])

@@ -94,6 +94,18 @@ def test_bad_input_091_a_break_outside_the_data_is_not_identified_and_equals_the
     np.testing.assert_allclose(fit.law.value(fit.values, x=x), single.law.value(single.values, x=x), rtol=1e-5)
 
 
+@pytest.mark.bad_input(91)
+@pytest.mark.parametrize("seed", [3, 12])
+def test_bad_input_091_a_break_that_only_the_noise_has_is_not_identified(seed):
+    x = np.geomspace(1, 1e4, 60)
+    data = {"x": x, "y": 3 * x**-0.3 * noise(60, seed)}
+    fit, single = forecast.law("scaling/broken-power").fit(data), POWER.fit(data)
+    assert {"d1", "f1"} <= set(fit.judgement.unidentified)
+    apart = np.log(fit.law.value(fit.values, x=x) / single.law.value(single.values, x=x))
+    assert np.sqrt(np.mean(apart**2)) < 0.01  # half the scatter of one point
+
+
+@pytest.mark.bad_input(77)
 def test_a_ridge_says_which_parameters_move_together():
     fit = forecast.Law("a*b*x", variables=["x"], positive=["a", "b"]).fit({"x": X, "y": 3 * X * noise(40)})
     assert "a, b move together (a times 1.11, b times 0.905)" in fit.verdict

@@ -1,8 +1,7 @@
-"""Tables: the descriptor, the schema, the grid, and every other way data come in."""
+"""Tables: the descriptor, the schema, the grid, and the units of rows."""
 
 from __future__ import annotations
 
-import datetime
 import json
 import os
 import subprocess
@@ -10,18 +9,16 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
 
 from forecast import tables
 from forecast.errors import DataError, EmptyDataError, TableError, UnitError, UnknownNameError, UsageError
 from forecast.jsontext import strict_json
-from forecast.tables import cells, columns, decimal_year, file_hash, from_decimal_year, rows, select, table
+from forecast.tables import columns, file_hash, rows, select, table
 
 CHIPS = "chip,precision,speed,launched\nA,fp32,19.5,2020-05\nA,fp16,312,2020-05\nB,fp16,989.5,2022-09-20\n"
+
+
 FIELDS = [
     {"name": "chip", "type": "string"},
     {"name": "precision", "type": "string", "constraints": {"enum": ["fp32", "fp16"]}},
@@ -61,13 +58,6 @@ def write(
     path = folder / "datapackage.json"
     path.write_text(json.dumps({k: v for k, v in package.items() if v is not None}))
     return path
-
-
-def number_table(folder: Path, cell: str, *, kind: str = "number", **field: object) -> xr.Dataset:
-    """Load a table of one row with one cell of interest."""
-    quoted = '"' + cell.replace('"', '""') + '"'
-    spec = {"name": "x", "type": kind, **({"unit": ""} if kind == "number" else {}), **field}
-    return table(write(folder, f"k,x\na,{quoted}\n", [{"name": "k", "type": "string"}, spec], key="k"))
 
 
 def test_a_composite_key_spans_a_grid(tmp_path: Path) -> None:
@@ -273,157 +263,6 @@ def test_resources_share_one_grid(tmp_path: Path) -> None:
         table(path)
 
 
-@pytest.mark.bad_input(37)
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "1,234",
-        "3,14",
-        "1_000",
-        "１２３",
-        "٣",
-        " 5 ",
-        "5e",
-        "0x10",
-        "NaN",
-        "N/A",
-        "-",
-        "TRUE",
-        "inf",
-        "-inf",
-        "5.",
-        "1e",
-        "1 000",
-        "1e999",
-        "1e-999",
-        "--1",
-        "1.2.3",
-        "1'000",
-        "½",
-        "5\n",
-        "+",
-        ".",
-        "1f",
-        "nan",
-    ],
-)
-def test_bad_input_037_other_spellings_of_numbers(cell: str, tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"chips\.csv:2:x: "):
-        number_table(tmp_path, cell)
-    with pytest.raises(TableError, match=r"chips\.csv:2:x: "):
-        number_table(tmp_path, cell, kind="integer")
-
-
-@pytest.mark.bad_input(37)
-@pytest.mark.parametrize("cell", ["1,234", "3,14", "1_000", "１２３", "٣", " 5 ", "5e", "0x10", "5."])
-def test_bad_input_037_a_bare_csv_is_as_strict(cell: str, tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(f'x\n"{cell}"\n')
-    with pytest.raises(TableError, match=r"a\.csv:2:x: .*expected a number \(|a\.csv:2:x: .*in ASCII digits"):
-        columns(path)["x"]
-    path.write_text("x\n1\n2\nN/A\n")
-    with pytest.raises(TableError, match=r"a\.csv:4:x: 'N/A': expected a number or an empty cell"):
-        columns(path)["x"]
-
-
-@pytest.mark.parametrize(
-    ("cell", "value"), [("1234.5", 1234.5), ("-1e9", -1e9), (".5", 0.5), ("+2", 2.0), ("0e5", 0.0), ("1E-3", 1e-3)]
-)
-def test_numbers(cell: str, value: float, tmp_path: Path) -> None:
-    assert float(number_table(tmp_path, cell)["x"][0]) == value
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_every_double_round_trips_through_its_text(value: float) -> None:
-    assert cells.number(repr(value)) == value
-
-
-@given(st.text(max_size=12))
-def test_the_grammar_takes_no_more_than_float_does(text: str) -> None:
-    if cells.is_number(text):
-        assert text.isascii()
-        assert float(text) is not None
-        assert "_" not in text
-    else:
-        with pytest.raises(ValueError, match="expected a number"):
-            cells.number(text)
-
-
-def test_empty_and_declared_cells_are_missing(tmp_path: Path) -> None:
-    fields = [
-        {"name": "k", "type": "string"},
-        {"name": "x", "type": "number", "unit": ""},
-        {"name": "t", "type": "string"},
-    ]
-    path = write(tmp_path, "k,x,t\na,,\nb,n/a,n/a\n", fields, key="k")
-    package = json.loads(path.read_text())
-    package["resources"][0]["schema"]["missingValues"] = ["n/a"]
-    path.write_text(json.dumps(package))
-    ds = table(path)
-    assert np.isnan(ds["x"].values).all()
-    assert ds["t"].values.tolist() == ["", ""]
-
-
-def test_integers_and_truth(tmp_path: Path) -> None:
-    assert float(number_table(tmp_path, "9007199254740992", kind="integer")["x"][0]) == 2**53
-    with pytest.raises(TableError, match="lose digits"):
-        number_table(tmp_path, "9007199254740993", kind="integer")
-    ds = number_table(tmp_path, "true", kind="boolean")
-    assert float(ds["x"][0]) == 1.0
-    assert select(ds, {"x": "true"}).sizes == {"row": 1}
-    with pytest.raises(TableError, match="expected true or false"):
-        number_table(tmp_path, "TRUE", kind="boolean")
-
-
-@pytest.mark.bad_input(36)
-@pytest.mark.parametrize(
-    "cell",
-    [
-        "12/11/2024",
-        "11.12.2024",
-        "1900-01-00",
-        "2023-02-29",
-        "10000-01-01",
-        "24-11-12",
-        "2024-13",
-        "2024-1-2",
-        "0000-01-01",
-        "2024-01-01T00:00:00",
-        "2024-01-01T00:00:00+02:00",
-        "2024-03-31 02:30 Europe/Berlin",
-        "20240101",
-        "2024-W05",
-        "-001-01-01",
-        "２０２４",
-    ],
-)
-def test_bad_input_036_dates_that_are_none(cell: str, tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"chips\.csv:2:x: .*(expected a date YYYY|no such date)"):
-        number_table(tmp_path, cell, kind="date")
-
-
-@pytest.mark.bad_input(36)
-@pytest.mark.parametrize(
-    ("cell", "day"),
-    [
-        ("2024", "2024-01-01"),
-        ("2024-06", "2024-06-01"),
-        ("2024-02-29", "2024-02-29"),
-        ("9999-12-31", "9999-12-31"),
-        ("0001", "0001-01-01"),
-    ],
-)
-def test_bad_input_036_dates(cell: str, day: str, tmp_path: Path) -> None:
-    assert str(number_table(tmp_path, cell, kind="date")["x"].values[0]) == f"{day}T00:00:00"
-
-
-@pytest.mark.bad_input(36)
-def test_bad_input_036_time_zones_in_frames() -> None:
-    aware = pd.Series(pd.to_datetime(["2024-01-01", "2024-07-01"]).tz_localize("Europe/Berlin"))
-    with pytest.raises(DataError, match="time zone"):
-        columns(pd.DataFrame({"t": aware}))["t"]
-
-
 @pytest.mark.bad_input(38)
 def test_bad_input_038_rows_that_state_another_unit(tmp_path: Path) -> None:
     fields = [
@@ -444,9 +283,21 @@ def test_bad_input_038_rows_that_state_another_unit(tmp_path: Path) -> None:
         table(write(tmp_path, "k,speed,unit,power\na,1,TFLOP/s,1\n", fields, key="k"))
 
 
+@pytest.mark.bad_input(4)
+def test_bad_input_004_a_column_name_is_only_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile = "__import__('os').system('touch marker')"
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "a.csv"
+    path.write_text(f'"{hostile}",y\n1,2\n')
+    assert columns(path)[hostile].tolist() == [1.0]
+    fields = [{"name": hostile, "type": "number", "unit": ""}]
+    assert columns(table(write(tmp_path, f'"{hostile}"\n1\n', fields, key=[])))[hostile].tolist() == [1.0]
+    assert not (tmp_path / "marker").exists()
+
+
 def test_a_unit_that_does_not_parse_names_its_field(tmp_path: Path) -> None:
     with pytest.raises(UnitError, match="field 'x'"):
-        number_table(tmp_path, "1", unit="furlongs per fortnite")
+        table(write(tmp_path, "x\n1\n", [{"name": "x", "type": "number", "unit": "furlongs per fortnite"}], key=[]))
 
 
 @pytest.mark.bad_input(61)
@@ -479,104 +330,6 @@ def test_bad_input_061_a_number_written_as_text(tmp_path: Path) -> None:
         table(write(tmp_path, fields=[field], key=[]))
 
 
-# Everything else that is tabular
-
-
-@pytest.mark.parametrize("kind", ["dict", "frame", "dataset", "csv", "columns"])
-def test_every_kind_of_data_gives_the_same_columns(kind: str, tmp_path: Path) -> None:
-    plain = {"x": [1, 2], "name": ["a", ""], "when": [datetime.date(2020, 1, 1), None]}
-    frame = pd.DataFrame({"x": [1, 2], "name": ["a", None], "when": pd.to_datetime(["2020-01-01", None])}, index=[7, 7])
-    path = tmp_path / "a.csv"
-    path.write_text("x,name,when\n1,a,2020-01-01\n2,,\n")
-    data = {
-        "dict": plain,
-        "frame": frame,
-        "dataset": xr.Dataset({n: ("i", c.values) for n, c in frame.items()}),
-        "csv": path,
-        "columns": columns(plain),
-    }[kind]
-    found = columns(data)
-    assert list(found) == ["x", "name", "when"]
-    assert found.rows == 2
-    assert found["x"].dtype == np.float64
-    assert found["x"].tolist() == [1, 2]
-    assert found["name"].dtype.kind == "U"
-    assert found["name"].tolist() == ["a", ""]
-    assert found["when"].dtype == np.dtype("datetime64[s]")
-    assert str(found["when"][0]) == "2020-01-01T00:00:00"
-    assert np.isnat(found["when"][1])
-
-
-def test_the_callers_array_is_not_shared() -> None:
-    mine = np.array([1.0, 2.0])
-    columns({"x": mine})["x"][0] = 9
-    assert mine[0] == 1.0
-
-
-@pytest.mark.bad_input(30)
-@pytest.mark.parametrize(
-    "data", [{}, {"x": []}, pd.DataFrame(), pd.DataFrame({"x": []}), xr.Dataset(), xr.Dataset({"x": ("i", [])})]
-)
-def test_bad_input_030_nothing_in_it(data: object) -> None:
-    with pytest.raises(EmptyDataError):
-        columns(data)
-
-
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (3, "expected a Dataset, DataFrame"),
-        ({"x": 3}, "column 'x': expected one value a row"),
-        ({"x": "abc"}, "expected one value a row"),
-        ({"x": [[1, 2], [3, 4]]}, "column 'x'"),
-        ({"x": np.ones((2, 2))}, "expected one dimension, got 2"),
-        ({"x": [1, 2], "y": [1]}, "column 'y' has 1 rows, 'x' has 2"),
-        ({"x": [1, "a", 2]}, "column 'x': row 1: text 'a' among number"),
-        ({"x": [1 + 2j]}, "complex"),
-        ({"x": [b"a"]}, "a bytes"),
-        ({"x": [object()]}, "a object"),
-        ({1: [1]}, "expected text as a column's name"),
-        (pd.DataFrame([[1, 2]], columns=["x", "x"]), "given twice"),
-    ],
-)
-def test_what_is_no_table(data: object, says: str) -> None:
-    with pytest.raises(DataError, match=says):
-        list(columns(data, where="fit").values())
-
-
-def test_masked_values_are_missing() -> None:
-    assert np.isnan(columns({"x": np.ma.array([1, 2], mask=[False, True])})["x"]).tolist() == [False, True]
-
-
-@pytest.mark.bad_input(8)
-def test_bad_input_008_numpy_archives_are_not_unpickled(tmp_path: Path) -> None:
-    marker = tmp_path / "marker"
-
-    class Payload:
-        def __reduce__(self) -> tuple:
-            return (Path.touch, (marker,))
-
-    for name in ("a.npz", "a.npy", "b.csv"):
-        with (tmp_path / name).open("wb") as stream:
-            save = np.save if name.endswith(".npy") else np.savez
-            save(stream, np.array([Payload()], dtype=object))  # type: ignore[operator]
-        with pytest.raises((DataError, UsageError), match=name):
-            columns(tmp_path / name)
-    assert not marker.exists()
-
-
-@pytest.mark.bad_input(4)
-def test_bad_input_004_a_column_name_is_only_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hostile = "__import__('os').system('touch marker')"
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "a.csv"
-    path.write_text(f'"{hostile}",y\n1,2\n')
-    assert columns(path)[hostile].tolist() == [1.0]
-    fields = [{"name": hostile, "type": "number", "unit": ""}]
-    assert columns(table(write(tmp_path, f'"{hostile}"\n1\n', fields, key=[])))[hostile].tolist() == [1.0]
-    assert not (tmp_path / "marker").exists()
-
-
 def test_rows_and_select_keep_units(tmp_path: Path) -> None:
     ds = table(write(tmp_path))
     flat = rows(ds)
@@ -598,38 +351,6 @@ def test_a_column_asked_for_by_a_wrong_name() -> None:
         columns({"speed": [1.0]}).column("sped")
     with pytest.raises(TableError, match=r"column 'name': expected numbers, got text \('a'\)"):
         columns({"name": ["a"]}).numeric("name")
-
-
-@pytest.mark.parametrize(
-    ("date", "year"),
-    [
-        ("2000-01-01", 2000.0),
-        ("2000-07-02", 2000.5),
-        ("2001-01-01", 2001.0),
-        ("2300-01-01", 2300.0),
-        ("1969-01-01", 1969.0),
-        ("0001-01-01", 1.0),
-    ],
-)
-def test_decimal_years(date: str, year: float) -> None:
-    stamp = np.array([date], dtype="datetime64[s]")
-    assert decimal_year(stamp)[0] == year
-    assert from_decimal_year([year])[0] == stamp[0]
-
-
-@given(st.integers(-62_000_000_000, 250_000_000_000))
-def test_dates_round_trip_through_decimal_years(second: int) -> None:
-    stamp = np.array([second]).astype("datetime64[s]")
-    assert abs((from_decimal_year(decimal_year(stamp)) - stamp).astype(int)[0]) <= 1
-
-
-def test_missing_and_impossible_dates() -> None:
-    assert np.isnan(decimal_year(np.array(["NaT"], dtype="datetime64[s]")))[0]
-    assert np.isnat(from_decimal_year([np.nan, np.inf])).all()
-    with pytest.raises(DataError, match="no date"):
-        from_decimal_year([1e12])
-    with pytest.raises(DataError, match="expected dates"):
-        decimal_year([2020.5])
 
 
 def test_importing_tables_is_cheap() -> None:

@@ -1,0 +1,91 @@
+"""A fit repeated on resampled data: the replicates, and what must be said of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Replicates"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replicates:
+    """A fit repeated on resampled data.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The free parameters.
+    values : ndarray
+        (k, B), as the law has them; nan where a replicate could not be fitted.
+    objective : ndarray
+        (B,), the plain value.
+    converged : ndarray of bool
+    kind : str
+    seed : int
+    audited, changed : int
+        Replicates that were solved again from fresh starts, and how many of them found a better optimum.
+    degenerate : int
+        Replicates with fewer different points than parameters.
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    objective: Array
+    converged: NDArray[np.bool_]
+    kind: str
+    seed: int
+    audited: int
+    changed: int
+    degenerate: int
+
+    @property
+    def good(self) -> Array:
+        """The replicates that were fitted, (k, B')."""
+        return self.values[:, self.converged]
+
+    def stderr(self, name: str) -> float:
+        """Return the standard deviation over replicates; inf with fewer than two."""
+        found = self.good[self.names.index(name)]
+        return float(np.std(found, ddof=1)) if found.size > 1 else float("inf")
+
+    def interval(self, name: str, level: float) -> tuple[float, float]:
+        """Return the percentile interval."""
+        low, high = np.quantile(self.good[self.names.index(name)], [0.5 - level / 2, 0.5 + level / 2])
+        return float(low), float(high)
+
+    def dataset(self) -> xr.Dataset:
+        """Return one variable a parameter over ``replicate``, with the objective and what became of each."""
+        import xarray as xr
+
+        found = {"objective": self.objective, "converged": self.converged}
+        found |= dict(zip(self.names, self.values, strict=True))
+        attrs = {
+            "kind": self.kind,
+            "seed": self.seed,
+            "audited": self.audited,
+            "changed": self.changed,
+            "degenerate": self.degenerate,
+            "not_converged": int(np.sum(~self.converged)),
+        }
+        return xr.Dataset({name: ("replicate", column) for name, column in found.items()}, attrs=attrs)
+
+    def warnings(self, name: str) -> list[str]:
+        """Return what a reader of any number from the replicates must know."""
+        found = []
+        lost, total = int((~self.converged).sum()), self.converged.size
+        if lost:
+            found.append(
+                f"{name}: {lost} of {total} replicates could not be fitted; {self.degenerate} had too few points"
+            )
+        if self.changed:
+            found.append(f"{name}: {self.changed} of {self.audited} audited replicates had a better optimum elsewhere")
+        return found

@@ -1,0 +1,127 @@
+"""Formulas typed on the command line: hostile ones run nothing, large ones take no time, misspelt ones get a hint."""
+
+import time
+
+import pytest
+
+from forecast.errors import FormulaError
+from forecast.laws import Law
+from forecast.tables import csvfile
+
+PAYLOADS = {
+    1: ["__import__('os').system('touch P')", "exec(open('x').read())", "a*x + __import__('os').system('touch P')"],
+    2: [
+        "().__class__.__base__.__subclasses__()[0].__init__.__globals__['system']('touch P')",
+        "x.__class__",
+        "x[0]",
+        "a*x.real",
+        "exp.__globals__",
+    ],
+    75: [
+        "9**9**9",
+        "2**(10**9)",
+        "factorial(10**7)",
+        "+".join(["a*x"] * 100_000),
+        "(" * 5000 + "x" + ")" * 5000,
+        "(a + b + c + x)**200",
+        "-" * 3000 + "x",
+        "x*" + "1" * 5000,
+    ],
+}
+ROWS = [(i, text) for i, texts in PAYLOADS.items() for text in texts]
+MARKED = [pytest.param(text, marks=pytest.mark.bad_input(i), id=f"{i}-{text[:20]}") for i, text in ROWS]
+
+#: Every place of the fitting commands that takes a formula, with all else in order.
+PLACES = {
+    "law": lambda t: ("fit", t, "--variables", "x", "--data", "runs.csv"),
+    "let": lambda t: ("fit", "scaling/power", "--data", "runs.csv", "--let", f"x = {t}"),
+    "y": lambda t: ("fit", "scaling/power", "--data", "runs.csv", "--y", t),
+    "where": lambda t: ("fit", "scaling/power", "--data", "runs.csv", "--where", f"x > {t}"),
+    "weights": lambda t: ("fit", "scaling/power", "--data", "runs.csv", "--weights", t),
+    "sigma": lambda t: ("fit", "scaling/power", "--data", "runs.csv", "--sigma", t),
+    "sigma-x": lambda t: ("fit", "scaling/power", "--data", "runs.csv", "--sigma-x", f"x = {t}"),
+    "option": lambda t: ("fit", "scaling/power", "--data", "runs.csv", "--objective", "binomial",
+                         "--option", f"trials={t}"),
+    "compare": lambda t: ("compare", t, "scaling/power", "--variables", "x", "--data", "runs.csv"),
+    "by": lambda t: ("compare", "scaling/power", "--data", "runs.csv", "--by", t),
+    "predict": lambda t: ("predict", "scaling/power@none", "--data", "runs.csv", "--let", f"x = {t}"),
+    "cost": lambda t: ("allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e20", "--cost", t),
+}  # fmt: skip
+
+
+@pytest.fixture
+def runs(here):
+    x = [float(i) for i in range(1, 21)]
+    csvfile.write(here / "runs.csv", {"x": x, "y": [3 / v for v in x]})
+    return here
+
+
+@pytest.mark.parametrize("text", MARKED)
+@pytest.mark.parametrize("place", PLACES)
+def test_bad_input_001_002_075_hostile_text_is_wrong_usage_within_a_second(said, runs, place, text):
+    words = PLACES[place](text)
+    began = time.process_time()
+    found = said(*words)
+    assert time.process_time() - began < 1.0
+    assert found.code == 2
+    assert found.refusal
+    assert sorted(p.name for p in runs.iterdir()) == ["runs.csv"]
+
+
+@pytest.mark.parametrize("text", MARKED)
+def test_bad_input_001_002_075_a_law_of_hostile_text_is_a_formula_error(here, text):
+    began = time.process_time()
+    with pytest.raises(FormulaError, match="formula"):
+        Law(text, variables=["x"])
+    assert time.process_time() - began < 1.0
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.bad_input(77)
+@pytest.mark.parametrize(
+    ("law", "says"),
+    [("2*x", "no parameter"), ("x**2", "no parameter"), ("a + b", "'x' is not in 'a + b'")],
+)
+def test_bad_input_077_a_law_without_parameters_or_variables_is_refused(said, runs, law, says):
+    found = said("fit", law, "--variables", "x", "--data", "runs.csv")
+    assert found.code == 2
+    assert says in found.refusal
+
+
+@pytest.mark.bad_input(77)
+def test_bad_input_077_parameters_that_appear_only_as_a_product_are_flagged(said, runs):
+    found = said("fit", "a*b/x + c", "--variables", "x", "--data", "runs.csv", "--y", "y + 0.001*sin(x*7)", "--json")
+    assert "not identified: a, b" in found.json["result"]["verdict"]
+    assert {n: row["identified"] for n, row in found.parameters.items()} == {"a": False, "b": False, "c": True}
+    assert found.parameters["a"]["lower"] is None
+
+
+@pytest.mark.bad_input(77)
+def test_bad_input_077_a_parameter_that_is_not_in_the_formula_is_refused(said, runs):
+    found = said("fit", "a/x", "--variables", "x", "--data", "runs.csv", "--start", "a=1,b=2")
+    assert found.code == 2
+    assert "unknown parameter 'b'; known: a" in found.refusal or "unknown parameter 'b'" in found.refusal
+
+
+@pytest.mark.bad_input(78)
+@pytest.mark.parametrize(
+    ("law", "hint"),
+    [("a*x^b", "write **"), ("2x*a", "explicit *"), ("a·x", "write * for a product"), ("10% * a*x", "write 0.1 for")],
+)
+def test_bad_input_078_a_hint_for_other_spellings(said, runs, law, hint):
+    found = said("fit", law, "--variables", "x", "--data", "runs.csv")
+    assert found.code == 2
+    assert hint in found.refusal
+
+
+@pytest.mark.bad_input(76)
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
+def test_bad_input_076_a_law_that_overflows_on_the_way_is_fitted(said, here, objective):
+    x = [1e5 * i for i in range(1, 11)]
+    csvfile.write(here / "runs.csv", {"x": x, "y": [1 + 0.1 * i + 0.003 * (i % 3) for i in range(10)]})
+    words = ("--variables", "x", "--data", "runs.csv", "--objective", objective, "--json")
+    found = said("fit", "A*exp(a*x)", *words)
+    assert found.code == 0
+    assert found.parameters["a"]["value"] == pytest.approx(7e-7, rel=0.1)
+    assert found.parameters["a"]["lower"] < found.parameters["a"]["value"] < found.parameters["a"]["upper"]

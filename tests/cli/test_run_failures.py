@@ -1,0 +1,171 @@
+"""``forecast run``: models that fail, and signals."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import forecast
+from forecast.cli import main
+
+QUICK = ["--draws", "40", "--until", "2060"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder of one's own, and a way to write scenarios there."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text, name="mine.toml"):
+        Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
+        return name
+
+    return write
+
+
+def call(capsys, *words):
+    code = main(["run", *words])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def refused(capsys, *words, code=2):
+    found, out, err = call(capsys, *words)
+    assert found == code, err
+    assert out == ""
+    assert err.startswith("forecast: error: ")
+    assert err.count("\n") == 1
+    assert err[:-1].isprintable()
+    assert "Traceback" not in err
+    return err
+
+
+def no_constants(text):
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+SPAN = "start = 2025\nuntil = 2030\n"
+
+
+PLUGIN = """
+from forecast import ModelSpec, hookimpl
+
+@hookimpl
+def forecast_models():
+    for name in ("good", "raises", "exits", "prints", "slow"):
+        yield ModelSpec(name=name, unit="FLOP/s", target="fake_bad:make", reference="a test")
+
+def make(name, spec):
+    import pathlib, sys, time
+    import numpy as np
+    from forecast.models import Description, FittedModel, Model
+
+    class Made(Model, FittedModel):
+        def __init__(self):
+            self.name, self.unit, self.inputs = name, "FLOP/s", {}
+
+        def fit(self, *, before=None, seed=0):
+            return self
+
+        def sample(self, time_, inputs, streams, *, observed=False):
+            if spec.name == "raises":
+                raise RuntimeError("it broke\\nbadly")
+            if spec.name == "exits":
+                sys.exit(0)
+            if spec.name == "prints":
+                print('{"command": "mine"}')
+            if spec.name == "slow":
+                pathlib.Path("begun").touch()
+                time.sleep(60)
+            return np.ones((len(time_), streams.draws))
+
+        def describe(self):
+            return Description(summary="made")
+
+    return Made()
+"""
+
+
+@pytest.fixture
+def bad(fake_plugins, here):
+    fake_plugins.add("bad", PLUGIN, module="fake_bad")
+
+    def write(*kinds):
+        return here(
+            SPAN + f"choices.kind = {json.dumps(kinds)}\n" + '[quantities.x]\nmodel = "bad/{kind}"\n'
+            '[quantities.limit]\nvalue = 1\nunit = "FLOP/s"\n[questions.q]\nwhen = "x >= limit"\n'
+        )
+
+    return write
+
+
+@pytest.mark.bad_input(63)
+@pytest.mark.bad_input(66)
+@pytest.mark.bad_input(68)
+def test_bad_input_063_066_068_a_failing_model_leaves_the_others_their_answer(bad, capsys):
+    name = bad("good", "raises", "exits", "prints")
+    code, out, err = call(capsys, name, "--draws", "5", "--json", "--out", "a.nc", "--plot", "a.svg")
+    assert code == 1
+    answer = no_constants(out)
+    assert answer["warnings"] == [
+        "x (kind = exits): model 'bad/exits': sample: SystemExit: 0",
+        "x (kind = raises): model 'bad/raises': sample: RuntimeError: it broke",
+    ]
+    assert '{"command": "mine"}' in err
+    never = {q["choices"]["kind"]: q["crossing"]["never"] for q in answer["result"]["questions"]}
+    assert never == {"good": 0.0, "raises": None, "exits": None, "prints": 0.0}
+    assert forecast.load("a.nc")["projection"].sizes["kind"] == 4
+    code, out, err = call(capsys, name, "--draws", "5")
+    assert code == 1
+    assert "forecast: warning: x (kind = raises): model 'bad/raises': sample: RuntimeError: it broke\n" in err
+    assert out.count("failed") >= 2
+
+
+@pytest.mark.bad_input(66)
+def test_bad_input_066_where_nothing_is_left_it_fails_loudly(bad, capsys):
+    err = refused(capsys, bad("exits"), "--json", code=1)
+    assert "model 'bad/exits': sample: SystemExit: 0" in err
+
+
+@pytest.mark.bad_input(80)
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_plugins, tmp_path, name, code):
+    scenario = bad("good", "slow")
+    words = [scenario, "--out", "a.nc", "--plot", "a.svg", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "forecast", "run", *words], env=fake_plugins.env, cwd=tmp_path,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        until = time.monotonic() + 60
+        while not (tmp_path / "begun").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(getattr(signal, name))
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert (process.returncode, out, err) == (code, "", "")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["begun", "mine.toml", "site"]
+
+
+@pytest.mark.bad_input(80)
+def test_bad_input_080_an_interrupt_while_saving_leaves_nothing_half_done(capsys, here, tmp_path, monkeypatch):
+    def interrupted(self, data):
+        with self.open("wb") as handle:
+            handle.write(data[: len(data) // 2])
+        raise KeyboardInterrupt
+
+    Path("a.nc").write_text("what was here")
+    monkeypatch.setattr(Path, "write_bytes", interrupted)
+    assert call(capsys, "brain-parity", *QUICK, "--out", "a.nc") == (130, "", "")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
+    assert Path("a.nc").read_text() == "what was here"

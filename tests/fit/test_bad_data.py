@@ -1,0 +1,301 @@
+"""Data that are wrong, odd or extreme, through ``law.fit``: the same answer, or one line that says what is wrong."""
+
+import decimal
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import forecast
+from forecast.errors import DataError, EmptyDataError, FitError, UnitError, UsageError
+
+POWER = forecast.law("scaling/power")
+LINE = forecast.Law("a + b*x", variables=["x"])
+X = np.geomspace(10, 1e4, 40)
+Y = 8 * X**-0.35 * np.exp(0.02 * np.random.default_rng(0).standard_normal(40))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return dict(POWER.fit({"x": X, "y": Y}).values)
+
+
+def but(values, row, value):
+    changed = np.array(values, dtype=float)
+    changed[row] = value
+    return changed
+
+
+# --- cells ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.bad_input(25)
+@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
+@pytest.mark.parametrize(
+    ("data", "keywords", "says"),
+    [
+        ({"x": but(X, 6, np.nan), "y": Y}, {}, "variable 'x' is missing in row 7 of 40"),
+        ({"x": X, "y": but(Y, 6, np.nan)}, {}, "y is missing in row 7 of 40"),
+        ({"x": X, "y": Y}, {"sigma": but(0 * X + 0.1, 6, np.nan)}, "sigma: .* in row 7 of 40"),
+        ({"x": X, "y": Y}, {"weights": but(0 * X + 1, 6, np.nan)}, "weights is missing in row 7 of 40"),
+        ({"x": X, "y": Y}, {"sigma_x": {"x": but(0 * X, 6, np.nan)}}, "sigma_x: .*"),
+    ],
+)
+def test_bad_input_025_a_missing_number_is_named(data, keywords, says, objective):
+    with pytest.raises((DataError, UsageError), match=says):
+        POWER.fit(data, objective=objective, **keywords)
+
+
+@pytest.mark.bad_input(26)
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308 * 10])
+@pytest.mark.parametrize("column", ["x", "y"])
+def test_bad_input_026_an_infinite_number_is_named(column, value):
+    data = {"x": X, "y": Y}
+    data[column] = but(data[column], 6, value)
+    with pytest.raises(DataError, match="missing or infinite in row 7 of 40"):
+        POWER.fit(data)
+
+
+@pytest.mark.bad_input(26)
+@pytest.mark.bad_input(34)
+@pytest.mark.parametrize("scale", [1e308, 1e200, 1e-200, 1e-308, 1e-320])
+def test_bad_input_026_034_where_squares_leave_double_precision_a_scale_is_proposed(scale):
+    with pytest.raises(DataError, match=r"scale it: y='1e[+-]\d+\*y'") as caught:
+        LINE.fit({"x": X, "y": scale * (X / 1e4)})
+    if 1e-308 < scale < 1e308:
+        proposed = str(caught.value).rpartition("y='")[2].rstrip("'")
+        assert LINE.fit({"x": X, "y": scale * ((X + 3 * np.sin(X)) / 1e4)}, y=proposed).converged
+
+
+@pytest.mark.bad_input(26)
+@pytest.mark.bad_input(34)
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e100, 1e-100])
+def test_bad_input_026_034_far_from_one_is_no_matter(scale):
+    one, two = LINE.fit({"x": X, "y": Y}), LINE.fit({"x": X, "y": scale * Y})
+    for name in one.values:
+        assert two.values[name] == pytest.approx(scale * one.values[name], rel=1e-9)
+        assert two.interval(name) == pytest.approx([scale * end for end in one.interval(name)], rel=1e-6)
+
+
+@pytest.mark.bad_input(40)
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("value", [0.0, -1.0, np.inf, -np.inf, 1e-300, 1e300])
+def test_bad_input_040_a_standard_deviation_that_is_none_is_named(value):
+    with pytest.raises(DataError, match=r"sigma: expected positive standard deviations, not so in row 4 of 40"):
+        POWER.fit({"x": X, "y": Y}, sigma=but(0 * X + 0.1, 3, value))
+
+
+@pytest.mark.bad_input(40)
+@pytest.mark.bad_input(41)
+@pytest.mark.parametrize("option", ["sigma", "weights"])
+@pytest.mark.parametrize("given", [np.ones(39), np.ones(41), np.ones((40, 1)), np.ones(0)])
+def test_bad_input_040_041_a_wrong_length_is_named(option, given):
+    with pytest.raises(DataError, match=rf"{option}: expected 40 numbers, one a row, got shape"):
+        POWER.fit({"x": X, "y": Y}, **{option: given})
+
+
+@pytest.mark.bad_input(41)
+@pytest.mark.parametrize("weights", [0.0, np.zeros(40), -np.ones(40)])
+def test_bad_input_041_weights_of_nothing(weights):
+    with pytest.raises(DataError, match="weights: expected numbers of at least 0, not all of them 0"):
+        POWER.fit({"x": X, "y": Y}, weights=weights)
+
+
+@pytest.mark.bad_input(30)
+@pytest.mark.parametrize(
+    "data",
+    [{"x": [], "y": []}, {}, pd.DataFrame({"x": [], "y": []}), xr.Dataset({"x": ("r", []), "y": ("r", [])})],
+    ids=["no row", "no column", "frame", "dataset"],
+)
+def test_bad_input_030_no_rows_are_one_kind_of_error(data):
+    with pytest.raises(EmptyDataError):
+        POWER.fit(data)
+
+
+@pytest.mark.bad_input(30)
+@pytest.mark.parametrize("text", ["", "x,y\n", "\n\n"])
+def test_bad_input_030_empty_files_are_the_same_kind_of_error(tmp_path, text):
+    (tmp_path / "none.csv").write_text(text)
+    with pytest.raises(EmptyDataError, match=r"none\.csv"):
+        POWER.fit(tmp_path / "none.csv")
+
+
+# --- units ------------------------------------------------------------------------------------------------------------
+
+
+def points(unit_n="param", unit_d="token", n=1.0, d=1.0, key="unit"):
+    law = forecast.law("scaling/chinchilla")
+    rng = np.random.default_rng(0)
+    size, tokens = 10 ** rng.uniform(8, 10, 40), 10 ** rng.uniform(9, 11, 40)
+    loss = law.value(law.published("besiroglu2024").values, N=size, D=tokens) * np.exp(0.01 * rng.standard_normal(40))
+    columns = {"N": (size / n, unit_n), "D": (tokens / d, unit_d), "loss": (loss, "nat/token")}
+    return xr.Dataset({name: ("run", values, {key: unit}) for name, (values, unit) in columns.items()})
+
+
+@pytest.mark.bad_input(38)
+@pytest.mark.parametrize("key", ["unit", "units"])
+def test_bad_input_038_units_of_columns_are_converted_exactly(key):
+    law = forecast.law("scaling/chinchilla")
+    one, two = law.fit(points()), law.fit(points("Gparam", "Ttoken", 1e9, 1e12, key))
+    assert dict(two.values) == pytest.approx(dict(one.values), rel=1e-9)
+
+
+@pytest.mark.bad_input(38)
+def test_bad_input_038_units_that_do_not_balance_name_both_sides():
+    law = forecast.law("scaling/chinchilla")
+    for data in (points("FLOP"), points("FLOP/s"), dict(points("FLOP").data_vars)):
+        with pytest.raises(UnitError, match=r"variable 'N': column 'N': units do not balance: 'FLOP.*' .* 'param'"):
+            law.fit(data)
+    with pytest.raises(UnitError, match="variable 'N': column 'D': units do not balance: 'token'"):
+        law.fit(points(), let={"N": "D"})
+    with pytest.raises(UnitError, match="y: column 'D'"):
+        law.fit(points(), y="D")
+
+
+@pytest.mark.bad_input(38)
+def test_bad_input_038_inside_a_formula_and_without_a_known_unit_a_column_is_a_number():
+    law = forecast.law("scaling/chinchilla")
+    one = law.fit(points())
+    for data, let in ((points("FLOP", n=1e3), {"N": "N*1e3"}), (points("runs"), None), (points(""), None)):
+        assert dict(law.fit(data, let=let).values) == pytest.approx(dict(one.values), rel=1e-9)
+
+
+@pytest.mark.bad_input(38)
+def test_bad_input_038_units_count_for_many_fits_too():
+    law = forecast.law("scaling/chinchilla")
+    grid = xr.concat([points("Gparam", n=1e9)] * 2, dim="seed", join="exact").assign_coords(seed=["a", "b"])
+    fits = law.fit(grid, over="seed")
+    assert float(fits.params["A"][0]) == pytest.approx(law.fit(points()).values["A"], rel=1e-6)
+    with pytest.raises(UnitError, match="'FLOP'"):
+        law.fit(grid.assign(N=grid["N"].assign_attrs(unit="FLOP")), over="seed")
+
+
+# --- kinds of arrays --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.bad_input(42)
+def test_bad_input_042_integers_are_floats_before_any_arithmetic(plain):
+    cube = forecast.Law("a + b*x**3", variables=["x"])
+    whole = np.arange(10**7, 11 * 10**7, 10**7)
+    y = 2.0 * whole.astype(float) ** 3 * (1 + 0.01 * np.sin(np.arange(10)))
+    one, two = cube.fit({"x": whole, "y": y}), cube.fit({"x": whole.astype(float), "y": y})
+    assert dict(one.values) == dict(two.values)
+    assert one.values["b"] == pytest.approx(2, rel=0.02)
+    large = [2**60 + i * 2**55 for i in range(20)]
+    assert dict(POWER.fit({"x": large, "y": Y[:20]}).values) == dict(
+        POWER.fit({"x": [float(v) for v in large], "y": Y[:20]}).values
+    )
+    with pytest.raises(DataError, match="outside the range of double precision"):
+        POWER.fit({"x": [10**400 + i for i in range(20)], "y": Y[:20]})
+
+
+@pytest.mark.bad_input(43)
+@pytest.mark.parametrize(
+    ("change", "tolerance"),
+    [
+        (lambda v: v.astype("f4"), 1e-5),
+        (lambda v: v.astype("f2"), 1e-3),
+        (lambda v: v.astype(object), 0),
+        (lambda v: [decimal.Decimal(repr(float(e))) for e in v], 0),
+        (lambda v: np.ma.array(v), 0),
+    ],
+    ids=["float32", "float16", "objects", "Decimal", "unmasked"],
+)
+def test_bad_input_043_kinds_of_numbers(plain, change, tolerance):
+    found = POWER.fit({"x": change(X), "y": change(Y)})
+    assert dict(found.values) == pytest.approx(plain, rel=max(tolerance, 1e-12))
+
+
+@pytest.mark.bad_input(43)
+@pytest.mark.parametrize(
+    ("x", "says"),
+    [
+        (X.astype(complex), "complex128"),
+        (np.array([object()] * 40), "expected a number"),
+        (np.ma.array(X, mask=np.arange(40) == 3), "missing in row 4 of 40"),
+        (np.array(["a"] * 40), "expected numbers, got text"),
+    ],
+    ids=["complex", "objects", "masked", "text"],
+)
+def test_bad_input_043_what_is_no_number_is_refused(x, says):
+    with pytest.raises(DataError, match=says):
+        POWER.fit({"x": x, "y": Y})
+
+
+@pytest.mark.bad_input(44)
+def test_bad_input_044_labels_are_matched_and_order_is_nothing(plain):
+    order = np.random.default_rng(1).permutation(40)
+    labels = [f"run{i}" for i in range(40)]
+    series = {"x": pd.Series(X, labels), "y": pd.Series(Y, labels).iloc[order]}
+    repeated = pd.DataFrame({"x": X, "y": Y}, index=[0] * 40)
+    leveled = pd.DataFrame({"y": Y}, index=pd.MultiIndex.from_arrays([X, np.arange(40)], names=["x", "i"]))
+    grid = xr.Dataset({"y": (("b", "a"), Y.reshape(8, 5).T.copy()), "x": (("a", "b"), X.reshape(8, 5))})
+    for data in (series, repeated, leveled, grid, pd.DataFrame({"x": pd.Categorical(X), "y": Y})):
+        assert dict(POWER.fit(data).values) == pytest.approx(plain, rel=1e-9)
+    whole = pd.array([10 * (i + 1) for i in range(40)], dtype="Int64")
+    whole[7] = pd.NA
+    with pytest.raises(DataError, match="variable 'x' is missing in row 8 of 40"):
+        POWER.fit(pd.DataFrame({"x": whole, "y": Y}))
+    with pytest.raises(DataError, match="expected one dimension, got 0"):
+        POWER.fit({"x": np.array(1.0), "y": np.array(2.0)})
+
+
+@pytest.mark.bad_input(45)
+def test_bad_input_045_memory_layout_is_nothing(plain):
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    wide = np.repeat(X, 2)
+    for x, y in ((fixed, Y), (wide[::2], Y), (X.astype(">f8"), Y.astype(">f8"))):
+        assert dict(POWER.fit({"x": x, "y": y}).values) == plain
+    assert dict(POWER.fit({"x": X[::-1], "y": Y[::-1]}).values) == pytest.approx(plain, rel=1e-9)
+
+
+@pytest.mark.bad_input(35)
+def test_bad_input_035_dates_of_any_unit_are_decimal_years():
+    law = forecast.Law("a + b*(t - 2000)", variables=["t"])
+    days = np.array([f"{year}-01-01" for year in range(1904, 2097, 4)], dtype="datetime64[D]")
+    years = np.arange(1904, 2097, 4)
+    y = 3 + 0.5 * (years - 2000) + 0.1 * np.random.default_rng(0).standard_normal(years.size)
+    wanted = law.fit({"t": years, "y": y}).values["b"]
+    for unit in ("s", "ms", "ns", "D"):
+        assert law.fit({"t": days.astype(f"datetime64[{unit}]"), "y": y}).values["b"] == pytest.approx(wanted, rel=1e-9)
+    assert law.fit(pd.DataFrame({"t": pd.to_datetime(days), "y": y})).values["b"] == pytest.approx(wanted, rel=1e-9)
+
+
+# --- what it does not call --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.bad_input(3)
+@pytest.mark.bad_input(6)
+def test_bad_input_003_006_no_text_reaches_the_parsers_of_sympy_or_patsy(monkeypatch, tmp_path):
+    import patsy
+    import sympy.parsing.sympy_parser as parser
+
+    def refuse(*args, **options):
+        raise AssertionError("a text reached an evaluator")
+
+    monkeypatch.setenv("FORECAST_CACHE", str(tmp_path))  # derivatives are taken, not read
+    for owner, name in ((parser, "parse_expr"), (parser, "eval_expr"), (patsy, "dmatrix"), (patsy, "dmatrices")):
+        monkeypatch.setattr(owner, name, refuse)
+    law = forecast.Law("E + A*x**-a*exp(-x/1e6) + S*0", variables=["x"], positive=["E", "A", "a"])
+    fit = law.with_(S=1.0).fit({"x": X, "y": 1 + Y}, let={"x": "x*1"}, bootstrap=20)
+    assert law.latex()
+    assert fit.predict(x=[10.0])["median"].size == 1
+    assert law.formula.derivative("x").text
+    assert law.formula.solve("A", 3.0)
+    assert list(tmp_path.rglob("*.json"))
+    with pytest.raises(AssertionError, match="a text reached"):
+        __import__("sympy").sympify("1 + x")
+
+
+@pytest.mark.bad_input(76)
+@pytest.mark.parametrize("x", [1e6, 1e300])
+def test_bad_input_076_where_a_law_overflows_everywhere_it_is_an_error(x):
+    law = forecast.Law("exp(a*x)", variables=["x"], bounds={"a": (1.0, 2.0)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises((FitError, DataError)):
+            law.fit({"x": x * np.arange(1.0, 11), "y": np.arange(1.0, 11)})

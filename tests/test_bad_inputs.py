@@ -1,0 +1,21 @@
+"""Every numbered bad input of the fitting core has a test that holds it to its required answer."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+#: Numbers of the bad inputs of data, fits, formulas, JSON, caches, pickles, archives of arrays, exports, environments.
+NUMBERS = (1, 2, 3, 6, 7, 8, *range(16, 20), 22, *range(25, 53), 61, *range(75, 79), 86, 87, 89, 90, 91)
+
+
+@pytest.fixture(scope="module")
+def marked():
+    texts = [path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py")]
+    return {int(number) for text in texts for number in re.findall(r"^@pytest\.mark\.bad_input\((\d+)\)", text, re.M)}
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_bad_input_has_a_test(number, marked):
+    assert number in marked

@@ -1,0 +1,137 @@
+"""What the engine puts into a result: everything it takes to repeat it, and nothing else."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.dates import decimal_year
+from forecast.errors import UsageError
+
+#: Small and with everything random in it: trends with and without a break, formulas, priors, a mixture.
+PARITY = {"start": 2025, "until": 2060}
+
+
+def parity(**options):
+    return forecast.project("brain-parity", **{**PARITY, "draws": 500, **options})
+
+
+def assert_bitwise(found, expected):
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    assert found.tobytes() == expected.tobytes()
+
+
+TREND = {"shape": "trends/exponential", "data": "datasets/supercomputers", "x": "date", "y": "hpcg_best",
+         "unit": "TFLOP/s", "frontier": True}  # fmt: skip
+
+
+def years(tree, name="q"):
+    return decimal_year(tree["questions"][name].values)
+
+
+def test_a_result_holds_what_it_takes_to_repeat_it():
+    run = parity(draws=10, set={"trend": "changepoint", "brain": np.float64(1e18)})
+    said = {k: json.loads(v) for k, v in run.attrs.items()}
+    assert said["scenario"] == "brain/brain-parity"
+    assert (said["seed"], said["draws"], said["start"], said["until"], said["step"]) == (0, 10, 2025, 2060, "year")
+    assert said["set"] == {"trend": "changepoint", "brain": 1e18}
+    assert {"lawcast", "numpy", "python", "scipy", "xarray"} == set(said["versions"])
+    assert {p["name"] for p in said["plugins"]} == {"brain", "hardware"}
+    assert list(said["data"]) == ["datasets/supercomputers"]
+    assert len(said["data"]["datasets/supercomputers"]) > 20
+    assert said["failures"] == []
+    assert all(isinstance(v, str) for v in run.attrs.values())
+
+
+def test_an_unused_choice_is_no_dimension():
+    made = {
+        "start": 2025,
+        "until": 2026,
+        "choices": {"unused": ["a", "b"]},
+        "quantities": {"x": {"value": 1, "unit": ""}},
+    }
+    run = forecast.project(made, draws=5)
+    assert run["projection"]["x"].dims == ("time", "draw")
+    assert "unused" not in run["projection"].coords
+
+
+def test_the_first_year_is_that_of_the_last_observation():
+    run = forecast.project({"until": 2040, "quantities": {"x": TREND}}, draws=5)
+    assert str(run["projection"]["time"].values[0]) == "2025-01-01T00:00:00"
+    with pytest.raises(UsageError, match="start: is missing, and no quantity has observations"):
+        forecast.project({"until": 2040, "quantities": {"x": {"value": 1, "unit": ""}}}, draws=5)
+    with pytest.raises(UsageError, match="until: is missing"):
+        forecast.project({"start": 2040, "quantities": {"x": {"value": 1, "unit": ""}}}, draws=5)
+
+
+def test_observations_stand_beside_the_quantity_in_its_unit():
+    run = parity(draws=5)
+    seen = run["observed/machine"].to_dataset()
+    assert seen["value"].attrs["units"] == "TFLOP/s"
+    assert set(seen.coords) == {"date", "metric"}  # the trend does not change them
+    assert dict(zip(*np.unique(seen["metric"].values, return_counts=True), strict=True)) == {"hpcg": 15, "linpack": 66}
+
+
+def test_only_what_was_known_before_a_date_is_used():
+    now = forecast.project("brain-parity", draws=5, until=2060)
+    then = forecast.project("brain-parity", draws=5, until=2060, before=2015.0)
+    assert json.loads(then.attrs["before"]) == 2015.0
+    assert decimal_year(then["observed/machine"]["date"].values).max() < 2015
+    assert decimal_year(now["observed/machine"]["date"].values).max() > 2025
+    # HPCG began later: those combinations fail, are listed, and the others are answered
+    failures = json.loads(then.attrs["failures"])
+    assert any("hardware/hpcg-exponential" in f for f in failures)
+    never = then["questions"]["parity_never"]
+    assert never.sel(metric="hpcg").isnull().all()
+    assert never.sel(metric="linpack").notnull().all()
+
+
+def test_a_users_own_csv_is_a_quantity(tmp_path):
+    (tmp_path / "my.csv").write_text("when,speed\n2000-01-01,1\n2001-01-01,2\n2002-01-01,4\n2003-01-01,8\n")
+    (tmp_path / "mine.toml").write_text(
+        'until = 2015\n[quantities.x]\nshape = "trends/exponential"\ndata = "my.csv"\nx = "when"\ny = "speed"\n'
+        'unit = "GFLOP/s"\n[quantities.limit]\nvalue = 1.024\nunit = "TFLOP/s"\n[questions.q]\nwhen = "x >= limit"\n'
+    )
+    run = forecast.project(str(tmp_path / "mine.toml"), draws=10)
+    assert years(run) == pytest.approx([2010.0] * 5, abs=0.01)
+    data = json.loads(run.attrs["data"])
+    assert list(data) == ["my.csv"]
+    assert data["my.csv"].startswith("sha256:")
+    assert str(tmp_path) not in json.dumps(dict(run.attrs))
+
+
+def test_a_prior_from_quantiles_has_these_quantiles():
+    quantities = {"x": {"p05": 1e13, "p50": 1e15, "p95": 1e16, "unit": "FLOP/s"}}
+    drawn = forecast.project({"start": 2025, "until": 2026, "quantities": quantities}, draws=20_000)["projection"]["x"]
+    n = 20_000
+    for share, value in ((0.05, 1e13), (0.5, 1e15), (0.95, 1e16)):
+        below = int((drawn.values[0] <= value).sum())
+        assert abs(below - share * n) < 4 * np.sqrt(n * share * (1 - share))
+    assert (drawn.values[0] == drawn.values[1]).all()
+
+
+def test_several_questions_share_the_draws():
+    quantities = {"x": TREND, "a": {"value": 1e20, "unit": "FLOP/s"}, "b": {"value": 1e22, "unit": "FLOP/s"}}
+    questions = {"near": {"when": "x >= a"}, "far": {"when": "x >= b"}, "also": {"when": "a <= x"}}
+    made = {"start": 2025, "until": 2150, "quantities": quantities, "questions": questions}
+    data = forecast.project(made, draws=500)["questions"].to_dataset()
+    near, far = data["near_date"].values, data["far_date"].values
+    both = ~np.isnat(far)
+    assert (near[both] <= far[both]).all()
+    assert (np.isnat(near) <= np.isnat(far)).all()
+    assert_bitwise(near, data["also_date"].values)
+
+
+def test_settings_fix_numbers_and_nothing_else():
+    free, fixed = parity(draws=50), parity(draws=50, set={"brain/dettmers-2015.firing_rate": 200})
+    same = [e for e in free["projection"]["estimate"].values if e not in ("dettmers-2015", "pooled")]
+    a, b = (t["projection"]["brain"].sel(estimate=same).values for t in (free, fixed))
+    assert_bitwise(a, b)
+    ratio = (fixed["projection"]["brain"] / free["projection"]["brain"]).sel(estimate="dettmers-2015").values[0]
+    rates = free["posterior/brain/dettmers-2015"]["firing_rate"].values
+    assert ratio * rates / 200 == pytest.approx(np.ones(50))
+    assert_bitwise(free["projection"]["machine"].values, fixed["projection"]["machine"].values)

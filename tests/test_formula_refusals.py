@@ -1,0 +1,217 @@
+"""The safe grammar: conditions, and what it refuses, and how soon."""
+
+import time
+import warnings
+
+import pytest
+
+from forecast.errors import FormulaError
+from forecast.formula import (
+    check_name,
+    parse,
+    parse_condition,
+)
+
+SECOND = 1.0
+
+
+def refused(text, read=parse, **options):
+    """Read what must be refused; return the message."""
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(FormulaError) as caught:
+            read(text, **options)
+    assert time.perf_counter() - began < SECOND
+    message = str(caught.value)
+    assert message.isprintable()
+    return message
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def test_conditions():
+    condition = parse_condition("machine>=brain/2")
+    assert (condition.left.text, condition.op, condition.right.text) == ("machine", ">=", "brain/2")
+    assert condition.text == "machine >= brain/2"
+    assert condition.names == ("machine", "brain")
+    below = parse_condition("price < 100")
+    assert (below.greater_side.text, below.lesser_side.text) == ("100", "price")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a < b < c", "exactly one"),
+        ("a == b", "one of >=, >, <=, <"),
+        ("a + b", "expected one comparison"),
+        ("a > b and c > d", "'and' is a Python keyword"),
+        ("a > __import__('os').system('x')", "attribute access"),
+        ("a > 'b'", "text in quotes"),
+        ("a > 9**9**9", "out of range"),
+        ("a in b", "'in' is a Python keyword"),
+        (7, "expected text, got int"),
+    ],
+)
+def test_conditions_refused(text, says):
+    message = refused(text, parse_condition, where="s.toml [questions.q] when")
+    assert says in message
+    assert message.startswith("s.toml [questions.q] when: ")
+
+
+# --- what it refuses --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.bad_input(1)
+def test_bad_input_001_import_and_system(tmp_path):
+    marker = tmp_path / "P"
+    text = f"__import__('os').system('touch {marker}')"
+    assert "attribute access '.system' is outside the grammar (position 1)" in refused(text)
+    for place in (f"1 + {text}", f"exp({text})", f"max(1, {text})", f"-{text}", f"x**{text}"):
+        refused(place)
+        refused(f"x > {place}", parse_condition)
+    assert not marker.exists()
+
+
+@pytest.mark.bad_input(2)
+def test_bad_input_002_ways_out_through_attributes():
+    for text in (
+        "().__class__.__base__.__subclasses__()[0].__init__.__globals__['system']('x')",
+        "().__class__",
+        "x.__class__",
+        "exp.__globals__",
+        "x[0]",
+        "(1).real",
+        "'{0.__class__}'.format(x)",
+        "f'{x.__class__}'",
+    ):
+        message = refused(text)
+        assert "outside the grammar" in message or "no function" in message
+
+
+@pytest.mark.bad_input(4)
+def test_bad_input_004_hostile_names(tmp_path):
+    marker = tmp_path / "P"
+    for name in (
+        f"__import__('os').system('touch {marker}')",
+        "a b",
+        "a-b",
+        "1a",
+        "",
+        "__x",
+        "x" * 65,
+        "а",
+        "x\n",
+        "x\x00",
+        None,
+        3,
+    ):
+        assert "name" in refused(name, check_name)
+    assert not marker.exists()
+
+
+@pytest.mark.bad_input(5)
+def test_bad_input_005_names_that_shadow():
+    for name in (
+        "exp",
+        "min",
+        "pi",
+        "lambda",
+        "None",
+        "True",
+        "False",
+        "nan",
+        "inf",
+        "oo",
+        "zoo",
+        "draw",
+        "time",
+        "point",
+        "level",
+    ):
+        assert f"try '{name}_'" in refused(name, check_name)
+        refused(f"2*{name}")
+        assert check_name(f"{name}_") == f"{name}_"
+    for name in ("E", "I", "N", "S", "O", "Q", "C", "beta", "gamma", "zeta", "lambda_", "_x", "Symbol", "x" * 64):
+        assert parse(check_name(name)).derivative(name).text == "1"
+
+
+@pytest.mark.bad_input(75)
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("9**9**9", "the constant '9**9**9' is out of range"),
+        ("2**(10**9)", "out of range"),
+        ("x**(10**9)", "power is too large"),
+        ("factorial(10**7)", "unknown function 'factorial'"),
+        ("+".join(["a"] * 100_000), "characters"),
+        ("+".join(["a"] * 1900), "deep"),
+        ("(" * 5000 + "x" + ")" * 5000, "characters"),
+        ("(" * 150 + "x" + ")" * 150, "nested parentheses"),
+        ("exp(" * 59 + "x" + "**x" * 100 + ")" * 59, "deep"),
+        ("-" * 3000 + "x", "nested"),
+        ("x**" * 1000 + "x", "deep"),
+        ("(a+b+c+d)**200", "expand to more than"),
+        ("((a+b)**100)**100", "expand to more than"),
+        ("((x**50)**50)**50", "power is too large"),
+        ("1" * 5000, "characters"),
+        ("1" * 3000, "digits"),
+        ("1e400", "too large"),
+        ("*".join(["(a+b)"] * 40), "expand"),
+        ("1/0", "out of range"),
+        ("log(0)", "out of range"),
+        ("sqrt(-1)", "no number"),
+    ],
+)
+def test_bad_input_075_pathological_sizes(text, says):
+    assert says in refused(text)
+
+
+@pytest.mark.bad_input(78)
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a*x^b", "write ** (position 4)"),
+        ("2x", "explicit * between number and name (position 1)"),
+        ("3 + 2x", "(position 5)"),
+        ("a·x", "write * for a product (position 2)"),
+        ("a×x", "write * for a product"),
+        ("10%", "write 0.1 for 10% (position 3)"),
+        ("10% * x", "write 0.1 for 10%"),
+        ("a % b", "write 0.1 for 10%"),
+        ("a − b", "write - for a minus"),
+        ("x²", "write ** for a power"),
+        ("β*x", "like alpha"),
+        ("2(x)", "explicit *"),
+        ("x(y)", "explicit *"),
+        ("a b", "write every *"),
+        ("y = a*x", "no '='"),
+        ("sqr(x)", "did you mean 'sqrt'?"),
+        ("x // y", "write /"),
+    ],
+)
+def test_bad_input_078_hints(text, hint):
+    assert hint in refused(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "   ", "()", "(", ")", "*", "a +", "a,b", "[a]", "{a}", "{a: b}", "'a'", '"a"', "b'a'", "1j", "0x1F",
+        "1_000", "007", "...", "True", "None", "lambda x: x", "[x for x in y]", "{x for x in y}", "(x for x in y)",
+        "(x := 1)", "x := 1", "f'{x}'", "a if b else c", "a and b", "not a", "~a", "a < b", "a == b", "a @ b", "a | b",
+        "a << b", "a; b", "a # b", "a \\\n b", "a\x00b", "a\x1b[2Jb", "`a`", "a!", "$a", "a?", "exp()", "exp(a, b)",
+        "exp(x=1)", "exp(*a)", "exp(**a)", "max(a)", "max(1,2,3,4,5,6,7,8,9)", "print(a)", "yield a", "await a",
+        "import os", "а + b", "ｅxp(x)", "\ud800", "1if a else 2", "1e5e5", "1.2.3", "exp", "Exp(x)", "__a__", "a" * 65,
+        None, 3, b"a",
+    ],
+)  # fmt: skip
+def test_everything_else_is_refused(text):
+    assert "formula" in refused(text)
+
+
+def test_messages_say_where_and_hide_nothing_unprintable():
+    message = refused("a\x1b[2J", where="file.toml [quantities.q]")
+    assert message.startswith("file.toml [quantities.q]: formula 'a\\x1b[2J': character '\\x1b'")
+    assert "name 'time': is a dimension of every result" in refused("2*time", where="here")
