@@ -9,15 +9,17 @@ from forecast import LawSpec, ModelSpec, hookimpl
 
 @hookimpl
 def forecast_laws() -> Iterator[LawSpec]:
-    """Bring the laws of outlier count and of layers affected."""
-    from forecast_emergence.outliers import LAWS
+    """Bring the laws of features in perplexity and parameters, of abilities, and of bits."""
+    from forecast_emergence import abilities, bits, outliers, size
 
-    yield from LAWS
+    for family in (outliers, size, abilities, bits):
+        yield from family.LAWS
 
 
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
-    """Bring the same, fitted to the ten models of LLM.int8()."""
-    from forecast_emergence.outliers import MODELS
+    """Bring the laws fitted to LLM.int8(), the thresholds told in advance, and the chain from compute to cost."""
+    from forecast_emergence import chain, features, outliers, threshold
 
-    yield from MODELS
+    for family in (outliers, features, threshold, chain):
+        yield from family.MODELS

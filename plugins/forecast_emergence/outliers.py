@@ -35,6 +35,9 @@ LAYERS_LAW = LawSpec(
 
 LAWS = (COUNT_LAW, LAYERS_LAW)
 
+#: The perplexity that is put in must be of the tokenizer of the models that were fitted.
+RELATION = "forecast_emergence.tokenized:relation"
+
 SHIFT = (
     "It does not see the phase shift at 6.7B parameters: fitted to the eight models with a perplexity of 13.5 and "
     "more, it predicts {predicted} for the two below, where {observed} were observed."
@@ -45,6 +48,7 @@ COUNT = RelationSpec(
     title="Outlier feature dimensions from C4 perplexity",
     quantity="emergence.outlier_count",
     unit="",
+    target=RELATION,
     law="emergence/outlier-count",
     table="datasets/outlier-features",
     let={"PPL": "ppl_c4"},
@@ -60,6 +64,7 @@ LAYERS = RelationSpec(
     title="Share of layers with outlier features from C4 perplexity",
     quantity="emergence.layers_affected",
     unit="percent",
+    target=RELATION,
     law="emergence/layers-affected",
     table="datasets/outlier-features",
     let={"PPL": "ppl_c4"},

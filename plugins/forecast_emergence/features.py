@@ -1,0 +1,139 @@
+"""Outlier features from perplexity and from size, before and after the shift: what ``forecast run emergence`` compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from forecast import Input, ModelSpec, RelationSpec
+from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+from forecast_emergence.outliers import RELATION
+from forecast_emergence.sources import ESSAY, INT8, TOKENIZER
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.fit import Fit
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["MODELS", "two_regimes"]
+
+TABLE = "datasets/outlier-features"
+T4 = f"{INT8}, appendix C, table 4"
+
+
+def _relation(name: str, title: str, unit: str, law: str, x: str, y: str, note: str = "", **more: object) -> RelationSpec:
+    fields: dict[str, object] = {
+        "name": name, "title": title, "quantity": f"emergence.{name.replace('-', '_')}", "unit": unit, "law": law,
+        "table": TABLE, "let": {x: {"PPL": "ppl_c4", "N": "params"}[x]}, "y": y, "note": note, "reference": T4,
+        **({"target": RELATION} if x == "PPL" else {}), **more,
+    }  # fmt: skip
+    return RelationSpec(**fields)  # type: ignore[arg-type]
+
+
+_RELATIONS = (
+    _relation(
+        "perplexity-from-size", "C4 perplexity of fairseq models from their parameters", "", "emergence/perplexity-in-parameters",
+        "N", "ppl_c4", "five models of one family for three parameters, so that the intervals rest on normal noise; the "
+        "tokenizer is from memory", where={"family": "FSEQ"}, basis=TOKENIZER,
+    ),
+    _relation(
+        "outlier-count-poisson", "Outlier feature dimensions from C4 perplexity, counted (Poisson)", "", "emergence/outlier-count",
+        "PPL", "outlier_count", "counts of 1 to 7 have a Poisson likelihood, whose slope (0.098) is known less well than that "
+        "of the logarithms (0.090): counts this small spread less than Poisson's", objective="poisson",
+    ),
+    _relation("outlier-count-by-size", "Outlier feature dimensions from parameters, a power", "", "emergence/power-in-parameters",
+              "N", "outlier_count", "the rival of the perplexity law, with a lower R² (0.83 against 0.94)"),
+    _relation("layers-by-size", "Share of layers with outliers from parameters, a logistic", "percent",
+              "emergence/logistic-in-parameters", "N", "layers_affected", "one regime: it sees no shift"),
+    _relation("magnitude", "Median magnitude of the most common outlier from C4 perplexity", "", "emergence/outlier-count", "PPL",
+              "abs(quartile2)", "R² 0.50: families differ more than sizes do; it sees no shift"),
+    _relation("sequence-dims", "Share of sequence dimensions with outliers from C4 perplexity", "percent",
+              "emergence/layers-affected", "PPL", "seq_dims_affected", "R² 0.66; without a ceiling"),
+)  # fmt: skip
+
+_SHIFT = Input(
+    name="shift",
+    unit="param",
+    distribution={"low": 2.7e9, "high": 6.7e9, "family": "loguniform"},
+    source=f"{T4}: of the fairseq models 2.7B has 52 % of the layers and 6.7B all; an interval-censored threshold, uniform in "
+    "its logarithm. With GPT-J, of another family, it would lie between 6.0B and 6.7B",
+    title="where the layers jump",
+)
+REGIMES = ModelSpec(
+    name="layers-two-regimes",
+    title="Share of layers with outliers: a power of the parameters up to the shift, all of them beyond",
+    quantity="emergence.layers_affected",
+    unit="percent",
+    target="forecast_emergence.features:two_regimes",
+    reference=f"{T4}; section 4: all layers from 6.7B on",
+)
+
+_ABOUT = "the width is our judgement"
+MAGNITUDES = (
+    Input(name="at_6b", unit="", distribution={"p05": 12.0, "p95": 18.0}, source=f"{ESSAY}: about 15 at 6B; {_ABOUT}"),
+    Input(name="at_13b", unit="", distribution={"p05": 54.0, "p95": 66.0}, source=f"{ESSAY}: about 60 at 13B; {_ABOUT}"),
+    Input(
+        name="ceiling", unit="", distribution={"p05": 90.0, "p95": 130.0},
+        source=f"{ESSAY}: about 95 for OPT-66B, and growth saturates; a curve through all three figures ends at 95.5; {_ABOUT}",
+    ),
+)  # fmt: skip
+
+MODELS = (*_RELATIONS, REGIMES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fitted(FittedModel):
+    fit: Fit
+    sources: tuple[str, ...]
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        return self.fit.sample_parameters(streams("parameters"), streams.draws)
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        size = np.broadcast_to(inputs["N"], (len(time), streams.draws))
+        below = np.minimum(self.fit.law.value(self.posterior(streams), N=size), 100.0)
+        return np.where(size >= inputs["shift"], 100.0, below)
+
+    def describe(self) -> Description:
+        from forecast_emergence import hindsight
+
+        rows = {(r.measure, r.model): r for r in hindsight.backtest()}
+        facts = {f"{m}_{n.removeprefix('fseq-').replace('.', '_')}": row.smooth for (m, n), row in rows.items()}
+        return Description(
+            summary=f"a power of the parameters fitted to {self.fit.n} models before the shift, 100 % after it; the honest "
+            f"test: {hindsight.summary()}",
+            assumptions=("all layers from the shift on, as seen at 6.7B and 13B", *self.fit.warnings),
+            sources=self.sources,
+            facts=facts,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Regimes(Model):
+    name: str
+    unit: str
+    inputs: Mapping[str, Need]
+    basis: Mapping[str, str] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        from forecast import law, tables
+
+        rows = tables.columns(TABLE)
+        size, share = rows.numeric("params"), rows.numeric("layers_affected")
+        old = share < 100.0
+        fit = law("emergence/power-in-parameters").fit({"N": size[old], "y": share[old]}, y="y", seed=seed)
+        return _Fitted(fit=fit, sources=self.sources)
+
+
+def two_regimes(name: str, spec: ModelSpec) -> Model:
+    """Build ``layers-two-regimes``."""
+    inputs: dict[str, Need] = {"N": OtherQuantity(unit="param", title="parameters"), "shift": _SHIFT}
+    return _Regimes(name=name, unit=spec.unit, inputs=inputs, sources=(spec.reference,))

@@ -1,0 +1,40 @@
+"""Relations that take a perplexity of one tokenizer: fed with one of another they refuse, and both are named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from forecast.errors import PluginContractError
+from forecast.models import FittedModel, Model, Need, OtherQuantity
+from forecast.models.relations import from_spec
+from forecast.specs import ModelSpec, RelationSpec
+from forecast_emergence.sources import TOKENIZER
+
+__all__ = ["relation"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tokenized(Model):
+    name: str
+    unit: str
+    relation: Model
+    inputs: Mapping[str, Need]
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        return self.relation.fit(before=before, seed=seed)
+
+
+def relation(name: str, spec: ModelSpec) -> Model:
+    """Build the relation a record describes, with a perplexity that must be of the tokenizer it was fitted to."""
+    if not isinstance(spec, RelationSpec):
+        raise PluginContractError(f"model '{name}': expected a RelationSpec")
+    made = from_spec(name, spec)
+    inputs: dict[str, Need] = {
+        need: OtherQuantity(unit=asked.unit, title="C4 perplexity", basis=TOKENIZER)
+        if need == "PPL" and isinstance(asked, OtherQuantity)
+        else asked
+        for need, asked in made.inputs.items()
+    }
+    return _Tokenized(name=name, unit=made.unit, relation=made, inputs=inputs, basis=made.basis)
