@@ -147,10 +147,12 @@ def known_of(
     step = max(256, 400_000 // given.shape[1])
     ready = np.zeros(count, dtype=bool) if solved is None else np.isfinite(solved[0]).all(axis=(0, 1))
     for quick in (True, False):
-        some = np.flatnonzero(ready == quick)
+        if quick and not ready.any():
+            continue
+        # the quick way goes over all rows, so that nothing is copied; those it is not for come again
+        some = np.arange(count) if quick else np.flatnonzero(~ready)
         for first in range(0, int(some.size), step):
-            whole = some.size == count  # then nothing is copied
-            rows: Any = slice(first, first + step) if whole else some[first : first + step]
+            rows: Any = slice(first, min(first + step, count)) if some.size == count else some[first : first + step]
             own = (solved[0][:, :, rows], solved[1][rows]) if quick and solved is not None else None
             covariance[rows], scale[rows], unsure[rows] = _covariances(
                 target.take(rows), q[:, rows], weights[rows], given[rows], dof[rows], scale_known, own
