@@ -51,7 +51,7 @@ def test_rows_since_a_date():
 
 
 def test_an_unknown_column_of_a_formula_is_named():
-    with pytest.raises(UnknownNameError, match="'prize'.*'price'"):
+    with pytest.raises(UnknownNameError, match=r"'prize'.*'price'"):
         series.read(DATA, x="year", y="speed/prize")
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from forecast import LawSpec, ModelSpec, hookimpl
+from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, hookimpl
 
 
 @hookimpl
@@ -23,3 +24,40 @@ def forecast_models() -> Iterator[ModelSpec]:
 
     for family in (outliers, features, threshold, chain):
         yield from family.MODELS
+
+
+#: Name, title, reference.
+_SCENARIOS = (
+    (
+        "emergence",
+        "Outlier features against size to 1e13 parameters, with the phase shift",
+        "Dettmers et al. 2022, LLM.int8(), arXiv:2208.07339",
+    ),
+    (
+        "precision",
+        "The best bits a weight for a memory budget, and where quantising starts to hurt",
+        "Kumar et al. 2024, Scaling Laws for Precision, arXiv:2411.04330",
+    ),
+    (
+        "token-cost",
+        "From compute through emergent features to the cost of a token",
+        "Dettmers et al. 2022, LLM.int8(), arXiv:2208.07339, and the sources of its links",
+    ),
+)
+
+
+@hookimpl
+def forecast_scenarios() -> Iterator[ScenarioSpec]:
+    """Bring emergence, precision and token-cost."""
+    for name, title, reference in _SCENARIOS:
+        yield ScenarioSpec(
+            name=name, title=title, path=str(Path(__file__).with_name(f"{name}.toml")), reference=reference
+        )
+
+
+@hookimpl
+def forecast_claims() -> Iterator[ClaimSpec]:
+    """Bring the figures of the essay on emergent features, and of the papers it rests on."""
+    from forecast_emergence import claims
+
+    yield from claims.CLAIMS

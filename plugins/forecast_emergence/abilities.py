@@ -22,8 +22,9 @@ ABOVE_CHANCE = LawSpec(
     bounds={"chance": (0.0, 1.0), "top": (0.0, 1.0), "beta": (0.0, float("inf"))},
     example={"chance": 0.25, "top": 0.9, "beta": 1.0, "alpha": -4.0},
     domain={"C": (1e-2, 1e5)},
-    reference=f"{RUAN}, eq. 6 (a ceiling h of .8 to 1), with a floor for guessing; C in units of 1e21 FLOP. Fitted to counts "
-    "with objective='binomial' and options chance and trials the floor is the likelihood's: then take scaling/observational",
+    reference=f"{RUAN}, eq. 6 (a ceiling h of .8 to 1), with a floor for guessing; C in units of 1e21 FLOP. Fitted "
+    "to counts with objective='binomial' and options chance and trials the floor is the likelihood's: then take "
+    "scaling/observational",
 )
 
 EXACT_MATCH = LawSpec(

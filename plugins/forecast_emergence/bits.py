@@ -43,8 +43,8 @@ EFFECTIVE = LawSpec(
             parameters={"gamma": CONSTANTS[f"gamma_{part}"], "offset": CONSTANTS[f"n_{part}"]},
             rounded=True,
             reference=f"{KUMAR}, table 2 (appendix K)",
-            note="The offset n is in the fits and not in the printed equation, which gives no sign for it; +n gives the "
-            "paper's 7 to 8 bits, and a factor below 0 where it saw runs diverge.",
+            note="The offset n is in the fits and not in the printed equation, which gives no sign for it; +n gives "
+            "the paper's 7 to 8 bits, and a factor below 0 where it saw runs diverge.",
         )
         for part, where in TENSORS.items()
     ),
@@ -125,7 +125,8 @@ N_eff <= 0: the law needs more than 3.11 bits for activations
         if not factor > 0:
             raise UsageError(
                 f"{TENSORS[tensor]} in {bits:g} bits keep 1 - exp(-{bits:g}/{gamma:g} + {n:g}) = {factor:.4f} of the "
-                f"parameters, so N_eff <= 0: the law needs more than {least_bits(tensor):.2f} bits for {TENSORS[tensor]}"
+                f"parameters, so N_eff <= 0: the law needs more than {least_bits(tensor):.2f} bits for "
+                f"{TENSORS[tensor]}"
             )
         share *= factor
     return share
@@ -159,7 +160,7 @@ def quantisation_loss(params: float, tokens: float, bits: float) -> float:
     [0.5858, 0.1078, 0.0198, 0.0036]
     """
     c = CONSTANTS
-    return _SCALE * tokens ** c["gamma_D"] / params ** c["gamma_N"] * math.exp(-bits / c["gamma_post"])
+    return float(_SCALE * tokens ** c["gamma_D"] / params ** c["gamma_N"] * math.exp(-bits / c["gamma_post"]))
 
 
 def critical_tokens(params: float, bits: float) -> float:

@@ -124,7 +124,9 @@ def thresholds(low: Sequence[float] | Any, high: Sequence[float] | Any) -> Thres
     below = np.where(np.isfinite(ends[0]) & (ends[0] > 0), ends[0], 0.0)
     for row, (a, b) in enumerate(zip(below, ends[1], strict=True), start=1):
         if not b > a:
-            raise DataError(f"thresholds: row {row}: absent at {a:g} and there at {b:g}: no threshold lies between them")
+            raise DataError(
+                f"thresholds: row {row}: absent at {a:g} and there at {b:g}: no threshold lies between them"
+            )
     with np.errstate(divide="ignore"):
         lows, highs = np.log10(below), np.log10(ends[1])
     seen = np.concatenate([lows[np.isfinite(lows)], highs[np.isfinite(highs)]])

@@ -53,8 +53,8 @@ noise 0: one of the two is wrong, or state trials= or noise=
     low = np.flatnonzero(values < chance - noise)
     if low.size:
         raise DataError(
-            f"{what}: the chance floor {chance:g} lies above the score {values[low[0]]:g} of row {low[0] + 1} by more than "
-            f"the noise {noise:.3g}: one of the two is wrong, or state trials= or noise="
+            f"{what}: the chance floor {chance:g} lies above the score {values[low[0]]:g} of row {low[0] + 1} by "
+            f"more than the noise {noise:.3g}: one of the two is wrong, or state trials= or noise="
         )
     return (values - chance) / (top - chance)
 
@@ -85,7 +85,9 @@ def pass_rate(passes: int, tries: int, level: float = 0.9) -> tuple[float, float
     from scipy.stats import beta
 
     if not 1 <= passes <= tries:
-        raise UsageError(f"pass_rate: {passes} passes in {tries} tries: expected at least one pass and no more than tries")
+        raise UsageError(
+            f"pass_rate: {passes} passes in {tries} tries: expected at least one pass and no more than tries"
+        )
     rate = (passes - 1) / (tries - 1) if passes > 1 else 1.0 / tries
     tail = (1.0 - level) / 2.0
     low = float(beta.ppf(tail, passes, tries - passes + 1))
@@ -130,8 +132,8 @@ class Jump:
 def jump(params: Any, passes: Any, trials: Any, tokens: float) -> Jump:
     """Test whether exact match over many tokens jumps only because all of them must be right.
 
-    Under ``emergence/exact-match`` log(-log p) is a line in the log of the size. A square is added and fitted with it, by
-    the binomial likelihood of the counts; where the interval of the square holds 0 the metric explains the jump.
+    Under ``emergence/exact-match`` log(-log p) is a line in the log of the size. A square is added and fitted with it,
+    by the binomial likelihood of the counts; where the interval of the square holds 0 the metric explains the jump.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Outlier features from perplexity and from size, before and after the shift: what ``forecast run emergence`` compares."""
+"""Outlier features from perplexity and from size, before and after the shift: what the scenario emergence compares."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABLE = "datasets/outlier-features"
 T4 = f"{INT8}, appendix C, table 4"
 
 
-def _relation(name: str, title: str, unit: str, law: str, x: str, y: str, note: str = "", **more: object) -> RelationSpec:
+def _relation(name: str, title: str, unit: str, *, law: str, x: str, y: str, note: str, **more: object) -> RelationSpec:
     fields: dict[str, object] = {
         "name": name, "title": title, "quantity": f"emergence.{name.replace('-', '_')}", "unit": unit, "law": law,
         "table": TABLE, "let": {x: {"PPL": "ppl_c4", "N": "params"}[x]}, "y": y, "note": note, "reference": T4,
@@ -37,31 +37,44 @@ def _relation(name: str, title: str, unit: str, law: str, x: str, y: str, note: 
 
 _RELATIONS = (
     _relation(
-        "perplexity-from-size", "C4 perplexity of fairseq models from their parameters", "", "emergence/perplexity-in-parameters",
-        "N", "ppl_c4", "five models of one family for three parameters, so that the intervals rest on normal noise; the "
-        "tokenizer is from memory", where={"family": "FSEQ"}, basis=TOKENIZER,
+        "perplexity-from-size", "C4 perplexity of fairseq models from their parameters", "",
+        law="emergence/perplexity-in-parameters", x="N", y="ppl_c4", where={"family": "FSEQ"}, basis=TOKENIZER,
+        note="five models of one family for three parameters, so that the intervals rest on normal noise; the "
+        "tokenizer "
+        "is from memory",
     ),
     _relation(
-        "outlier-count-poisson", "Outlier feature dimensions from C4 perplexity, counted (Poisson)", "", "emergence/outlier-count",
-        "PPL", "outlier_count", "counts of 1 to 7 have a Poisson likelihood, whose slope (0.098) is known less well than that "
-        "of the logarithms (0.090): counts this small spread less than Poisson's", objective="poisson",
+        "outlier-count-poisson", "Outlier feature dimensions from C4 perplexity, counted (Poisson)", "",
+        law="emergence/outlier-count", x="PPL", y="outlier_count", objective="poisson",
+        note="counts of 1 to 7 have a Poisson likelihood, whose slope (0.098) is known less well than that of the "
+        "logarithms (0.090): these counts spread less than Poisson's",
     ),
-    _relation("outlier-count-by-size", "Outlier feature dimensions from parameters, a power", "", "emergence/power-in-parameters",
-              "N", "outlier_count", "the rival of the perplexity law, with a lower R² (0.83 against 0.94)"),
-    _relation("layers-by-size", "Share of layers with outliers from parameters, a logistic", "percent",
-              "emergence/logistic-in-parameters", "N", "layers_affected", "one regime: it sees no shift"),
-    _relation("magnitude", "Median magnitude of the most common outlier from C4 perplexity", "", "emergence/outlier-count", "PPL",
-              "abs(quartile2)", "R² 0.50: families differ more than sizes do; it sees no shift"),
-    _relation("sequence-dims", "Share of sequence dimensions with outliers from C4 perplexity", "percent",
-              "emergence/layers-affected", "PPL", "seq_dims_affected", "R² 0.66; without a ceiling"),
+    _relation(
+        "outlier-count-by-size", "Outlier feature dimensions from parameters, a power", "",
+        law="emergence/power-in-parameters", x="N", y="outlier_count",
+        note="the rival of the perplexity law, with a lower R² (0.83 against 0.94)",
+    ),
+    _relation(
+        "layers-by-size", "Share of layers with outliers from parameters, a logistic", "percent",
+        law="emergence/logistic-in-parameters", x="N", y="layers_affected", note="one regime: it sees no shift",
+    ),
+    _relation(
+        "magnitude", "Median magnitude of the most common outlier from C4 perplexity", "",
+        law="emergence/outlier-count", x="PPL", y="abs(quartile2)",
+        note="R² 0.50: families differ more than sizes do; it sees no shift",
+    ),
+    _relation(
+        "sequence-dims", "Share of sequence dimensions with outliers from C4 perplexity", "percent",
+        law="emergence/layers-affected", x="PPL", y="seq_dims_affected", note="R² 0.66; without a ceiling",
+    ),
 )  # fmt: skip
 
 _SHIFT = Input(
     name="shift",
     unit="param",
     distribution={"low": 2.7e9, "high": 6.7e9, "family": "loguniform"},
-    source=f"{T4}: of the fairseq models 2.7B has 52 % of the layers and 6.7B all; an interval-censored threshold, uniform in "
-    "its logarithm. With GPT-J, of another family, it would lie between 6.0B and 6.7B",
+    source=f"{T4}: of the fairseq models 2.7B has 52 % of the layers and 6.7B all; an interval-censored threshold, "
+    "uniform in its logarithm. With GPT-J, of another family, it would lie between 6.0B and 6.7B",
     title="where the layers jump",
 )
 REGIMES = ModelSpec(
@@ -76,10 +89,12 @@ REGIMES = ModelSpec(
 _ABOUT = "the width is our judgement"
 MAGNITUDES = (
     Input(name="at_6b", unit="", distribution={"p05": 12.0, "p95": 18.0}, source=f"{ESSAY}: about 15 at 6B; {_ABOUT}"),
-    Input(name="at_13b", unit="", distribution={"p05": 54.0, "p95": 66.0}, source=f"{ESSAY}: about 60 at 13B; {_ABOUT}"),
+    Input(name="at_13b", unit="", distribution={"p05": 54.0, "p95": 66.0}, source=f"{ESSAY}: about 60 at 13B; "
+    f"{_ABOUT}"),
     Input(
         name="ceiling", unit="", distribution={"p05": 90.0, "p95": 130.0},
-        source=f"{ESSAY}: about 95 for OPT-66B, and growth saturates; a curve through all three figures ends at 95.5; {_ABOUT}",
+        source=f"{ESSAY}: about 95 for OPT-66B, and growth saturates; a curve through all three figures ends at "
+        f"95.5; {_ABOUT}",
     ),
 )  # fmt: skip
 
@@ -107,8 +122,8 @@ class _Fitted(FittedModel):
         rows = {(r.measure, r.model): r for r in hindsight.backtest()}
         facts = {f"{m}_{n.removeprefix('fseq-').replace('.', '_')}": row.smooth for (m, n), row in rows.items()}
         return Description(
-            summary=f"a power of the parameters fitted to {self.fit.n} models before the shift, 100 % after it; the honest "
-            f"test: {hindsight.summary()}",
+            summary=f"a power of the parameters fitted to {self.fit.n} models before the shift, 100 % after it; the "
+            f"honest test: {hindsight.summary()}",
             assumptions=("all layers from the shift on, as seen at 6.7B and 13B", *self.fit.warnings),
             sources=self.sources,
             facts=facts,

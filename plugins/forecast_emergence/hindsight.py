@@ -1,4 +1,4 @@
-"""The honest test: fitted to the models before the shift, what do the laws say of those after it?"""
+"""The honest test: laws fitted to the models before the shift, held against those after it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def backtest() -> list[Row]:
     old = ppl >= BEFORE
     form = law("emergence/outlier-count")
     found = []
-    for measure, (column, _, unit) in MEASURES.items():
+    for measure, (column, _, _unit) in MEASURES.items():
         parsed = formula.parse(column)
         y = np.asarray(parsed.evaluate({n: rows.numeric(n) for n in parsed.names}), dtype=float)
         fit = form.fit({"PPL": ppl[old], "y": y[old]}, y="y")
@@ -93,8 +93,8 @@ def summary(measures: Any = ("count", "layers", "magnitude")) -> str:
     Examples
     --------
     >>> print(summary())
-    fitted to the 8 models before the shift, the smooth exponential says 5.2 and 5.6 outlier dimensions (observed 6 and \
-7), 59.7 and 62.3 % layers affected (observed 100 and 100 %), 17.0 and 17.6 median magnitude (observed 40 and 58): \
+    fitted to the 8 models before the shift, the smooth exponential says 5.2 and 5.6 outlier dimensions (observed 6 \
+and 7), 59.7 and 62.3 % layers affected (observed 100 and 100 %), 17.0 and 17.6 median magnitude (observed 40 and 58): \
 it forecasts the count tolerably and misses the layers and the magnitude; two regimes say 100 % of the layers only \
 when told where the jump is; told nothing they give it 1% by 6.7B and 9% by 13B
     """
@@ -115,14 +115,16 @@ when told where the jump is; told nothing they give it 1% by 6.7B and 9% by 13B
         f"two regimes say 100 % of the layers only when told where the jump is; told nothing they give it "
         f"{early:.0%} by 6.7B and {late:.0%} by 13B"
     )
-    return f"fitted to the 8 models before the shift, the smooth exponential says {', '.join(parts)}: {verdict}; {other}"
+    return (
+        f"fitted to the 8 models before the shift, the smooth exponential says {', '.join(parts)}: {verdict}; {other}"
+    )
 
 
 def chance_of_jump() -> tuple[float, float]:
     """Return what a law of two regimes that is told nothing gives a jump by 6.7B and by 13B parameters.
 
-    The eight models before the shift span so many decades without one; the hazard a decade has Jeffreys' prior, so that a
-    jump within d more decades has the probability 1 - sqrt(D/(D + d)).
+    The eight models before the shift span so many decades without one; the hazard a decade has Jeffreys' prior, so that
+    a jump within d more decades has the probability 1 - sqrt(D/(D + d)).
 
     Examples
     --------
@@ -143,7 +145,9 @@ def chance_of_jump() -> tuple[float, float]:
 
 def report() -> str:
     """Return the back-test as a table: the smooth law, its band, and what a law with a jump would have said."""
-    lines = [f"{'measure':10} {'model':10} {'observed':>8} {'smooth':>8} {'90 % band':>16} {'inside':>7} {'two regimes':>12}"]
+    lines = [
+        f"{'measure':10} {'model':10} {'observed':>8} {'smooth':>8} {'90 % band':>16} {'inside':>7} {'two regimes':>12}"
+    ]
     for row in backtest():
         band = f"{row.low:.1f} to {row.high:.1f}"
         jump = "-" if row.two_regimes != row.two_regimes else f"{row.two_regimes:g}"

@@ -46,7 +46,8 @@ PHASE_SHIFT = LawSpec(
     positive=("w",),
     example={"a": -120.0, "b": 18.0, "c": 40.0, "m": 9.8, "w": 0.08},
     domain=_DOMAIN,
-    reference=f"{INT8}, section 4: between 6B and 6.7B parameters the share of layers goes from 65 to 100 %; the form is ours",
+    reference=f"{INT8}, section 4: between 6B and 6.7B parameters the share of layers goes from 65 to 100 %; the "
+    "form is ours",
 )
 
 BROKEN_LINE = LawSpec(
@@ -71,8 +72,8 @@ SATURATING = LawSpec(
     objective="least_squares_log",
     example={"top": 95.5, "middle": 1.08e10, "k": 2.85},
     domain={"N": (1e9, 1e12)},
-    reference=f"{ESSAY}: magnitude about 15 at 6B, 60 at 13B and 95 for OPT-66B, so that growth saturates; the form (Hill) "
-    "is ours, and three figures for three parameters leave nothing to judge it by",
+    reference=f"{ESSAY}: magnitude about 15 at 6B, 60 at 13B and 95 for OPT-66B, so that growth saturates; the form "
+    "(Hill) is ours, and three figures for three parameters leave nothing to judge it by",
 )
 
 PERPLEXITY = LawSpec(

@@ -76,7 +76,8 @@ class Forecast:
         seen = f"{self.observed[0]:.2g} to {self.observed[1]:.2g}"
         return (
             f"{self.route}: from {self.n} models up to {UPTO:.2g} parameters, {SHARE:g} % of the layers at {middle} "
-            f"parameters (90 %: {low} to {high}), none by {LARGEST:g} with probability {self.none:.0%}; observed: {seen}"
+            f"parameters (90 %: {low} to {high}), none by {LARGEST:g} with probability {self.none:.0%}; observed: "
+            f"{seen}"
         )
 
 

@@ -26,8 +26,8 @@ PRECISIONS = {
     "fp8": {"precision": "fp8", "path": "tensor"},
 }
 #: Formula over the table's columns, unit, what it is, its precisions, and whether only records count. Of what a device
-#: gives per dollar and per watt every device tells, as buyers do not all buy the best. Too few devices with tensor cores
-#: have a launch price for more than FP32 per dollar.
+#: gives per dollar and per watt every device tells, as buyers do not all buy the best. Too few devices with tensor
+#: cores have a launch price for more than FP32 per dollar.
 _MEASURES = {
     "peak": ("peak", "TFLOP/s", "Peak rate of the best device so far", ("fp32", "fp16", "fp8"), True),
     "per-dollar": ("peak/launch_price", "GFLOP/s/USD", "Peak rate per dollar of launch price", ("fp32",), False),

@@ -52,7 +52,7 @@ def limit() -> Any:
     """
     import sympy
 
-    rho, n = sympy.symbols("rho n")
+    _, n = sympy.symbols("rho n")
     found = effective_number()
     # both sides of the fraction are linear in n: what is left far out is the ratio of their slopes
     top, bottom = sympy.fraction(found)

@@ -78,7 +78,7 @@ def test_json_is_one_object_of_the_agreed_form(capsys):
     assert answer["command"] == "run"
     assert answer["warnings"] == []
     result = answer["result"]
-    assert list(result) == ["scenario", "headline", "questions", "quantities", "models"]
+    assert list(result) == ["scenario", "headline", "questions", "drivers", "quantities", "models"]
     assert result["headline"].startswith("When the fastest supercomputer")
     assert len(result["questions"]) == 8
     first = result["questions"][0]
