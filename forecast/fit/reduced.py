@@ -31,7 +31,7 @@ __all__ = ["Reduced", "reduced"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: Numbers in one table of the curves that are worked on together: small enough for the cache.
-CELLS = 60_000
+CELLS = 100_000
 #: Linear parameters at most; steps of Newton's method at most.
 MOST, ROUNDS = 4, 12
 #: A step that lowers the objective by less than this share is the last: what is then missing is its square.
