@@ -182,8 +182,8 @@ def _unmarked(module: Any) -> list[str]:
     ]
 
 
-def _answers(module: Any, name: str) -> tuple[Spec, ...]:
-    """Register `module` by itself, check every hook, call every hook, and return its records."""
+def _answers(module: Any, name: str, hooks: Collection[str]) -> tuple[Spec, ...]:
+    """Register `module` by itself, check every hook, call those of `hooks`, and return its records."""
     manager = pluggy.PluginManager("forecast")
     manager.add_hookspecs(hookspecs)
     if unmarked := _unmarked(module):
@@ -195,6 +195,8 @@ def _answers(module: Any, name: str) -> tuple[Spec, ...]:
         raise PluginContractError(_hook_fault(manager, module, str(error))) from error
     found: list[Spec] = []
     for hook, expected in HOOKS.items():
+        if hook not in hooks:
+            continue
         for implementation in getattr(manager.hook, hook).get_hookimpls():
             with stdout_is_data():
                 answer = implementation.function()
@@ -236,16 +238,24 @@ class Registry:
         Default: the entry points of the group ``forecast.plugins``.
     select : str, optional
         As ``FORECAST_PLUGINS``, which is the default.
+    hooks : collection of str, optional
+        The hooks that are called. Default: all.
     """
 
-    def __init__(self, entries: Iterable[EntryPoint] | None = None, *, select: str | None = None) -> None:
+    def __init__(
+        self,
+        entries: Iterable[EntryPoint] | None = None,
+        *,
+        select: str | None = None,
+        hooks: Collection[str] = tuple(HOOKS),
+    ) -> None:
         found = list(entry_points(group=GROUP) if entries is None else entries)
         unique = {(e.name, *_origin(e), e.value): e for e in found}
         chosen = _selection(
             os.environ.get("FORECAST_PLUGINS") if select is None else select, sorted({e.name for e in found})
         )
         self.plugins: tuple[Plugin, ...] = tuple(
-            self._load(unique[key], key[1], key[2], chosen) for key in sorted(unique)
+            self._load(unique[key], key[1], key[2], chosen, hooks) for key in sorted(unique)
         )
         self._by_kind: dict[str, dict[str, list[Record]]] = {}
         for plugin in self.plugins:
@@ -254,7 +264,9 @@ class Registry:
                 self._by_kind.setdefault(spec.kind, {}).setdefault(record.full_name, []).append(record)
 
     @staticmethod
-    def _load(entry: EntryPoint, distribution: str, version: str, chosen: Callable[[str], bool]) -> Plugin:
+    def _load(
+        entry: EntryPoint, distribution: str, version: str, chosen: Callable[[str], bool], hooks: Collection[str]
+    ) -> Plugin:
         plugin = Plugin(name=entry.name, distribution=distribution, version=version, value=entry.value)
         if not chosen(entry.name):
             return replace(plugin, status="off", reason="deselected by FORECAST_PLUGINS")
@@ -263,7 +275,7 @@ class Registry:
                 raise PluginContractError("the entry point's name: expected lower case letters, digits and hyphens")
             module = _import(entry)
             plugin = replace(plugin, title=_title(module))
-            return replace(plugin, specs=_answers(module, entry.name))
+            return replace(plugin, specs=_answers(module, entry.name, hooks))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a plugin may raise anything, SystemExit included

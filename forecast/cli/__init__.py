@@ -82,10 +82,12 @@ class LazyGroup(click.Group):
 
 def _plugin_commands() -> dict[str, str]:
     """Return the plugins' commands and their titles, under the shortest name that reaches each."""
-    from forecast.registry import get_registry
+    from forecast.registry import Registry
 
     try:
-        registry = get_registry()
+        registry = Registry(
+            hooks=("forecast_commands",)
+        )  # what else the plugins bring would cost as much as all the rest
     except ForecastError as problem:  # help must come whatever the plugins do
         render.warn(problem)
         return {}
