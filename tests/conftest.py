@@ -10,8 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
+
+# How long an example takes says how busy the machine is; what may be slow is measured in tests/benchmarks.
+hypothesis.settings.register_profile("lawcast", deadline=None)
+hypothesis.settings.load_profile("lawcast")
 
 
 @pytest.fixture(scope="session")

@@ -85,9 +85,7 @@ def _plugin_commands() -> dict[str, str]:
     from forecast.registry import Registry
 
     try:
-        registry = Registry(
-            hooks=("forecast_commands",)
-        )  # what else the plugins bring would cost as much as all the rest
+        registry = Registry(hooks=("forecast_commands",))  # what else they bring costs as much as all the rest
     except ForecastError as problem:  # help must come whatever the plugins do
         render.warn(problem)
         return {}
