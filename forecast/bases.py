@@ -77,7 +77,8 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
     for need, asked in asks(made):
         source = node.source(need)
         where = f"{key}: input '{need}' of model '{made.name}'"
-        meet(check(asked.basis, where=where), sides[source], left=need, right=source, where=where)
+        left = f"{made.name}.{need}" if need == source else need
+        meet(check(asked.basis, where=where), sides[source], left=left, right=source, where=where)
     return made.basis
 
 

@@ -208,6 +208,26 @@ def _law_protocols(record: Record) -> None:
             raise refuse(record, f"protocol '{printable(protocol.name, 60)}': a start names every parameter")
 
 
+def _law_requires(record: Record) -> None:
+    """What a law requires is a formula over its own names, and holds at its example."""
+    import numpy as np
+
+    from forecast import formula
+
+    spec: Any = record.spec
+    if not spec.requires:
+        raise unittest.SkipTest("requires nothing")
+    parameters, points = _points(record)
+    for text, what in spec.requires.items():
+        asked = formula.parse(text, where=f"law '{record.full_name}': requires")
+        if not set(asked.names) <= {*parameters, *points}:
+            raise refuse(record, f"requires '{printable(text, 60)}': names what is no part of the law")
+        if not what or not (np.asarray(asked.evaluate({**parameters, **points})) > 0).all():
+            raise refuse(
+                record, f"requires '{printable(text, 60)}': does not say what it is, or fails in its own domain"
+            )
+
+
 #: (label, check).
 LAW_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (
     ("units parse", _law_units),
@@ -217,4 +237,5 @@ LAW_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (
     ("recovers known parameters", _law_recovers),
     ("published parameters are its own", _law_published),
     ("protocols are its own", _law_protocols),
+    ("requires what holds for it", _law_requires),
 )

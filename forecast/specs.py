@@ -119,6 +119,8 @@ class LawSpec(Spec):
     ridge : str
         Why no data can tell its parameters apart, where that is so: a scale that two of them share. What is simulated
         from the example is then recovered in its values, and not in its parameters.
+    requires : mapping of str to str
+        Formulas over its names that are above 0 where the law has a meaning, and what each of them is.
     """
 
     kind: ClassVar[str] = "law"
@@ -147,6 +149,7 @@ class LawSpec(Spec):
     )
     costs: Mapping[str, str] = checked(maps(text), "a mapping of name to formula", default_factory=empty)
     ridge: str = text_field(default="")
+    requires: Mapping[str, str] = checked(maps(text), "a mapping of formula to what it is", default_factory=empty)
 
     def _check(self) -> None:
         if (self.expression is None) == (self.target is None):

@@ -156,6 +156,20 @@ def test_a_law_without_an_example_is_skipped_with_a_word(fake_plugins):
         next(c for c in checks("kit") if "recovers" in str(c))()
 
 
+@pytest.mark.parametrize(
+    ("requires", "said"),
+    [
+        ('"9e9 - x": "room"', None),
+        ('"9 - x": "room"', "fails in its own domain"),
+        ('"q": "room"', "no part of the law"),
+    ],
+)
+def test_what_a_law_requires_holds_for_it(law, requires, said):
+    found = law(f"{SOUND}, requires={{{requires}}}")
+    label = "law law: requires what holds for it"
+    assert found == {} if said is None else said in found[label]
+
+
 def test_units_of_a_law_must_parse(law):
     found = law(SOUND + ', unit="florps"')
     assert "florps" in found["law law: units parse"]

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 #: Where y is nowhere larger than this, or its inverse, sums of squares leave the range of numbers.
 SMALLEST = 1e-120
+#: An error in a variable over this many times its largest value is in another unit.
+TOO_FAR = 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,6 +251,13 @@ def _errors_in_x(
         bad = ~(np.isfinite(errors) & (errors >= 0))
         if bad.any():
             raise DataError(f"{where}: expected standard deviations of at least 0, not so in {_rows(bad)}")
+        far = TOO_FAR * float(np.abs(variables[variable]).max())
+        if far and errors.max() > far:
+            rows = _rows(errors > far)
+            raise DataError(
+                f"{where}: standard deviations of more than {TOO_FAR:.0e} times its largest value in {rows}; "
+                "give them in the unit of the variable"
+            )
         if (errors > 0).any():
             found[variable] = errors
     return found
@@ -272,4 +281,17 @@ def _counted(
     bad = ~((options["chance"] >= 0) & (options["chance"] < 1))
     if bad.any():
         raise DataError(f"{name}: chance: expected numbers from 0 to below 1, not so in {_rows(bad)}")
+    low = below_chance(observed, options["trials"], options["chance"])
+    if low.any():
+        row = int(np.argmax(low))
+        score, floor = observed[row] / options["trials"][row], options["chance"][row]
+        raise DataError(
+            f"{name}: the chance floor {floor:g} lies above the score {score:g} by more than four standard errors in "
+            f"{_rows(low)}: one of the two is wrong"
+        )
     return options
+
+
+def below_chance(passed: Array, trials: Array, chance: Array) -> Any:
+    """Return where a score lies below guessing by more than guessing itself scatters (four standard errors)."""
+    return passed < chance * trials - 4.0 * np.sqrt(chance * (1.0 - chance) * trials)

@@ -316,8 +316,9 @@ def scattered(plain: Problem, seen: Observed, starts: list[Array]) -> Observed:
         tried = Effective(**{**given, "weights": plain.weights / spread}, sigma_x=seen.sigma_x)
         at = solve(tried, [at], near=tries > 0)[0].at
         _, r, shrink, *_ = tried._state(tried.natural(at)).inner
-        excused = (1 / shrink[0] ** 2 - 1) / tried.weights  # the part of the variance that comes of x
         before, rows = spread, plain.weights > 0
+        with np.errstate(all="ignore"):
+            excused = (1 / shrink[0] ** 2 - 1) / tried.weights  # the part of the variance that comes of x
         bottom = (LEAST**2) * float(np.median((excused * plain.weights)[rows]))
         spread = _scatter(r[0][rows], excused[rows], plain.weights[rows], dof, bottom)
         if abs(spread - before) <= STILL * before:
@@ -333,6 +334,8 @@ def _scatter(r: Array, excused: Array, weights: Array, dof: int, bottom: float) 
         return float(np.sum(r * r / (s / weights + excused))) - dof
 
     low, high = bottom, float(np.sum(weights * r * r)) / dof
+    if low <= 0:  # errors in x too small to show
+        return high
     if high <= low or left(low) <= 0:
         return low
     for _ in range(200):

@@ -127,7 +127,8 @@ def judged(
     known = assess(problem, best.at, scale_known=seen.scale_known, groups=seen.groups)
     agree = agreeing(problem, found)
     # flat in some direction from one start only: it may be a plateau, and not the optimum
-    sure = bool(instead) or not known.unidentified or agree > 1
+    # unless nothing fits better than exactly
+    sure = bool(instead) or not known.unidentified or agree > 1 or best.value <= problem.rounding()
     converged = best.settled and sure and (len(found) == 1 or agree > 1)
     return Fit(
         law=law,

@@ -28,9 +28,11 @@ WIDTHS = 100.0
 #: Rounds of the search for a limit, and how near the allowed rise it must come (in standard errors).
 ROUNDS, NEAR = 30, 1e-9
 #: Rounds after which a row whose refits do not arrive is left with the wider limit: more would only follow their noise.
-PATIENCE = 8
+PATIENCE = 6
 #: Steps of a refit: they start next to their solution, and where a law is flat they need not arrive.
 ITERATIONS = 30
+#: A refit that has risen by this many times what is allowed may be in a worse valley: it is made again.
+LEAPT = 16.0
 #: A refit that is better than the optimum by this share of the allowed rise is another optimum.
 BETTER = 1e-3
 
@@ -155,7 +157,7 @@ def refitted(
     )
 
 
-def limits(optima: Optima, rise: Array, *, near: float = NEAR) -> Limits:
+def limits(optima: Optima, rise: Array, *, near: float = NEAR, again: bool = True) -> Limits:
     """Return where the objective, minimised over the other parameters, has risen by as much as is allowed.
 
     Parameters
@@ -165,6 +167,8 @@ def limits(optima: Optima, rise: Array, *, near: float = NEAR) -> Limits:
         (k, B), above the minimum.
     near : float
         How exactly: of the square root of the rise.
+    again : bool
+        Search about the better optimum where one was found; else such a fit has no limits.
     """
     k, count = optima.q.shape
     low, high = np.empty((k, count)), np.empty((k, count))
@@ -172,7 +176,7 @@ def limits(optima: Optima, rise: Array, *, near: float = NEAR) -> Limits:
     todo = np.arange(count)
     for last in (False, True):
         search = _Search(optima, todo, rise[:, todo])
-        search.run(near)
+        search.run(near, end=last)
         low[:, todo], high[:, todo], settled[:, todo] = search.ends()
         found = search.improved()
         if not found.any() or last:
@@ -182,6 +186,8 @@ def limits(optima: Optima, rise: Array, *, near: float = NEAR) -> Limits:
         better |= rows
         optima = optima.moved(rows, search.best_q[:, found])
         todo = todo[found]
+        if not again:
+            break
     return Limits(low=low, high=high, settled=settled, better=better, optima=optima)
 
 
@@ -215,6 +221,8 @@ class _Search:
         rows = self.place.size
         # distances from the centre between which a limit lies, what the law needs there, and the parameters there
         self.near_t, self.near_z, self.near_q = np.zeros(rows), np.zeros(rows), optima.q[:, self.fit].copy()
+        #: By how much z rose over the last move outwards, a unit of t; how often in a row t came from the same side.
+        self.slope, self.side = np.full(rows, np.nan), np.zeros(rows)
         self.far_t, self.far_z, self.far_q = np.full(rows, np.nan), np.full(rows, np.nan), self.near_q.copy()
         self.found = np.full(rows, np.nan)
         self.sure = np.ones(rows, dtype=bool)
@@ -241,7 +249,9 @@ class _Search:
         a, b = self.near_t[rows], self.far_t[rows]
         za, zb = self.near_z[rows], self.far_z[rows]
         with np.errstate(all="ignore"):
-            grow = np.where(a > 0, a * np.clip(1.02 / za, 1.05, 4.0), self.step[rows])
+            # where z stops rising, as far as its last rise says: proportion would creep along the plateau
+            ahead = np.fmax(1.02 / za, 1.0 + (1.02 - za) / np.maximum(self.slope[rows] * a, 1e-300))
+            grow = np.where(a > 0, a * np.clip(ahead, 1.05, 4.0), self.step[rows])
             secant = a + (1.0 - za) * (b - a) / (zb - za)
             if round_ % 2:  # a logarithm that grows from nothing bends the law exponentially
                 secant = np.where((za > 0) & (zb > 10 * za), a + (b - a) * np.log(za) / np.log(za / zb), secant)
@@ -249,11 +259,12 @@ class _Search:
             near = np.minimum(np.abs(1 - za), np.abs(zb - 1)) < 1e-3
             margin = np.where(near, 1e-7 * (b - a), margin)
             inside = np.clip(secant, a + margin, b - margin)
-            inside = np.where(np.isfinite(inside) & np.isfinite(zb), inside, 0.5 * (a + b))
+            stalled = (np.abs(self.side[rows]) > 1) & (zb > 3)  # a jump, or a wall: it is to be cornered, not followed
+            inside = np.where(np.isfinite(inside) & np.isfinite(zb) & ~stalled, inside, 0.5 * (a + b))
         return np.asarray(np.where(np.isnan(b), np.minimum(grow, self.reach[rows]), inside))
 
-    def run(self, near: float) -> None:
-        """Search until every row has its limit."""
+    def run(self, near: float, *, end: bool = True) -> None:
+        """Search until every row has its limit; not for fits that turn out to be no optimum, unless to the end."""
         self.found[self.reach <= 0] = np.where(self.bound <= 0, 0.0, np.inf)[self.reach <= 0]
         for round_ in range(ROUNDS):
             rows = np.flatnonzero(np.isnan(self.found))
@@ -265,8 +276,10 @@ class _Search:
             z = np.sqrt(np.maximum(value - self.base[self.column[rows]], 0.0) / self.rise[rows])
             self._best(rows, value, solved.q)
             self._take(rows, t, z, solved, near)
+            if not end:
+                self.found[rows[self.improved()[self.column[rows]]]] = np.inf
             if round_ >= PATIENCE:
-                lost = rows[np.isnan(self.found[rows]) & ~solved.settled]
+                lost = rows[np.isnan(self.found[rows]) & ~solved.settled & ~np.isnan(self.far_t[rows])]
                 self.found[lost] = np.where(np.isfinite(self.far_z[lost]), self.far_t[lost], np.inf)
                 self.sure[lost] = False
         rows = np.flatnonzero(np.isnan(self.found))
@@ -275,7 +288,9 @@ class _Search:
 
     def _refitted(self, rows: NDArray[np.int64], t: Array) -> newton.Solved:
         solved = refitted(self.optima, self.fit[rows], self.place[rows], self._start(rows, t))
-        lost = np.flatnonzero(~solved.settled)
+        with np.errstate(invalid="ignore"):
+            risen = (solved.value - self.base[self.column[rows]]) / self.rise[rows]
+            lost = np.flatnonzero((~solved.settled & ~(risen <= 1.0)) | ~(risen < LEAPT))
         if lost.size:  # the start was too bold: only the held parameter moves
             some = rows[lost]
             start = self.near_q[:, some].copy()
@@ -289,6 +304,10 @@ class _Search:
     def _take(self, rows: NDArray[np.int64], t: Array, z: Array, solved: newton.Solved, near: float) -> None:
         inside = z < 1.0
         some, other = rows[inside], rows[~inside]
+        self.side[some] = np.fmax(self.side[some], 0.0) + 1.0
+        self.side[other] = np.fmin(self.side[other], 0.0) - 1.0
+        with np.errstate(all="ignore"):
+            self.slope[some] = (z[inside] - self.near_z[some]) / (t[inside] - self.near_t[some])
         self.near_t[some], self.near_z[some], self.near_q[:, some] = t[inside], z[inside], solved.q[:, inside]
         self.far_t[other], self.far_z[other], self.far_q[:, other] = t[~inside], z[~inside], solved.q[:, ~inside]
         done = np.abs(z - 1.0) <= near
@@ -320,7 +339,8 @@ class _Search:
     def improved(self) -> NDArray[np.bool_]:
         """Tell for which fits a refit was better than the optimum."""
         allowed = self.rise.reshape(self.k, 2, self.count).min(axis=(0, 1))
-        return np.asarray(self.base - self.best > BETTER * allowed)
+        # what rounding makes of a large objective is none
+        return np.asarray(self.base - self.best > np.maximum(BETTER * allowed, 1e-12 * np.abs(self.base)))
 
     def ends(self) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return the limits and whether the refits at them arrived, (k, B) each."""

@@ -101,8 +101,7 @@ def poisson(f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Arra
     """Return minus the log likelihood of a count whose mean is the law, less that of a perfect fit."""
     mean = np.where(f > 0, f, np.nan)
     ratio = y / mean
-    best = np.where(y > 0, y * np.log(np.where(y > 0, ratio, 1.0)), 0.0)
-    return mean - y + best, 1.0 - ratio, ratio / mean
+    return np.where(y > 0, _excess(y, mean - y), mean), 1.0 - ratio, ratio / mean
 
 
 def binomial(f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
@@ -115,16 +114,18 @@ def binomial(f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Arr
     p = np.where((p > 0) & (p < 1), p, np.nan)
     fails = trials - y
     with np.errstate(all="ignore"):
-        share = np.where(trials > 0, y / trials, 0.0)
-        best = _entropy(y, share) + _entropy(fails, 1.0 - share)
-    value = best - y * np.log(p) - fails * np.log1p(-p)
+        apart = trials * p - y
+        value = np.where(y > 0, _excess(y, apart), apart) + np.where(fails > 0, _excess(fails, -apart), -apart)
     slope = fails / (1.0 - p) - y / p
     curve = fails / (1.0 - p) ** 2 + y / p**2
     return value, (1.0 - floor) * slope, (1.0 - floor) ** 2 * curve
 
 
-def _entropy(count: Array, share: Array) -> Array:
-    return np.asarray(np.where(count > 0, count * np.log(np.where(count > 0, share, 1.0)), 0.0))
+def _excess(count: Array, apart: Array) -> Array:
+    """Return c*log(c/m) - c + m for the mean m = c + apart: never negative, and exact where the two are close."""
+    with np.errstate(all="ignore"):
+        moved = apart / count
+        return np.asarray(np.maximum(count * (moved - np.log1p(moved)), 0.0))
 
 
 def quantile(f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:

@@ -111,8 +111,11 @@ class Target:
 
     def floor(self) -> Any:
         """Return the objective below which residuals are rounding only, a number or (B,)."""
-        size = np.ones_like(self.y) if self.objective.log else self.y
-        return ROUNDING**2 * np.sum(self.weights * size * size, axis=-1)
+        return ROUNDING**2 * np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
+
+    def unit(self) -> Any:
+        """Return what counts beside an objective near 0, a number or (B,)."""
+        return self.objective.unit * np.mean(self.weights, axis=-1)
 
 
 def _rows(values: Any, rows: Any) -> Any:
@@ -319,11 +322,11 @@ class _Run:
         change = np.where(better, np.where(ratio > 0.75, 0.1, np.where(ratio < 0.25, 3.0, 1.0)), 8.0)
         live.damping = np.maximum(live.damping * change, np.where(better, LEAST, 1e-6))
         near = better & (gain <= 1e-6 * np.abs(live.value))
-        if better.all():
-            live.q, live.value, live.g, live.h = trial, found, g, h
-        else:
-            for old, new in ((live.q, trial), (live.value, found), (live.g, g), (live.h, h)):
-                np.copyto(old, new, where=better)
+        if not better.all():
+            worse = np.flatnonzero(~better)
+            for new, old in ((trial, live.q), (found, live.value), (g, live.g), (h, live.h)):
+                new[..., worse] = old[..., worse]
+        live.q, live.value, live.g, live.h = trial, found, g, h
         live.age += 1
         if share is not None:  # let the law's own curvature in where Gauss-Newton has nearly arrived
             turned = (live.share == 0.0) & (near | live.done)
@@ -356,7 +359,8 @@ class _Run:
 
     def _judged(self) -> Solved:
         active = self._active(self.q, self.g) if self.bounded else np.zeros(self.q.shape, dtype=bool)
-        settled = decrement(self.g, self.h, active, self.q) <= OFFSET**2 * np.abs(self.value)
+        size = np.maximum(np.abs(self.value), self.target.unit())
+        settled = decrement(self.g, self.h, active, self.q) <= OFFSET**2 * size
         with np.errstate(invalid="ignore"):
             settled |= self.value <= self.whole
         settled &= np.isfinite(self.value)

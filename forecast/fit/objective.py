@@ -66,6 +66,19 @@ class Objective:
         """Whether it has Huber's threshold."""
         return self.loss == "huber"
 
+    @property
+    def unit(self) -> float:
+        """What is small and what is not in a log likelihood whose scale is known; 0 where the data must tell."""
+        return 1.0 if self.scale == "known" else 0.0
+
+    def sizes(self, y: Array, options: Mapping[str, Any]) -> Array:
+        """Return the squares at every point against which a loss is rounding or not; `y` is in the link."""
+        import numpy as np
+
+        if self.loss == "binomial":
+            return np.asarray(options["trials"] + 0.0 * y)
+        return np.abs(y) if self.loss == "poisson" else np.ones_like(y) if self.log else y * y
+
     def pointwise(self, f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
         """Return the loss and its two derivatives at every point; `f` and `y` are in the link."""
         from forecast.fit import losses

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
-from forecast.fit.data import Observed
+from forecast.fit.data import Observed, below_chance
 from forecast.fit.objective import Objective
 from forecast.fit.request import Request
 
@@ -262,6 +262,8 @@ def _checked(
         trials, chance = counted["trials"], counted["chance"]
         refuse(~((y >= 0) & (y <= trials) & (trials > 0)), "expected 0 <= y <= trials, and trials above 0")
         refuse(~((chance >= 0) & (chance < 1)), "chance: expected numbers from 0 to below 1")
+        floor = np.where((chance >= 0) & (chance < 1), chance, 0.0)
+        refuse(below_chance(y, trials, floor), "the chance floor is above the score by over four standard errors")
     hidden = absent | (reasons != "")[:, None]
     if hidden.any():
         y, weight = np.where(hidden, 1.0, y), np.where(hidden, 0.0, weight)

@@ -3,6 +3,10 @@
 The approximation is a normal in the solver's coordinates (the logarithm of a positive parameter) about the point of
 greatest posterior density, with Student's tails where the scatter is estimated. Without priors it is what the data say
 alone. How good it is, is measured: the draws are weighed by the exact density, and the effective share is reported.
+
+Where the rows of a group depend on each other the likelihood of independent rows is the wrong one, and its curvature
+says too much. The data then enter as a normal about the estimate with the cluster-robust covariance: the sandwich
+posterior of Müller (2013, Econometrica 81(5), 1805-1849), which has the smaller risk of the two.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from forecast.fit.limits import Optima
     from forecast.fit.result import Fit
     from forecast.fit.solver import Problem
+    from forecast.fit.uncertainty import Uncertainty
 
 __all__ = ["posterior"]
 
@@ -71,6 +76,39 @@ class _Prior:
         return float(np.interp(0.5, self.z, self.u) - np.interp(-0.5, self.z, self.u)) / 30
 
 
+class _Rows:
+    """Minus the log likelihood of independent rows, and its derivatives."""
+
+    def __init__(self, optima: Optima, unit: float) -> None:
+        self.optima, self.unit = optima, unit
+
+    def at(self, u: Array) -> tuple[float, Array, Array]:
+        """Return value, gradient (k,) and curvature (k, k)."""
+        value, g, h = self.optima.target.evaluate(u[:, None])
+        return float(value[0]) / self.unit, g[:, 0] / self.unit, h[:, :, 0] / self.unit
+
+
+class _Clusters:
+    """Minus the log of a normal about the estimate with the cluster-robust covariance, and its derivatives."""
+
+    def __init__(self, fit: Fit, problem: Problem, optima: Optima, known: Uncertainty) -> None:
+        lacking = [
+            n for n, sure in zip(known.names, known.known() & (known.logs == problem.logs), strict=True) if not sure
+        ]
+        if lacking:
+            raise FitError(
+                f"{fit.name}: no posterior: with groups it takes the standard errors, and {', '.join(lacking)} "
+                "has none (not identified, or on a bound)"
+            )
+        self.centre = optima.q[:, 0]
+        self.table: Array = np.linalg.inv(known.covariance).astype(float)
+
+    def at(self, u: Array) -> tuple[float, Array, Array]:
+        """Return value, gradient (k,) and curvature (k, k)."""
+        g = self.table @ (u - self.centre)
+        return float(0.5 * g @ (u - self.centre)), g, self.table
+
+
 def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.Dataset:
     """Return joint draws of the parameters, one variable each over ``draw``; fewer draws are a prefix of more.
 
@@ -86,8 +124,8 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
     -------
     xarray.Dataset
         Attributes: ``mode`` (the parameters of greatest density), ``effective_share`` (of the draws, when they are
-        weighed by the exact density; 1 is a perfect approximation; None where the objective is no likelihood) and
-        ``warnings``.
+        weighed by the exact density; 1 is a perfect approximation; None where the objective is no likelihood, or rows
+        depend on each other in groups) and ``warnings``.
 
     Raises
     ------
@@ -110,7 +148,8 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
         held[i] = _Prior(made, bool(problem.logs[i]), f"{fit.name}: priors.{name}")
     optima = optimum(fit, problem)
     unit = _unit(fit, problem, optima)
-    mode, table = _mode(problem, optima, unit, held)
+    data = _Clusters(fit, problem, optima, known) if known.clusters else _Rows(optima, unit)
+    mode, table = _mode(problem, optima.q[:, 0], data, held)
     size = np.sqrt(np.abs(np.diag(table)))
     size[size <= 0] = 1.0
     values, vectors = np.linalg.eigh(table / np.outer(size, size))
@@ -119,13 +158,13 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
         names = ", ".join(n for n, w in zip(problem.free, weak, strict=True) if w)
         raise FitError(f"{fit.name}: no posterior: {names} not determined by these data; give priors= for them")
     root = vectors / np.sqrt(values) / size[:, None]
-    dof = 0 if known.scale_known or problem.objective.scale == "known" else known.freedom
+    normal = (known.scale_known or problem.objective.scale == "known") and not known.clusters
+    dof = 0 if normal else known.freedom
     moves, length = _moves(seed, count, problem.k, dof)
     u = np.clip(mode[:, None] + root @ moves, problem.lower[:, None], problem.upper[:, None])
-    share = None if problem.objective.scale == "sandwich" else _share(optima, u, unit, held, dof, length)
+    rough = problem.objective.scale == "sandwich" or known.clusters
+    share = None if rough else _share(optima, u, unit, held, dof, length)
     notes = []
-    if known.clusters:
-        notes.append(f"{fit.name}: the posterior takes rows as independent, whatever their groups")
     if share is not None and share < POOR:
         notes.append(
             f"{fit.name}: Laplace's approximation is poor: the draws are worth {share:.0%} of as many exact ones"
@@ -163,24 +202,23 @@ def _priors(u: Array, held: Mapping[int, _Prior]) -> tuple[Array, Array]:
     return g, h
 
 
-def _mode(problem: Problem, optima: Optima, unit: float, held: Mapping[int, _Prior]) -> tuple[Array, Array]:
+def _mode(
+    problem: Problem, estimate: Array, data: _Rows | _Clusters, held: Mapping[int, _Prior]
+) -> tuple[Array, Array]:
     """Return the point of greatest density and the curvature there, by damped Newton steps."""
 
     def density(u: Array) -> float:
-        return float(optima.target.value(u[:, None])[0]) / unit + sum(
-            float(p(u[i : i + 1])[0]) for i, p in held.items()
-        )
+        return data.at(u)[0] + sum(float(p(u[i : i + 1])[0]) for i, p in held.items())
 
-    u = optima.q[:, 0].copy()
+    u, table = estimate.copy(), data.at(estimate)[2]
     for i, prior in held.items():
-        if abs(optima.hessian[i, i, 0]) / unit < 1e-6:  # the data know nothing of it: start where the prior is
+        if abs(table[i, i]) < 1e-6:  # the data know nothing of it: start where the prior is
             u[i] = float(np.interp(0.0, prior.z, prior.u))
     here, damping = density(u), 1e-3
-    table = optima.hessian[:, :, 0] / unit
     for _ in range(200 if held else 0):
-        _, g, h = optima.target.evaluate(u[:, None])
+        _, g, h = data.at(u)
         more, curve = _priors(u, held)
-        g, table = g[:, 0] / unit + more, h[:, :, 0] / unit + np.diag(curve)
+        g, table = g + more, h + np.diag(curve)
         size = np.sqrt(np.maximum(np.abs(np.diag(table)), 1e-12))
         values, vectors = np.linalg.eigh(table / np.outer(size, size))
         step = -(vectors @ ((vectors.T @ (g / size)) / (np.abs(values) + damping + 1e-10))) / size
@@ -196,7 +234,7 @@ def _mode(problem: Problem, optima: Optima, unit: float, held: Mapping[int, _Pri
         else:
             damping *= 10
     if held:
-        table = optima.target.evaluate(u[:, None])[2][:, :, 0] / unit + np.diag(_priors(u, held)[1])
+        table = data.at(u)[2] + np.diag(_priors(u, held)[1])
     return u, table
 
 

@@ -237,16 +237,16 @@ class PowerSum:
             if not self.link:
                 return State(whole, (inner, shares, constant))
             f = np.log(whole, out=self._buffer(count + 1, rows))
-            np.reciprocal(whole, out=whole)
             for share in shares:
-                share *= whole
+                share /= whole
             return State(f, (inner, shares, constant))
 
     def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
         inner, shares, constant = state.inner
         k, rows, count = len(self.free), first.shape[0], len(self.parts)
-        spare, weights, own = (self._buffer(count + i, rows) for i in (2, 3, 4))
+        # under a link the sum of the terms is not needed any more: its place is used again
+        spare, weights, own = (self._buffer(count + i, rows) for i in (0 if self.link else 4, 2, 3))
         plan = self._plan(share is None)
         sums = np.empty((plan.size, rows))
         with np.errstate(all="ignore"):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
 from forecast.fit.groups import coded
 from forecast.fit.kernel import program_of
+from forecast.fit.request import check_level
 from forecast.results import quantiles
 
 if TYPE_CHECKING:
@@ -34,13 +35,6 @@ TAIL = 5
 CELLS = 2_000_000
 
 
-def check_level(level: object, where: str) -> float:
-    """Return a confidence level, or say what one is."""
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise UsageError(f"{where}: level: expected a number between 0 and 1, got {printable(repr(level), 40)}")
-    return float(level)
-
-
 def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
     """Return the law at given points with its bands; see `forecast.Fit.predict`."""
     check_level(level, fit.name)
@@ -48,6 +42,7 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
         raise UnknownNameError("statistic", printable(statistic, 40), STATISTICS, where=fit.name)
     values = broadcast(fit, variables)
     shape = next(iter(values.values())).shape
+    _check_meaning(fit, values)
     centre = fit.law.value(fit.values, **values)
     found = {"median": centre}
     attrs: dict[str, Any] = {"level": level, "fit": fit.name}
@@ -75,6 +70,24 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
     dims, coords = _labels(fit, variables, values, shape)
     arrays = {n: xr.DataArray(np.reshape(v, shape), dims=dims, attrs={"unit": fit.law.unit}) for n, v in found.items()}
     return xr.Dataset(arrays, coords=coords, attrs=attrs)
+
+
+def _check_meaning(fit: Fit, values: Mapping[str, Array]) -> None:
+    """Refuse points at which a requirement of the law does not hold; the message has both sides of it."""
+    from forecast import formula
+
+    for text, what in fit.law.requires.items():
+        asked = formula.parse(text, where=fit.name)
+        names = {n: values[n] if n in values else fit.values[n] for n in asked.names}
+        with np.errstate(all="ignore"):
+            found = np.broadcast_to(asked.evaluate(names), next(iter(values.values())).shape)
+        bad = found <= 0
+        if bad.any():
+            at = np.unravel_index(int(np.argmax(bad)), bad.shape)
+            said = ", ".join(f"{n} = {float(np.broadcast_to(v, bad.shape)[at]):.6g}" for n, v in names.items())
+            raise UsageError(
+                f"{fit.name}: {what}: expected {text} > 0, got {float(found[at]):.4g} at {said}{_which(bad)}"
+            )
 
 
 def _which(marked: NDArray[np.bool_]) -> str:

@@ -148,7 +148,7 @@ def limits_of(fit: Fit, level: float) -> tuple[Problem, Limits]:
     if known is None or known.flaw:
         raise FitError(f"{fit.name}: no profile: {known.flaw if known else 'nothing is known of its parameters'}")
     optima = optimum(fit, problem)
-    return problem, limits(optima, allowed(problem, known, optima, level)[:, None])
+    return problem, limits(optima, allowed(problem, known, optima, level)[:, None], again=False)
 
 
 def _solved(fit: Fit, level: float) -> tuple[Problem, Limits]:

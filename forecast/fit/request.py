@@ -9,7 +9,20 @@ from typing import Any, TypedDict
 
 from forecast.errors import UsageError, printable
 
-__all__ = ["Keywords", "Request"]
+__all__ = ["NEAREST", "Keywords", "Request", "check_level"]
+
+
+#: A level nearer than this to 0 or 1 is none that the quantiles of double precision can tell from them.
+NEAREST = 1e-12
+
+
+def check_level(level: object, where: str) -> float:
+    """Return a confidence level, or say what one is."""
+    number = not isinstance(level, bool) and isinstance(level, (int, float))
+    if not number or not NEAREST <= level <= 1 - NEAREST:  # type: ignore[operator]
+        far = f", at least {NEAREST:g} from both" if number and 0 < level < 1 else ""  # type: ignore[operator]
+        raise UsageError(f"{where}: level: expected a number between 0 and 1{far}, got {printable(repr(level), 40)}")
+    return float(level)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +99,7 @@ class Request:
         """Raise `UsageError` for a seed or a level that cannot be."""
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise UsageError(f"{name}: seed: expected an integer of at least 0, got {printable(repr(self.seed), 40)}")
-        if not 0 < self.level < 1:
-            raise UsageError(f"{name}: level: expected a number between 0 and 1, got {self.level:g}")
+        check_level(self.level, name)
 
     def but(self, **changes: Any) -> Request:
         """Return the request with some things changed."""

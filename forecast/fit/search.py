@@ -28,7 +28,8 @@ HEAT, LEADERS = 25, 8
 
 def agreeing(problem: Problem, found: list[Solution]) -> int:
     """Return how many solutions are as good as the best, or pass through every point but for rounding."""
-    least = found[0].value * (1 + SAME) + problem.rounding()
+    size = max(abs(found[0].value), float(problem.target().unit()))
+    least = found[0].value + SAME * size + problem.rounding()
     return sum(math.isfinite(s.value) and s.value <= least for s in found)
 
 

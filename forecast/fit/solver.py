@@ -218,8 +218,7 @@ class Problem:
 
     def size(self) -> float:
         """Return the length of the observations, against which a residual is small or not."""
-        of = np.ones_like(self.observed) if self.objective.log else self.observed
-        return float(np.linalg.norm(np.sqrt(self.weights) * of))
+        return float(np.sqrt(np.sum(self.weights * self.objective.sizes(self.linked, self.options))))
 
 
 @dataclass(frozen=True, kw_only=True)

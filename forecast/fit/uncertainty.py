@@ -196,7 +196,7 @@ def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.
         flaw = "the law or its derivatives cannot be computed at the solution"
     elif n - k < 1:
         flaw = f"{n} points for {k} parameters leave nothing to judge the fit by; add points or fix a parameter"
-    elif length <= ROUNDING * problem.size():
+    elif length <= ROUNDING * problem.size() and not _certain(problem, scale_known, groups):
         flaw = "the law passes through every point, so that the residuals are rounding only"
     scale = _scale(problem, residuals, scale_known)
     covariance = np.full((k, k), np.nan)
@@ -223,6 +223,11 @@ def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.
         flaw=flaw,
         clusters=0 if groups is None else len(np.unique(groups[problem.weights > 0])),
     )
+
+
+def _certain(problem: Problem, scale_known: bool, groups: NDArray[np.int64] | None) -> bool:
+    """Tell whether standard errors need no residuals: the scale is known, and neither groups nor a sandwich ask."""
+    return scale_known and problem.objective.scale != "sandwich" and groups is None and not problem.errs_in_x
 
 
 def _scale(problem: Problem, residuals: Array, scale_known: bool) -> float:

@@ -133,7 +133,7 @@ def judge(fit: Fit) -> Judgement:
         one_sided={n: why for n, why in one_sided.items() if n not in reasons},
         edges=beyond,
         ridges=() if known.flaw else _ridges(fit, problem, reasons),
-        influential="" if known.flaw or not fit.converged else _influential(fit),
+        influential="" if known.flaw or not fit.converged else _influential(fit, problem),
         better=better,
         lack_of_fit=_missed(fit, problem),
         flaw=known.flaw,
@@ -259,7 +259,9 @@ def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str
     return (f"{', '.join(names)} move together ({', '.join(words)})",)
 
 
-def _influential(fit: Fit) -> str:
+def _influential(fit: Fit, problem: Problem) -> str:
+    if problem.value_at(np.array([fit.values[n] for n in problem.free])) <= (10 * ROUNDING * problem.size()) ** 2:
+        return ""  # nothing but rounding would move
     if (fit.n or 0) > MANY or (fit.n or 0) <= len(fit.values) + 1:
         return ""
     found = influence(fit)

@@ -81,6 +81,9 @@ class Law(Composable):
     '2 + A*N**-alpha'
     """
 
+    #: Formulas that must be above 0 where a fit is asked for a value; of laws of the catalogue.
+    requires: Mapping[str, str] = MappingProxyType({})
+
     def __init__(
         self,
         expression: str,

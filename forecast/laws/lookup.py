@@ -77,5 +77,6 @@ def law(name: str | Law, *, where: str = "") -> Law:
                 title=spec.title,
                 reference=spec.reference,
             )
+        made.requires = spec.requires
         _made[id(spec)] = (spec, made)
     return _made[id(spec)][1]

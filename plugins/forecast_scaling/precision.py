@@ -40,6 +40,11 @@ PRECISION = LawSpec(
     objective="huber_log",
     example=_KUMAR,
     domain={"N": (1e6, 1e9), "D": (1e8, 1e12), "P_w": (3.0, 12.0), "P_a": (4.0, 12.0), "P_kv": (4.0, 12.0)},
+    requires={
+        f"1 - exp(-P_{part}/gamma_{part} + n_{part})": f"share of the parameters that {what} in P_{part} bits keep "
+        "(N_eff <= 0 where it is not positive)"
+        for part, what in {"w": "weights", "a": "activations", "kv": "keys and values"}.items()
+    },
     reference=f"{KUMAR}, eq. 3 and 4, with the offsets n of appendix K",
     published=(
         PublishedFit(

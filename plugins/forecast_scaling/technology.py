@@ -1,7 +1,7 @@
 """Technology curves: cost from experience, from time, from scale.
 
-The lagged Wright law and the random walk with drift say how a series goes on from its own past: they are shapes of
-trends, not laws over columns, and are not here.
+The random walk with drift says how a series goes on from its own past: it is a shape of trends, not a law over columns,
+and is not here.
 """
 
 from __future__ import annotations
@@ -23,6 +23,19 @@ WRIGHT = LawSpec(
     example={"c": 100.0, "w": 0.3},
     domain={"Q": (1.0, 1e6)},
     reference=f"Wright 1936, Factors Affecting the Cost of Airplanes; {NAGY}",
+)
+
+LAGGED_WRIGHT = LawSpec(
+    name="lagged-wright",
+    title="Cost falls with what had been produced before this year",
+    expression="c*(Q - q)**-w",
+    variables={"Q": "", "q": ""},
+    output="cost",
+    positive=("c",),
+    objective="least_squares_log",
+    example={"c": 100.0, "w": 0.3},
+    domain={"Q": (2e5, 1e8), "q": (1.0, 1e5)},
+    reference=f"{NAGY} (form from memory, unverified). Q is cumulative, q is production in one year",
 )
 
 MOORE = LawSpec(
@@ -108,4 +121,4 @@ ALGORITHMIC_PROGRESS = LawSpec(
     "reference year",
 )
 
-LAWS = (WRIGHT, MOORE, GODDARD, SKC, NORDHAUS, SEMI_ENDOGENOUS, ALGORITHMIC_PROGRESS)
+LAWS = (WRIGHT, LAGGED_WRIGHT, MOORE, GODDARD, SKC, NORDHAUS, SEMI_ENDOGENOUS, ALGORITHMIC_PROGRESS)

@@ -274,6 +274,18 @@ def test_one_break(reference_data, say):
     assert ours < 0.2
 
 
+def test_a_verdict_on_what_is_not_identified(say):
+    law, x = forecast.law("scaling/broken-power"), np.geomspace(1, 1e4, 60)
+    spent = []
+    for seed in range(4):
+        y = (1 + 3 * x**-0.3) * np.exp(0.02 * np.random.default_rng(seed).standard_normal(60))
+        fit = law.fit({"x": x, law.output: y}, objective="least_squares_log")
+        spent.append(cpu(lambda fit=fit: fit.verdict)[0])
+        assert "not identified" in fit.verdict
+    say(f"verdicts on a break that is not there: {', '.join(f'{t:.2f}' for t in spent)} s (goal 0.3 s)")
+    assert float(np.median(spent)) < 0.9  # a busy machine
+
+
 def test_data_constrained(reference_data, say):
     path = reference_data / "scaling" / "datablations" / "datablations_182_outliers_removed.csv"
     with path.open() as lines:

@@ -121,6 +121,18 @@ def test_zero_errors_change_nothing():
     assert small.values == pytest.approx(plain.values, rel=1e-8)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-20])
+@pytest.mark.parametrize("known", [{}, {"sigma": 1.5}])
+def test_errors_too_small_to_show_change_nothing(size, known):
+    data = noisy_line(4)
+    plain, small = LINE.fit(data, **known), LINE.fit(data, sigma_x={"x": size}, **known)
+    assert small.converged
+    assert small.values == pytest.approx(plain.values, rel=1e-8)
+    for name in ("a", "b"):
+        assert float(small.stderr[name]) == pytest.approx(float(plain.stderr[name]), rel=0.05)
+
+
 def test_errors_in_x_that_explain_more_than_the_scatter():
     x = np.linspace(0, 10, 40)
     fit = LINE.fit({"x": x, "y": 1 + 2 * x + 0.01 * np.sin(17 * x)}, sigma_x={"x": 1.0})
@@ -154,6 +166,8 @@ def test_two_variables_and_a_formula_over_a_variable():
         ({"sigma_x": {"x": -0.1}}, DataError, "sigma_x: 'x': expected standard deviations of at least 0, not so in"),
         ({"sigma_x": {"x": [0.1, 0.2]}}, DataError, "sigma_x: 'x': expected 60 numbers"),
         ({"sigma_x": {"x": np.nan}}, DataError, "sigma_x: 'x'"),
+        ({"sigma_x": {"x": 1e300}}, DataError, "sigma_x: 'x': .* more than 1e.06 times its largest value in rows 1, 2"),
+        ({"sigma_x": {"x": 1e9}, "sigma": 1.0}, DataError, "give them in the unit of the variable"),
         ({"sigma_x": {"x": "nope*2"}}, UnknownNameError, "sigma_x: 'x': unknown column 'nope'"),
         ({"sigma_x": "x"}, UsageError, "expected a mapping"),
         ({"sigma_x": {"x": 0.1}, "objective": "poisson"}, UsageError, "sigma_x: objective 'poisson'"),

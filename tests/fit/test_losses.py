@@ -104,6 +104,41 @@ def test_poisson_counts():
     assert np.sum(mean * np.log(X)) == pytest.approx(np.sum(counts * np.log(X)), rel=1e-6)
 
 
+@pytest.mark.parametrize("size", [0.05, 1.0, 50.0, 1e6])
+@pytest.mark.parametrize("start", [None, {"E": 0.3, "b": 0.8, "c": 0.5}])
+def test_counts_without_noise_are_found_and_have_intervals(size, start):
+    law = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
+    true = {"E": 0.2 * size, "b": size, "c": 0.4}
+    begin = start and {**start, "E": start["E"] * size, "b": start["b"] * size}
+    fit = law.fit({"x": X, "y": law.value(true, x=X)}, objective="poisson", start=begin)
+    assert fit.converged, fit.verdict
+    assert fit.values == pytest.approx(true, rel=1e-9)
+    assert 0 <= fit.objective < 1e-20 * max(size, 1)
+    assert start or "4 of 4 starts agree" in fit.verdict
+    if size > 1:  # the spread of counts is known: it needs no residuals
+        low, high = fit.interval("c")
+        assert low < 0.4 < high
+        assert "no intervals" not in fit.verdict
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.25])
+def test_shares_without_noise_are_found(chance):
+    law = forecast.Law("1/(1 + exp(-k*(x - m)))", variables=["x"], positive=["k"])
+    x, tried = np.linspace(-4, 4, 60), np.full(60, 200.0)
+    y = tried * (chance + (1 - chance) * law.value({"k": 1.5, "m": 0.5}, x=x))
+    data = {"x": x, "y": y, "n": tried}
+    fit = law.fit(data, objective="binomial", options={"trials": "n", "chance": chance})
+    assert fit.converged, fit.verdict
+    assert fit.values == pytest.approx({"k": 1.5, "m": 0.5}, rel=1e-9)
+    assert fit.interval("m")[0] < 0.5 < fit.interval("m")[1]
+
+
+def test_a_likelihood_close_to_its_best_is_exact():
+    for near in (1e-3, 1e-6, 1e-9):
+        found = OBJECTIVES["poisson"].pointwise(np.array([[5.0 * (1 + near)]]), np.array([5.0]), {})[0]
+        assert float(found[0, 0]) == pytest.approx(5 * near**2 / 2 * (1 - 2 * near / 3), rel=1e-6, abs=0)
+
+
 def test_binomial_with_a_chance_floor():
     law = forecast.Law("1/(1 + exp(-k*(x - m)))", variables=["x"], positive=["k"])
     x = np.linspace(-4, 4, 60)
@@ -154,3 +189,18 @@ def test_options_are_checked(objective, options, error, says):
 def test_negative_counts_are_named():
     with pytest.raises(DataError, match="y is negative in row 2 of 60"):
         POWER.fit({"x": X, "y": np.where(np.arange(60) == 1, -1, 3)}, objective="poisson")
+
+
+def test_a_chance_floor_above_the_scores_names_both():
+    law = forecast.Law("1/(1 + exp(-(a + b*x)))", variables=["x"])
+    data = {"x": np.linspace(-3, 3, 7), "y": np.array([26.0, 24, 22, 60, 70, 90, 99]), "n": np.full(7, 100.0)}
+    options = {"trials": "n", "chance": 0.25}
+    assert law.fit(data, objective="binomial", options=options).n == 7
+    wrong = {**data, "y": np.where(data["x"] == data["x"][2], 2.0, data["y"])}
+    with pytest.raises(DataError, match=r"chance floor 0\.25 lies above the score 0\.02 by more .* in row 3"):
+        law.fit(wrong, objective="binomial", options=options)
+    curves = {name: np.concatenate([data[name], wrong[name]]) for name in data}
+    curves["curve"] = np.repeat(["right", "wrong"], 7)
+    fits = law.fit(curves, objective="binomial", options=options, over="curve")
+    assert list(fits.converged.values) == [True, False]
+    assert "chance floor is above the score" in str(fits.verdict.values[1])

@@ -50,3 +50,40 @@ def test_impossible_priors():
         fit.posterior(200, priors={"gamma": {"p05": 1, "p95": 2}})
     with pytest.raises(FitError, match="positive"):
         fit.posterior(200, priors={"c": {"low": -2.0, "high": -1.0}})
+
+
+# --- groups -----------------------------------------------------------------------------------------------------------
+
+
+def clustered(spread=1.0):
+    """Sixteen groups of five rows that share most of their noise."""
+    rng = np.random.default_rng(3)
+    group = np.repeat(np.arange(16), 5)
+    noise = spread * rng.standard_normal(16)[group] + 0.2 * rng.standard_normal(80)
+    return {"x": np.ones(80), "y": 3.0 + noise, "g": group}
+
+
+MEAN = forecast.Law("m + 0*x", variables=["x"])
+
+
+def test_groups_widen_the_posterior_as_they_do_the_standard_errors():
+    grouped, alone = MEAN.fit(clustered(), groups="g"), MEAN.fit(clustered())
+    drawn = grouped.posterior(40_000, seed=1)
+    ends = np.quantile(drawn["m"], [0.025, 0.975])
+    assert ends == pytest.approx(grouped.interval("m"), abs=0.05 * float(grouped.stderr["m"]))  # Student's, 15 degrees
+    assert float(drawn["m"].std()) > 1.8 * float(alone.posterior(4000)["m"].std())
+    assert drawn.attrs["effective_share"] is None
+    assert drawn.attrs["warnings"] == ""
+
+
+def test_groups_and_a_prior_meet_by_their_precisions():
+    fit = MEAN.fit(clustered(), groups="g")
+    z, error = 1.6448536269514722, float(fit.stderr["m"])
+    drawn = fit.posterior(100, priors={"m": {"p05": -z * error, "p95": z * error, "family": "normal"}})
+    assert drawn.attrs["mode"]["m"] == pytest.approx(fit.values["m"] / 2, rel=1e-4)
+
+
+def test_groups_without_standard_errors_have_no_posterior():
+    law = forecast.Law("a*b*x", variables=["x"], positive=["a", "b"])
+    with pytest.raises(FitError, match="with groups it takes the standard errors, and a, b has none"):
+        law.fit(clustered(), groups="g").posterior(100, priors={"a": {"p05": 1.0, "p95": 4.0}})

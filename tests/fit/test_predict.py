@@ -108,7 +108,7 @@ def test_labels_are_kept(fit):
     assert list(fit.predict(x=points)["size"].values) == ["s", "m"]
 
 
-@pytest.mark.parametrize("level", [0, 1, 1.5, -0.1, float("nan"), True, "0.9"])
+@pytest.mark.parametrize("level", [0, 1, 1.5, -0.1, float("nan"), True, "0.9", 1e-300, 0.9999999999999999])
 def test_a_level_is_a_share(fit, level):
     with pytest.raises(UsageError, match="level: expected a number between 0 and 1"):
         fit.predict(x=1.0, level=level)

@@ -64,11 +64,34 @@ def test_known_sigma_and_counts_use_the_normal():
     line = forecast.Law("a + b*x", variables=["x"])
     fit = line.fit({"x": X, "y": 2 + 3 * X}, sigma=0.5)
     assert fit.uncertainty.scale_known
+    assert fit.verdict.endswith("all parameters identified")  # and no row of exact data decides anything
+    assert fit.interval("b") == pytest.approx(fit.interval("b", method="wald"), rel=1e-6)
     counts = np.random.default_rng(1).poisson(20 + 0.01 * X)
     fit = line.fit({"x": X, "y": counts.astype(float)}, objective="poisson")
     low, high = fit.interval("a")
     assert low < fit.values["a"] < high
     assert (low, high) == pytest.approx(fit.interval("a", method="wald"), rel=0.1)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("level", [1e-12, 0.999999999999])
+def test_the_last_levels_that_can_be_told_from_0_and_1(level):
+    fit = SATURATING.fit({"x": X, "y": (1.7 + 8 * X**-0.35) * NOISE}, level=level)
+    low, high = fit.interval("c", level)
+    assert low <= fit.values["c"] <= high
+    for no in (level / 10 if level < 0.5 else 1 - (1 - level) / 10,):
+        with pytest.raises(UsageError, match="level: expected a number between 0 and 1, at least 1e-12 from both"):
+            SATURATING.fit({"x": X, "y": X}, level=no)
+        with pytest.raises(UsageError, match="at least 1e-12 from both"):
+            fit.profile("c", level=no)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sigma", [1e-100, 1e-20, 1e20])
+def test_rounding_of_a_large_objective_is_no_better_optimum(sigma):
+    fit = SATURATING.fit({"x": X, "y": (1.7 + 8 * X**-0.35) * NOISE}, sigma=sigma)
+    assert fit.converged
+    assert "better optimum" not in fit.verdict
 
 
 def test_huber_stays_with_the_sandwich_and_its_profile_is_near_it():

@@ -107,7 +107,7 @@ def test_exact_data_are_found_exactly(name, data, objective):
 
 @every
 @sometimes
-@given(data=st.data(), objective=st.sampled_from(["least_squares", "least_squares_log"]))
+@given(data=st.data(), objective=st.sampled_from(["least_squares", "least_squares_log", "huber_log"]))
 def test_units_change_the_parameters_and_nothing_else(name, data, objective):
     case = CASES[name]
     tens = st.integers(-6, 6).map(lambda e: 10.0**e)

@@ -3,6 +3,7 @@ import pytest
 
 import forecast
 from forecast.errors import FitError
+from forecast.fit import limits
 
 X = np.geomspace(10, 1e4, 40)
 
@@ -110,6 +111,21 @@ def test_bad_input_091_a_break_that_only_the_noise_has_is_not_identified(seed):
 
 
 @pytest.mark.bad_input(77)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_limits_that_are_not_there_are_given_up_soon(seed, monkeypatch):
+    """Where a profile levels off below what is allowed, following it step by step took fifty refits and more."""
+    x = np.geomspace(1, 1e4, 60)
+    y = (1 + 3 * x**-0.3) * np.exp(0.02 * np.random.default_rng(seed).standard_normal(60))  # no break at all
+    law = forecast.law("scaling/broken-power")
+    fit = law.fit({"x": x, law.output: y}, objective="least_squares_log")
+    rounds = []
+    make = limits.refitted
+    monkeypatch.setattr(limits, "refitted", lambda *a, **k: rounds.append(a) or make(*a, **k))
+    assert "f1" in fit.judgement.unidentified
+    assert 0 < len(rounds) <= 36
+    assert any(name in fit.judgement.flagged for name in ("d1", "c1"))
+
+
 def test_a_ridge_says_which_parameters_move_together():
     fit = forecast.Law("a*b*x", variables=["x"], positive=["a", "b"]).fit({"x": X, "y": 3 * X * noise(40)})
     assert "a, b move together (a times 1.11, b times 0.905)" in fit.verdict

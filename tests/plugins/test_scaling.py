@@ -53,6 +53,7 @@ def test_every_form_of_the_catalogue_is_there():
         "repeated-sampling",
         "loss-threshold",
         "wright",
+        "lagged-wright",
         "moore",
         "goddard",
         "skc",
