@@ -105,13 +105,14 @@ class Tables:
         rows = np.flatnonzero(keep & (value == found[-1 if cell.take == "highest" else 0]))
         stated = {n: v for n in basis.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
         stated |= cell.basis
-        unit = str(dataset[cell.column].attrs.get("unit", ""))
+        unit = str(dataset.variables[cell.column].attrs.get("unit", ""))
         return Figure(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v})
 
     @staticmethod
     def _states(dataset: xr.Dataset, columns: Columns, column: str, attribute: str, rows: Any) -> str:
         """Return what the matching rows state, if it is a statement about this column and they agree."""
-        if attribute not in dataset.variables or not set(dataset[attribute].dims) <= set(dataset[column].dims):
+        known = dataset.variables
+        if attribute not in known or not set(known[attribute].dims) <= set(known[column].dims):
             return ""
         found = {str(v) for v in columns.column(attribute)[rows]}
         return found.pop() if len(found) == 1 else ""

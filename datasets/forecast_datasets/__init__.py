@@ -28,11 +28,11 @@ def forecast_tables() -> Iterator[TableSpec]:
     >>> names[6:12]
     ['interconnects', 'ai-clusters', 'fabs', 'capability', 'time-horizons', 'training-runs']
     >>> names[12:18]
-    ['gpu-trends', 'microprocessors', 'int8-perplexity', 'int8-speed', 'int8-latency', 'outlier-figures']
+    ['gpu-trends', 'microprocessors', 'technologies', 'int8-perplexity', 'int8-speed', 'int8-latency']
     >>> names[18:23]
-    ['four-bit-points', 'emergence-thresholds', 'precision-constants', 'loss-thresholds', 'model-sizes']
+    ['outlier-figures', 'four-bit-points', 'emergence-thresholds', 'precision-constants', 'loss-thresholds']
     >>> names[23:]
-    ['observational-scores']
+    ['model-sizes', 'observational-scores']
     """
     yield _table(
         "supercomputers",

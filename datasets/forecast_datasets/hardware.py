@@ -47,4 +47,10 @@ TABLES: tuple[tuple[str, str, str], ...] = (
         "Fifty years of microprocessors (described, fetched at first use)",
         "Rupp, Microprocessor trend data (CC-BY 4.0), https://github.com/karlrupp/microprocessor-trend-data",
     ),
+    (
+        "technologies",
+        "Experience curves: DRAM, hard disks, wind electricity (described, fetched at first use)",
+        "Nagy et al. 2013, PLoS ONE 8(2) e52669, https://doi.org/10.1371/journal.pone.0052669; performance-curve "
+        "database, https://pcdb.santafe.edu",
+    ),
 )

@@ -6,12 +6,15 @@ from pathlib import Path
 
 __all__ = [
     "chinchilla_points",
+    "dram_curve",
     "gpu_trends",
+    "hard_disk_curve",
     "processor_cores",
     "processor_frequency",
     "processor_power",
     "processor_specint",
     "processor_transistors",
+    "wind_curve",
 ]
 
 
@@ -114,4 +117,42 @@ def _processors(path: Path, quantity: str, factor: float) -> dict[str, list[obje
         "point": list(range(1, len(values) + 1)),
         f"{quantity}_date": [str(date) for date in dates],
         quantity: list(values),
+    }
+
+
+def dram_curve(path: Path) -> dict[str, list[object]]:
+    """Read prices and shipments of DRAM; shipments are printed in millions of megabits."""
+    return _curve(path, "dram", 1.0, 1.0)
+
+
+def hard_disk_curve(path: Path) -> dict[str, list[object]]:
+    """Read prices and shipments of hard disks."""
+    return _curve(path, "hard_disk", 1.0, 1.0)
+
+
+def wind_curve(path: Path) -> dict[str, list[object]]:
+    """Read the cost of wind electricity, printed in cents, and its production, in thousands of kWh."""
+    return _curve(path, "wind", 1e-2, 1e3)
+
+
+def _curve(path: Path, name: str, cost: float, made: float) -> dict[str, list[object]]:
+    """Read a file of the performance-curve database: price, year, yearly and previous production, in this order."""
+    import csv
+
+    from forecast.errors import DataError
+
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream))
+    if any(len(row) != 4 for row in rows) or "Time" not in rows[0][1]:
+        raise DataError(f"{path.name}: expected price, time, yearly and previous production: another file?")
+
+    def number(cell: str, factor: float) -> float | None:
+        return None if cell == "NA" else float(cell) * factor
+
+    read = [(number(p, cost), int(y), number(a, made), number(b, made)) for p, y, a, b in rows[1:]]
+    return {
+        "year": [year for _, year, _, _ in read],
+        f"{name}_cost": [price for price, _, _, _ in read],
+        f"{name}_production": [a for _, _, a, _ in read],
+        f"{name}_cumulative": [None if a is None or b is None else a + b for _, _, a, b in read],
     }

@@ -299,17 +299,17 @@ def rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
         raise EmptyDataError(f"{at}the Dataset has no rows")
     if total > 4 * LIMIT_GRID:
         raise DataError(f"{at}a Dataset of {total:,} places; at most {4 * LIMIT_GRID:,} are laid out as rows")
-    flat = {str(n): _spread(ds[n], sizes) for n in ds.variables}
+    flat = {str(n): _spread(v, sizes) for n, v in ds.variables.items()}
     keep = np.ones(total, dtype=bool)
-    whole = [str(n) for n in ds.data_vars if set(ds[n].dims) == set(sizes)]
+    whole = [str(n) for n in ds.data_vars if set(ds.variables[n].dims) == set(sizes)]
     if len(sizes) > 1 and whole:
         keep = np.any([_known(flat[n]) for n in whole], axis=0)
     if not keep.any():
         raise EmptyDataError(f"{at}the Dataset holds no value")
-    return xr.Dataset({n: ("row", v[keep], ds[n].attrs) for n, v in flat.items()}, attrs=ds.attrs)
+    return xr.Dataset({n: ("row", v[keep], ds.variables[n].attrs) for n, v in flat.items()}, attrs=ds.attrs)
 
 
-def _spread(variable: xr.DataArray, sizes: Mapping[Any, int]) -> Array:
+def _spread(variable: xr.Variable, sizes: Mapping[Any, int]) -> Array:
     """Return the values on all dimensions, in their order, as one row."""
     import numpy as np
 

@@ -20,15 +20,19 @@ _METRICS = {
         "memory-bound conjugate gradients in FP64; few lists, few records, two of them the same machine",
     ),
 }
-_SHAPES = {"exponential": "one growth rate", "changepoint": "growth changes at a tested break"}
+_SHAPES = {
+    "exponential": "one growth rate",
+    "changepoint": "growth changes at a tested break",
+    "random-walk": "growth that wanders",
+}
 
 
 @hookimpl
 def forecast_laws() -> Iterator[LawSpec]:
     """Bring the laws of one device and of many."""
-    from forecast_hardware import device, interconnect
+    from forecast_hardware import device, interconnect, limit
 
-    for module in (device, interconnect):
+    for module in (device, interconnect, limit):
         yield from module.LAWS
 
 
@@ -43,10 +47,11 @@ def forecast_units() -> tuple[UnitSpec, ...]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the fastest supercomputers on each shape, and what devices and clusters deliver, need and cost."""
-    from forecast_hardware import cluster, device, gpu, interconnect, memory, ownership
+    from forecast_hardware import cluster, clusters, device, gpu, interconnect, limit, memory, ownership
 
     yield from _supercomputers()
-    for module in (gpu, device, interconnect, cluster, memory, ownership):
+    yield from clusters.models(_SHAPES)
+    for module in (gpu, limit, device, interconnect, cluster, memory, ownership):
         yield from module.models()
 
 
@@ -73,12 +78,28 @@ def _supercomputers() -> Iterator[TrendSpec]:
 
 @hookimpl
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
-    """Bring the choice of a device to own, and of one to rent for a training run."""
+    """Bring the growth of one device, the choice of a device to own, and of one to rent for a training run."""
     for name, title, reference in (
+        (
+            "gpu-capability",
+            "What does one device give by 2040, per dollar and per watt, and when does its growth end?",
+            "table datasets/accelerators; one-off features after Dettmers 2025-12-10, Why AGI Will Not Happen; limits "
+            "after Hobbhahn & Besiroglu 2022, Predicting GPU performance",
+        ),
+        (
+            "gpu-limit",
+            "When do transistors shrink no more, and what does one device give then?",
+            "Hobbhahn & Besiroglu 2022, Predicting GPU performance, Epoch AI; fitted to datasets/accelerators",
+        ),
         (
             "gpu-choice",
             "Which device gives most work for a dollar of ownership, for a stated use?",
             "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning: performance per dollar of ownership",
+        ),
+        (
+            "gpu-delivered",
+            "What does a cluster deliver of its peak, built up step by step?",
+            "Williams, Waterman, Patterson 2009, Roofline, doi:10.1145/1498765.1498785; each step names its own",
         ),
         (
             "gpu-cluster",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forecast import ClaimSpec
-from forecast_hardware import claims_costs, claims_devices, claims_growth
+from forecast_hardware import claims_costs, claims_devices, claims_growth, claims_published
 from forecast_hardware.figures import GROUP
 
 __all__ = ["CLAIMS"]
@@ -77,4 +77,6 @@ _PARITY = (
     ),
 )
 
-CLAIMS = (*_PARITY, *claims_growth.CLAIMS, *claims_devices.CLAIMS, *claims_costs.CLAIMS)
+CLAIMS = (
+    *_PARITY, *claims_growth.CLAIMS, *claims_devices.CLAIMS, *claims_costs.CLAIMS, *claims_published.CLAIMS,
+)  # fmt: skip

@@ -43,7 +43,7 @@ def models() -> Iterator[EstimateSpec]:
         title="Effective rate of a cluster that trains in 16 bits",
         quantity="hardware.effective_cluster",
         unit="PFLOP/s",
-        expression="chips*peak*utilisation*scaling_efficiency*availability",
+        expression="chips*peak*min(1, utilisation)*min(1, scaling_efficiency)*availability",
         inputs=(
             fixed("chips", "", 1024.0, JUDGED),
             fixed(
@@ -69,7 +69,7 @@ def models() -> Iterator[EstimateSpec]:
             title=f"Share of the roofline that is reached: {use.replace('-', ', ')}",
             quantity="hardware.utilisation",
             unit="",
-            expression="utilisation",
+            expression="min(1, utilisation)",  # a lognormal range has a tail beyond the whole
             inputs=(utilisation,),
             reference=utilisation.source,
         )

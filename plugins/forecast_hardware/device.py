@@ -215,9 +215,29 @@ def _frontiers() -> Iterator[TrendSpec]:
         )
 
 
+def _sixteen_bits() -> TrendSpec:
+    """Bring the series of a published figure that does not reproduce."""
+    return TrendSpec(
+        name="fp16-per-dollar",
+        title="FP16 rate of vector units for each dollar of launch price",
+        quantity="hardware.fp16_per_dollar",
+        unit="GFLOP/s/USD",
+        shape="trends/exponential",
+        table="datasets/accelerators",
+        x="release_date",
+        y="peak/launch_price",
+        since="2006-01-01",
+        where={"precision": "fp16", "path": "vector", "sparsity": "dense", "status": "verified"},
+        basis={"dollars": "nominal"},
+        note="no growth of one kind: cards of 2016 ran FP16 at 1/64 of FP32, later ones at its rate or twice that",
+        reference="table datasets/accelerators, its rows' sources",
+    )
+
+
 def models() -> Iterator[EstimateSpec | TrendSpec]:
     """Bring the estimates, and the trends that claims need."""
     yield from _roofline()
     yield from _cycles()
     yield from _tiles()
     yield from _frontiers()
+    yield _sixteen_bits()

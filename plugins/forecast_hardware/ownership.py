@@ -51,7 +51,7 @@ def _owned() -> Iterator[EstimateSpec]:
         title="Cost of ownership of a useful FLOP",
         quantity="hardware.flop_cost",
         unit="USD/EFLOP",
-        expression="(card + desktop + years*power*pue*use*electricity)/(years*use*utilisation*peak)",
+        expression="(card + desktop + years*power*pue*use*electricity)/(years*use*min(1, utilisation)*peak)",
         inputs=(
             card,
             desktop,

@@ -8,6 +8,7 @@ from forecast.models import FittedShape, Shape
 from forecast_trends.evidence import autocorrelation, evidence, first_of_each_record, log_series
 from forecast_trends.exponential import growth_facts, straight
 from forecast_trends.line import FittedLine, solve
+from forecast_trends.points import said_growth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,7 +71,6 @@ class Changepoint(Shape):
         around = dates[order][: int(inside.sum()) + 1]
         before = float(lines[0].coefficients[1])
         facts |= {"break": best, "break_p_value": p, "growth_before": before, "statistic": statistic}
-        slow = f"{facts['doubling_p95']:.2f}" if np.isfinite(facts["doubling_p95"]) else "never"
         repeats = f", {records.sum():.0f} distinct records" if frontier else ""
         return FittedLine(
             lines=lines,
@@ -78,9 +78,8 @@ class Changepoint(Shape):
             origin=origin,
             evidence=counted,
             summary=(
-                f"doubled every {np.log(2) / before:.2f} years until {best:.1f} "
-                f"[{around.min():.1f}, {around.max():.1f}], "
-                f"since then every {facts['doubling_years']:.2f} years [90 %: {facts['doubling_p05']:.2f}, {slow}] "
+                f"{_past(before)} until {best:.1f} [{around.min():.1f}, {around.max():.1f}], "
+                f"since then {_since(facts, before)} "
                 f"from {len(y)} points{repeats} (effective n {counted.size:.1f}; p = {p:.3f} for no break)"
             ),
             assumptions=(
@@ -130,3 +129,19 @@ class Changepoint(Shape):
         top = simulated.max(axis=0)
         larger = int(np.sum(top / (total - top) * (n - 3) >= statistic))
         return gains[:, 0], statistic, (larger + 1) / (self.simulations + 1)
+
+
+def _past(growth: float) -> str:
+    """Say the growth before a break."""
+    import numpy as np
+
+    if growth == 0:
+        return "did not grow"
+    return f"{'doubled' if growth > 0 else 'halved'} every {np.log(2) / abs(growth):.2f} years"
+
+
+def _since(facts: dict[str, float], before: float) -> str:
+    """Say the growth since a break: the verb only where it is another."""
+    said = said_growth(facts)
+    same = facts["growth_per_year"] * before > 0 and " every " in said
+    return said.partition(" ")[2] if same else f"it {said}"

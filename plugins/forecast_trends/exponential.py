@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from forecast.models import FittedShape, Shape
 from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
 from forecast_trends.line import FittedLine, Line, degrees_of_freedom, solve, stretch
+from forecast_trends.points import said_growth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,10 +95,5 @@ def growth_facts(line: Line, counted: Evidence, records: NDArray[np.bool_] | Non
 
 def _sentence(facts: dict[str, float], frontier: bool) -> str:
     """Say the doubling time, its interval, and how many points really count."""
-    slow = f"{facts['doubling_p95']:.2f}" if facts["doubling_p95"] != float("inf") else "never"
     records = f", {facts['n_records']:.0f} distinct records" if frontier else ""
-    verb = "doubles" if facts["growth_per_year"] > 0 else "does not grow: doubles"
-    return (
-        f"{verb} every {facts['doubling_years']:.2f} years [90 %: {facts['doubling_p05']:.2f}, {slow}] "
-        f"from {facts['n']:.0f} points{records} (effective n {facts['n_effective']:.1f})"
-    )
+    return f"{said_growth(facts)} from {facts['n']:.0f} points{records} (effective n {facts['n_effective']:.1f})"

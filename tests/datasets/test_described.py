@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -35,12 +36,12 @@ def fill(cache, name, folder):
         shutil.copy(folder / FILES[resource.name], cache / f"{resource.hash[7:19]}-{resource.name}.data")
 
 
-@pytest.mark.parametrize("name", ["gpu-trends", "microprocessors"])
+@pytest.mark.parametrize("name", ["gpu-trends", "microprocessors", "technologies"])
 def test_nothing_is_shipped_and_each_file_is_pinned(name):
     assert [path.name for path in (HERE / name).iterdir()] == ["datapackage.json"]
     for resource in descriptor.read(HERE / name / "datapackage.json").resources:
         assert resource.remote
-        assert resource.licenses in ("Apache-2.0", "CC-BY-4.0")
+        assert resource.licenses in ("Apache-2.0", "CC-BY-4.0", "MIT")
         commit = resource.path.split("/")[5]
         assert len(commit) == 40, "a branch can change under its hash"
 
@@ -59,6 +60,36 @@ def test_gpu_trends_reproduce_the_published_doubling(cache, reference_data):
     assert len(time) == 1848
     assert 1 / np.polyfit(time, speed, 1)[0] == pytest.approx(2.34, abs=0.01)
     assert (~np.isnan(gpus["price"])).sum() > 400
+
+
+def test_fp32_per_dollar_is_reproduced_within_its_interval(cache, reference_data):
+    """Published: 2.46 years, 95 % from 2.24 to 2.72, n = 470; an ordinary line on the same file: 2.49, n = 413."""
+    fill(cache, "gpu-trends", reference_data / "hardware")
+    asked = {"shape": "trends/exponential", "x": "date", "y": "peak_fp32/price", "unit": "FLOP/s/USD"}
+    found = forecast.trend("datasets/gpu-trends", **asked).fit().describe().facts
+    assert found["n"] == 413
+    assert found["doubling_years"] == pytest.approx(2.49, abs=0.01)
+    assert 2.24 < found["doubling_years"] < 2.72
+    assert found["doubling_p05"] < 2.46 < found["doubling_p95"]
+
+
+def test_fp16_per_dollar_does_not_reproduce_because_its_column_holds_three_kinds(cache, reference_data):
+    """Published: 2.30 years, 95 % from 1.69 to 3.62. A line through all gives half that; within one kind it agrees."""
+    fill(cache, "gpu-trends", reference_data / "hardware")
+    gpus = columns("datasets/gpu-trends")
+    asked = {"shape": "trends/exponential", "x": "date", "y": "peak_fp16/price", "unit": "FLOP/s/USD"}
+    found = forecast.trend("datasets/gpu-trends", **asked).fit().describe().facts
+    assert found["n"] == 114
+    assert found["doubling_years"] == pytest.approx(1.17, abs=0.01)
+    assert found["doubling_years"] < 1.69
+    rate, time = gpus["peak_fp16"] / gpus["peak_fp32"], decimal_year(gpus["date"])
+    priced = ~np.isnan(gpus["peak_fp16"] / gpus["price"])
+    kinds = {ratio: priced & (np.abs(rate / ratio - 1) < 0.05) for ratio in (1 / 64, 1, 2)}
+    assert {ratio: int(keep.sum()) for ratio, keep in kinds.items()} == {1 / 64: 20, 1: 35, 2: 59}
+    assert np.median(time[kinds[1 / 64]]) < np.median(time[kinds[2]])
+    for keep in kinds.values():
+        doubling = 1 / np.polyfit(time[keep], np.log2((gpus["peak_fp16"] / gpus["price"])[keep]), 1)[0]
+        assert 1.69 < doubling < 3.62
 
 
 def test_the_limit_regression_is_reproduced(cache, reference_data):
@@ -84,6 +115,44 @@ def test_transistors_of_processors_double_in_two_years(cache, reference_data):
     assert float(table["transistors"].sel(point=1)) == pytest.approx(2308, abs=1)  # the 4004: 2,300
     assert table["frequency"].attrs["unit"] == "MHz"
     assert float(table["cores"].max()) == 272
+
+
+def curve(*rows):
+    """Return a file as the performance-curve database writes it."""
+    return "\n".join(["Price (2005 USD/kbit),Time (Year),Yearly (Mil. Mbits),Previous (Mil. Mbits)", *rows]) + "\n"
+
+
+def test_a_curve_is_read_into_cost_and_what_was_made_so_far(tmp_path):
+    file = tmp_path / "dram.csv"
+    file.write_text(curve("50,1971,1,NA", "33,1972,4,1", "NA,1973,8,5"), encoding="utf-8")
+    assert readers.dram_curve(file) == {
+        "year": [1971, 1972, 1973], "dram_cost": [50.0, 33.0, None], "dram_production": [1.0, 4.0, 8.0],
+        "dram_cumulative": [None, 5.0, 13.0],
+    }  # fmt: skip
+    cents = readers.wind_curve(file)
+    assert cents["wind_cost"][0] == 0.5
+    assert cents["wind_cumulative"][1] == 5000.0
+    file.write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"dram\.csv: expected price, time, yearly and previous production"):
+        readers.hard_disk_curve(file)
+
+
+def test_technologies_make_a_table_over_years_and_experience_curves(tmp_path):
+    """The described schema, with files of our own in the place of the downloads."""
+    made = np.cumsum(1.3 ** np.arange(30))
+    rows = [f"{100 * q**-0.4:.8g},{1970 + i},{q - (made[i - 1] if i else 0):.8g},{made[i - 1] if i else 0:.8g}"
+            for i, q in enumerate(made)]  # fmt: skip
+    package = json.loads((HERE / "technologies/datapackage.json").read_text(encoding="utf-8"))
+    for resource in package["resources"]:
+        file = tmp_path / f"{resource['name']}.csv"
+        file.write_text(curve(*rows), encoding="utf-8")
+        resource |= {"path": file.name, "hash": file_hash(file)}
+    (tmp_path / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
+    table = forecast.table(tmp_path)
+    assert table.sizes["year"] == 30
+    assert table["dram_cost"].attrs["unit"] == "USD/kbit"
+    fit = forecast.law("scaling/wright").fit(table, let={"Q": "dram_cumulative"}, y="dram_cost")
+    assert fit.values["w"] == pytest.approx(0.4, abs=1e-5)
 
 
 def test_offline_the_error_says_where_to_put_the_file(cache):

@@ -94,6 +94,18 @@ def test_memory_is_marked(found):
         assert "from memory" in found[name]["note"]
 
 
+def test_published_growth_rates(found):
+    """What reproduces on our own tables, and what does not with its reason."""
+    assert found["fp32-doubling"]["verdict"] in ("agrees", "rounds")
+    assert found["top500-before-2013"]["computed"] == pytest.approx(12.9, abs=0.2)
+    assert found["top500-since-2013"]["computed"] == pytest.approx(21.6, abs=0.5)
+    assert found["hpcg-doubling"]["computed"] == pytest.approx(20.9, abs=0.1)
+    mixed = found["fp16-per-dollar-doubling"]
+    assert mixed["verdict"] == "disagrees"
+    assert mixed["computed"] < 1.69  # the lower end of the published interval
+    assert "Does not reproduce. The column holds three kinds" in mixed["note"]
+
+
 def test_trends_are_computed_here(found):
     assert 3.2 < found["interconnect-doubling"]["computed"] < 4.3  # published fits of other tables: 3.93 [3.69, 4.22]
     assert 22 < found["membw-static"]["computed"] < 34  # 2.64 years a doubling elsewhere: 30 % a year

@@ -37,6 +37,19 @@ def test_time_horizons_double_as_published():
     assert 171 < facts("horizon-th1-0")["doubling_years"] * DAYS < 249
 
 
+def test_the_published_rates_are_claims():
+    from forecast.claims import evaluate
+    from forecast.registry import get_registry
+
+    specs = {r.spec.name: r.spec for r in get_registry().records("claim") if r.plugin.name == "resources"}
+    found = {name: evaluate(specs[name]) for name in ("training-compute-growth", "metr-th1-1", "metr-th1-0")}
+    assert {name: claim["verdict"] for name, claim in found.items()} == {
+        "training-compute-growth": "agrees", "metr-th1-1": "agrees", "metr-th1-0": "disagrees",
+    }  # fmt: skip
+    assert 171 < found["metr-th1-0"]["computed"] < 249
+    assert "on the eleven of the source it is 213.0" in found["metr-th1-0"]["note"]
+
+
 def test_progress_is_split_into_compute_and_time_as_by_least_squares():
     rows = forecast.tables.columns("datasets/capability", where="test")
     compute, eci = rows.numeric("training_compute"), rows.numeric("eci")

@@ -1,0 +1,69 @@
+"""What the scenarios on hardware and resources cost: each alone, and a hundred variants of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SCENARIOS = ("gpu-capability", "gpu-limit", "gpu-choice", "gpu-delivered", "gpu-cluster", "scaling-ends")
+
+#: Seconds of CPU of a forecast beyond its imports, which come first.
+COLD = """
+import resource, sys
+import forecast, numpy, pandas, pint, scipy.optimize, scipy.stats, sympy, xarray
+import statsmodels.regression.quantile_regression, statsmodels.tsa.statespace.mlemodel
+from forecast import engine
+
+def used():
+    now = resource.getrusage(resource.RUSAGE_SELF)
+    return now.ru_utime + now.ru_stime
+
+before = used()
+forecast.project(sys.argv[1])
+print(used() - before)
+"""
+
+#: A hundred variants: one number or one choice is another in each.
+SWEEP = """
+import resource
+import forecast
+
+def used():
+    now = resource.getrusage(resource.RUSAGE_SELF)
+    return now.ru_utime + now.ru_stime
+
+variants = [("scaling-ends", {"wanted": 5.0 + i}) for i in range(30)]
+variants += [("gpu-limit", {"smallest": 0.4 + 0.05 * i}) for i in range(20)]
+variants += [("gpu-choice", {"budget": 500.0 + 200 * i, "memory": 12}) for i in range(20)]
+variants += [
+    ("gpu-capability", {"precision": p, "shape": s, "ten_percent": rate})
+    for p in ("fp32", "fp16", "fp8")
+    for s in ("exponential", "changepoint", "logistic", "random-walk", "pooled")
+    for rate in (0.05, 0.095)
+]
+assert len(variants) == 100
+before = used()
+for name, fixed in variants:
+    forecast.project(name, set=fixed, draws=2000)
+print(used() - before)
+"""
+
+
+def _measured(code: str, *words: str) -> float:
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=180, check=True)
+    return float(done.stdout)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_forecast_takes_less_than_three_seconds_beyond_imports(name):
+    seconds = _measured(COLD, name)
+    print(f"{name}: {seconds:.2f} s of CPU beyond imports")
+    assert seconds < 3
+
+
+def test_a_sweep_of_a_hundred_variants_takes_less_than_thirty_seconds():
+    seconds = _measured(SWEEP)
+    print(f"100 variants: {seconds:.1f} s of CPU")
+    assert seconds < 30

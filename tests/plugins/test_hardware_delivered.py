@@ -1,0 +1,66 @@
+"""`gpu-delivered`: from the peak of a device to a cluster, step by step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+
+
+@pytest.fixture(scope="module")
+def run():
+    return forecast.project("gpu-delivered", draws=1000, seed=0, set={"device": "h100-sxm5"})
+
+
+def test_every_step_takes_its_share(run):
+    table = run["projection"].to_dataset().squeeze("device")
+    for name in ("tiles", "waves", "overlap", "bubble", "availability", "share"):
+        assert ((table[name] > 0) & (table[name] <= 1 + 1e-12)).all(), name
+    assert (table["roofline"] <= table["peak"] + 1e-9).all()
+
+
+def test_the_steps_multiply_to_the_share(run):
+    table = run["projection"].to_dataset().squeeze("device")
+    product = table["roofline"] / table["peak"] * table["tiles"] * table["waves"] * table["kernel"]
+    product = product * table["overlap"] * (1 - table["bubble"]) * table["availability"]
+    assert np.allclose(product.broadcast_like(table["share"]), table["share"])
+
+
+def test_it_is_near_what_whole_runs_measured(run):
+    """Built up from parts the share is no lower than what runs reached, and within their 90 % range in the middle."""
+    table = run["projection"].to_dataset().squeeze("device")
+    low, middle, high = table["measured"].isel(time=0).quantile([0.05, 0.5, 0.95], dim="draw").values
+    built = float(table["share"].isel(time=0).median("draw"))
+    assert low < middle < built < high
+
+
+def test_a_narrow_multiplication_waits_for_memory_and_half_a_tile_is_wasted():
+    at = {"device": "h100-sxm5", "rows": 32, "hit_share": 0, "hardware/training-16bit-intensity.side": 64}
+    table = (
+        forecast.project("gpu-delivered", draws=50, set=at)["projection"]
+        .to_dataset()
+        .squeeze("device")
+        .isel(time=0, draw=0)
+    )
+    assert float(table["tiles"]) == pytest.approx(0.5)
+    # 2 n**3 FLOP over 3 n**2 numbers of two bytes: n/3 FLOP a byte, times 3352 GB/s
+    assert float(table["roofline"]) == pytest.approx(64 / 3 * float(table["bandwidth"]) / 1e3, rel=1e-6)
+
+
+def test_a_slow_link_costs_what_cannot_be_hidden():
+    fast = {"device": "h100-sxm5", "hidden_share": 0}
+    slow = {**fast, "hardware/all-reduce-time.bandwidth": 1.0}
+    shares = [
+        float(forecast.project("gpu-delivered", draws=200, set=s)["projection"]["share"].median()) for s in (fast, slow)
+    ]
+    assert shares[1] < 0.5 * shares[0]
+
+
+@pytest.mark.parametrize("use", ["training-16bit", "inference-8bit"])
+def test_no_draw_uses_more_than_the_whole(use):
+    """The ranges are lognormal, and their tails go beyond one."""
+    record = {"start": 2026, "until": 2027, "quantities": {"used": {"model": f"hardware/{use}-utilisation"}}}
+    drawn = forecast.project(record, draws=20_000)["projection"]["used"]
+    assert 0 < float(drawn.min())
+    assert float(drawn.max()) <= 1

@@ -1,0 +1,122 @@
+"""`gpu-capability`: what one accelerator gives by 2040, on every shape, and when its growth ends."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import BasisError
+
+PRECISIONS = ["fp32", "fp16", "fp8"]
+SHAPES = ["exponential", "changepoint", "logistic", "random-walk", "pooled"]
+
+
+@pytest.fixture(scope="module")
+def run():
+    return forecast.project("gpu-capability", draws=1000, seed=0)
+
+
+def test_every_measure_is_there_to_2040_on_every_shape(run):
+    table = run["projection"]
+    for name, unit, dims in (
+        ("peak", "TFLOP/s", {"precision", "shape"}),
+        ("per_watt", "GFLOP/s/W", {"precision", "shape"}),
+        ("per_dollar", "GFLOP/s/USD", {"shape"}),
+        ("bandwidth", "GB/s", {"shape"}),
+        ("best", "TFLOP/s", set()),
+    ):
+        assert table[name].attrs["units"] == unit
+        assert set(table[name].dims) - {"time", "draw"} == dims
+        assert np.isfinite(table[name].values).all()
+        assert (table[name].values > 0).all()
+    assert list(table["peak"]["precision"].values) == PRECISIONS
+    assert list(table["peak"]["shape"].values) == SHAPES
+    assert table["time"].dt.year.values[[0, -1]].tolist() == [2025, 2040]
+
+
+def test_the_level_of_2025_is_that_of_the_table(run):
+    """Within a factor of two of the best device that the table has: no unit has slipped."""
+    rows = forecast.tables.columns("datasets/accelerators")
+    dense = (rows["sparsity"] == "dense") & (rows["peak_status"] == "verified")
+    now = run["projection"]["peak"].sel(shape="exponential").isel(time=0).median("draw")
+    for precision, path in (("fp32", "vector"), ("fp16", "tensor"), ("fp8", "tensor")):
+        best = np.nanmax(rows["peak"][dense & (rows["precision"] == precision) & (rows["path"] == path)])
+        assert best / 2 < float(now.sel(precision=precision)) < best * 2
+    bandwidth = run["projection"]["bandwidth"].sel(shape="exponential").isel(time=0).median("draw")
+    assert 4000 < float(bandwidth) < 9000
+
+
+def test_fp32_doubles_as_published():
+    """2.3 years (Epoch AI) is inside the interval of the best devices of our table."""
+    found = forecast.model("hardware/gpu-peak-fp32-exponential").fit().describe().facts
+    assert found["doubling_years"] == pytest.approx(2.3, abs=0.1)
+    assert found["doubling_p05"] < 2.3 < found["doubling_p95"]
+
+
+def test_growth_without_a_limit_never_ends_and_with_one_it_does(run):
+    asked = run["questions"].to_dataset()
+    middle = asked["slows"].sel(quantile=0.5)
+    assert bool(np.isnat(middle.sel(shape="exponential").values).all())
+    capped = middle.sel(shape="logistic").dt.year.values
+    assert ((capped >= 2027) & (capped <= 2036)).all()
+    assert (asked["slows_never"].sel(shape="exponential") > 0.9).all()
+    for question in ("watt_slows", "dollar_slows", "bandwidth_slows"):  # asked of every measure, on every shape
+        assert set(asked[question]["shape"].values) == set(SHAPES)
+
+
+def test_a_judged_cap_is_not_passed(run):
+    level = run["projection"]["peak"].sel(precision="fp32", shape="logistic").isel(time=-1)
+    assert float(level.quantile(0.95, dim="draw")) < 1100  # its cap has 5 % above 1000 TFLOP/s
+
+
+def test_the_pool_lies_between_its_members(run):
+    by = run["projection"]["peak"].isel(time=-1).median("draw")
+    members = by.sel(shape=SHAPES[:-1])
+    assert (by.sel(shape="pooled") > members.min("shape")).all()
+    assert (by.sel(shape="pooled") < members.max("shape")).all()
+
+
+def test_growth_is_that_of_the_level(run):
+    table = run["projection"]
+    level = np.log(table["peak"].sel(precision="fp32", shape="exponential").values)
+    growth = table["growth"].sel(precision="fp32", shape="exponential").values
+    years = (table["time"].values[10] - table["time"].values[5]) / np.timedelta64(1, "s") / (365.2425 * 86400)
+    assert growth[10] == pytest.approx((level[10] - level[5]) / years, rel=2e-3)
+
+
+def test_formats_that_came_once_are_told_from_growth():
+    """Across precisions a line takes the one-off formats for growth; the staircase does not."""
+    line = forecast.model("hardware/gpu-best-exponential").fit().describe().facts
+    steps = forecast.model("hardware/gpu-best-staircase").fit().describe().facts
+    assert steps["growth_per_year"] < 0.9 * line["growth_per_year"]
+    assert 0.1 < steps["share_of_steps"] < 0.6
+    for name in ("16-bit", "tensor-cores", "8-bit", "4-bit"):
+        assert steps[f"gain_{name}"] > 1.2
+
+
+def test_precisions_are_not_mixed():
+    record = {
+        "start": 2025, "until": 2030,
+        "quantities": {
+            "peak": {"model": "hardware/gpu-peak-fp32-exponential"},
+            "goal": {"model": "hardware/gpu-peak-fp16-exponential"},
+        },
+        "questions": {"reached": {"when": "peak >= goal"}},
+    }  # fmt: skip
+    with pytest.raises(BasisError, match=r"precision fp32.*precision fp16"):
+        forecast.project(record)
+
+
+def test_the_command_answers():
+    words = ["run", "gpu-capability", "--set", "precision=fp16", "--set", "shape=logistic", "--draws", "500", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "forecast", *words], capture_output=True, text=True, timeout=120, check=True
+    )
+    found = json.loads(done.stdout)["result"]
+    names = {row["name"] for row in found["questions"]}
+    assert {"slows", "watt_slows", "dollar_slows", "bandwidth_slows"} <= names
