@@ -11,18 +11,18 @@ from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, hookimpl
 @hookimpl
 def forecast_laws() -> Iterator[LawSpec]:
     """Bring the laws of features in perplexity and parameters, of abilities, and of bits."""
-    from forecast_emergence import abilities, bits, outliers, size
+    from forecast_emergence import abilities, bits, outliers, quant_model, size
 
-    for family in (outliers, size, abilities, bits):
+    for family in (outliers, size, abilities, bits, quant_model):
         yield from family.LAWS
 
 
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to LLM.int8(), the thresholds told in advance, and the chain from compute to cost."""
-    from forecast_emergence import chain, features, outliers, threshold
+    from forecast_emergence import chain, features, magnitude, outliers, quant_model, threshold
 
-    for family in (outliers, features, threshold, chain):
+    for family in (outliers, features, magnitude, threshold, chain, quant_model):
         yield from family.MODELS
 
 
@@ -39,6 +39,11 @@ _SCENARIOS = (
         "Kumar et al. 2024, Scaling Laws for Precision, arXiv:2411.04330",
     ),
     (
+        "quantisation",
+        "How many bits hidden states need, with and without their outlier features",
+        "Dettmers et al. 2022, LLM.int8(), arXiv:2208.07339",
+    ),
+    (
         "token-cost",
         "From compute through emergent features to the cost of a token",
         "Dettmers et al. 2022, LLM.int8(), arXiv:2208.07339, and the sources of its links",
@@ -48,7 +53,7 @@ _SCENARIOS = (
 
 @hookimpl
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
-    """Bring emergence, precision and token-cost."""
+    """Bring emergence, precision, quantisation and token-cost."""
     for name, title, reference in _SCENARIOS:
         yield ScenarioSpec(
             name=name, title=title, path=str(Path(__file__).with_name(f"{name}.toml")), reference=reference
@@ -58,6 +63,7 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
 @hookimpl
 def forecast_claims() -> Iterator[ClaimSpec]:
     """Bring the figures of the essay on emergent features, and of the papers it rests on."""
-    from forecast_emergence import claims
+    from forecast_emergence import claims, claims_quant
 
     yield from claims.CLAIMS
+    yield from claims_quant.CLAIMS

@@ -37,6 +37,9 @@ EFFECTIVE = LawSpec(
     objective="least_squares_log",
     example={"gamma": 2.6745, "offset": 0.3037},
     domain={"N": (1e7, 1e9), "P": (3.0, 12.0)},
+    requires={
+        "1 - exp(-P/gamma + offset)": "share of the parameters that P bits keep (N_eff <= 0 where it is not positive)"
+    },
     published=tuple(
         PublishedFit(
             name=f"kumar2024-{where.replace(' ', '-')}",

@@ -1,56 +1,29 @@
 """From compute to cost: compute, size, perplexity, emergent feature, usable bits, memory, speed, cost a token.
 
-Each link is a formula over quantities of a scenario and over inputs of its own. As inside a law, every name is the
-plain number in its declared unit. Links through measured data are relations (`forecast_emergence.features`); devices,
-their bandwidth and price come from the plugin ``hardware`` and from whoever writes the scenario.
+Each link is a formula over quantities of a scenario and over inputs of its own. Links through measured data are
+relations (`forecast_emergence.features`); devices, their bandwidth and price come from the plugin ``hardware`` and from
+whoever writes the scenario.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from forecast import EstimateSpec, Input, ModelSpec, RelationSpec
 from forecast.errors import UsageError
-from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+from forecast.models import Model
 from forecast_emergence.bits import CONSTANTS, TENSORS, least_bits
-from forecast_emergence.features import MAGNITUDES
-from forecast_emergence.sources import ESSAY, INT8, KBIT, KUMAR
+from forecast_emergence.links import Link, built, specs
+from forecast_emergence.sources import INT8, KBIT, KUMAR
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.streams import Streams
-
     Array = NDArray[np.float64]
 
 __all__ = ["MODELS", "link"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Link:
-    """A formula over other quantities and inputs.
-
-    Parameters
-    ----------
-    title, unit, expression, reference, note : str
-    takes : mapping of str to str
-        Other quantities and their units.
-    inputs : tuple of Input
-    check : callable, optional
-        Raises where the formula has no meaning; it is given every name's values.
-    """
-
-    title: str
-    unit: str
-    expression: str
-    takes: Mapping[str, str]
-    reference: str
-    note: str = ""
-    inputs: tuple[Input, ...] = ()
-    check: Callable[[Mapping[str, Array]], None] | None = None
 
 
 def _constants(*names: str) -> tuple[Input, ...]:
@@ -93,22 +66,11 @@ LINKS: Mapping[str, Link] = {
         note="compute = 6 N D with D = ratio N",
         reference="Hoffmann et al. 2022, Training Compute-Optimal Large Language Models, arXiv:2203.15556",
     ),
-    "magnitude-saturating": Link(
-        title="Magnitude of outliers from parameters, saturating, through the essay's figures",
-        unit="",
-        expression="max(6, ceiling/(1 + (ceiling/at_13b - 1)*(13e9/N)"
-        "**(log((ceiling/at_6b - 1)/(ceiling/at_13b - 1))/log(13/6))))",
-        takes={"N": "param"},
-        inputs=MAGNITUDES,
-        note="the law emergence/saturating-magnitude through 6B and 13B, and at least 6, what an outlier is by "
-        "definition; below 6B table 4 of the paper has medians of 6 to 25",
-        reference=ESSAY,
-    ),
     "bits-plain-int8": Link(
         title="Bits a weight of 8-bit matrix multiplication without decomposition: 16 once the features are everywhere",
         unit="bit/param",
         expression="8 + 8*heaviside(layers - 99)",
-        takes={"layers": "percent", "count": "", "width": ""},
+        takes={"layers": "percent"},
         note="a rule, not a fit: vector-wise zeropoint loses at most 0.1 points of perplexity up to 6.7B and 1.0 at "
         "13B, absmax 0.8 at 6.7B and 4.0 at 13B (table 1)",
         reference=f"{INT8}, table 1 and section 4",
@@ -117,15 +79,15 @@ LINKS: Mapping[str, Link] = {
         title="Bits a weight with the outlier dimensions kept in 16 bits",
         unit="bit/param",
         expression="8 + 8*min(1, count/width)",
-        takes={"layers": "percent", "count": "", "width": ""},
+        takes={"count": "", "width": ""},
         note="about 0.1 % of the features: 8.01 bits",
         reference=f"{INT8}, section 3.2",
     ),
     "bits-four-bit": Link(
         title="Bits a weight in 4-bit blocks of 64 with a 16-bit constant each",
         unit="bit/param",
-        expression="4 + 16/block + 0*(layers + count + width)",
-        takes={"layers": "percent", "count": "", "width": ""},
+        expression="4 + 16/block",
+        takes={},
         inputs=(Input(name="block", unit="", distribution={"value": 64.0}, source=f"{KBIT}: 16/64 = 0.25 bits more"),),
         note="only the weights are stored in 4 bits; products are in 16",
         reference=KBIT,
@@ -137,16 +99,26 @@ LINKS: Mapping[str, Link] = {
         takes={"N": "param", "bits": "bit/param"},
         reference="eight bits are a byte",
     ),
+    "effective-rate": Link(
+        title="Effective rate of a device: its 16-bit peak, what the usable precision adds to it, and how much is used",
+        unit="TFLOP/s",
+        expression="peak*speed*utilisation",
+        takes={"peak": "TFLOP/s", "speed": ""},
+        inputs=(
+            Input(name="utilisation", unit="", distribution={"p05": 0.3, "p95": 0.65},
+                  source="Dettmers 2023-01-30, Which GPU(s) to Get: 30 % for BERT to 65 % at GPT-3 size"),
+        ),
+        note="products in 8 bits count as as many FLOP as in 16",
+        reference=f"{INT8}, table 5, for the speed",
+    ),
     "token-time": Link(
         title="Time a token on one device's worth of bandwidth and arithmetic, whichever is slower",
         unit="s",
-        expression="max(memory/bandwidth, batch*2*N/(peak*speed*1e12*utilisation))/batch",
-        takes={"N": "param", "memory": "GB", "bandwidth": "GB/s", "peak": "TFLOP/s", "speed": ""},
+        expression="max(memory/bandwidth, batch*2*N/(effective*1e12))/batch",
+        takes={"N": "param", "memory": "GB", "bandwidth": "GB/s", "effective": "TFLOP/s"},
         inputs=(
             Input(name="batch", unit="", distribution={"p05": 8.0, "p95": 128.0}, source="sequences decoded "
             "together; our judgement"),
-            Input(name="utilisation", unit="", distribution={"p05": 0.3, "p95": 0.65},
-                  source="Dettmers 2023-01-30, Which GPU(s) to Get: 30 % for BERT to 65 % at GPT-3 size"),
         ),
         note="weights are read once a batch; keys and values are left out; split over devices the time a token "
         "falls and the cost stays",
@@ -200,45 +172,9 @@ LINKS: Mapping[str, Link] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Chained(Model, FittedModel):
-    name: str
-    unit: str
-    link: Link
-    inputs: Mapping[str, Need]
-    basis: Mapping[str, str] = field(default_factory=dict)
-
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self
-
-    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
-
-        from forecast import formula
-
-        if self.link.check is not None:
-            self.link.check(inputs)
-        with np.errstate(all="ignore"):
-            value = formula.parse(self.link.expression, where=self.name).evaluate(inputs)
-        return np.array(np.broadcast_to(value, (len(time), streams.draws)), dtype=float)
-
-    def describe(self) -> Description:
-        own = [need for need in self.inputs.values() if isinstance(need, Input)]
-        return Description(
-            summary=f"{self.link.title}: {self.link.expression}" + (f"; {self.link.note}" if self.link.note else ""),
-            assumptions=tuple(
-                f"{i.name} [{i.unit or 'dimensionless'}]: {dict(i.distribution)} ({i.source})" for i in own
-            ),
-            sources=(self.link.reference,),
-        )
-
-
 def link(name: str, spec: ModelSpec) -> Model:
     """Build a link of the chain by its name."""
-    found = LINKS[spec.name]
-    inputs: dict[str, Need] = {n: OtherQuantity(unit=unit) for n, unit in found.takes.items()}
-    inputs |= {i.name: i for i in found.inputs}
-    return _Chained(name=name, unit=spec.unit, link=found, inputs=inputs)
+    return built(name, spec, LINKS[spec.name])
 
 
 _SPEED = {
@@ -292,19 +228,4 @@ _GIVEN = (
     ),
 )
 
-MODELS = (
-    *(
-        ModelSpec(
-            name=name,
-            title=found.title,
-            quantity=f"emergence.{name.replace('-', '_')}",
-            unit=found.unit,
-            target="forecast_emergence.chain:link",
-            note=found.note,
-            reference=found.reference,
-        )
-        for name, found in LINKS.items()
-    ),
-    *_TABLE_5,
-    *_GIVEN,
-)
+MODELS = (*specs(LINKS, "forecast_emergence.chain:link"), *_TABLE_5, *_GIVEN)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from forecast import Input, ModelSpec, RelationSpec
+from forecast import EstimateSpec, Input, ModelSpec, RelationSpec
 from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
 from forecast_emergence.outliers import RELATION
-from forecast_emergence.sources import ESSAY, INT8, TOKENIZER
+from forecast_emergence.sources import INT8, TOKENIZER
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,13 +69,24 @@ _RELATIONS = (
     ),
 )  # fmt: skip
 
-_SHIFT = Input(
-    name="shift",
+SHIFT = EstimateSpec(
+    name="shift-size",
+    title="Size of the phase shift: where the layers jump",
+    quantity="emergence.shift_size",
     unit="param",
-    distribution={"low": 2.7e9, "high": 6.7e9, "family": "loguniform"},
-    source=f"{T4}: of the fairseq models 2.7B has 52 % of the layers and 6.7B all; an interval-censored threshold, "
-    "uniform in its logarithm. With GPT-J, of another family, it would lie between 6.0B and 6.7B",
-    title="where the layers jump",
+    expression="shift",
+    inputs=(
+        Input(
+            name="shift",
+            unit="param",
+            distribution={"low": 2.7e9, "high": 6.7e9, "family": "loguniform"},
+            source=f"{T4}: of the fairseq models 2.7B has 52 % of the layers and 6.7B all; an interval-censored "
+            "threshold, uniform in its logarithm. With GPT-J, of another family, it would lie between 6.0B and 6.7B",
+            title="where the layers jump",
+        ),
+    ),
+    note="one quantity for all that jumps there, so that layers and magnitude jump in the same draw",
+    reference=f"{T4}; section 4: between 6B and 6.7B",
 )
 REGIMES = ModelSpec(
     name="layers-two-regimes",
@@ -86,19 +97,7 @@ REGIMES = ModelSpec(
     reference=f"{T4}; section 4: all layers from 6.7B on",
 )
 
-_ABOUT = "the width is our judgement"
-MAGNITUDES = (
-    Input(name="at_6b", unit="", distribution={"p05": 12.0, "p95": 18.0}, source=f"{ESSAY}: about 15 at 6B; {_ABOUT}"),
-    Input(name="at_13b", unit="", distribution={"p05": 54.0, "p95": 66.0}, source=f"{ESSAY}: about 60 at 13B; "
-    f"{_ABOUT}"),
-    Input(
-        name="ceiling", unit="", distribution={"p05": 90.0, "p95": 130.0},
-        source=f"{ESSAY}: about 95 for OPT-66B, and growth saturates; a curve through all three figures ends at "
-        f"95.5; {_ABOUT}",
-    ),
-)  # fmt: skip
-
-MODELS = (*_RELATIONS, REGIMES)
+MODELS = (*_RELATIONS, SHIFT, REGIMES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +120,7 @@ class _Fitted(FittedModel):
 
         rows = {(r.measure, r.model): r for r in hindsight.backtest()}
         facts = {f"{m}_{n.removeprefix('fseq-').replace('.', '_')}": row.smooth for (m, n), row in rows.items()}
+        facts["count_pearson"], facts["count_spearman"] = hindsight.correlations()
         return Description(
             summary=f"a power of the parameters fitted to {self.fit.n} models before the shift, 100 % after it; the "
             f"honest test: {hindsight.summary()}",
@@ -150,5 +150,8 @@ class _Regimes(Model):
 
 def two_regimes(name: str, spec: ModelSpec) -> Model:
     """Build ``layers-two-regimes``."""
-    inputs: dict[str, Need] = {"N": OtherQuantity(unit="param", title="parameters"), "shift": _SHIFT}
+    inputs: dict[str, Need] = {
+        "N": OtherQuantity(unit="param", title="parameters"),
+        "shift": OtherQuantity(unit="param", title="where the layers jump"),
+    }
     return _Regimes(name=name, unit=spec.unit, inputs=inputs, sources=(spec.reference,))

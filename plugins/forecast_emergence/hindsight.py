@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BEFORE", "Row", "backtest", "chance_of_jump", "report", "summary"]
+__all__ = ["BEFORE", "Row", "backtest", "chance_of_jump", "correlations", "report", "summary"]
 
 TABLE = "datasets/outlier-features"
 #: The last perplexity before the shift: the eight models down to GPT-J 6B.
@@ -141,6 +141,23 @@ def chance_of_jump() -> tuple[float, float]:
     seen = float(np.log10(size[old].max() / size[old].min()))
     first, last = (float(1.0 - np.sqrt(seen / (seen + np.log10(s / size[old].max())))) for s in np.sort(size[~old]))
     return first, last
+
+
+def correlations() -> tuple[float, float]:
+    """Return Pearson's and Spearman's correlation of the number of outlier features with perplexity, over all models.
+
+    Examples
+    --------
+    >>> [f"{r:.3f}" for r in correlations()]
+    ['-0.915', '-0.966']
+    """
+    from scipy.stats import pearsonr, spearmanr
+
+    from forecast import tables
+
+    rows = tables.columns(TABLE)
+    pair = rows.numeric("ppl_c4"), rows.numeric("outlier_count")
+    return float(pearsonr(*pair)[0]), float(spearmanr(*pair)[0])
 
 
 def report() -> str:

@@ -1,0 +1,103 @@
+"""A link of a chain: a formula over other quantities and over uncertain inputs of its own.
+
+As inside a law, every name is the plain number in its declared unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from forecast import Input, ModelSpec
+from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Link", "built", "specs"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """A formula over other quantities and inputs.
+
+    Parameters
+    ----------
+    title, unit, expression, reference, note : str
+    takes : mapping of str to str
+        Other quantities and their units.
+    inputs : tuple of Input
+    check : callable, optional
+        Raises where the formula has no meaning; it is given every name's values.
+    """
+
+    title: str
+    unit: str
+    expression: str
+    takes: Mapping[str, str]
+    reference: str
+    note: str = ""
+    inputs: tuple[Input, ...] = ()
+    check: Callable[[Mapping[str, Array]], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chained(Model, FittedModel):
+    name: str
+    unit: str
+    link: Link
+    inputs: Mapping[str, Need]
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        return self
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        from forecast import formula
+
+        if self.link.check is not None:
+            self.link.check(inputs)
+        with np.errstate(all="ignore"):
+            value = formula.parse(self.link.expression, where=self.name).evaluate(inputs)
+        return np.array(np.broadcast_to(value, (len(time), streams.draws)), dtype=float)
+
+    def describe(self) -> Description:
+        own = [need for need in self.inputs.values() if isinstance(need, Input)]
+        return Description(
+            summary=f"{self.link.title}: {self.link.expression}" + (f"; {self.link.note}" if self.link.note else ""),
+            assumptions=tuple(
+                f"{i.name} [{i.unit or 'dimensionless'}]: {dict(i.distribution)} ({i.source})" for i in own
+            ),
+            sources=(self.link.reference,),
+        )
+
+
+def built(name: str, spec: ModelSpec, found: Link) -> Model:
+    """Build the model of a link."""
+    inputs: dict[str, Need] = {n: OtherQuantity(unit=unit) for n, unit in found.takes.items()}
+    inputs |= {i.name: i for i in found.inputs}
+    return _Chained(name=name, unit=spec.unit, link=found, inputs=inputs)
+
+
+def specs(links: Mapping[str, Link], target: str) -> tuple[ModelSpec, ...]:
+    """Return the records of links, whose target builds them by name."""
+    return tuple(
+        ModelSpec(
+            name=name,
+            title=found.title,
+            quantity=f"emergence.{name.replace('-', '_')}",
+            unit=found.unit,
+            target=target,
+            note=found.note,
+            reference=found.reference,
+        )
+        for name, found in links.items()
+    )

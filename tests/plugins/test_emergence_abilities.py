@@ -1,0 +1,257 @@
+"""Thresholds that are censored, scores above chance, passes that are counted, jumps of the metric; Ruan's curves."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import nbinom
+
+import forecast
+import forecast_datasets
+from forecast import tables
+from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError
+from forecast.tables import descriptor, file_hash
+from forecast_emergence import threshold
+from forecast_emergence.censored import bracket, thresholds
+from forecast_emergence.chance import above_chance, jump, pass_rate, unseen
+
+HERE = Path(forecast_datasets.__file__).parent
+FILES = {"benchmarks": "base_llm_benchmark_eval.csv", "emergent": "base_llm_emergent_capability_eval.csv"}
+
+
+# --- Ruan et al., through the described table -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def scores(tmp_path, monkeypatch, reference_data):
+    monkeypatch.setenv("FORECAST_DATA", str(tmp_path))
+    for resource in descriptor.read(HERE / "observational-scores/datapackage.json").resources:
+        file = reference_data / "scaling" / "obsscaling" / FILES[resource.name]
+        assert file_hash(file) == resource.hash
+        for suffix in ("csv", "data"):
+            shutil.copy(file, tmp_path / f"{resource.hash[7:19]}-{resource.name}.{suffix}")
+    return tables.columns("datasets/observational-scores")
+
+
+@pytest.mark.parametrize(
+    ("column", "chance", "beta", "alpha", "train", "test", "rows"),
+    [
+        ("word_unscramble", 0.0, 1.044, -7.027, 2.59e-4, 1.33e-2, (44, 29)),
+        ("persian_qa", 0.25, 0.570, -6.403, 2.70e-4, 2.08e-2, (40, 25)),
+    ],
+)
+def test_ruans_curves(scores, column, chance, beta, alpha, train, test, rows):
+    compute = scores.numeric("compute") / 1e21
+    score = above_chance(scores.numeric(column), chance, noise=0.05)
+    known = np.isfinite(compute) & np.isfinite(score)
+    early = known & (compute <= 84 * (1 + 1e-12))
+    fit = forecast.law("scaling/observational").fit({"S": np.log(compute[early]), "y": score[early]}, y="y")
+    assert (fit.values["beta"], fit.values["alpha"]) == (
+        pytest.approx(beta, abs=5.1e-4),
+        pytest.approx(alpha, abs=5.1e-4),
+    )
+    late = known & ~early
+    missed = fit.predict(S=np.log(compute[late]))["median"].values - score[late]
+    assert (early.sum(), late.sum()) == rows
+    assert fit.objective / fit.n == pytest.approx(train, rel=5e-3)
+    assert np.mean(missed**2) == pytest.approx(test, rel=5e-3)
+
+
+def test_nothing_of_the_scores_is_shipped():
+    assert [path.name for path in (HERE / "observational-scores").iterdir()] == ["datapackage.json"]
+    for resource in descriptor.read(HERE / "observational-scores/datapackage.json").resources:
+        assert len(resource.path.split("/")[5]) == 40
+        assert resource.licenses == "Apache-2.0"
+
+
+def test_the_readers_refuse_another_file(tmp_path):
+    from forecast_datasets import observational
+
+    other = tmp_path / "other.csv"
+    other.write_text("Model,x\na,1\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"other\.csv: column 'parsinlu_qa_2_acc' is missing"):
+        observational.emergent(other)
+
+
+# --- scores above chance ----------------------------------------------------------------------------------------------
+
+
+def test_a_floor_above_a_score_names_both():
+    with pytest.raises(DataError, match=r"chance floor 0\.25 lies above the score 0\.2 of row 2"):
+        above_chance([0.3, 0.2], 0.25)
+    assert above_chance([0.3, 0.2], 0.25, trials=100)[1] < 0  # within four binomial errors, and not clipped
+    with pytest.raises(DataError, match=r"floor 1 does not lie below the ceiling 0\.9"):
+        above_chance([0.3], 1.0, top=0.9)
+
+
+def test_the_binomial_likelihood_has_a_floor():
+    law = forecast.law("scaling/observational")
+    size, rng = np.linspace(-2, 9, 40), np.random.default_rng(0)
+    p = 0.25 + 0.75 * law.value({"beta": 1.0, "alpha": -4.0}, S=size)
+    data = {"S": size, "y": rng.binomial(500, p).astype(float), "n": np.full(40, 500.0)}
+    fit = law.fit(data, objective="binomial", options={"trials": "n", "chance": 0.25}, y="y")
+    assert all(
+        low < true < high for true, (low, high) in zip((1.0, -4.0), map(fit.interval, ("beta", "alpha")), strict=True)
+    )
+
+
+# --- passes that are counted ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("passes", [2, 3, 5])
+def test_passes_until_are_unbiased_from_two_on(passes):
+    p = 0.02
+    tries = np.arange(passes, 3000)  # beyond lies less than 1e-20 of the probability
+    chance = nbinom.pmf(tries - passes, passes, p)
+    rate, low, high = np.array([pass_rate(passes, int(k)) for k in tries]).T
+    assert chance @ rate == pytest.approx(p, rel=1e-9)
+    assert chance @ ((low <= p) & (p <= high)) >= 0.9  # exact intervals cover at least what they say
+    assert chance @ (p < low) <= 0.05
+    assert chance @ (p > high) <= 0.05
+
+
+def test_one_pass_is_biased_upwards():
+    p = 0.02
+    tries = np.arange(1, 3000)
+    rate = np.array([pass_rate(1, int(k))[0] for k in tries])
+    assert nbinom.pmf(tries - 1, 1, p) @ rate == pytest.approx(p * np.log(1 / p) / (1 - p), rel=1e-9)
+
+
+def test_wrong_counts():
+    with pytest.raises(UsageError, match="3 passes in 2 tries"):
+        pass_rate(3, 2)
+    with pytest.raises(UsageError, match="at least one try"):
+        unseen(0)
+    assert unseen(1000) == pytest.approx(3e-3, rel=0.01)
+
+
+def test_counted_passes_are_binomial_and_none_is_a_count_too():
+    law, rng = forecast.law("scaling/passuntil"), np.random.default_rng(4)
+    size, tries, true = np.geomspace(3e7, 2.4e9, 10), np.full(10, 4000.0), {"c": 400.0, "alpha": 0.23}
+    passes = rng.binomial(4000, law.value(true, N=size)).astype(float)
+    passes[0] = 0.0  # its logarithm is none; its likelihood is
+    fit = law.fit({"N": size, "y": passes, "n": tries}, y="y", objective="binomial", options={"trials": "n"})
+    assert fit.converged
+    foretold = fit.predict(N=2e10)
+    assert float(foretold["lower"]) < float(law.value(true, N=2e10)) < float(foretold["upper"])
+    with pytest.raises(DataError, match="takes the log of y"):
+        law.fit({"N": size, "y": passes / tries}, y="y", objective="least_squares_log")
+
+
+def test_repeated_sampling_is_told_from_few_attempts():
+    law, attempts = forecast.law("scaling/repeated-sampling"), np.array([1.0, 2, 4, 8, 16, 32, 64])
+    true = {"a": -1.8, "b": -0.35}
+    noise = np.exp(np.random.default_rng(5).normal(0, 0.01, attempts.size))
+    fit = law.fit({"k": attempts, "y": law.value(true, k=attempts) * noise}, y="y")
+    assert float(fit.predict(k=1e4)["median"]) == pytest.approx(float(law.value(true, k=1e4)), rel=0.02)
+
+
+# --- thresholds of the loss -------------------------------------------------------------------------------------------
+
+
+def test_the_size_from_which_a_loss_lies_below_a_threshold():
+    law, size = forecast.law("scaling/saturating-power"), np.geomspace(1e8, 1e10, 8)
+    true = {"E": 1.8, "beta": 90.0, "c": 0.25}
+    noise = np.exp(np.random.default_rng(6).normal(0, 1e-4, 8))
+    fit = law.fit({"x": size, "y": law.value(true, x=size) * noise}, y="y")
+    exact = ((2.0 - 1.8) / 90.0) ** (-1 / 0.25)  # N0 (eta - L_inf)**(-1/a)
+    found = fit.invert(y=2.0, solve_for="x")
+    assert float(found["x_lower"]) < exact < float(found["x_upper"])
+    assert float(found["never"]) < 0.01
+    assert float(fit.invert(y=1.5, solve_for="x")["never"]) > 0.99  # below what the loss tends to
+
+
+def test_the_elbow_in_the_loss_is_recovered():
+    law, loss = forecast.law("scaling/loss-threshold"), np.linspace(1.6, 3.2, 33)
+    true = {"chance": 0.25, "a": 0.6, "eta": 2.2}
+    score = law.value(true, L=loss) + np.random.default_rng(7).normal(0, 0.01, loss.size)
+    fit = law.fit({"L": loss, "y": score}, y="y")
+    low, high = fit.interval("eta", 0.95)
+    assert low < 2.2 < high
+    assert high - low < 0.1
+
+
+def test_a_jump_of_the_metric_and_one_that_is_more():
+    size, trials = np.geomspace(1e8, 1e11, 12), np.full(12, 3000.0)
+    rng = np.random.default_rng(1)
+    smooth = rng.binomial(3000, np.exp(-5 * (1e7 / size) ** 0.4)).astype(float)
+    assert jump(size, smooth, trials, 5).only_metric
+    x = np.log10(size) - 9.5
+    bent = rng.binomial(3000, np.exp(-5 * np.exp(-1.5 - x - 0.5 * x**2))).astype(float)
+    found = jump(size, bent, trials, 5)
+    assert not found.only_metric
+    assert found.curvature < 0
+    assert "bends" in found.sentence
+
+
+def test_wrong_jumps():
+    with pytest.raises(DataError, match="four sizes or more, got 3"):
+        jump([1e8, 1e9, 1e10], [1, 2, 3], [9, 9, 9], 5)
+    with pytest.raises(DataError, match="row 2: 10 passes in 9 trials"):
+        jump([1e8, 1e9, 1e10, 1e11], [1, 10, 3, 4], [9, 9, 9, 9], 5)
+
+
+def test_exact_match_and_token_edits_are_two_views_of_one_chance():
+    values = {"scale": 1e7, "alpha": 0.4}
+    size = np.geomspace(1e8, 1e11, 5)
+    match = forecast.law("emergence/exact-match").value(values, N=size, n=5.0)
+    edits = forecast.law("emergence/token-edits").value(values, N=size, n=5.0)
+    np.testing.assert_allclose(match, (1 - edits / 5) ** 5, rtol=1e-12)
+
+
+# --- thresholds -------------------------------------------------------------------------------------------------------
+
+
+def test_censored_thresholds_recover_their_middle_and_their_none():
+    rng = np.random.default_rng(2)
+    grid = np.array([1e8, 1e9, 1e10, 1e11])
+    true = 10 ** rng.normal(9.7, 0.5, 80)
+    true[rng.random(80) < 0.25] = np.inf
+    at = np.searchsorted(grid, true)
+    low = np.concatenate([[0.0], grid])[at]
+    high = np.concatenate([grid, [np.inf]])[at]
+    found = thresholds(low, high)
+    assert found.middle[0] < 10**9.7 < found.middle[2]
+    assert found.width[0] < 0.5 < found.width[2]
+    assert found.none == pytest.approx(0.25, abs=0.1)
+    assert np.isinf(found.following[2])
+
+
+def test_thresholds_that_cannot_be():
+    with pytest.raises(DataError, match=r"row 2: absent at 1e\+10 and there at 1e\+09"):
+        thresholds([1e8, 1e10], [1e9, 1e9])
+    with pytest.raises(EmptyDataError, match="no interval has an end"):
+        thresholds([0.0], [np.inf])
+    with pytest.raises(DataError, match="no one threshold parts them"):
+        bracket([1e9, 2e9], [True, False])
+    assert bracket([1e9, 2e9], [False, False]) == (2e9, float("inf"))
+
+
+def test_the_table_of_thresholds_is_interval_censored():
+    rows = tables.columns("datasets/emergence-thresholds")
+    found = thresholds(rows.numeric("params_below"), rows.numeric("params"))
+    assert (found.n, found.bracketed, found.above) == (22, 6, 0)
+    assert found.none < 0.1  # the table lists only what emerged
+
+
+@pytest.mark.parametrize("route", threshold.ROUTES)
+def test_a_threshold_foretold_from_small_models(route):
+    found = threshold.predict(route)
+    assert (found.n, found.observed) == (6, (6.0e9, 6.7e9))
+    low, middle, high = found.interval
+    assert 1.5e9 <= low <= middle <= high
+    assert low < 6.7e9 or route == "logistic"  # the logistic misses what came
+    assert 0 < found.none < 0.6
+    assert f"none by 1e+13 with probability {found.none:.0%}" in str(found)
+    assert threshold.predict(route) == found
+
+
+def test_more_data_without_a_jump_make_it_less_likely():
+    few, more = (threshold.predict("hazard", upto=size) for size in (4e8, 6e9))
+    assert (few.n, more.n) == (3, 8)
+    assert more.none > few.none
+    with pytest.raises(UnknownNameError, match="did you mean 'hazard'"):
+        threshold.predict("hazzard")

@@ -1,0 +1,134 @@
+"""What ``forecast run`` and ``forecast claims`` answer on emergence, and what they refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast import claims, tables
+from forecast.errors import BasisError, ForecastError
+from forecast.registry import get_registry
+from forecast.report import summary
+
+
+@pytest.fixture(scope="module")
+def emergence():
+    return forecast.project("emergence", draws=500)
+
+
+@pytest.fixture(scope="module")
+def precision():
+    return forecast.project("precision", draws=500)
+
+
+def ranked(tree, name):
+    return [row for row in summary.rankings(tree) if row["name"] == name]
+
+
+def test_the_shift_is_at_6_7b_by_two_regimes_and_seldom_by_the_smooth_law(emergence):
+    assert "6.7B is best in 100%" in summary.headline(emergence)
+    (smooth,) = ranked(emergence, "everywhere_smooth")
+    first = {entry["name"]: entry["first"] for entry in smooth["order"]}
+    assert first["6.7B"] < 0.1
+    assert sum(first.values()) < 0.6  # more likely than not it never is, up to 1e13
+    assert len(ranked(emergence, "foretold")) == 3
+
+
+def test_layers_jump_and_magnitude_saturates(emergence):
+    data = emergence["projection"].to_dataset().isel(time=0).median("draw")
+    assert float(data["layers"].sel(size="1.3B")) < 60
+    assert (data["layers"].sel(size=["6.7B", "13B", "10T"]) == 100).all()
+    assert float(data["layers_smooth"].sel(size="6.7B")) < 80
+    magnitude = {size: float(data["magnitude"].sel(size=size)) for size in ("1.3B", "6.7B", "13B", "66B", "10T")}
+    assert [magnitude[size] for size in ("1.3B", "6.7B", "13B")] == pytest.approx([19, 40, 58], abs=2)  # table 4
+    assert magnitude["66B"] == pytest.approx(95, abs=8)  # the essay's figure, which the curve was not told
+    assert magnitude["10T"] < 1.2 * magnitude["66B"]
+    essay = data["magnitude_essay"]
+    assert float(essay.sel(size="13B")) == pytest.approx(60, abs=3)
+    assert float(essay.sel(size="10T") / essay.sel(size="66B")) == pytest.approx(1, abs=0.05)
+    assert float(data["count"].sel(size="10T")) < 10 < float(data["count_by_size"].sel(size="10T"))
+
+
+def test_the_best_bits_for_a_memory(precision):
+    (after,), (trained,), (harmless,) = (ranked(precision, n) for n in ("quantise", "train", "harmless"))
+    assert max(after["order"], key=lambda e: e["first"])["name"] == "4"
+    assert max(trained["order"], key=lambda e: e["first"])["name"] == "7"
+    share = {e["name"]: e["among"] for e in harmless["order"]}
+    assert 0.3 < share["3"] < share["4"] <= share["5"] == 1.0
+
+
+def test_bits_that_keep_nothing_fail_by_name():
+    with pytest.raises(
+        ForecastError, match=r"3 bits keep nothing of the parameters \(N_eff <= 0\): .* more than 3\.11 bits"
+    ):
+        forecast.project("precision", draws=10, set={"trained": "4", "emergence/width-4-bit.bits": 3})
+
+
+def test_a_perplexity_of_another_tokenizer_is_refused():
+    scenario = {
+        "start": 2025,
+        "until": 2026,
+        "quantities": {
+            "PPL": {"value": 12.0, "unit": "", "basis": {"tokenizer": "llama"}},
+            "count": {"model": "emergence/outlier-count"},
+        },
+    }
+    with pytest.raises(BasisError, match=r"outlier-count\.PPL' is tokenizer gpt2-bpe, 'PPL' is tokenizer llama"):
+        forecast.project(scenario, draws=10)
+    scenario["quantities"]["PPL"]["basis"] = {"tokenizer": "gpt2-bpe"}
+    count = forecast.project(scenario, draws=500)["projection"]["count"]
+    assert float(count.median()) == pytest.approx(np.exp(2.9263 - 0.09041 * 12.0), rel=0.05)
+
+
+def test_the_chain_reaches_the_cost_of_a_token():
+    tree = forecast.project("token-cost", draws=300, until=2028)
+    data = tree["projection"].to_dataset()
+    bits = data["bits"].isel(time=0).median("draw")
+    assert [float(bits.sel(scheme=m)) for m in ("plain-int8", "llm-int8", "four-bit")] == pytest.approx(
+        [16.0, 8.01, 4.25], abs=0.01
+    )
+    cost = data["cost"].median("draw")
+    assert (cost.sel(scheme="llm-int8") < cost.sel(scheme="plain-int8")).all()
+    assert (cost.diff("time") < 0).all()
+    small = forecast.project("token-cost", draws=100, until=2028, set={"compute": 1e20})
+    assert float(small["projection"]["bits"].sel(scheme="plain-int8").median()) == 8.0
+
+
+VERDICTS = {
+    "feature-removal": "agrees", "outlier-total": "not derivable", "outlier-share": "agrees", "int8-gpus": "agrees",
+    "kbit-four": "constant", "layers-at-6b": "disagrees", "layers-before-shift": "disagrees",
+    "smallest-count": "disagrees", "magnitude-growth": "disagrees", "shift-foretold": "ours",
+    "compute-optimal-bits": "agrees", "bits-kept": "ours", "decomposition-footprint": "disagrees",
+    "quantisation-constants": "agrees", "double-quantisation": "agrees", "layers-after-shift": "agrees",
+    "sequence-before-shift": "disagrees", "sequence-after-shift": "agrees", "count-proportional": "disagrees",
+    "count-monotonic": "disagrees", "magnitude-before-shift": "disagrees", "magnitude-at-66b": "not derivable",
+    "prunable-weights": "constant", "decomposition-memory": "rounds", "outlier-dependent-bits": "agrees",
+    "perplexity-to-score": "not derivable", "passuntil-miss": "agrees",
+}  # fmt: skip
+
+
+def test_every_claim_has_its_verdict():
+    found = {
+        c["id"]: c
+        for c in claims.evaluate_all(r for r in get_registry().records("claim") if r.plugin.name == "emergence")
+    }
+    assert {name: found[name]["verdict"] for name in VERDICTS} == VERDICTS
+    assert found["outlier-total"]["computed"] == 294_912
+    assert found["outlier-share"]["computed"] == pytest.approx(99.85, abs=0.01)
+    assert found["count-proportional"]["computed"] == pytest.approx(-0.915, abs=5e-4)
+    assert found["count-monotonic"]["computed"] == pytest.approx(-0.966, abs=5e-4)
+    assert found["magnitude-at-66b"]["computed"] == pytest.approx(93, abs=1)
+    assert found["shift-foretold"]["computed"] == pytest.approx(59.7, abs=0.05)
+
+
+def test_the_figures_that_disagree_stand_side_by_side():
+    rows = tables.columns("datasets/outlier-figures")
+    at = dict(zip(rows.column("figure"), rows.numeric("share"), strict=True))
+    assert [at[f"layers-6b-{k}"] for k in ("essay", "paper", "table-4")] == [60, 65, 62]
+
+
+def test_conformance():
+    from forecast.testing import run_checks
+
+    assert [f"{o.label}: {o.message}" for o in run_checks("emergence") if not o.ok] == []
