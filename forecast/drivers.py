@@ -70,8 +70,10 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
     found = []
     for axis, dim in enumerate(dims, 1):
         others = tuple(i for i in range(ranks.ndim) if i != axis)
-        means = np.nanmean(ranks, axis=others)
-        found.append({"name": dim, "kind": "choice", "share": float(np.nanvar(means)) / total})
+        count = np.sum(~np.isnan(ranks), axis=others)
+        answered = count > 0  # a value of the choice may have failed throughout
+        means = np.nansum(ranks, axis=others)[answered] / count[answered]
+        found.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
     for name, draws in _numbers(tree):
         share = _explained(ranks.reshape(len(draws), -1), draws, total)
         if share > 0:

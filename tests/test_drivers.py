@@ -73,3 +73,15 @@ def test_one_answer_in_every_draw_has_no_driver():
     assert shares(drivers(run, "q")).get("level_asked", 0.0) == 0.0
     with pytest.raises(UnknownNameError, match="'p'"):
         drivers(run, "p")
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_value_of_a_choice_that_failed_throughout_is_left_out_without_a_warning():
+    settings = {"estimate": "pooled,kurzweil-2005,dettmers-2015", "metric": "linpack", "trend": "exponential"}
+    failing = {**settings, "brain/pooled.weight_kurzweil_2005": -1.0}
+    without = {**settings, "estimate": "kurzweil-2005,dettmers-2015"}
+    found, expected = (
+        shares(drivers(forecast.project("brain-parity", draws=500, set=given), "parity"))
+        for given in (failing, without)
+    )
+    assert found["estimate"] == pytest.approx(expected["estimate"])

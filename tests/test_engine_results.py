@@ -41,7 +41,7 @@ def test_a_result_holds_what_it_takes_to_repeat_it():
     assert said["set"] == {"trend": "changepoint", "brain": 1e18}
     assert {"lawcast", "numpy", "python", "scipy", "xarray"} == set(said["versions"])
     assert {p["name"] for p in said["plugins"]} == {"brain", "hardware"}
-    assert list(said["data"]) == ["datasets/supercomputers"]
+    assert list(said["data"]) == ["datasets/ai-clusters", "datasets/supercomputers"]
     assert len(said["data"]["datasets/supercomputers"]) > 20
     assert said["failures"] == []
     assert all(isinstance(v, str) for v in run.attrs.values())
@@ -73,7 +73,8 @@ def test_observations_stand_beside_the_quantity_in_its_unit():
     seen = run["observed/machine"].to_dataset()
     assert seen["value"].attrs["units"] == "TFLOP/s"
     assert set(seen.coords) == {"date", "metric"}  # the trend does not change them
-    assert dict(zip(*np.unique(seen["metric"].values, return_counts=True), strict=True)) == {"hpcg": 15, "linpack": 66}
+    counts = dict(zip(*np.unique(seen["metric"].values, return_counts=True), strict=True))
+    assert counts == {"hpcg": 15, "linpack": 66, "ai-cluster": 9}
 
 
 def test_only_what_was_known_before_a_date_is_used():

@@ -23,8 +23,15 @@ def prior(unit="FLOP/s", value=1):
 
 
 def test_choices_reach_exactly_the_quantities_that_depend_on_them():
-    nodes = parity().nodes
-    dims = {name: node.dims for name, node in nodes.items()}
+    record = {
+        "choices": {"metric": ["hpcg", "linpack"], "trend": ["exponential"], "estimate": ["pooled", "kurzweil-2005"]},
+        "quantities": {
+            "machine": {"model": "hardware/{metric}-{trend}"},
+            "brain": {"model": "brain/{estimate}"},
+            "ratio": {"expression": "machine / brain"},
+        },
+    }
+    dims = {name: node.dims for name, node in graph(record).nodes.items()}
     assert dims == {
         "machine": ("metric", "trend"),
         "brain": ("estimate",),
@@ -42,7 +49,7 @@ def test_inputs_are_nodes_of_their_own():
     inputs = parity().inputs
     assert "brain/dettmers-2015.firing_rate" in inputs
     assert "brain/pooled.member" in inputs
-    assert "brain/moravec-1997.compute" in inputs  # a member of the pooled estimate
+    assert "brain/moravec-1997.retinas" in inputs  # a member of the pooled estimate
 
 
 def test_settings_narrow_a_choice():

@@ -38,7 +38,7 @@ LAYERS = (
     {"backing", "sampled"},
     {"provenance"},
     {"engine"},
-    {"drivers"},
+    {"attribution", "drivers"},
     {"score"},
     {"claims"},
     {"report"},

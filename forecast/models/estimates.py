@@ -65,7 +65,12 @@ class _Estimate(Model, FittedModel):
         if len(stated) == 1:
             said = f"{stated[0][1]} [{self.unit}]"
         else:
-            said = f"a formula over {len(stated)} inputs, {len(uncertain)} of them uncertain ({', '.join(uncertain)})"
+            named = (
+                f"{len(uncertain)} of them uncertain ({', '.join(uncertain)})"
+                if uncertain
+                else "none of them uncertain"
+            )
+            said = f"a formula over {len(stated)} inputs, {named}"
         return Description(
             summary=said + (f"; {self.note}" if self.note else ""),
             assumptions=(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from forecast.errors import UsageError
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherModel
 from forecast.specs import Input, MixtureSpec
 
@@ -47,6 +49,7 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
         title="which member a draw takes, in the order of the weights",
     )
     inputs: dict[str, Need] = {PICK: pick}
+    inputs.update({weight.name: weight for weight in _weights(spec.weights)})
     inputs.update({member: OtherModel(model=made) for member, made in members.items()})
     return _Mixture(
         name=name,
@@ -57,6 +60,29 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
         sources=(spec.reference,),
         basis={attribute: value for stated in sides.values() for attribute, value in stated.items()},
     )
+
+
+def _weights(weights: Mapping[str, float]) -> list[Input]:
+    """Make an input of every weight, so that a user can set it: ``weight_kurzweil_2005``."""
+    return [
+        Input(
+            name=name,
+            unit="",
+            distribution={"value": float(weights[member])},
+            source="the weights of the mixture",
+            title=f"weight of {member}",
+        )
+        for member, name in _weight_names(weights).items()
+    ]
+
+
+def _weight_names(members: Iterable[str]) -> dict[str, str]:
+    """Name the weights after their members: by the bare name, where no two members share it."""
+    plain = {member: re.sub(r"\W", "_", member, flags=re.ASCII) for member in members}
+    bare = {member: re.sub(r"\W", "_", member.rpartition("/")[2], flags=re.ASCII) for member in members}
+    seen = list(bare.values())
+    chosen = {member: plain[member] if seen.count(bare[member]) > 1 else bare[member] for member in members}
+    return {member: f"weight_{name}"[:64] for member, name in chosen.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +104,13 @@ class _Mixture(Model, FittedModel):
         from forecast import units
 
         names = list(self.weights)
-        edges = np.cumsum([self.weights[n] for n in names])
-        taken = np.searchsorted(edges / edges[-1], inputs[PICK], side="right").clip(max=len(names) - 1)
+        weights = np.stack([inputs[key] for key in _weight_names(names).values()])
+        if not (weights >= 0).all() or not (weights.sum(axis=0) > 0).all():
+            said = ", ".join(f"{n} {w:g}" for n, w in zip(names, weights.min(axis=1), strict=True))
+            raise UsageError(f"{self.name}: weights must be 0 or more, and not all 0; got {said}")
+        edges = np.cumsum(weights, axis=0)
+        # a weight of zero is never taken, not even by a pick of exactly 0 or 1
+        taken = np.minimum((edges <= inputs[PICK] * edges[-1]).sum(axis=0), _last(weights))
         out = np.empty((len(time), streams.draws))
         for index, name in enumerate(names):
             mine = taken == index
@@ -91,8 +122,20 @@ class _Mixture(Model, FittedModel):
     def describe(self) -> Description:
         total = sum(self.weights.values())
         shares = ", ".join(f"{n} {w / total:.0%}" for n, w in self.weights.items())
+        said = f"a mixture of {len(self.weights)} estimates, unless weights are set: {shares}"
+        first = next(iter(_weight_names(self.weights).values()))
         return Description(
-            summary=f"a mixture of {len(self.weights)} estimates: {shares}" + (f"; {self.note}" if self.note else ""),
-            assumptions=("each draw takes one member; the weights are ours, not measured",),
+            summary=said + (f"; {self.note}" if self.note else ""),
+            assumptions=(
+                "each draw takes one member; the weights are ours, not measured",
+                f"every weight is an input: --set {self.name}.{first}=2",
+            ),
             sources=self.sources,
         )
+
+
+def _last(weights: Array) -> NDArray[np.int64]:
+    """Return, for each draw, the last member whose weight is above zero."""
+    import numpy as np
+
+    return np.asarray(len(weights) - 1 - np.argmax(weights[::-1] > 0, axis=0))

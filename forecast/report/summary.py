@@ -105,9 +105,9 @@ def headline(tree: xr.DataTree) -> str:
     order = np.argsort([_rank(r["crossing"], "p50", first, last) for r in rows], kind="stable")
     never = [r["crossing"]["never"] for r in rows]
     low, high = medians[order[0]], medians[order[-1]]
-    when = low if low == high else f"from {low} to {high}"
+    when = f"is {low}" if low == high else f"runs from {low} to {high}"
     sentence = (
-        f"When {event}: the median date runs {when} over {len(rows)} combinations of "
+        f"When {event}: the median date {when} over {len(rows)} combinations of "
         f"{' × '.join(rows[0]['choices'])}; the probability of never by {last} runs from {min(never):.1%} "
         f"to {max(never):.1%}"
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import PluginContractError, UnitError
+from forecast.errors import PluginContractError, UnitError, UsageError
 from forecast.models import mixtures
 from forecast.models.contract import checked_model
 from forecast.specs import MixtureSpec
@@ -22,8 +22,10 @@ def mixture(weights, units=UNITS, **options):
     return checked_model(mixtures.from_spec("test/mix", spec, members), "test")
 
 
-def taken(model, pick, **values):
+def taken(model, pick, set_weights=None, **values):
     given = {n: np.full((2, BLOCK), v) for n, v in values.items()}
+    weights = {n: need.distribution["value"] for n, need in model.inputs.items() if n.startswith("weight_")}
+    given |= {n: np.full(BLOCK, v) for n, v in (weights | (set_weights or {})).items()}
     return model.fit().sample(np.array([1.0, 2.0]), {"member": pick, **given}, Streams(0, "test/mix", 0))
 
 
@@ -52,7 +54,29 @@ def test_weights_are_shares_of_their_sum():
 
 def test_it_says_what_it_is():
     said = mixture({"a": 3.0, "c": 1.0}, note="ours").fit().describe()
-    assert said.summary == "a mixture of 2 estimates: a 75%, c 25%; ours"
+    assert said.summary == "a mixture of 2 estimates, unless weights are set: a 75%, c 25%; ours"
+    assert said.assumptions[1] == "every weight is an input: --set test/mix.weight_a=2"
+
+
+def test_a_weight_is_an_input_that_can_be_set_and_even_be_uncertain():
+    model = mixture({"a": 1.0, "b": 1.0, "c": 2.0})
+    pick = np.linspace(0, 1, BLOCK, endpoint=False)
+    level = taken(model, pick, {"weight_a": 3.0, "weight_b": 0.0, "weight_c": 1.0}, a=5.0, b=2.0, c=7.0)
+    assert (level[0] == np.where(pick < 0.75, 5.0, 7.0)).all()
+    drawn = np.where(np.arange(BLOCK) % 2 == 0, 1.0, 0.0)
+    level = taken(model, pick, {"weight_a": drawn, "weight_b": 1 - drawn, "weight_c": 0.0}, a=5.0, b=2.0, c=7.0)
+    assert (level[0] == np.where(drawn > 0, 5.0, 2e12)).all()
+
+
+@pytest.mark.parametrize("weights", [{"weight_a": -1.0}, {"weight_a": 0.0, "weight_c": 0.0}])
+def test_weights_that_are_set_to_nothing_or_below_are_refused(weights):
+    with pytest.raises(UsageError, match=r"test/mix: weights must be 0 or more, and not all 0; got a "):
+        taken(mixture({"a": 3.0, "c": 1.0}), np.full(BLOCK, 0.5), weights, a=1.0, c=2.0)
+
+
+def test_two_members_of_one_bare_name_keep_weights_apart():
+    assert mixtures._weight_names(["x/same", "y/same", "x/other-1"]) == {
+        "x/same": "weight_x_same", "y/same": "weight_y_same", "x/other-1": "weight_other_1"}  # fmt: skip
 
 
 def test_a_member_of_another_dimension_is_refused():

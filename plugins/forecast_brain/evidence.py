@@ -1,0 +1,105 @@
+"""How the estimate moved: what somebody who weighed every published figure alike would have said in each year."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from forecast import ModelSpec
+from forecast.errors import DataError
+from forecast.models import Description, FittedModel, Model, Need, OtherModel, model
+from forecast.specs import Input
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["PUBLISHED", "evidence", "models"]
+
+#: Estimate to the year it was published: one an author, those that state FLOP/s and whose figures could be verified.
+PUBLISHED: Mapping[str, int] = {
+    "brain/moravec-1997": 1997,
+    "brain/kurzweil-2005": 2005,
+    "brain/sandberg-bostrom-2008": 2008,
+    "brain/ai-impacts-2015": 2015,
+    "brain/dettmers-2015": 2015,
+    "brain/carlsmith-2020": 2020,
+}
+
+PICK = "member"
+
+
+def models() -> tuple[ModelSpec, ...]:
+    """Bring the estimate as it stood in each year."""
+    return (
+        ModelSpec(
+            name="evidence",
+            title="What had been published by then, every author alike",
+            quantity="brain.compute",
+            unit="FLOP/s",
+            target="forecast_brain.evidence:evidence",
+            note="a draw keeps its place among the authors, so that it moves only when a new one is published",
+            reference="the estimates of the table brain-estimates that state FLOP/s and were verified, one an author",
+        ),
+    )
+
+
+def evidence(name: str, spec: ModelSpec) -> Model:
+    """Build the model: at each time, a mixture of what was published by then."""
+    pick = Input(
+        name=PICK,
+        unit="",
+        distribution={"low": 0.0, "high": 1.0},
+        source="every author alike",
+        title="which of the authors a draw takes, in the order of publication",
+    )
+    inputs: dict[str, Need] = {PICK: pick}
+    inputs.update({member: OtherModel(model=model(member, where=name)) for member in PUBLISHED})
+    return _Evidence(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Evidence(Model, FittedModel):
+    name: str
+    unit: str
+    inputs: Mapping[str, Need]
+    note: str
+    sources: tuple[str, ...]
+    before: float = float("inf")
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        if before is None:
+            return self
+        return _Evidence(
+            name=self.name, unit=self.unit, inputs=self.inputs, note=self.note, sources=self.sources, before=before
+        )
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        names = list(PUBLISHED)
+        years = np.array([PUBLISHED[n] for n in names])
+        levels = np.stack([inputs[n] for n in names])
+        out = np.empty((len(time), streams.draws))
+        for step, now in enumerate(time):
+            known = int(np.sum((years <= now) & (years < self.before)))
+            if known == 0:
+                first = f"{years[0]}" if now < years[0] else f"the date {self.before:.1f} that it was fitted before"
+                raise DataError(f"{self.name}: nothing was published by {now:.1f}; expected a start from {first} on")
+            taken = np.minimum((inputs[PICK] * known).astype(int), known - 1)
+            out[step] = levels[taken, step, np.arange(streams.draws)]
+        return out
+
+    def describe(self) -> Description:
+        said = ", ".join(f"{n.partition('/')[2]}" for n, year in PUBLISHED.items() if year < self.before)
+        return Description(
+            summary=f"the published estimates year by year, every author alike: {said}; {self.note}",
+            assumptions=("an estimate counts from the first day of its year and for ever after",),
+            sources=self.sources,
+        )

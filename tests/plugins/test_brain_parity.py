@@ -1,0 +1,232 @@
+"""The founding question: the simple answers reproduced, what moves the date, and three commands end to end."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.drivers import drivers
+from forecast.errors import DataError, UnitError
+from forecast.report import summary
+from forecast_brain.evidence import PUBLISHED
+
+BRAIN = 1.075e21
+
+
+def run_command(*words):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-m", "forecast", *words], capture_output=True, text=True, timeout=120, check=False
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout, spent
+
+
+@pytest.fixture(scope="module")
+def at_his_number():
+    return forecast.project("brain-parity", draws=2000, seed=0, set={"brain": BRAIN})
+
+
+@pytest.fixture(scope="module")
+def medians(at_his_number):
+    date = at_his_number["questions"]["parity"].sel(quantile=0.5)
+    return date.dt.year + (date.dt.dayofyear - 1) / 365.25
+
+
+# --- the simple answers -----------------------------------------------------------------------------------------------
+
+
+def test_simple_lines_by_hand_give_2027_2042_2053_and_2064():
+    def reached(at, rate, doubling):
+        return at + doubling * math.log2(BRAIN / rate)
+
+    assert reached(2030.0, 2e22, math.log(2) / math.log(2.5)) == pytest.approx(2026.8, abs=0.05)  # the published line
+    assert reached(2025.45, 1.742e18, 21.6 / 12) == pytest.approx(2042.1, abs=0.1)
+    assert reached(2025.45, 17.41e15, 20.9 / 12) == pytest.approx(2053.2, abs=0.1)
+    end_to_end = (2025.45 - 2013.5) / math.log2(17.41 / 0.58)  # 2.43 years: 2064.2
+    assert reached(2025.45, 17.41e15, end_to_end) == pytest.approx(2064.3, abs=0.11)
+
+
+@pytest.mark.parametrize(
+    ("claim", "date", "within"),
+    [
+        ("parity-ai-cluster", 2026.8, 0.05),
+        ("parity-linpack", 2042.1, 0.3),
+        ("parity-hpcg", 2053.2, 0.1),
+        ("parity-hpcg-end-to-end", 2064.3, 0.15),
+    ],
+)
+def test_our_tables_and_fits_give_the_simple_answers(claim, date, within):
+    from forecast import claims
+    from forecast.registry import get_registry
+
+    found = claims.evaluate(get_registry().find("claim", f"brain/{claim}").spec)
+    assert found["verdict"] == "ours"
+    assert found["computed"] == pytest.approx(date, abs=within)
+
+
+@pytest.mark.parametrize(
+    ("metric", "trend", "date", "within"),
+    [("ai-cluster", "random-walk", 2026.8, 1.0), ("ai-cluster", "exponential", 2026.8, 2.5),
+     ("linpack", "changepoint", 2042.1, 1.0), ("hpcg", "exponential", 2053.2, 3.0)],
+)  # fmt: skip
+def test_the_scenario_agrees_with_the_simple_answers(medians, metric, trend, date, within):
+    assert float(medians.sel(metric=metric, trend=trend)) == pytest.approx(date, abs=within)
+
+
+# --- which choice moves the date --------------------------------------------------------------------------------------
+
+
+def test_for_one_number_the_metric_moves_the_date_most(at_his_number):
+    found = drivers(at_his_number, "parity")
+    assert (found[0]["name"], found[0]["kind"]) == ("metric", "choice")
+    assert found[0]["share"] > 0.4
+    shares = {row["name"]: row["share"] for row in found}
+    assert shares["metric"] > 3 * shares.get("trend", 0.0)
+    assert "the choice of metric moves it most" in summary.headline(at_his_number)
+
+
+def test_over_all_authors_the_estimate_moves_the_date_most():
+    run = forecast.project("brain-parity", draws=1000, seed=0)
+    assert dict(run["questions"]["parity"].sizes) == {"quantile": 5, "metric": 3, "trend": 3, "estimate": 4}
+    found = {row["name"]: row["share"] for row in drivers(run, "parity")}
+    assert found["estimate"] > 0.5
+    assert found["brain/pooled.member"] > found["metric"] > found.get("trend", 0.0)
+
+
+def test_peak_comes_before_linpack_and_linpack_before_hpcg(medians):
+    for trend in ("exponential", "changepoint", "random-walk"):
+        dates = [float(medians.sel(metric=m, trend=trend)) for m in ("ai-cluster", "linpack", "hpcg")]
+        assert dates == sorted(dates)
+
+
+def test_weights_of_the_pooled_estimate_are_set_from_outside():
+    narrow = {"estimate": "pooled", "metric": "linpack", "trend": "changepoint"}
+    only = {f"brain/pooled.weight_{n.rpartition('/')[2].replace('-', '_')}": 0.0 for n in PUBLISHED}
+    only["brain/pooled.weight_kurzweil_2005"] = 1.0
+    pooled = forecast.project("brain-parity", draws=500, set={**narrow, **only})["projection"]["brain"]
+    assert np.unique(pooled.values).tolist() == [1e16]
+
+
+# --- units stay apart -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "unit"),
+    [("ai-impacts-2015-teps", "TEPS"), ("merkle-1989-synapses", "synaptic_op/s"), ("landauer", "bit_erasure/s"),
+     ("moravec-1997-mips", "MIPS")],
+)  # fmt: skip
+def test_what_is_not_flops_is_not_compared_with_flops_and_both_sides_are_named(model, unit):
+    asked = {"start": 2025, "until": 2030, "quantities": {
+        "machine": {"model": "hardware/linpack-exponential"}, "brain": {"model": f"brain/{model}"}},
+        "questions": {"parity": {"when": "machine >= brain"}}}  # fmt: skip
+    with pytest.raises(UnitError) as caught:
+        forecast.project(asked, draws=2)
+    said = str(caught.value)
+    assert "questions.parity" in said
+    assert f"'machine' is [TFLOP/s], 'brain' is [{unit}]" in said
+    assert "\n" not in said
+
+
+def test_converting_needs_a_stated_factor():
+    asked = {"start": 2025, "until": 2026, "quantities": {
+        "machine": {"model": "hardware/linpack-exponential"},
+        "edges": {"model": "brain/ai-impacts-2015-teps"},
+        "factor": {"value": 1.7, "unit": "GTEPS*s/TFLOP"},
+        "brain": {"expression": "edges / factor", "unit": "FLOP/s"}},
+        "questions": {"parity": {"when": "machine >= brain"}}}  # fmt: skip
+    run = forecast.project(asked, draws=50)
+    assert run["projection"]["brain"].attrs["units"] == "FLOP/s"
+    ratio = run["projection"]["edges"].values / run["projection"]["brain"].values
+    assert ratio == pytest.approx(1.7e-3)
+
+
+# --- how the estimate moved -------------------------------------------------------------------------------------------
+
+
+def test_the_evidence_is_what_had_been_published():
+    table = forecast.table("brain-estimates")
+    years = dict(zip(table["estimate"].values, table["year"].values, strict=True))
+    years["sandberg-bostrom-2008"] = years["sandberg-bostrom-2008-l4-spiking"]
+    years["ai-impacts-2015"] = years["ai-impacts-2015-flops"]
+    assert {n: years[n.partition("/")[2]] for n in PUBLISHED} == PUBLISHED
+    known = forecast.project("brain-evidence", draws=6000)["projection"]["known"]
+    of = {y: known.sel(time=f"{y}-01-01").values for y in (1997, 2004, 2005, 2008, 2015, 2026)}
+    assert np.unique(of[1997]) == pytest.approx([2.3e6 * 1e8**0.89])
+    assert (of[1997] == of[2004]).all()
+    assert (of[2005] == 1e16).mean() == pytest.approx(1 / 2, abs=0.03)
+    assert (of[2008] == 1e16).mean() == pytest.approx(1 / 3, abs=0.03)
+    assert (of[2015] == 1e16).mean() == pytest.approx(1 / 5, abs=0.03)
+    assert (of[2026] == 1e16).mean() == pytest.approx(1 / 6, abs=0.03)
+
+
+def test_evidence_knows_nothing_that_came_later_and_nothing_before_the_first():
+    then = forecast.project("brain-evidence", draws=500, until=2026, before=2010.0)["projection"]["known"].values
+    assert (then[-1] == then[11]).all()  # nothing after 2008 counts
+    with pytest.raises(DataError, match=r"nothing was published by 1990.0; expected a start from 1997 on"):
+        forecast.project("brain-evidence", draws=5, start=1990, until=2000)
+
+
+# --- efficiency -------------------------------------------------------------------------------------------------------
+
+
+def test_a_brain_does_more_for_a_watt_than_a_card_by_most_estimates():
+    run = forecast.project("brain-efficiency", draws=4000)["projection"].to_dataset().isel(time=0)
+    times = run["times_per_watt"].sel(device="geforce-rtx-4090").median("draw")
+    card = 165.2e12 / 450
+    assert float(times.sel(estimate="kurzweil-2005")) == pytest.approx(1e16 / 19.4 / card, rel=0.05)
+    assert float(times.sel(estimate="dettmers-2015")) > 1e7
+    assert run["brain_per_watt"].attrs["units"] == "FLOP/s/W"
+    assert run["times_per_kilogram"].attrs["units"] == ""
+    alike = run["brain_per_watt"] / run["brain_per_kilogram"] * run["brain_power"] / run["brain_mass"]
+    assert alike.values == pytest.approx(1.0)  # the same brain in every draw
+
+
+def test_a_diet_pays_for_neurons_beside_a_body():
+    law = forecast.law("brain/affordable-neurons")
+    hours, mass = np.meshgrid(np.linspace(4, 10, 5), np.array([1.0, 10.0, 30.0, 60.0, 120.0]))
+    true = {"gain": 4.32, "gain_exponent": 0.53, "upkeep": 11.67, "upkeep_exponent": 0.75}
+    made = hours * 4.32 * mass**0.53 - 11.67 * mass**0.75
+    fit = law.fit({"hours": hours.ravel(), "mass": mass.ravel(), "billions": made.ravel()}, y="billions")
+    for name, value in true.items():
+        assert float(fit.params[name]) == pytest.approx(value, rel=1e-4)
+    # eight hours of feeding pay for neurons beside 60 kg, and not even for the body of 150 kg
+    light, heavy = (float(fit.predict(hours=8.0, mass=m)["median"].squeeze()) for m in (60.0, 150.0))
+    assert heavy < 0 < light
+
+
+# --- as a user calls them ---------------------------------------------------------------------------------------------
+
+
+def test_parity_end_to_end():
+    out, spent = run_command("run", "brain-parity", "--set", f"brain={BRAIN}", "--every", "50")
+    assert out.startswith("When the fastest supercomputer matches the brain: the median date runs from 202")
+    assert "the choice of metric moves it most" in out.splitlines()[0]
+    assert len(re.findall(r"^(?:hpcg|linpack|ai-cluster) +(?:exponential|changepoint|random-walk) +2", out, re.M)) == 9
+    assert "what moves it (share of the variance, each alone): metric " in out
+    assert spent < 6
+
+
+@pytest.mark.parametrize(
+    ("scenario", "quantity"), [("brain-evidence", "known"), ("brain-efficiency", "times_per_watt")]
+)
+def test_the_other_scenarios_end_to_end(scenario, quantity):
+    out, spent = run_command("run", scenario, "--json", "--draws", "500")
+    answer = json.loads(out)
+    assert quantity in {row["name"] for row in answer["result"]["quantities"]}
+    assert spent < 6
+
+
+def test_attribution_end_to_end():
+    out, _ = run_command("models", "attribute", "brain/dettmers-2015-extended", "--draws", "100000")
+    assert "firing_rate moves it most" in out
