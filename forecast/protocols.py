@@ -214,9 +214,9 @@ def keep_rows(
 
 
 def _column(columns: Mapping[str, Any], name: str, where: str) -> Any:
-    if name not in columns:
-        raise UnknownNameError("column", name, columns, where=where)
-    return columns[name]
+    from forecast.tables.naming import meant
+
+    return columns[meant(name, columns, where)]
 
 
 def _passing(columns: Mapping[str, Any], rule: str, kept: NDArray[np.bool_], where: str) -> NDArray[np.bool_]:

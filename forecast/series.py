@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forecast.basis import ATTRIBUTES
-from forecast.errors import BasisError, DataError, EmptyDataError, UnknownNameError, printable
+from forecast.errors import BasisError, DataError, EmptyDataError, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -186,22 +186,21 @@ def _value(
     import numpy as np
 
     from forecast import formula, units
+    from forecast.tables.naming import meant
 
     if y in columns or not any(c in y for c in "+-*/( "):
         column = columns.numeric(y)
         return column, None if dataset is None else dataset[y].attrs.get("unit"), (y,)
     where = f"{name}: y"
     parsed = formula.parse(y, where=where)
-    for used in parsed.names:
-        if used not in columns:
-            raise UnknownNameError("column", used, columns, where=where)
-    values = {used: columns.numeric(used) for used in parsed.names}
+    which = {used: meant(used, columns, where) for used in parsed.names}
+    values = {used: columns.numeric(which[used]) for used in parsed.names}
     with np.errstate(all="ignore"):
         found = np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (columns.rows,)).copy()
-    stated = {} if dataset is None else {used: dataset[used].attrs.get("unit") for used in parsed.names}
+    stated = {} if dataset is None else {used: dataset[which[used]].attrs.get("unit") for used in parsed.names}
     known = {used: str(unit) for used, unit in stated.items() if unit is not None}
     unit = units.infer(parsed, known, where=where) if len(known) == len(parsed.names) else None
-    return found, unit, parsed.names
+    return found, unit, tuple(which.values())
 
 
 def _dataset(data: Any) -> xr.Dataset | None:

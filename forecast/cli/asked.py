@@ -231,6 +231,7 @@ def _meets(columns: Columns, text: str) -> Any:
 
     from forecast.formula import parse_condition
     from forecast.tables import decimal_year, wanted
+    from forecast.tables.naming import meant
 
     column, word, value = text.partition(" is ")
     if word:
@@ -239,7 +240,7 @@ def _meets(columns: Columns, text: str) -> Any:
     condition = parse_condition(text, where="--where")
     known: dict[str, Any] = {}
     for name in condition.names:
-        values = columns.column(name)
+        values = columns[meant(name, columns, f"{columns.label}: --where")]
         if values.dtype.kind == "U":
             raise DataError(f"{columns.label}: --where: column '{name}' is text; write '{name} is VALUE'")
         known[name] = decimal_year(values) if values.dtype.kind == "M" else values

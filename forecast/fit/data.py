@@ -81,11 +81,11 @@ def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
     size = len(next(iter(columns.values())))
     if text in columns:
         return _numbers(columns[text], f"{where}: column '{printable(text, 60)}'")
+    from forecast.tables.naming import meant
+
     parsed = formula.parse(text, where=where)
-    for name in parsed.names:
-        if name not in columns:
-            raise UnknownNameError("column", name, columns, where=where)
-    values = {name: _numbers(columns[name], f"{where}: column '{name}'") for name in parsed.names}
+    column = {name: meant(name, columns, where) for name in parsed.names}
+    values = {name: _numbers(columns[c], f"{where}: column '{printable(c, 60)}'") for name, c in column.items()}
     return np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (size,)).copy()
 
 

@@ -187,11 +187,11 @@ def pad(
                 raise UsageError(f"{where}: expected a column, a formula or numbers, got {got}") from None
         if text in source.columns:
             return source.columns[text]
+        from forecast.tables.naming import meant
+
         parsed = formula.parse(text, where=where)
-        for used in parsed.names:
-            if used not in source.columns:
-                raise UnknownNameError("column", used, source.columns, where=where)
-        return np.asarray(parsed.evaluate({n: source.columns[n] for n in parsed.names}), dtype=float)
+        values = {n: source.columns[meant(n, source.columns, where)] for n in parsed.names}
+        return np.asarray(parsed.evaluate(values), dtype=float)
 
     asked = dict(request.let or {})
     for key in asked:
