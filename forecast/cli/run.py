@@ -21,8 +21,9 @@ _PERCENT = {"p05": "5 %", "p25": "25 %", "p50": "50 %", "p75": "75 %", "p95": "9
 #: So many of a ranking, and of what moves an answer, are shown; --json has them all.
 _MOST_RANKED, _MOST_DRIVERS = 15, 6
 
-#: A quantity along more combinations of choices than this would bury the answer: it is not shown step by step.
-_MOST_COMBINATIONS = 8
+#: A quantity along more combinations of choices than this would bury the answer: it is not shown step by step. Of one that
+#: does not change with time more are shown.
+_MOST_COMBINATIONS, _MOST_STILL = 8, 12
 
 
 @click.command()
@@ -152,12 +153,17 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int) -> None:
         render.write(f"{printable(said['name'])}: {printable(said['summary'], 600)}")
     if result["models"]:
         render.write()
-    shown = {name: rows for name, rows in _by_name(result["quantities"]).items() if len(rows) <= _MOST_COMBINATIONS}
-    for rows in shown.values():
-        _show_quantity(rows, every)
+    left = []
     for name, rows in _by_name(result["quantities"]).items():
-        if name not in shown:
-            render.write(f"{printable(name)}: {len(rows)} combinations, year by year in --json and --out")
+        still = all(_still(row) for row in rows)
+        if len(rows) <= (_MOST_STILL if still else _MOST_COMBINATIONS):
+            _show_quantity(rows, every)
+        else:
+            left.append(
+                f"{printable(name)}: {len(rows)} combinations, {'' if still else 'year by year '}in --json and --out"
+            )
+    for line in left:
+        render.write(line)
 
 
 def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -187,12 +193,14 @@ def _show_ranking(row: dict[str, Any]) -> None:
     asked = f", where {' and '.join(row['among'])}" if row["among"] else ""
     render.write(printable(f"{row['name']}: {row['best']} {row['rank']}{unit}{asked}{given}", 400))
     taking = [entry for entry in row["order"] if entry["among"] > 0]
+    shown = taking[:_MOST_RANKED]
+    heads, figures = _columns(shown)
     lines = [
-        [entry["name"], *(_figure(entry[q]) for q in _PERCENT), _share(entry["first"]), _share(entry["among"])]
-        for entry in taking[:_MOST_RANKED]
+        [entry["name"], *found, _share(entry["first"]), _share(entry["among"])]
+        for entry, found in zip(shown, figures, strict=True)
     ]
     if lines:
-        render.table([row["over"], *_PERCENT.values(), "first", "takes part"], lines)
+        render.table([row["over"], *heads, "first", "takes part"], lines)
     left, out = len(taking) - len(lines), len(row["order"]) - len(taking)
     counted = [f"{left} more take part" if left else "", f"{out} do not meet the conditions" if out else ""]
     if any(counted):
@@ -221,14 +229,32 @@ def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
     """Show quantiles step by step; a quantity that does not change is shown once."""
     unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] else ""
     render.write(f"{printable(rows[0]['name'])}{printable(unit)}")
-    lines = []
-    for row in rows:
-        still = all(len(set(row[q])) == 1 for q in _PERCENT)
-        for i in [0] if still else range(0, len(row["time"]), every):
-            when = "any" if still else row["time"][i][:7].removesuffix("-01") if _yearly(row) else row["time"][i][:7]
-            lines.append([*row["choices"].values(), when, *(_figure(row[q][i]) for q in _PERCENT)])
-    render.table([*rows[0]["choices"], "time", *_PERCENT.values()], lines)
+    if all(_still(row) for row in rows):
+        heads, figures = _columns([{q: row[q][0] for q in _PERCENT} for row in rows])
+        render.table(
+            [*rows[0]["choices"], *heads], [[*r["choices"].values(), *f] for r, f in zip(rows, figures, strict=True)]
+        )
+    else:
+        lines = []
+        for row in rows:
+            for i in [0] if _still(row) else range(0, len(row["time"]), every):
+                stamp = row["time"][i][:7]
+                when = "any" if _still(row) else stamp.removesuffix("-01") if _yearly(row) else stamp
+                lines.append([*row["choices"].values(), when, *(_figure(row[q][i]) for q in _PERCENT)])
+        render.table([*rows[0]["choices"], "time", *_PERCENT.values()], lines)
     render.write()
+
+
+def _still(row: dict[str, Any]) -> bool:
+    """Tell whether a quantity does not change with time."""
+    return all(len(set(row[q])) == 1 for q in _PERCENT)
+
+
+def _columns(quantiles: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return heads and figures: a column a quantile, or a single one where no figure is uncertain."""
+    if all(len({row[q] for q in _PERCENT}) == 1 for row in quantiles):
+        return ["value"], [[_figure(row["p50"])] for row in quantiles]
+    return [*_PERCENT.values()], [[_figure(row[q]) for q in _PERCENT] for row in quantiles]
 
 
 def _yearly(row: dict[str, Any]) -> bool:
