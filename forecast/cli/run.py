@@ -21,8 +21,8 @@ _PERCENT = {"p05": "5 %", "p25": "25 %", "p50": "50 %", "p75": "75 %", "p95": "9
 #: So many of a ranking, and of what moves an answer, are shown; --json has them all.
 _MOST_RANKED, _MOST_DRIVERS = 15, 6
 
-#: A quantity along more combinations of choices than this would bury the answer: it is not shown step by step. Of one that
-#: does not change with time more are shown.
+#: A quantity along more combinations of choices than this would bury the answer: it is not shown step by step. Of
+#: one that does not change with time more are shown.
 _MOST_COMBINATIONS, _MOST_STILL = 8, 12
 
 
@@ -37,7 +37,12 @@ _MOST_COMBINATIONS, _MOST_STILL = 8, 12
 @click.option("--draws", type=int, default=2000, show_default=True, metavar="N", help="Joint samples.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
 @click.option("--workers", type=int, default=1, show_default=True, metavar="N", help="Threads; the result is the same.")
-@click.option("--every", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Show every Nth step.")
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Show every Nth step.  [default: as many as leave a dozen; --json and --out have all]",
+)
 @click.option("--out", metavar="FILE.nc", help="Save the whole projection.")
 @click.option("--plot", "figure", metavar="FILE.svg", help="Draw it (.svg, .png or .pdf).")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
@@ -52,7 +57,7 @@ def run(
     draws: int,
     seed: int,
     workers: int,
-    every: int,
+    every: int | None,
     out: str | None,
     figure: str | None,
     as_json: bool,
@@ -60,7 +65,7 @@ def run(
     """Run SCENARIO: a registered name (brain-parity) or a TOML file.
 
     Prints one sentence, the crossing dates of every question along every choice, every ranking, and the quantiles of
-    every quantity year by year. Exits with 1 where a model failed in some combination of choices; the others are still
+    every quantity step by step. Exits with 1 where a model failed in some combination of choices; the others are still
     answered.
 
     \b
@@ -138,7 +143,7 @@ def _pair(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _show(tree: xr.DataTree, result: dict[str, Any], every: int) -> None:
+def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
     render.headline(result["headline"])
     for rows in _by_name(result["questions"]).values():
         _show_question(rows)
@@ -157,7 +162,7 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int) -> None:
     for name, rows in _by_name(result["quantities"]).items():
         still = all(_still(row) for row in rows)
         if len(rows) <= (_MOST_STILL if still else _MOST_COMBINATIONS):
-            _show_quantity(rows, every)
+            _show_quantity(rows, every or _stride(len(rows[0]["time"])))
         else:
             left.append(
                 f"{printable(name)}: {len(rows)} combinations, {'' if still else 'year by year '}in --json and --out"
@@ -243,6 +248,11 @@ def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
                 lines.append([*row["choices"].values(), when, *(_figure(row[q][i]) for q in _PERCENT)])
         render.table([*rows[0]["choices"], "time", *_PERCENT.values()], lines)
     render.write()
+
+
+def _stride(steps: int) -> int:
+    """Return a round number of steps between those shown, so that they are about a dozen."""
+    return next((n for n in (1, 2, 5, 10, 20, 50, 100) if steps <= 13 * n), 250)
 
 
 def _still(row: dict[str, Any]) -> bool:

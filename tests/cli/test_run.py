@@ -191,3 +191,12 @@ def test_bad_input_085_086_the_same_seed_gives_the_same_bytes_everywhere(tmp_pat
     text = b"".join(found["plain"])
     assert str(tmp_path).encode() not in text
     assert sys.prefix.encode() not in text
+
+
+def test_a_long_horizon_shows_about_a_dozen_steps(capsys):
+    words = ["brain-parity", "--draws", "40", "--set", "metric=hpcg", "--set", "trend=exponential"]
+    words += ["--set", "estimate=kurzweil-2005", "--until"]
+    for until, years in (("2035", range(2025, 2036)), ("2125", range(2025, 2126, 10))):
+        _, out, _ = call(capsys, *words, until)
+        table = out.split("machine [")[1].split("\n\n")[0].splitlines()[3:]
+        assert [int(line.split()[-6]) for line in table] == list(years)
