@@ -219,15 +219,21 @@ def _refit(
     sample = Sample(problem, at, labels)
     drawn = draw(sample, asked.kind, asked.seed, blocks)
     target = _target(problem, drawn)
-    found = _solved(problem, target, _Warm(sample).starts(target))
-    count = found.value.size
-    poor = _poor(sample, drawn, count)
-    audited, changed = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    warm = _Warm(sample).starts(target)
+    count = warm.shape[1]
+    audited = np.zeros(count, dtype=bool)
+    fresh, ids = np.empty((problem.k, 0)), np.empty(0, dtype=np.int64)
     if asked.fresh and (every or audit):
         grid = Grid(problem, seed=asked.seed)
         if grid.order.size:
             audited[: count if every else audit] = True
-            changed = _audit(problem, grid, target, found, np.flatnonzero(audited))
+            fresh, ids = _fresh(problem, grid, target, np.flatnonzero(audited))
+    if ids.size:  # all in one queue: the few that take long then cost no rounds of their own
+        both = _solved(problem, target.take(np.append(np.arange(count), ids)), np.concatenate([warm, fresh], axis=1))
+        found, changed = _audited(both, count, ids)
+    else:
+        found, changed = _solved(problem, target, warm), np.zeros(count, dtype=bool)
+    poor = _poor(sample, drawn, count)
     found.settled[poor] = False
     return _Part(found.q, found.value, found.settled, poor, audited, changed)
 
@@ -299,28 +305,32 @@ class _Warm:
         return np.asarray(np.clip(start, problem.lower[:, None], problem.upper[:, None]))
 
 
-def _audit(problem: Problem, grid: Grid, target: Target, found: Solved, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Solve some replicates again from fresh starts, keep what is better, and mark what changed."""
+def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+    """Return the best few of the grid's starts for each of some replicates, and whose they are."""
     candidates = grid.starts[:, grid.order[:512]]
     with np.errstate(all="ignore"):
         f = problem.kernel.at(candidates).f.copy()
-    changed = np.zeros(found.value.size, dtype=bool)
-    step = max(1, 4096 // (STARTS + 1))
-    for first in range(0, chosen.size, step):
-        some = chosen[first : first + step]
-        best = np.argsort(_losses(problem, target, f, some), axis=1, kind="stable")[:, :STARTS]
-        again = _solved(problem, target.take(np.repeat(some, best.shape[1])), candidates[:, best.ravel()])
-        value = again.value.reshape(some.size, -1)
-        winner = np.argmin(value, axis=1)
-        lowest = value[np.arange(some.size), winner]
-        column = np.arange(some.size) * best.shape[1] + winner
-        with np.errstate(invalid="ignore"):
-            better = (lowest < found.value[some] * (1 - BETTER)) & again.settled[column]
-        better |= again.settled[column] & ~found.settled[some]
-        where = some[better]
-        found.q[:, where], found.value[where] = again.q[:, column[better]], lowest[better]
+    best = [
+        np.argsort(_losses(problem, target, f, chosen[first : first + 1024]), axis=1, kind="stable")[:, :STARTS]
+        for first in range(0, chosen.size, 1024)
+    ]
+    places = np.concatenate(best)
+    return candidates[:, places.ravel()], np.repeat(chosen, places.shape[1])
+
+
+def _audited(both: Solved, count: int, ids: NDArray[np.int64]) -> tuple[Solved, NDArray[np.bool_]]:
+    """Return what `count` warm starts led to, or a fresh start of the same replicate where that is better."""
+    found = Solved(**{name: getattr(both, name)[..., :count] for name in Solved.__dataclass_fields__})
+    value, settled = both.value[count:], both.settled[count:]
+    with np.errstate(invalid="ignore"):
+        better = settled & ((value < found.value[ids] * (1 - BETTER)) | ~found.settled[ids])
+    changed = np.zeros(count, dtype=bool)
+    # from the worst to the best, so that the best is what stays
+    for i in np.flatnonzero(better)[np.argsort(-value[better], kind="stable")]:
+        where = ids[i]
+        found.q[:, where], found.value[where] = both.q[:, count + i], value[i]
         found.settled[where] = changed[where] = True
-    return changed
+    return found, changed
 
 
 def _losses(problem: Problem, target: Target, f: Array, some: NDArray[np.int64]) -> Array:
