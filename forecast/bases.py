@@ -11,6 +11,7 @@ from forecast.formula import Condition
 from forecast.models.nesting import asks
 from forecast.parts import Cell, Expression, ModelRef, Prior, Ranking, SeriesRef, fill
 from forecast.scenario import Scenario
+from forecast.series import states
 
 if TYPE_CHECKING:
     from forecast.graph import Combination, Node
@@ -61,13 +62,15 @@ def _may_state(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether any combination can state something; most scenarios never do and are not walked."""
     if any(known[n].bases for n in node.needs) or any(made.basis for made in node.models.values()):
         return True
-    return isinstance(node.quantity, (Expression, Prior, SeriesRef)) and bool(node.quantity.basis)
+    return isinstance(node.quantity, (Expression, Prior)) and bool(node.quantity.basis)
 
 
 def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: str) -> Basis:
     quantity = node.quantity
-    if isinstance(quantity, (Prior, SeriesRef)):
+    if isinstance(quantity, Prior):
         return quantity.basis
+    if isinstance(quantity, SeriesRef):
+        return states(quantity.data, quantity.y, stated=quantity.basis, where=f"{key}.y")
     sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.needs}
     if isinstance(quantity, Expression):
         stated = {name: fill(value, chosen) for name, value in quantity.basis.items()}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forecast import basis
+from forecast import basis, series
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
 from forecast.parts import ByChoice, Cell, TableChoice, braces, fill
 
@@ -104,7 +104,7 @@ class Tables:
             raise DataError(f'{at}: {said}; narrow where, or give newest = a date column, or take = "lowest"')
         rows = np.flatnonzero(keep & (value == found[-1 if cell.take == "highest" else 0]))
         stated = {n: v for n in basis.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
-        stated |= cell.basis
+        stated |= {**series.of_column(dataset, cell.column), **cell.basis}
         unit = str(dataset.variables[cell.column].attrs.get("unit", ""))
         return Figure(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v})
 

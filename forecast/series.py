@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.basis import ATTRIBUTES
-from forecast.errors import BasisError, DataError, EmptyDataError, printable
+from forecast.basis import ATTRIBUTES, infer
+from forecast.errors import BasisError, DataError, EmptyDataError, ForecastError, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["complete", "read", "rows"]
+__all__ = ["complete", "of_column", "read", "rows", "states"]
 
 #: When a row became known; without this column a row is known at its own date.
 KNOWN = "known_since"
@@ -162,7 +163,8 @@ def read(
     if np.isnan(time[known]).any():
         raise DataError(f"{name}: column '{printable(x, 60)}': a row with a value has no date")
     for column in used:
-        _check_basis(columns.take(known), dataset, column, {**(where or {}), **(basis or {})}, name)
+        own = {} if dataset is None else of_column(dataset, column)
+        _check_basis(columns.take(known), dataset, column, {**own, **(where or {}), **(basis or {})}, name)
     order = np.argsort(time[known], kind="stable")
     time, value = time[known][order], value[known][order]
     if yearly:
@@ -201,6 +203,59 @@ def _value(
     known = {used: str(unit) for used, unit in stated.items() if unit is not None}
     unit = units.infer(parsed, known, where=where) if len(known) == len(parsed.names) else None
     return found, unit, tuple(which.values())
+
+
+def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where: str = "") -> Mapping[str, str]:
+    """Return the basis that a table states of a column, or of a formula over its columns, in all its rows.
+
+    Parameters
+    ----------
+    data : table name, path or Dataset
+        What is no table states nothing.
+    y : str
+    stated : mapping, optional
+        Replaces what the table states.
+    where : str
+
+    Raises
+    ------
+    BasisError
+        Where a formula mixes columns that must not be mixed.
+    """
+    from forecast import formula
+    from forecast.tables.naming import meant
+
+    try:
+        dataset = _dataset(data)
+        if dataset is None:
+            return dict(stated or {})
+        known = [str(name) for name in dataset.variables]
+        plain = y in known or not any(c in y for c in "+-*/( ")
+        which = {"y": y} if plain else {n: meant(n, known, where) for n in formula.parse(y, where=where).names}
+    except ForecastError:  # who reads the series says what is wrong with it
+        return dict(stated or {})
+    sides = {name: _of_column(dataset, column) for name, column in which.items() if column in known}
+    return infer("y" if plain else y, sides, stated=stated, where=where)
+
+
+def _of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
+    """Return what all rows of a column state: by columns of an attribute's name, and by the column's own words."""
+    found: dict[str, str] = {}
+    for attribute in ATTRIBUTES:
+        if attribute in dataset.variables and set(dataset[attribute].dims) <= set(dataset[column].dims):
+            values = {str(v) for v in dataset[attribute].values.ravel()} - {""}
+            found |= {attribute: values.pop()} if len(values) == 1 else {}
+    return {name: value for name, value in {**found, **of_column(dataset, column)}.items() if value}
+
+
+def of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
+    """Return what a table's descriptor states of a column; an empty text: no statement, whatever its rows say."""
+    words = dataset[column].attrs.get("basis", "") if column in dataset.variables else ""
+    try:
+        found = json.loads(words)
+    except (TypeError, ValueError):  # a Dataset of the user's own may use the word as it likes
+        return {}
+    return {n: str(v) for n, v in found.items() if n in ATTRIBUTES} if isinstance(found, dict) else {}
 
 
 def _dataset(data: Any) -> xr.Dataset | None:

@@ -10,6 +10,7 @@ from forecast.graph import build
 from forecast.models.estimates import from_spec
 from forecast.models.mixtures import from_spec as mixture
 from forecast.scenario import Scenario
+from forecast.series import of_column
 
 #: What the five pairs of the issue are: unit, attribute, two values of it.
 PAIRS = {
@@ -269,3 +270,60 @@ def test_relations_state_their_rows():
 
 def test_every_attribute_is_explained():
     assert all(ATTRIBUTES.values())
+
+
+# --- what a table states of its columns -------------------------------------------------------------------------------
+
+
+def series(table, y, unit, **more):
+    x = {"datasets/ai-clusters": "date", "datasets/fabs": "date", "datasets/supercomputers": "date"}[table]
+    return {"shape": "trends/exponential", "data": table, "x": x, "y": y, "unit": unit, **more}
+
+
+def asked(a, b):
+    return {"start": 2025, "until": 2027, "quantities": {"a": a, "b": b}, "questions": {"q": {"when": "a >= b"}}}
+
+
+LISTS, CLUSTERS = "datasets/supercomputers", "datasets/ai-clusters"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "says"),
+    [
+        (
+            series(LISTS, "rmax_top1", "TFLOP/s"), series(LISTS, "hpcg_best", "TFLOP/s"),
+            "'a' is basis linpack, 'b' is basis hpcg",
+        ),
+        (
+            series(CLUSTERS, "cost_nominal", "USD"), series(CLUSTERS, "cost_real", "USD"),
+            "'a' is dollars nominal, 'b' is dollars real 2025",
+        ),
+        (
+            series("datasets/fabs", "cost", "USD"), {"value": 1e9, "unit": "USD", "basis": {"dollars": "real 2025"}},
+            "'a' is dollars nominal, 'b' is dollars real 2025",
+        ),
+        (
+            {"table": LISTS, "column": "rmax_top1", "where": {"list": "2025-06"}},
+            {"table": LISTS, "column": "hpcg_best", "where": {"list": "2025-06"}},
+            "'a' is basis linpack, 'b' is basis hpcg",
+        ),
+    ],
+)  # fmt: skip
+def test_columns_of_a_table_state_what_they_are(a, b, says):
+    with pytest.raises(BasisError, match=says):
+        forecast.project(asked(a, b), draws=50)
+
+
+def test_a_formula_over_columns_must_say_what_a_ratio_of_two_is():
+    ratio = series(LISTS, "hpcg_best/rmax_top1", "")
+    half = {"value": 0.5, "unit": ""}
+    with pytest.raises(BasisError, match=r"hpcg.*linpack"):
+        forecast.project(asked(ratio, half), draws=50)
+    forecast.project(asked({**ratio, "basis": {"basis": "hpcg / linpack"}}, half), draws=50)
+
+
+def test_a_cost_has_no_precision_and_a_users_own_word_is_left_alone():
+    forecast.project(asked(series(CLUSTERS, "cost_real", "USD"), {"value": 1e9, "unit": "USD"}), draws=50)
+    ds = forecast.table(LISTS)[["rmax_top1", "date"]]
+    ds["rmax_top1"].attrs["basis"] = "whatever"
+    assert of_column(ds, "rmax_top1") == {}

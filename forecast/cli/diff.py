@@ -185,12 +185,12 @@ def _headline(parts: Sequence[Difference], trend: Mapping[str, Any] | None) -> s
     changed, before = sum(p.rows_changed for p in parts), sum(p.before for p in parts)
     after = sum(p.after for p in parts)
     if added or removed or changed:
-        said = f"{added} rows added, {removed} removed, {changed} changed ({before} rows before, {after} after)"
+        rows = "row" if added == 1 else "rows"
+        said = f"{added} {rows} added, {removed} removed, {changed} changed ({before} rows before, {after} after)"
     elif any(p.columns_added or p.columns_removed or p.units_changed for p in parts):
         said = f"no row differs in the columns that both versions have ({before} rows)"
     else:
         said = f"the versions hold the same {before} rows"
-    said = said.replace("1 rows added", "1 row added")
     return f"{said}; {_moves(trend)}." if trend else f"{said}."
 
 

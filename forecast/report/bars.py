@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast import units
 from forecast.errors import printable
+from forecast.report import ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,7 @@ def panel(axis: Axes, row: dict[str, Any]) -> None:
     axis.margins(x=0.2)
     if shown and all(e["p05"] > 0 for e in shown):
         axis.set_xscale("log")
+        ticks.spread(axis.xaxis)
     unit = units.label(row["unit"])
     axis.set_xlabel(printable(f"{row['rank']} [{unit}]" if unit else row["rank"], 120))
     given = ", ".join(f"{k} = {v}" for k, v in row["choices"].items())

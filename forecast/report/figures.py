@@ -15,7 +15,7 @@ from forecast import units
 from forecast.dates import decimal_year
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.files import replacing, safe_output
-from forecast.report import bars
+from forecast.report import bars, ticks
 from forecast.report.plain import attribute, combinations
 from forecast.report.rankings import rankings
 from forecast.results import quantiles
@@ -147,7 +147,7 @@ def _panel(axis: Axes, tree: xr.DataTree, title: str, lines: list[tuple[str, dic
             _points(axis, tree, name, chosen, colour, unit)
     if positive:
         axis.set_yscale("log")
-        axis.yaxis.set_major_formatter(lambda value, _: f"1e{np.log10(value):.0f}" if 0 < value < np.inf else "")
+        ticks.spread(axis.yaxis)
     axis.set_title(printable(title, 80), fontsize=9)
     axis.set_ylabel(printable(unit or "dimensionless", 40), fontsize=8)
     axis.tick_params(labelsize=8)

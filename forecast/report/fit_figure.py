@@ -11,6 +11,7 @@ import numpy as np
 
 from forecast.errors import ForecastError, printable
 from forecast.files import replacing, safe_output
+from forecast.report import ticks
 from forecast.report.figures import check_format
 
 if TYPE_CHECKING:
@@ -121,11 +122,6 @@ def _log(values: Array) -> bool:
     return bool(values.size and values.min() > 0 and values.max() > _DECADE * values.min())
 
 
-def _power(value: float, place: object) -> str:
-    """Write a tick of a logarithmic axis without TeX."""
-    return f"1e{round(np.log10(value)):d}" if value > 0 else ""
-
-
 def _panel(axis: Axes, fit: Fit, name: str, points: Mapping[str, Array], seen: Array, level: float) -> None:
     x = points[name]
     held = {n: _middle(p, n in fit.law.levels) for n, p in points.items() if n != name}
@@ -153,10 +149,10 @@ def _panel(axis: Axes, fit: Fit, name: str, points: Mapping[str, Array], seen: A
     log_y = _log(drawn[np.isfinite(drawn)])
     if log_x:
         axis.set_xscale("log")
-        axis.xaxis.set_major_formatter(_power)
+        ticks.spread(axis.xaxis)
     if log_y:
         axis.set_yscale("log")
-        axis.yaxis.set_major_formatter(_power)
+        ticks.spread(axis.yaxis)
     unit = fit.law.variables[name]
     axis.set_xlabel(printable(f"{name} [{unit}]" if unit else name, 60), fontsize=8)
     axis.set_ylabel(printable(f"{fit.law.output} [{fit.law.unit}]" if fit.law.unit else fit.law.output, 60), fontsize=8)

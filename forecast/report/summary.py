@@ -91,7 +91,8 @@ def headline(tree: xr.DataTree) -> str:
         return ranking_sentence(tree)
     if not asked:
         title = attribute(tree, "title") or attribute(tree, "scenario")
-        return f"{title}: no question is asked; the quantiles of every quantity follow."
+        mark = "" if title.endswith("?") else ":"
+        return f"{title}{mark} No question is asked; the quantiles of every quantity follow."
     name, words = next(iter(asked.items()))
     event = words["title"] or f"'{words['when']}' holds"
     data = tree["questions"].to_dataset()

@@ -85,6 +85,11 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     return recent.remember(_descriptor(name_or_path), _loaded)
 
 
+def as_columns(name_or_path: str | os.PathLike[str], *, where: str = "") -> Columns:
+    """Return the rows of a table as columns; what `columns` does of a table's name."""
+    return recent.remember_columns(_descriptor(name_or_path), _loaded, lambda found: columns(found, where=where))
+
+
 def _loaded(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
     """Return a table and the files it was read from; none where one of them is a download."""
     package = read_descriptor(descriptor)
@@ -144,6 +149,8 @@ def _load(package: Package) -> xr.Dataset:
         _check_unique(resource, index, found)
         for field in resource.fields:
             attrs = {"unit": field.unit, "title": field.title, "type": field.type}
+            if field.basis:
+                attrs["basis"] = to_json(dict(field.basis))
             if field.name in resource.key:
                 labels = list(coordinates[field.name])
                 coords[field.name] = ((field.name,), _dense(field, labels, (len(labels),), (slice(None),)), attrs)

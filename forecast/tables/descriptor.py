@@ -1,18 +1,19 @@
 """``datapackage.json``: what a table says about itself, read into records.
 
-The vocabulary is that of Frictionless Data Package and Table Schema, with three words of our own: `unit` on a field,
-`checks` on a schema, and `parser` on a resource that is downloaded. Keys that are not known are errors: a misspelt
-``primaryKey`` would otherwise be passed over in silence.
+The vocabulary is that of Frictionless Data Package and Table Schema, with four words of our own: `unit` and `basis` on
+a field, `checks` on a schema, and `parser` on a resource that is downloaded. Keys that are not known are errors: a
+misspelt ``primaryKey`` would otherwise be passed over in silence.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from forecast.basis import ATTRIBUTES
 from forecast.errors import TableError, nearest, printable
 from forecast.files import inside, read_bytes
 from forecast.jsontext import strict_json
@@ -36,13 +37,17 @@ _RESOURCE = frozenset((
 ))
 # fmt: on
 _SCHEMA = frozenset(("checks", "fields", "primaryKey", "missingValues", "title", "description"))
-_FIELD = frozenset(("name", "type", "unit", "title", "description", "constraints", "example"))
+_FIELD = frozenset(("name", "type", "unit", "title", "description", "constraints", "example", "basis"))
 _CONSTRAINTS = frozenset(("required", "minimum", "maximum", "enum"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Field:
-    """A column: its type, unit and constraints. `minimum`, `maximum` and `enum` are in the column's own type."""
+    """A column: its type, unit and constraints. `minimum`, `maximum` and `enum` are in the column's own type.
+
+    `basis` is what a unit cannot say (`forecast.basis`): ``{"basis": "linpack"}``. An empty text says that a column of
+    that name is no statement about this one: a price has no precision.
+    """
 
     name: str
     type: str
@@ -52,6 +57,7 @@ class Field:
     minimum: Any = None
     maximum: Any = None
     enum: tuple[Any, ...] | None = None
+    basis: Mapping[str, str] = field(default_factory=dict)
 
     def value(self, cell: str) -> Any:
         """Return a cell's value in this column's type; ValueError says what is wrong with it."""
@@ -321,6 +327,8 @@ def _field(r: _Reader, raw: Any, at: str) -> Field:
         r.fail(f"{at}.unit", f"is missing: a number has a unit ('{printable(name, 60)}'); \"\" is dimensionless")
     if kind in ("string", "date", "boolean") and top.get("unit"):
         r.fail(f"{at}.unit", f"a {kind} has none")
+    stated = r.mapping(top.get("basis", {}), f"{at}.basis", frozenset(ATTRIBUTES))
+    bases = {key: r.text(stated, key, f"{at}.basis") for key in stated}
     plain = Field(name=name, type=kind, unit=r.text(top, "unit", at), title=r.text(top, "title", at))
     limits = r.mapping(top.get("constraints", {}), f"{at}.constraints", _CONSTRAINTS)
     required = limits.get("required", False)
@@ -333,7 +341,7 @@ def _field(r: _Reader, raw: Any, at: str) -> Field:
     return Field(
         name=name, type=kind, unit=plain.unit, title=plain.title, required=required is True,
         minimum=_limit(r, plain, limits, "minimum", at), maximum=_limit(r, plain, limits, "maximum", at),
-        enum=None if enum is None else tuple(_typed(r, plain, v, f"{at}.constraints.enum") for v in enum),
+        enum=None if enum is None else tuple(_typed(r, plain, v, f"{at}.constraints.enum") for v in enum), basis=bases,
     )  # fmt: skip
 
 

@@ -191,9 +191,9 @@ def _from_path(data: str | os.PathLike[str], at: str) -> Columns:
     if suffix in (".npz", ".npy", ".pkl", ".pickle", ".nc", ".xlsx", ".tsv", ".txt", ".dat"):
         kinds = "a .csv or .parquet file, a datapackage.json or the name of a table"
         raise UsageError(f"{at}'{printable(text)}': expected {kinds}")
-    from forecast.tables import table
+    from forecast.tables import as_columns
 
-    return columns(table(data), where=at.removesuffix(": "))
+    return as_columns(data, where=at.removesuffix(": "))
 
 
 def _from_csv(read: csvfile.CsvColumns) -> Columns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -11,14 +12,26 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["remember"]
+    from forecast.tables.intake import Columns
+
+__all__ = ["remember", "remember_columns"]
 
 #: How many tables are kept.
 MOST = 16
 
 Stamp = tuple[tuple[str, int, int], ...]
 
-_kept: OrderedDict[Path, tuple[Stamp, xr.Dataset]] = OrderedDict()
+
+@dataclass
+class _Kept:
+    """A table, when its files were read, and its rows as columns once somebody asked for these."""
+
+    stamp: Stamp
+    table: xr.Dataset
+    columns: Columns | None = None
+
+
+_kept: OrderedDict[Path, _Kept] = OrderedDict()
 _lock = Lock()
 
 
@@ -37,18 +50,48 @@ def remember(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Pat
     load : callable
         Returns the table and the files it was read from; without files it is not kept.
     """
-    with _lock:
-        stamp, table = _kept.get(descriptor, ((), None))
-    if table is not None and _same(stamp):
-        return table.copy(deep=True)
+    known = _known(descriptor)
+    if known is not None:
+        return known.table.copy(deep=True)
     found, files = load(descriptor)
     if files:
         with _lock:
-            _kept[descriptor] = (_stamp(files), found.copy(deep=True))
+            _kept[descriptor] = _Kept(_stamp(files), found.copy(deep=True))
             _kept.move_to_end(descriptor)
             while len(_kept) > MOST:
                 _kept.popitem(last=False)
     return found
+
+
+def remember_columns(
+    descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]], flatten: Callable[[xr.Dataset], Columns]
+) -> Columns:
+    """Return the rows of a table as columns of one's own, flattened anew only if one of its files has changed.
+
+    Parameters
+    ----------
+    descriptor : Path
+    load : callable
+        As of `remember`.
+    flatten : callable
+    """
+    import numpy as np
+
+    known = _known(descriptor)
+    if known is None:
+        table = remember(descriptor, load)
+        known = _known(descriptor)
+        if known is None:  # it is not kept
+            return flatten(table)
+    if known.columns is None:
+        known.columns = flatten(known.table)
+    return known.columns.take(np.ones(known.columns.rows, dtype=bool))  # copies: nobody writes to another's
+
+
+def _known(descriptor: Path) -> _Kept | None:
+    with _lock:
+        known = _kept.get(descriptor)
+    return known if known is not None and _same(known.stamp) else None
 
 
 def _same(stamp: Stamp) -> bool:

@@ -104,7 +104,10 @@ CLAIMS = (
     scenario(
         "predictions-2023", "8-bit training is standard in 6 months; 4-bit inference within a year; a language model "
         "trained in FP4 in 1 or 2 years; AMD not within 1 or 2 years", GPU,
-        note="Dated from 2023-01-30; can be scored.",
+        note="From 2023-01-30. 8-bit training by 2023-07-30: no, 16 bits were the rule (from memory, unverified). "
+        "4-bit inference by 2024-01-30: came, with QLoRA's NF4 in May 2023 (arXiv:2305.14314). FP4 by 2025-01-30: came "
+        "two days before, as research: Wang et al., arXiv:2501.17116, submitted 2025-01-28, to 13e9 parameters. AMD: "
+        "open, the essay names no measure; its MI300X was rented out by 2024 (from memory, unverified).",
     ),
     claim(
         "fp8-vs-top500", "An RTX 4090 does 0.66 PFLOP/s in FP8, more than the fastest machine of 2007", "0.66",

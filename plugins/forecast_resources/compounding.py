@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from forecast import Input, ModelSpec
+from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ class _Compounding(Model, FittedModel):
         import numpy as np
 
         growth, date = inputs["growth"], inputs["date"]
+        if not np.isfinite(growth).all():
+            raise DataError(
+                f"{self.name}.growth: expected finite rates, {int((~np.isfinite(growth)).sum())} of {growth.size} are "
+                "infinite or not numbers; is something divided by zero?"
+            )
         # growth is a step between dates (its value at the later one), and the first one's before the first date
         steps = np.diff(time)[:, None] * growth[1:]
         grown = np.vstack([np.zeros((1, growth.shape[1])), np.cumsum(steps, axis=0)])

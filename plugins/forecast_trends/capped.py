@@ -31,6 +31,8 @@ REACH = 1e6
 CAPS, REFINED = 61, 6
 #: Steps of a fit below one cap, at most.
 ITERATIONS = 100
+#: Times that a drawn step is halved at most.
+HALVINGS = 60
 #: Points without which three parameters are not looked for.
 FEWEST = 5
 _LARGEST = 600.0
@@ -94,7 +96,8 @@ class Capped(Shape):
             cost = np.sum(curves.residuals**2, axis=1)
             best = int(np.argmin(cost))
             counted = evidence(curves.residuals[best], records)
-            likelihood = -0.5 * counted.size * np.log(np.maximum(cost, 1e-24 * len(y)) / cost[best])
+            least = 1e-24 * len(y)  # what is smaller is rounding; a flat series has none at all
+            likelihood = -0.5 * counted.size * np.log(np.maximum(cost, least) / max(cost[best], least))
             weights = np.exp(np.minimum(likelihood, 0.0))
             if grid[-1] >= top + np.log(REACH) - 1e-9:
                 # the highest cap fits worse than a 95 % interval allows, and few draws come near it
@@ -293,8 +296,38 @@ class FittedCapped(FittedShape):
         if self.drawn is not None:
             curves, pick = self.drawn, np.arange(size)
         stretch = float(max(1.0, self.y.size / self.evidence.size)) ** 0.5 * curves.scale[pick]
-        a, r = curves.centre[pick].T + np.einsum("dij,jd->id", curves.root[pick], z) * stretch
+        step = np.einsum("dij,jd->di", curves.root[pick], z) * stretch[:, None]
+        least = np.sum(curves.residuals[pick] ** 2, axis=1)
+        most = least + 4 * np.sum(z**2, axis=0) * stretch**2
+        a, r = (curves.centre[pick] + self._shortened(curves.centre[pick], curves.caps[pick], step, most)).T
+        # a curve that is at its cap wherever there are points has no rate that these tell: it stays there
+        ends = np.array([self.time.min(), self.time.max()]) - self.origin
+        there = (self.shape.curve(a[:, None] + r[:, None] * ends) > -0.01).all(axis=1)
+        there |= curves.caps[pick] < self.y.mean()
+        r = np.where(there, np.maximum(r, 0.0), r)
         return {"log_cap": curves.caps[pick], "offset": a, "rate": r}
+
+    def _shortened(self, centre: Array, caps: Array, step: Array, most: Array) -> Array:
+        """Halve the steps whose curves lie further from the points than the straight approximation says.
+
+        Near its cap a curve is flat, and the approximation takes any step there for a small one.
+        """
+        import numpy as np
+
+        # a cap below the points has its curve at the cap, and their distance from it is no noise
+        told = np.isfinite(step).all(axis=1) & (caps >= self.y.mean())
+        step, far = np.where(told[:, None], step, 0.0), np.flatnonzero(told)
+        time = self.time - self.origin
+        for _ in range(HALVINGS):
+            a, r = (centre[far] + step[far]).T
+            level = caps[far][:, None] + self.shape.curve(a[:, None] + r[:, None] * time)
+            cost = np.sum((np.clip(level, -_LARGEST, _LARGEST) - self.y) ** 2, axis=1)
+            far = far[~(cost <= most[far])]
+            if not far.size:
+                return step
+            step[far] /= 2
+        step[far] = 0.0
+        return step
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the curve; with `observed`, one observation's scatter around it."""

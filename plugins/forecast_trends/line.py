@@ -66,7 +66,7 @@ def degrees_of_freedom(evidence: Evidence, parameters: int) -> float:
 
 def stretch(line: Line, evidence: Evidence) -> float:
     """Return the residual scale, stretched by how much the points repeat one another."""
-    return line.scale * float(max(1.0, len(line.residuals) / evidence.size)) ** 0.5
+    return float(line.scale * max(1.0, len(line.residuals) / evidence.size) ** 0.5)
 
 
 def solve(time: Array, y: Array, origin: float, breaks: float | None) -> Line:

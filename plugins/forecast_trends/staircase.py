@@ -305,9 +305,10 @@ class FittedStaircase(FittedShape):
         listed = ", ".join(f"{name} ×{gain:.2f}" for name, gain in gains.items()) or "none yet"
         ahead = ", ".join(f"{f.name} ×{f.gain.median():.2g} ({f.probability:.0%})" for f in self.ahead) or "none"
         slower = f"doubles every {np.log(2) / growth:.2f} years" if growth > 0 else "does not grow"
+        of_all = f", {share:.0%} of the growth" if np.isfinite(share) else ""  # a flat series has none to share
         return Description(
             summary=(
-                f"apart from its steps it {slower}; steps so far: {listed}, {share:.0%} of the growth; ahead: {ahead}; "
+                f"apart from its steps it {slower}; steps so far: {listed}{of_all}; ahead: {ahead}; "
                 f"exhausted by {facts['exhausted']:.1f} (from {self.n} points, effective n {self.evidence.size:.1f})"
             ),
             assumptions=(

@@ -190,3 +190,12 @@ def test_an_unknown_table_suggests_the_nearest(capsys):
     code, out, err = answer(capsys, "datasets/supercomputer", "datasets/supercomputers")
     assert (code, out) == (2, "")
     assert "did you mean 'datasets/supercomputers'?" in err
+
+
+@pytest.mark.parametrize(("count", "says"), [(1, "1 row added"), (2, "2 rows added"), (31, "31 rows added")])
+def test_rows_are_counted_in_words(capsys, tmp_path, count, says):
+    (tmp_path / "a.csv").write_text("x,y\n-1,0\n", encoding="utf-8")
+    lines = "".join(f"{i},{i}\n" for i in range(-1, count))
+    (tmp_path / "b.csv").write_text("x,y\n" + lines, encoding="utf-8")
+    _, out, _ = answer(capsys, str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--key", "x")
+    assert out.startswith(f"{says}, 0 removed")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.errors import DataError
 from forecast.streams import BLOCK, Streams
 
 DAYS = 365.25
@@ -85,6 +86,30 @@ def test_more_of_the_resource_gives_more(name):
     low, _ = fit.interval("c")
     assert low > 0
     assert fit.converged
+
+
+@pytest.mark.parametrize(("name", "law", "top"), [
+    ("capability-sigmoid", lambda x, low, high, middle, k: low + (high - low) / (1 + (x / middle) ** -k), "high"),
+    ("capability-ceiling", lambda x, top, b, c: top - b * x**-c, "top"),
+])  # fmt: skip
+def test_laws_with_a_ceiling_are_fitted_as_by_scipy_and_lie_nearer_than_the_line(name, law, top):
+    from scipy.optimize import curve_fit
+
+    rows = forecast.tables.columns("datasets/capability", where="test")
+    compute, eci = rows.numeric("training_compute") / 1e24, rows.numeric("eci")
+    known = np.isfinite(compute) & np.isfinite(eci)
+    fit = forecast.model(f"resources/{name}").fit().fit
+    assert fit.converged
+    found, _ = curve_fit(law, compute[known], eci[known], p0=list(fit.values.values()), maxfev=20000)
+    assert list(fit.values.values()) == pytest.approx(found, rel=1e-3)
+    assert fit.values[top] > eci[known].max() - 15
+    assert fit.objective < forecast.model("resources/capability-from-compute").fit().fit.objective
+
+
+def test_a_growth_that_is_divided_by_zero_is_named(capfd):
+    with pytest.raises(DataError, match=r"run-cost\.growth: expected finite rates.*divided by zero"):
+        forecast.project("scaling-ends", draws=BLOCK, set={"by_compute": 0})
+    assert "invalid value" not in capfd.readouterr().err
 
 
 # --- the scenario -----------------------------------------------------------------------------------------------------

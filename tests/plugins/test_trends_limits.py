@@ -228,3 +228,32 @@ def test_draws_do_not_depend_on_the_horizon_and_inputs_are_left_alone(shape):
     assert (t == before[0]).all()
     assert (y == before[1]).all()
     assert set(fitted.describe().facts) >= {"n", "growth_per_year"}
+
+
+@pytest.mark.parametrize("shape", ["logistic", "gompertz"])
+@pytest.mark.parametrize("scatter", [0.0, 0.01, 0.2])
+def test_a_cap_near_the_points_makes_no_draw_collapse(shape, scatter):
+    """The straight approximation to the curve is useless at its cap; draws of it once fell to 1e-261."""
+    noise = scatter * np.random.default_rng(0).standard_normal(10)
+    series = {"t": [2000.0 + i for i in range(10)], "y": list(np.exp(noise))}
+    options = {"cap": {"p05": 1.2, "p95": 3}}
+    trend = forecast.trend(series, shape=f"trends/{shape}", x="t", y="y", unit="", options=options)
+    run = forecast.project({"start": 2010, "until": 2012, "quantities": {"a": {"model": trend}}}, draws=2000)
+    assert float((run["projection"]["a"] < 0.5).mean()) < 0.15  # a fall is not excluded where points scatter
+    if scatter < 0.1:
+        assert float(run["projection"]["a"].quantile(0.001)) > 0.5
+
+
+def test_the_shipped_cap_of_fp8_leaves_no_device_without_a_rate():
+    quantities = {"a": {"model": "hardware/gpu-peak-fp8-logistic"}}
+    run = forecast.project({"start": 2025, "until": 2040, "quantities": quantities}, draws=4000)
+    # seven points leave Student's t few degrees of freedom: a draw in thousands may fall, a hundredth must not
+    assert float(run["projection"]["a"].quantile(0.005)) > 100
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("shape", ["logistic", "gompertz", "staircase"])
+def test_a_flat_series_is_described_without_a_warning_or_nan(shape):
+    series = {"t": [2000.0 + i for i in range(10)], "y": [1.0] * 10}
+    said = forecast.trend(series, shape=f"trends/{shape}", x="t", y="y", unit="").fit().describe().summary
+    assert "nan" not in said
