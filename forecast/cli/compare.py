@@ -66,7 +66,12 @@ def compare(
     table, about = comparing.compare(found, rows, objective=objective, let=lets, y=y, by=by, seed=seed)
     best = comparing.winners(table)
     failures = [f"{row['law']}: {row['failed']}" for row in table if "failed" in row]
-    result = {**about, "headline": _headline(best, about), "best": best, "laws": [_whole(row) for row in table]}
+    result = {
+        **about,
+        "headline": _headline(best, about, len(table)),
+        "best": best,
+        "laws": [_whole(row) for row in table],
+    }
     render.emit(
         result,
         json=as_json,
@@ -84,9 +89,11 @@ def _whole(row: dict[str, Any]) -> dict[str, Any]:
     return {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed")}
 
 
-def _headline(best: dict[str, str | None], about: dict[str, Any]) -> str:
+def _headline(best: dict[str, str | None], about: dict[str, Any], count: int) -> str:
     explains, forecasts = best["aicc"] or best["aic"], best["rollout"]
     parts = []
+    if count == 1 and (explains or forecasts):
+        return f"{explains or forecasts} is alone on the {about['points']} points: name another law to compare it with."
     if explains:
         parts.append(f"{explains} explains the {about['points']} points best (AICc)")
     if forecasts:

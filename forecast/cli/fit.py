@@ -38,8 +38,12 @@ KINDS = ("case", "residual", "wild", "cluster")
 @click.option("--groups", metavar="COLUMN", help="Rows of one group (a run, a seed) are not independent.")
 @click.option("--own", multiple=True, metavar="NAMES", help="Parameters of which each group has its own: E or E,A.")
 @click.option("--over", metavar="COLUMN", help="One fit for each value of a column.")
-@click.option("--bootstrap", type=click.IntRange(1), metavar="N", help="Refit N resamples for the intervals.")
-@click.option("--kind", type=click.Choice(KINDS), default=KINDS[0], show_default=True, help="What is resampled.")
+@click.option(
+    "--bootstrap", type=click.IntRange(1), metavar="N", help="Refit N resamples: errors and intervals are theirs."
+)
+@click.option(
+    "--kind", type=click.Choice(KINDS), default=KINDS[0], show_default=True, help="What --bootstrap resamples."
+)
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes that share the work.  [default: 1]")
 @click.option("--protocol", metavar="NAME", help="Fit as a publication did.")
 @click.option("--select", is_flag=True, help="Also choose the rows as --protocol did.")
@@ -79,11 +83,19 @@ def fit(ctx: click.Context, /, out: str | None, figure: str | None, as_json: boo
         json=as_json,
         command=COMMAND,
         text=lambda: fitted.write_many(result) if many else fitted.write_one(result),
-        warnings=[*notes, *made.warnings],
+        warnings=[*notes, *made.warnings, *([] if many else _judged(made))],
         provenance=render.provenance(plugins, computed=True, seed=asked_for["seed"], data=source),
     )
     if not (made.converged.values.all() if many else made.converged is not False):
         ctx.exit(1)
+
+
+def _judged(made: Fit) -> list[str]:
+    """Return what the verdict found not identified and the fit, which looks at its curvature alone, did not say."""
+    known = made.uncertainty.unidentified if made.uncertainty else {}
+    found = made.judgement.unidentified
+    start = f"{made.name}: parameter"
+    return [f"{start} '{n}' is not identified by these data: {why}" for n, why in found.items() if n not in known]
 
 
 def _title(law: Law, made: Fit, protocol: str | None) -> str:

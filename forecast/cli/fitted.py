@@ -29,6 +29,8 @@ def _formula(law: Law) -> str:
 
 def one(fit: Fit, level: float, title: str) -> dict[str, Any]:
     """Return a fit, called by a title, as plain data."""
+    from forecast.fit.interval import origin
+
     try:
         covariance: dict[str, Any] | None = {
             "names": [str(n) for n in fit.covariance["parameter"].values],
@@ -48,6 +50,7 @@ def one(fit: Fit, level: float, title: str) -> dict[str, Any]:
         "starts": {"agree": fit.starts[0], "of": fit.starts[1]},
         "verdict": fit.verdict,
         "level": level,
+        "intervals": origin(fit, level) or None,
         "parameters": parameters,
         "covariance": covariance,
         "no_covariance": why,
@@ -65,7 +68,8 @@ def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
         why = str(problem).removeprefix(f"{fit.name}: ")
         identified = False if "not identified" in why else None
         return {**found, "lower": None, "upper": None, "identified": identified, "why": why}
-    return {**found, "lower": low, "upper": high, "identified": True, "why": None}
+    ridge = fit.judgement.unidentified.get(name)  # an interval alone does not say so: it may run along a ridge
+    return {**found, "lower": low, "upper": high, "identified": ridge is None, "why": ridge}
 
 
 def _headline(fit: Fit, title: str, parameters: list[dict[str, Any]], level: float) -> str:
@@ -95,6 +99,7 @@ def write_one(result: dict[str, Any]) -> None:
         {
             "formula": result["formula"],
             "points": result["points"],
+            **({"intervals": result["intervals"]} if result["intervals"] else {}),
             "objective": f"{objective['name']}{delta} = {objective['value']:.10g}",
             "converged": result["converged"],
             "verdict": result["verdict"],

@@ -76,6 +76,7 @@ def predict(
         "unit": found.law.unit,
         "points": rows,
         "no_interval": answer.attrs.get("no_interval"),
+        "bands": answer.attrs.get("bands"),
         "mean_by": answer.attrs.get("mean_by"),
         "extrapolation_decades": answer.attrs.get("extrapolation_decades"),
         "converged": found.converged,
@@ -158,7 +159,9 @@ def _write(out: str, columns: Columns | None, fit: Fit, answer: xr.Dataset) -> N
 
 def _headline(fit: Fit, rows: list[dict[str, Any]], answer: xr.Dataset, centre: str) -> str:
     row = rows[0]
-    at = ", ".join(f"{n} = {_number(row[n])} {unit}".rstrip() for n, unit in fit.law.variables.items())
+    at = ", ".join(
+        f"{n} = {'nan' if row[n] is None else _number(row[n])} {unit}".rstrip() for n, unit in fit.law.variables.items()
+    )
     many = "" if len(rows) == 1 else f" (the first of {len(rows)} points)"
     begin = "Not converged: " if fit.converged is False else ""
     said = f"{fit.law.output} {_number(row[centre])} {fit.law.unit}".rstrip()
@@ -185,6 +188,7 @@ def _text(fit: Fit, result: dict[str, Any]) -> None:
         {
             "unit": result["unit"],
             "mean": result["mean_by"],
+            "bands": result["bands"],
             "extrapolation": None if far is None else f"{far:.2f} decades beyond the data",
             "parameters from": result["reference"] if fit.published else f"{fit.n} points: {fit.verdict}",
         }

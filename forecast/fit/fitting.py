@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.errors import FitError, printable
+from forecast.errors import FitError, UsageError, printable
 from forecast.fit import groups as grouping
 from forecast.fit import objective as objectives
 from forecast.fit.bootstrap import Resampling, replicated
@@ -61,6 +61,8 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
         return fit_by(fit_law, law, data, request)
     chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
     options = objectives.check_options(chosen, dict(request.options or {}), name)
+    if request.bootstrap is None and request.kind != "case":
+        raise UsageError(f"{name}: kind={request.kind!r} says what a bootstrap resamples: give bootstrap= with it")
     if request.bootstrap is not None:
         check_resampling(request.bootstrap, request.kind, request.groups is not None, chosen, name)
     if request.over is not None:
@@ -84,9 +86,12 @@ def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, l
         If the points are too few, or the law cannot be computed from any start.
     """
     if problem.n < problem.k:
+        points = "1 point" if problem.n == 1 else f"{problem.n} points"
         raise FitError(
-            f"{name}: {problem.n} points cannot determine {problem.k} parameters ({', '.join(problem.free)})"
+            f"{name}: {points} cannot determine {problem.k} parameters ({', '.join(problem.free)}); add points, or "
+            "fix parameters with law.with_()"
         )
+    _check_design(problem, name)
     begun = (
         None
         if request.start is None
@@ -103,6 +108,18 @@ def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, l
             f"{name}: the objective cannot be computed from {'this start' if request.start else 'any start'}"
         )
     return problem, found
+
+
+def _check_design(problem: Problem, name: str) -> None:
+    """Refuse rows that all stand at one place of the law: they tell one number, however many they are."""
+    columns = [np.asarray(v, dtype=float).ravel() for v in problem.variables.values()]
+    if problem.k < 2 or not columns or any(np.ptp(c) > 0 for c in columns):
+        return
+    at = ", ".join(f"{n} = {c[0]:g}" for n, c in zip(problem.variables, columns, strict=True))
+    raise FitError(
+        f"{name}: parameters {', '.join(problem.free)} are not identified: all {problem.n} rows have {at}; add rows at "
+        "other values, or fix all parameters but one"
+    )
 
 
 def judged(

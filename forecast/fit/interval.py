@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UnknownNameError
@@ -11,7 +12,7 @@ from forecast.fit.predict import check_level
 if TYPE_CHECKING:
     from forecast.fit.result import Fit
 
-__all__ = ["METHODS", "interval"]
+__all__ = ["METHODS", "interval", "origin"]
 
 METHODS = ("profile", "wald", "bootstrap")
 
@@ -27,10 +28,11 @@ def interval(fit: Fit, name: str, level: float, method: str | None) -> tuple[flo
     method : {"profile", "wald", "bootstrap"}, optional
         ``"profile"``: where the fit, the other parameters refitted, gets no worse than the level allows; an end is
         infinite (0 for a positive parameter) where the data set none. ``"wald"``: Student's t about the estimate, or
-        its logarithm; one-sided on a bound. ``"bootstrap"``: percentiles of the replicates. Default: the profile,
+        its logarithm; one-sided on a bound. ``"bootstrap"``: percentiles of the replicates. Default: the percentiles
+        where the fit was bootstrapped often enough for the level (with 200 replicates at .95); else the profile,
         whose coverage holds where a law is curved; Wald's under objectives that are no likelihood (Huber's,
         quantiles; there too the profile's where it is far wider), for laws that are code, and beyond 100,000 points
-        times parameters.
+        times parameters. Where the profile finds no end, no percentile is taken for one.
 
     Raises
     ------
@@ -57,23 +59,39 @@ def interval(fit: Fit, name: str, level: float, method: str | None) -> tuple[flo
     wald = None if name in known.unidentified or known.flaw else known.interval
     if method is None and (ridge := profile.hidden_ridge(fit, name, level)) is not None:
         return ridge
+    repeated = fit.replicates if method is None and wald is not None else None
+    repeated = repeated if repeated is not None and repeated.enough(level) else None
     if method == "wald" or wald is None or not profile.cheap(fit):
-        return known.interval(name, level, fit.name)
+        return repeated.interval(name, level) if repeated else known.interval(name, level, fit.name)
     low, high = profile.interval(fit, name, level)
     if high == float("inf") and (low == -float("inf") or (low == 0 and name not in known.bounds)):
         raise FitError(
             f"{fit.name}: no interval for '{name}': it is not identified by these data (its profile likelihood is "
             "limited on neither side)"
         )
+    if repeated and math.isfinite(high) and math.isfinite(low):
+        return repeated.interval(name, level)
     return low, high
 
 
+def origin(fit: Fit, level: float) -> str:
+    """Tell where the default intervals of a bootstrapped fit come from; empty for one that is not."""
+    if fit.replicates is None:
+        return ""
+    count, kind = fit.replicates.good.shape[1], fit.replicates.kind
+    if fit.replicates.enough(level):
+        apart = ", ".join(fit.judgement.unidentified)
+        return f"percentiles of {count} bootstrap replicates ({kind})" + (f", except of {apart}" if apart else "")
+    return f"not from the bootstrap ({kind}): {count} replicates are too few for {level:g}"
+
+
 def _stated(fit: Fit, name: str, level: float) -> tuple[float, float]:
-    """Return the normal interval of a published standard error."""
+    """Return the normal interval of a published standard error, as far as the bounds of the law let it reach."""
     from scipy import stats
 
     stated = fit.published.stderr if fit.published else {}
     if name not in stated:
         raise FitError(f"{fit.name}: no interval for '{name}': {fit._why_not()}")
     half = float(stats.norm.ppf(0.5 + level / 2)) * float(stated[name])
-    return fit.values[name] - half, fit.values[name] + half
+    least, most = fit.law.bounds.get(name, (-math.inf, math.inf))  # a large standard error reaches past a bound
+    return max(fit.values[name] - half, least), min(fit.values[name] + half, most)

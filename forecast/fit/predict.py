@@ -22,15 +22,13 @@ if TYPE_CHECKING:
     from forecast.fit.uncertainty import Uncertainty
     from forecast.laws import Law
 
-__all__ = ["FAR", "STATISTICS", "TAIL", "check_level", "extrapolation", "percentiles", "predict"]
+__all__ = ["FAR", "STATISTICS", "check_level", "extrapolation", "percentiles", "predict"]
 
 Array = NDArray[np.float64]
 
 #: Predictions further than this from the data carry a warning, in decades.
 FAR = 0.5
 STATISTICS = ("median", "mean")
-#: Percentiles are taken where this many replicates lie beyond each of them.
-TAIL = 5
 #: Numbers that are computed together.
 CELLS = 2_000_000
 
@@ -54,7 +52,7 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
         found.update(bands)
     except FitError as problem:
         attrs["no_interval"] = str(problem)
-    if fit.ranges:
+    if fit.ranges and (np.isfinite(centre).any() or not centre.size):
         far = float(np.max(_decades(fit, values)[np.isfinite(centre)], initial=0.0))
         attrs["extrapolation_decades"] = far
         if far > FAR:
@@ -112,7 +110,7 @@ def _mean(fit: Fit, centre: Array) -> tuple[Array, str]:
 def _bands(fit: Fit, values: Mapping[str, Array], centre: Array, level: float) -> tuple[dict[str, Array], str]:
     """Return both bands, and where they come from: the bootstrap's replicates where there are enough of them."""
     repeated = fit.replicates
-    if repeated is not None and repeated.good.shape[1] * (1 - level) >= 2 * TAIL:
+    if repeated is not None and repeated.enough(level):
         lower, upper = percentiles(fit.law, fit.values, repeated, values, level)
         found, q = {"lower": lower, "upper": upper}, NormalDist().inv_cdf(0.5 + level / 2)
         origin = f"percentiles of {repeated.good.shape[1]} bootstrap replicates ({repeated.kind})"

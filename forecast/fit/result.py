@@ -41,8 +41,8 @@ class Fit(Plans):
     values : mapping of str to float
         The parameters as plain numbers.
     params, stderr : xarray.Dataset
-        One 0-d variable a parameter. A standard error is inf where the parameter is not identified; `stderr` lacks
-        what a publication does not state.
+        One 0-d variable a parameter. A standard error is inf where the curvature at the optimum leaves the parameter
+        open (on a curved ridge it does not: the verdict knows more); `stderr` lacks what a publication does not state.
     objective_name : str
         ``"published"`` without data.
     objective : float or None
@@ -158,9 +158,9 @@ class Fit(Plans):
         return self.replicates.dataset()
 
     def interval(self, name: str, level: float = 0.95, method: str | None = None) -> tuple[float, float]:
-        """Return the confidence interval of a parameter: profile likelihood where that is cheap, else Wald's.
+        """Return the confidence interval of a parameter: the bootstrap's, the profile likelihood's, or Wald's.
 
-        See `forecast.fit.interval`: the methods ``"profile"``, ``"wald"``, ``"bootstrap"``, and why the default is.
+        See `forecast.fit.interval`: the methods ``"profile"``, ``"wald"``, ``"bootstrap"``, and which is the default.
         """
         from forecast.fit.interval import interval
 

@@ -25,6 +25,9 @@ SHORT, LONG = 100, 1000
 #: Iterations of the first heat of many starts, and how many go on at least.
 HEAT, LEADERS = 25, 8
 
+#: Huber's threshold is never less (of logarithms): below, nothing but rounding is left of the squares.
+FLOOR = 1e-8
+
 
 def agreeing(problem: Problem, found: list[Solution]) -> int:
     """Return how many solutions are as good as the best, or pass through every point but for rounding."""
@@ -81,9 +84,27 @@ def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]
         squares = _race(problem.as_squares(), begun)
         if not math.isfinite(squares[0].value):
             return problem, squares
-        begun = [s.at for s in squares if math.isfinite(s.value)]
-        problem = _width(problem, begun[0]) if free_width else _threshold(problem, begun[0])
+        pulled = [s.at for s in squares if math.isfinite(s.value)]
+        if free_width:
+            problem = _width(problem, pulled[0])
+            return problem, _race(problem, pulled)
+        wide, (problem, at) = robust_scale(problem.residuals(pulled[0]), problem.k), _threshold(problem, pulled[0])
+        found = _race(problem, pulled)
+        far = found[0].value > problem.value(at) * (1 + SAME) + problem.rounding()
+        if far or not found[0].settled or 2 * agreeing(problem, found) <= len(found):
+            found = sorted([*found, *_narrowed(problem, [at, *begun], wide)], key=lambda s: (s.value, not s.settled))
+        return problem, found
     return problem, _race(problem, begun)
+
+
+def _narrowed(problem: Problem, begun: list[Array], width: float) -> list[Solution]:
+    """Solve with a threshold that narrows: gross errors pull the squares, and all that starts there, far away."""
+    delta = problem.delta or 0.0
+    steps = [width / 4.0**j for j in range(1, 12) if width / 4.0**j > delta]
+    for wider in steps:
+        found = solve(problem.with_options(delta=wider), begun, iterations=HEAT)
+        begun = [s.at for s in found if math.isfinite(s.value)] or begun
+    return solve(problem, begun, iterations=SHORT)
 
 
 def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
@@ -104,17 +125,17 @@ def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
     return found
 
 
-def _threshold(problem: Problem, at: Array) -> Problem:
+def _threshold(problem: Problem, at: Array) -> tuple[Problem, Array]:
     """Set Huber's threshold by iterating between it and the fit, as scale and location are estimated together."""
     for _ in range(30):
         delta = HUBER_FACTOR * _huber_scale(problem, at)
-        # noise-free points have no scale: any threshold above rounding leaves the squares alone
-        delta = max(delta, 1e-12)
+        # noise-free points have no scale: any threshold above rounding leaves their squares alone
+        delta = max(delta, FLOOR)
         if problem.delta is not None and abs(delta - problem.delta) <= 1e-6 * problem.delta:
             break
         problem = problem.with_options(delta=delta)
         at = solve(problem, [at])[0].at
-    return problem
+    return problem, at
 
 
 def _huber_scale(problem: Problem, at: Array) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forecast.errors import DataError, FitError, UnknownNameError, printable
 from forecast.fit.interval import METHODS
 from forecast.fit.limits import Optima, limits
-from forecast.fit.predict import FAR, STATISTICS, TAIL, broadcast, check_level, percentiles
+from forecast.fit.predict import FAR, STATISTICS, broadcast, check_level, percentiles
 from forecast.fit.profile import CHEAP, RIDGE, ZERO
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ def _bands(fits: Fits, rows: NDArray[np.int64], points: Mapping[str, Array], lev
         lower, upper = (centre * np.exp(s * width) if log else centre + s * width for s in (-q, q))
         for j, b in enumerate(rows if repeated is not None else ()):
             own = repeated[b] if repeated is not None else None
-            if own is not None and own.good.shape[1] * (1 - level) >= 2 * TAIL:
+            if own is not None and own.enough(level):
                 fitted = {n: float(v[b]) for n, v in made.natural.items()}
                 there = {n: v[0 if len(v) == 1 else j] for n, v in points.items()}
                 lower[j], upper[j] = percentiles(law, fitted, own, there, level)

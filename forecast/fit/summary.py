@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, printable
 from forecast.fit.groups import said
+from forecast.fit.interval import origin
 
 if TYPE_CHECKING:
     from forecast.fit.result import Fit
@@ -24,6 +25,8 @@ def summary(fit: Fit) -> str:
         value = "" if fit.objective is None else f" = {fit.objective:.10g}"
         delta = "" if fit.delta is None else f" (delta {fit.delta:.4g})"
         lines.append(f"objective {fit.objective_name}{delta}{value}; {fit.n} points; {fit.verdict}")
+        if said_of := origin(fit, fit.level):
+            lines.append(f"intervals: {said_of}")
     rows = [("parameter", "value", "stderr", f"{fit.level:.0%} interval")]
     for name, number in fit.values.items():
         error = f"{float(fit.stderr[name]):.4g}" if name in fit.stderr else "-"

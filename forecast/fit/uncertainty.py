@@ -242,7 +242,7 @@ def _scale(problem: Problem, residuals: Array, scale_known: bool) -> float:
 def _find_ridges(problem: Problem, weighted: Array, u: Array, unidentified: dict[str, str]) -> None:
     lengths = np.linalg.norm(weighted, axis=0)
     for i, name in enumerate(problem.free):
-        if name not in unidentified and lengths[i] * max(abs(float(u[i])), 1.0) < 1e-12 * problem.size():
+        if name not in unidentified and lengths[i] * max(abs(float(u[i])), 1.0) <= 1e-12 * problem.size():
             unidentified[name] = "moving it changes nothing"
     keep = [i for i, name in enumerate(problem.free) if name not in unidentified]
     if not keep:

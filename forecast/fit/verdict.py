@@ -92,12 +92,6 @@ class Judgement:
         found += [f"on a ridge: {text}" for text in self.ridges]
         return [*found, self.influential] if self.influential else found
 
-    def warnings(self) -> tuple[str, ...]:
-        """Return what a reader must know, a sentence each."""
-        return tuple(
-            f"parameter '{name}' is not identified by these data: {why}" for name, why in self.unidentified.items()
-        )
-
 
 def judge(fit: Fit) -> Judgement:
     """Return what the data say about a fit; nothing for published parameters."""

@@ -39,6 +39,12 @@ def test_the_winner_by_each_measure_is_said(capsys, data):
     assert "5 of 5" in row
 
 
+def test_one_law_wins_nothing(capsys, data):
+    code, out, _ = run(capsys, LAWS[0], "--data", data)
+    assert code == 0
+    assert out.splitlines()[0] == f"{LAWS[0]} is alone on the 40 points: name another law to compare it with."
+
+
 def test_json_is_a_list_of_laws(capsys, data):
     code, out, _ = run(capsys, *LAWS, "--data", data, "--json")
     found = json.loads(out, parse_constant=pytest.fail)

@@ -96,6 +96,29 @@ def test_objective_start_and_level(capsys, data):
     assert found["result"]["level"] == 0.5
 
 
+def test_a_bootstrap_is_where_the_intervals_come_from(capsys, data):
+    fit = forecast.law(LAW).fit({"x": X, "y": Y}, bootstrap=300, seed=2)
+    code, found = answer(capsys, LAW, "--data", data, "--bootstrap", "300", "--seed", "2")
+    assert code == 0
+    assert found["result"]["intervals"] == "percentiles of 300 bootstrap replicates (case)"
+    for row in found["result"]["parameters"]:
+        assert (row["lower"], row["upper"]) == fit.interval(row["name"], 0.95, "bootstrap")
+    assert run(capsys, LAW, "--data", data, "--kind", "wild")[0] == 2
+
+
+def test_a_parameter_that_the_verdict_does_not_identify_is_not_called_identified(capsys, reference_data):
+    runs = reference_data / "scaling" / "datablations" / "datablations_182_outliers_removed.csv"
+    words = ("--data", str(runs), "--protocol", "muennighoff2023")
+    code, found = answer(capsys, "scaling/data-constrained", *words)
+    assert code == 0
+    assert "not identified: R_N, R_D" in found["result"]["verdict"]
+    rows = {row["name"]: row for row in found["result"]["parameters"]}
+    assert rows["R_D"]["identified"] is False
+    assert "misses a ridge" in rows["R_D"]["why"]
+    assert "parameter 'R_D' is not identified by these data: its standard error misses" in " ".join(found["warnings"])
+    assert rows["R_D"]["upper"] > 50 * rows["R_D"]["lower"]
+
+
 def test_out_and_plot(capsys, data, tmp_path):
     code, _, _ = run(capsys, LAW, "--data", data, "--out", "fit.nc", "--plot", "fit.svg")
     assert code == 0

@@ -194,11 +194,7 @@ def test_bad_input_028_a_y_that_is_constant_but_for_noise_has_an_exponent_that_m
 @pytest.mark.parametrize("law", [LINE, ("scaling/power",), (LAW,)], ids=lambda law: law[0])
 def test_bad_input_029_all_x_the_same(fit, law):
     found = fit([3.0] * 8, [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.02, 0.97], "--json", law=law)
-    assert "not identified: " in found.json["result"]["verdict"]
-    assert [row["lower"] for row in found.parameters.values()] == [None] * len(found.parameters)
-    slope = found.parameters["b" if law is LINE else "c"]
-    assert slope["identified"] is False
-    assert "not identified by these data" in slope["why"]
+    assert "are not identified: all 8 rows have x = 3; add rows at other values" in found.refusal
 
 
 @pytest.mark.bad_input(30)
@@ -214,7 +210,7 @@ def test_bad_input_030_nothing_to_fit(said, here, text):
 @pytest.mark.parametrize("words", [(), ("--objective", "huber_log"), ("--bootstrap", "50")], ids=" ".join)
 def test_bad_input_031_few_points(fit, words):
     x, y = [1, 2, 3], [1, 3, 4.9]
-    assert "1 points cannot determine 2 parameters (a, b)" in fit(x[:1], y[:1], *words).refusal
+    assert "1 point cannot determine 2 parameters (a, b)" in fit(x[:1], y[:1], *words).refusal
     exact = fit(x[:2], y[:2], *words, "--json")
     assert exact.parameters["b"]["value"] == pytest.approx(2)
     assert all(row["lower"] is row["upper"] is row["stderr"] is None for row in exact.parameters.values())

@@ -79,6 +79,14 @@ def test_bad_input_047_points_that_cannot_be_computed(capsys, fit):
     code, out, _ = run(capsys, "fit.nc", "x=-1")
     assert code == 1
     assert "cannot be computed at x = -1" in out.splitlines()[0]
+    assert "decades beyond" not in out  # nothing was predicted
+    assert "cannot be computed at x = nan" in run(capsys, "fit.nc", "x=nan")[1].splitlines()[0]
+
+
+def test_where_the_bands_come_from_is_said(capsys, fit):
+    assert "standard errors of the parameters" in run(capsys, "fit.nc", "x=100")[1]
+    found = json.loads(run(capsys, "fit.nc", "x=100", "--json")[1])
+    assert found["result"]["bands"] == "standard errors of the parameters"
 
 
 @pytest.mark.bad_input(22)

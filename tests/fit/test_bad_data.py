@@ -299,3 +299,10 @@ def test_bad_input_076_where_a_law_overflows_everywhere_it_is_an_error(x):
         warnings.simplefilter("error")
         with pytest.raises((FitError, DataError)):
             law.fit({"x": x * np.arange(1.0, 11), "y": np.arange(1.0, 11)})
+
+
+def test_counts_that_are_all_zero_have_no_exponent():
+    found = POWER.fit({"x": X, "y": np.zeros(40)}, objective="poisson")
+    assert "not identified" in found.verdict or "no intervals" in found.verdict
+    with pytest.raises(FitError, match="no interval for 'c'"):
+        found.interval("c")

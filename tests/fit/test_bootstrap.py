@@ -152,3 +152,32 @@ def test_where_the_optimum_misleads_all_replicates_get_starts_of_their_own():
     near = np.abs(fit.bootstrap["m"].values - 9) < 1
     assert 0.2 < near.mean() < 0.8
     assert any("had a better optimum elsewhere" in w for w in fit.warnings)
+
+
+def test_a_bootstrap_that_was_asked_for_gives_the_intervals_where_it_is_large_enough():
+    points = data()
+    plain, many, few = (LAW.fit(points, objective="least_squares_log", bootstrap=b, seed=1) for b in (None, 400, 100))
+    assert many.interval("c") == many.interval("c", method="bootstrap")
+    assert many.interval("c", method="profile") == pytest.approx(plain.interval("c"))
+    assert few.interval("c") == plain.interval("c")
+    assert "intervals: percentiles of 400 bootstrap replicates (case)" in many.summary()
+    assert "intervals: not from the bootstrap (case): 100 replicates are too few for 0.95" in few.summary()
+    assert "intervals:" not in plain.summary()
+
+
+def test_a_bootstrap_does_not_hide_that_a_parameter_is_not_identified():
+    x = np.geomspace(1, 1e4, 40)
+    flat = {"x": x, "y": 2 * np.exp(0.02 * np.random.default_rng(0).standard_normal(40))}
+    fit = LAW.fit(flat, objective="least_squares_log", bootstrap=300)
+    assert fit.judgement.unidentified
+    for name in fit.judgement.unidentified:
+        try:
+            found = fit.interval(name)
+        except FitError:  # it says that there is none
+            continue
+        assert found != fit.interval(name, method="bootstrap")
+
+
+def test_a_kind_of_bootstrap_without_a_bootstrap_is_refused():
+    with pytest.raises(UsageError, match="kind='wild' says what a bootstrap resamples: give bootstrap="):
+        LAW.fit(data(), kind="wild")

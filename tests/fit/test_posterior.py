@@ -85,5 +85,6 @@ def test_groups_and_a_prior_meet_by_their_precisions():
 
 def test_groups_without_standard_errors_have_no_posterior():
     law = forecast.Law("a*b*x", variables=["x"], positive=["a", "b"])
+    fit = law.fit({**clustered(), "x": np.linspace(0.5, 1.5, 80)}, groups="g")
     with pytest.raises(FitError, match="with groups it takes the standard errors, and a, b has none"):
-        law.fit(clustered(), groups="g").posterior(100, priors={"a": {"p05": 1.0, "p95": 4.0}})
+        fit.posterior(100, priors={"a": {"p05": 1.0, "p95": 4.0}})

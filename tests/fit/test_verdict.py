@@ -42,10 +42,23 @@ def test_bad_input_028_constant_y_gives_no_interval_of_zero_width():
 
 @pytest.mark.bad_input(29)
 def test_bad_input_029_identical_x():
-    fit = POWER.fit({"x": np.ones(40), "y": 2 * noise(40)})
-    assert "not identified: c" in fit.verdict
-    with pytest.raises(FitError, match="not identified"):
-        fit.interval("c")
+    with pytest.raises(FitError, match="beta, c are not identified: all 40 rows have x = 1; add rows"):
+        POWER.fit({"x": np.ones(40), "y": 2 * noise(40)})
+    fixed = POWER.with_(c=0.3).fit({"x": np.ones(40), "y": 2 * noise(40)})
+    assert fixed.values["beta"] == pytest.approx(2, rel=0.02)
+
+
+@pytest.mark.bad_input(39)
+@pytest.mark.parametrize("scatter", [0.0, 0.001, 0.02, 0.1])
+@pytest.mark.parametrize("row", [0, 7, 29])
+def test_bad_input_039_wherever_the_outlier_is_the_robust_objective_finds_the_law(row, scatter):
+    x = np.geomspace(10, 1e4, 30)
+    y = 8 * x**-0.3 * np.exp(scatter * np.random.default_rng(1).standard_normal(30))
+    clean = POWER.fit({"x": x, "y": y}, objective="huber_log")
+    y[row] *= 1e6
+    robust = POWER.fit({"x": x, "y": y}, objective="huber_log")
+    assert robust.converged
+    assert robust.values["c"] == pytest.approx(clean.values["c"], rel=0.05)
 
 
 @pytest.mark.bad_input(32)
