@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast.distributions import Distribution, distribution
-from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
 from forecast.models.contract import guarded
 from forecast.specs import Input
@@ -87,6 +87,8 @@ def attribution(
         For a model that needs other quantities or draws numbers of its own.
     UnknownNameError
         For a number that is not among its inputs.
+    DataError
+        Where the estimate is not finite.
 
     Examples
     --------
@@ -103,6 +105,8 @@ def attribution(
 
     made = model(name) if isinstance(name, str) else name
     check_seed(seed)
+    if not (isinstance(at, int | float) and -1e4 < at < 1e5):
+        raise UsageError(f"at: expected a year, got '{printable(at, 40)}'")
     numbers = dict(_numbers(made))
     settings = _settings(made, numbers, set or {})
     found = {key: distribution(asked.distribution, where=key) for key, asked in numbers.items()}
@@ -118,9 +122,14 @@ def attribution(
 
     uniform = {key: Streams(seed, _full(made, key), 0)("attribution").random(draws) for key in free}
     level = compute({key: found[key].ppf(np.maximum(u, 2.0**-54)) for key, u in uniform.items()}, draws)
+    if not np.isfinite(level).all():
+        lost = int((~np.isfinite(level)).sum())
+        said = f"{lost} of {draws} values are not finite"
+        raise DataError(f"model '{made.name}': {said}: a number is set or drawn too far")
     logs = bool((level > 0).all())
-    first, total = np.ones(len(free)), np.ones(len(free))  # a lone number explains everything
-    if len(free) > 1:
+    moves = bool(level.min() < level.max())
+    first = total = np.full(len(free), float(moves))  # a lone number explains everything, if there is anything
+    if len(free) > 1 and moves:
 
         def explained(points: Array) -> Array:
             values = compute(dict(zip(free, points, strict=True)), points.shape[1])

@@ -64,9 +64,10 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
     dates = data[f"{question}_date"]
     dims = [str(d) for d in dates.dims if d != "draw"]
     ranks = _ranks(dates.transpose("draw", *dims).values, data[f"{question}_never"].transpose(*dims).values)
-    total = float(np.nanvar(ranks))
-    if not total > 0:
+    taken = ranks[~np.isnan(ranks)]
+    if not taken.size or taken.min() == taken.max():  # the variance of equal numbers may be a rounding error, not 0
         return []
+    total = float(np.var(taken))
     found = []
     for axis, dim in enumerate(dims, 1):
         others = tuple(i for i in range(ranks.ndim) if i != axis)

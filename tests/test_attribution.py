@@ -11,7 +11,7 @@ from scipy import stats
 import forecast
 from forecast.attribution import attribution
 from forecast.cli import main
-from forecast.errors import UnknownNameError, UsageError
+from forecast.errors import DataError, UnknownNameError, UsageError
 
 Z = 1.6448536269514722
 
@@ -110,6 +110,8 @@ def test_a_mixture_blames_the_pick_and_the_numbers_of_its_members():
         ("brain/dettmers-2015", {"draws": 10**9}, UsageError, "expected an integer from 1280 to 4000000"),
         ("brain/dettmers-2015", {"draws": 1e6}, UsageError, "expected an integer from"),
         ("brain/dettmers-2015", {"seed": -1}, UsageError, "seed: expected an integer"),
+        ("brain/evidence", {"at": 1990.0}, DataError, "nothing was published by 1990.0; expected a start from 1997"),
+        ("brain/evidence", {"at": float("nan")}, UsageError, "at: expected a year, got 'nan'"),
         ("brain/dettmers-2051", {}, UnknownNameError, "did you mean 'brain/dettmers-2015'"),
     ],
 )
@@ -130,6 +132,37 @@ def test_the_command_says_who_is_to_blame(capsys):
     answer = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in answer["result"]["inputs"]] == ["time_steps", "purkinje_inputs"]
     assert list(answer["result"]["value"]) == ["p05", "p25", "p50", "p75", "p95"]
+
+
+def test_an_estimate_that_is_not_finite_is_refused_without_a_warning(capsys):
+    with pytest.raises(DataError, match=r"'brain/dettmers-2015': 5000 of 5000 values are not finite"):
+        attribution("brain/dettmers-2015", draws=5000, set={"time_steps": 1e308})
+    assert main(["models", "attribute", "brain/dettmers-2015", "--draws", "5000", "--set", "firing_rate=1e308"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, len(err.splitlines())) == ("", 1)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_numbers_that_move_nothing_are_not_blamed(capsys, alone):
+    settings = {"firing_rate": 0.0, **({"time_steps": 5.0} if alone else {})}
+    found = attribution("brain/dettmers-2015", draws=5000, set=settings)
+    assert not found["first"].any()
+    assert not found["total"].any()
+    words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    assert main(["models", "attribute", "brain/dettmers-2015", "--draws", "5000", *words]) == 0
+    said = "brain/dettmers-2015 is 0 FLOP/s in every draw: none of its uncertain numbers moves it."
+    assert capsys.readouterr().out.splitlines()[0] == said
+
+
+def test_what_changes_with_time_is_told_apart_at_a_year(capsys):
+    def blamed(year):
+        assert main(["models", "attribute", "brain/evidence", "--at", year, "--draws", "20000", "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)["result"]["inputs"]
+        return {row["name"] for row in rows if row["total"] > 1e-6}
+
+    assert blamed("2000") == set()  # one author, one number
+    assert blamed("2010") == {"member", "brain/sandberg-bostrom-2008.compute"}
+    assert "brain/carlsmith-2020.compute" in blamed("2021")
 
 
 def test_the_command_says_when_nothing_is_uncertain(capsys):

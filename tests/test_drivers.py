@@ -85,3 +85,14 @@ def test_a_value_of_a_choice_that_failed_throughout_is_left_out_without_a_warnin
         for given in (failing, without)
     )
     assert found["estimate"] == pytest.approx(expected["estimate"])
+
+
+@pytest.mark.parametrize("least", [1e-9, 1e99])
+def test_where_every_draw_answers_alike_nothing_moves_the_answer(least):
+    # ranks that are all one number have a variance of a rounding error, and shares of it were many hundred per cent
+    asked = {"value": least, "unit": "FLOP"}
+    run = forecast.project(
+        scenario(asked=asked, other={"p05": 1, "p95": 9, "unit": ""}) | {"questions": {"q": {"when": "x >= asked"}}},
+        draws=2048,
+    )
+    assert drivers(run, "q") == []

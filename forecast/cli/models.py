@@ -38,7 +38,7 @@ def _describe(record: Record) -> dict[str, Any]:
         found |= {"weights": dict(spec.weights), "inputs": _needs(record)}
     elif isinstance(spec, RelationSpec):
         found |= {"law": spec.law, "table": spec.table, "y": spec.y, "let": dict(spec.let), "where": dict(spec.where)}
-        found |= {"inputs": []}
+        found |= {"inputs": _needs(record)}
     else:
         found |= {"inputs": _needs(record)}
     return found
@@ -53,15 +53,18 @@ def _inputs(inputs: tuple[Input, ...]) -> list[dict[str, Any]]:
 
 def _needs(record: Record) -> list[dict[str, Any]]:
     """Ask the plugin's own model what it needs; only here is its code imported."""
-    from forecast.models import model
+    from forecast.models import OtherModel, model
 
-    needs: Mapping[str, Any] = model(record.full_name).inputs
     found = []
-    for name, need in needs.items():
+    for name, need in model(record.full_name).inputs.items():
         if isinstance(need, Input):
             found += _inputs((need,))
+        elif isinstance(need, OtherModel):
+            found.append({"name": name, "unit": need.model.unit, "title": "the model of this name"})
         else:
-            found.append({"name": name, "unit": getattr(need, "unit", ""), "title": "another quantity or model"})
+            stated = "".join(f"; {key}: {value}" for key, value in need.basis.items())
+            said = (need.title or "a quantity of the scenario") + stated
+            found.append({"name": name, "unit": need.unit, "title": said})
     return found
 
 
@@ -73,10 +76,13 @@ models = catalogue(
 @models.command("attribute")
 @click.argument("name")
 @click.option("--set", "settings", multiple=True, metavar="INPUT=NUMBER", help="Fix one of its numbers.")
+@click.option(
+    "--at", type=float, default=2025.0, show_default=True, metavar="YEAR", help="When, if it changes with time."
+)
 @click.option("--draws", type=int, default=1_000_000, show_default=True, metavar="N", help="How often to compute it.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
 @json_option
-def attribute(name: str, settings: tuple[str, ...], draws: int, seed: int, as_json: bool) -> None:
+def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed: int, as_json: bool) -> None:
     """Say which of an estimate's uncertain numbers its variance comes from.
 
     First-order and total Sobol' indices, of the logarithm where every value is positive.
@@ -84,11 +90,12 @@ def attribute(name: str, settings: tuple[str, ...], draws: int, seed: int, as_js
     \b
     forecast models attribute brain/dettmers-2015
     forecast models attribute brain/pooled --set weight_kurzweil_2005=3 --json
+    forecast models attribute brain/evidence --at 2010
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.attribution import attribution
     from forecast.cli import asked
 
-    found = attribution(name, draws=draws, seed=seed, set=asked.numbers(settings, "--set"))
+    found = attribution(name, draws=draws, seed=seed, set=asked.numbers(settings, "--set"), at=at)
     rows = [
         {"name": str(key), "first": float(first), "total": float(total)}
         for key, first, total in zip(found["input"].values, found["first"].values, found["total"].values, strict=True)
@@ -120,5 +127,7 @@ def _blames(model: str, rows: list[dict[str, Any]], values: Mapping[str, float],
     """Say in a sentence how wide an estimate is, and whose fault it is."""
     if not rows:
         return f"{model} is {values['p50']:.3g} {unit}: none of its numbers is uncertain."
+    if not any(row["total"] for row in rows):
+        return f"{model} is {values['p50']:.3g} {unit} in every draw: none of its uncertain numbers moves it."
     said = f"{model} is {values['p05']:.3g} to {values['p95']:.3g} {unit} (90 %), median {values['p50']:.3g}"
     return f"{said}; {rows[0]['name']} moves it most: {rows[0]['first']:.0%} of the variance alone."

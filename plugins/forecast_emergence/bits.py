@@ -126,8 +126,9 @@ N_eff <= 0: the law needs more than 3.11 bits for activations
         gamma, n = CONSTANTS[f"gamma_{tensor}"], CONSTANTS[f"n_{tensor}"]
         factor = 1.0 - math.exp(-bits / gamma + n)
         if not factor > 0:
+            sign = f"-{bits:g}" if bits >= 0 else f"{-bits:g}"
             raise UsageError(
-                f"{TENSORS[tensor]} in {bits:g} bits keep 1 - exp(-{bits:g}/{gamma:g} + {n:g}) = {factor:.4f} of the "
+                f"{TENSORS[tensor]} in {bits:g} bits keep 1 - exp({sign}/{gamma:g} + {n:g}) = {factor:.4f} of the "
                 f"parameters, so N_eff <= 0: the law needs more than {least_bits(tensor):.2f} bits for "
                 f"{TENSORS[tensor]}"
             )
@@ -162,6 +163,7 @@ def quantisation_loss(params: float, tokens: float, bits: float) -> float:
     >>> [round(quantisation_loss(30e6, 26e9, p), 4) for p in (3, 4, 5, 6)]
     [0.5858, 0.1078, 0.0198, 0.0036]
     """
+    _sizes("quantisation_loss", params=params, tokens=tokens, bits=bits)
     c = CONSTANTS
     return float(_SCALE * tokens ** c["gamma_D"] / params ** c["gamma_N"] * math.exp(-bits / c["gamma_post"]))
 
@@ -174,6 +176,16 @@ def critical_tokens(params: float, bits: float) -> float:
     >>> [f"{critical_tokens(30e6, p):.3g}" for p in (3, 4, 5)]
     ['5.32e+09', '2.88e+10', '1.56e+11']
     """
+    _sizes("critical_tokens", params=params, bits=bits)
     c = CONSTANTS
     top = c["beta"] * c["B"] * params ** c["gamma_N"] * math.exp(bits / c["gamma_post"])
     return float((top / (c["gamma_D"] * _SCALE)) ** (1 / (c["gamma_D"] + c["beta"])))
+
+
+def _sizes(what: str, **given: float) -> None:
+    """Refuse sizes that are none, and bits that no machine has."""
+    for name, value in given.items():
+        most = 64.0 if name == "bits" else math.inf
+        if not 0 < value < math.inf or value > most:
+            upper = f" and at most {most:g}" if name == "bits" else ""
+            raise UsageError(f"{what}: {name}: expected more than 0{upper}, got {value:g}")

@@ -85,11 +85,21 @@ def bracket(size: Any, reached: Any, *, what: str = "the feature") -> tuple[floa
         raise UsageError(f"{what}: expected as many sizes as answers, got {sizes.shape} and {has.shape}")
     if not sizes.size:
         raise EmptyDataError(f"{what}: no size is given")
+    _positive(sizes, what)
     low = float(sizes[~has].max()) if (~has).any() else 0.0
     high = float(sizes[has].min()) if has.any() else float("inf")
     if high <= low:
         raise DataError(f"{what} is there at {high:g} and not at {low:g}: no one threshold parts them")
     return low, high
+
+
+def _positive(sizes: Any, what: str) -> None:
+    """Refuse a size that is none; 0 or nan as a low end, and inf as a high one, are told before."""
+    import numpy as np
+
+    wrong = np.flatnonzero(~(sizes > 0))
+    if wrong.size:
+        raise DataError(f"{what}: row {wrong[0] + 1}: expected a size above 0, got {sizes[wrong[0]]:g}")
 
 
 def thresholds(low: Sequence[float] | Any, high: Sequence[float] | Any) -> Thresholds:
@@ -121,7 +131,9 @@ def thresholds(low: Sequence[float] | Any, high: Sequence[float] | Any) -> Thres
         raise UsageError(f"thresholds: expected as many low as high ends, got {ends[0].shape} and {ends[1].shape}")
     if not ends[0].size:
         raise EmptyDataError("thresholds: no interval is given")
-    below = np.where(np.isfinite(ends[0]) & (ends[0] > 0), ends[0], 0.0)
+    below = np.nan_to_num(ends[0], nan=0.0, posinf=np.inf)
+    _positive(np.where(below == 0.0, 1.0, below), "thresholds")
+    _positive(ends[1], "thresholds")
     for row, (a, b) in enumerate(zip(below, ends[1], strict=True), start=1):
         if not b > a:
             raise DataError(

@@ -71,6 +71,7 @@ LINKS: Mapping[str, Link] = {
         unit="bit/param",
         expression="8 + 8*heaviside(layers - 99)",
         takes={"layers": "percent"},
+        zero=("layers",),
         note="a rule, not a fit: vector-wise zeropoint loses at most 0.1 points of perplexity up to 6.7B and 1.0 at "
         "13B, absmax 0.8 at 6.7B and 4.0 at 13B (table 1)",
         reference=f"{INT8}, table 1 and section 4",
@@ -80,6 +81,7 @@ LINKS: Mapping[str, Link] = {
         unit="bit/param",
         expression="8 + 8*min(1, count/width)",
         takes={"count": "", "width": ""},
+        zero=("count",),
         note="about 0.1 % of the features: 8.01 bits",
         reference=f"{INT8}, section 3.2",
     ),

@@ -18,7 +18,7 @@ def above_chance(
     Parameters
     ----------
     score : array of float
-        Shares, 0 to 1.
+        Shares, 0 to 1; nan where none is known, and stays so.
     chance, top : float
         What a guess and what perfect answers score.
     noise : float
@@ -31,7 +31,10 @@ def above_chance(
     Raises
     ------
     DataError
-        Where the floor lies above a score by more than the noise, or above the ceiling; both are named.
+        Where the floor lies above a score by more than the noise, or above the ceiling; both are named. Where a score
+        is no share.
+    UsageError
+        For a floor or a number of questions that cannot be.
 
     Examples
     --------
@@ -45,7 +48,14 @@ noise 0: one of the two is wrong, or state trials= or noise=
     """
     import numpy as np
 
-    values = np.asarray(score, dtype=float)
+    values = np.atleast_1d(np.asarray(score, dtype=float))
+    if not 0.0 <= chance <= 1.0:
+        raise UsageError(f"{what}: chance: expected a share from 0 to 1, got {chance:g}")
+    if trials is not None and not trials >= 1:
+        raise UsageError(f"{what}: trials: expected at least one question, got {trials}")
+    wrong = np.flatnonzero((values < 0.0) | (values > 1.0))
+    if wrong.size:
+        raise DataError(f"{what}: row {wrong[0] + 1}: expected a share from 0 to 1, got {values[wrong[0]]:g}")
     if not chance < top:
         raise DataError(f"{what}: the chance floor {chance:g} does not lie below the ceiling {top:g}")
     if trials is not None:
@@ -56,7 +66,7 @@ noise 0: one of the two is wrong, or state trials= or noise=
             f"{what}: the chance floor {chance:g} lies above the score {values[low[0]]:g} of row {low[0] + 1} by "
             f"more than the noise {noise:.3g}: one of the two is wrong, or state trials= or noise="
         )
-    return (values - chance) / (top - chance)
+    return ((values - chance) / (top - chance)).reshape(np.shape(score))
 
 
 def pass_rate(passes: int, tries: int, level: float = 0.9) -> tuple[float, float, float]:
@@ -88,6 +98,7 @@ def pass_rate(passes: int, tries: int, level: float = 0.9) -> tuple[float, float
         raise UsageError(
             f"pass_rate: {passes} passes in {tries} tries: expected at least one pass and no more than tries"
         )
+    _level("pass_rate", level)
     rate = (passes - 1) / (tries - 1) if passes > 1 else 1.0 / tries
     tail = (1.0 - level) / 2.0
     low = float(beta.ppf(tail, passes, tries - passes + 1))
@@ -105,7 +116,13 @@ def unseen(tries: int, level: float = 0.95) -> float:
     """
     if tries < 1:
         raise UsageError(f"unseen: expected at least one try, got {tries}")
+    _level("unseen", level)
     return float(1.0 - (1.0 - level) ** (1.0 / tries))
+
+
+def _level(what: str, level: float) -> None:
+    if not 0.0 < level < 1.0:
+        raise UsageError(f"{what}: level: expected a probability between 0 and 1, got {level:g}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +161,11 @@ def jump(params: Any, passes: Any, trials: Any, tokens: float) -> Jump:
     tokens : float
         Of an answer.
 
+    Raises
+    ------
+    DataError
+        For fewer than four sizes, counts that cannot be, and where nothing or everything is answered at every size.
+
     Examples
     --------
     >>> import numpy as np
@@ -157,11 +179,21 @@ def jump(params: Any, passes: Any, trials: Any, tokens: float) -> Jump:
     from forecast import Law
 
     sizes, right, asked = (np.asarray(v, dtype=float) for v in (params, passes, trials))
+    if not sizes.shape == right.shape == asked.shape or sizes.ndim != 1:
+        said = "as many sizes as passes and trials"
+        raise UsageError(f"jump: expected {said}, got {sizes.shape}, {right.shape} and {asked.shape}")
+    if not (np.isfinite(sizes) & (sizes > 0)).all():
+        raise DataError(f"jump: expected sizes above 0, got {sizes[~(np.isfinite(sizes) & (sizes > 0))][0]:g}")
+    if not tokens > 0:
+        raise UsageError(f"jump: tokens: expected an answer of more than 0 tokens, got {tokens:g}")
     if np.unique(sizes).size < 4:
         raise DataError(f"jump: expected four sizes or more, got {np.unique(sizes).size}")
     if (right > asked).any():
         row = int(np.argmax(right > asked))
         raise DataError(f"jump: row {row + 1}: {right[row]:g} passes in {asked[row]:g} trials")
+    if (right == 0).all() or (right == asked).all():
+        all_of = "no question is" if (right == 0).all() else "every question is"
+        raise DataError(f"jump: {all_of} answered at any size: there is no jump to explain")
     x = np.log10(sizes)
     centre = x - x.mean()
     law = Law("exp(-n*exp(a + b*x + c*x**2))", variables=["x", "n"], name="")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from forecast import Input, ModelSpec
+from forecast.errors import UsageError
 from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Link", "built", "specs"]
 
 
+#: A longer formula is no sentence: it stands among the assumptions.
+_SHOWN = 160
+
+
 @dataclass(frozen=True, kw_only=True)
 class Link:
     """A formula over other quantities and inputs.
@@ -31,7 +36,9 @@ class Link:
     ----------
     title, unit, expression, reference, note : str
     takes : mapping of str to str
-        Other quantities and their units.
+        Other quantities and their units; none may be negative.
+    zero : tuple of str
+        Those of them that may be 0: all others are sizes, times or rates.
     inputs : tuple of Input
     check : callable, optional
         Raises where the formula has no meaning; it is given every name's values.
@@ -44,6 +51,7 @@ class Link:
     reference: str
     note: str = ""
     inputs: tuple[Input, ...] = ()
+    zero: tuple[str, ...] = ()
     check: Callable[[Mapping[str, Array]], None] | None = None
 
 
@@ -63,18 +71,37 @@ class _Chained(Model, FittedModel):
 
         from forecast import formula
 
+        self._sizes(inputs)
         if self.link.check is not None:
             self.link.check(inputs)
         with np.errstate(all="ignore"):
             value = formula.parse(self.link.expression, where=self.name).evaluate(inputs)
-        return np.array(np.broadcast_to(value, (len(time), streams.draws)), dtype=float)
+        out = np.array(np.broadcast_to(value, (len(time), streams.draws)), dtype=float)
+        if not np.isfinite(out).all():
+            first = int(np.flatnonzero(~np.isfinite(out).all(axis=0))[0])
+            own = [name for name, need in self.inputs.items() if isinstance(need, Input)]
+            at = ", ".join(f"{name} = {float(inputs[name][first]):.4g}" for name in own)
+            said = f"{self.name}: its formula gives no finite number"
+            raise UsageError(f"{said} at {at}" if at else said)
+        return out
+
+    def _sizes(self, inputs: Mapping[str, Array]) -> None:
+        """Refuse a quantity that is no size: the formula would give a number, and it would mean nothing."""
+        for name, unit in self.link.takes.items():
+            least = float(inputs[name].min())
+            if least < 0 or (least == 0 and name not in self.link.zero):
+                expected = "0 or more" if name in self.link.zero else "more than 0"
+                shown = f"{least:g} {unit}".rstrip()
+                raise UsageError(f"{self.name}: {name}: expected {expected}, got {shown}")
 
     def describe(self) -> Description:
         own = [need for need in self.inputs.values() if isinstance(need, Input)]
+        formula = f": {self.link.expression}" if len(self.link.expression) <= _SHOWN else ""
         return Description(
-            summary=f"{self.link.title}: {self.link.expression}" + (f"; {self.link.note}" if self.link.note else ""),
-            assumptions=tuple(
-                f"{i.name} [{i.unit or 'dimensionless'}]: {dict(i.distribution)} ({i.source})" for i in own
+            summary=f"{self.link.title}{formula}" + (f"; {self.link.note}" if self.link.note else ""),
+            assumptions=(
+                *((self.link.expression,) if not formula else ()),
+                *tuple(f"{i.name} [{i.unit or 'dimensionless'}]: {dict(i.distribution)} ({i.source})" for i in own),
             ),
             sources=(self.link.reference,),
         )

@@ -2,15 +2,25 @@
 
 Both saturate by the law ``emergence/saturating-magnitude``. The essay's runs through its 15 at 6B and 60 at 13B. The
 table's has two regimes: what its models before the shift have, and a curve through its 40 at 6.7B and 58 at 13B beyond;
-that one says about 94 at 66B, of which it was told nothing but the range of the ceiling, and the essay 95.
+that one says about 91 at 66B, of which it was told nothing but the range of the ceiling, and the essay 95.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
 from forecast import Input, ModelSpec
+from forecast.errors import UsageError
 from forecast.models import Model
 from forecast_emergence.links import Link, built, specs
 from forecast_emergence.sources import ESSAY, INT8
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
 
 __all__ = ["MODELS", "link"]
 
@@ -24,12 +34,30 @@ CEILING = Input(
     source=f"{ESSAY}: about 95 for OPT-66B, and growth saturates; a curve through the essay's three figures ends at "
     f"95.5; {_ABOUT}",
 )
+#: A draw in a hundred thousand has its ceiling below the magnitude it should bound; there it lies this much above.
+_ABOVE = 1.01
 
 
 def _hill(small: str, large: str, at_small: str, at_large: str) -> str:
     """Return the saturating curve through a magnitude at each of two sizes."""
-    power = f"log((ceiling/{at_small} - 1)/(ceiling/{at_large} - 1))/log({large}/{small})"
-    return f"ceiling/(1 + (ceiling/{at_large} - 1)*({large}/N)**({power}))"
+    ceiling = f"max(ceiling, {_ABOVE}*{at_large})"
+    power = f"log(({ceiling}/{at_small} - 1)/({ceiling}/{at_large} - 1))/log({large}/{small})"
+    return f"{ceiling}/(1 + ({ceiling}/{at_large} - 1)*({large}/N)**({power}))"
+
+
+def _bounded(*factors: str) -> Callable[[Mapping[str, Array]], None]:
+    """Return a check that the ceiling bounds the magnitude at 13B, the product of these inputs, but for stray draws."""
+
+    def check(values: Mapping[str, Array]) -> None:
+        import numpy as np
+
+        at = np.prod([np.asarray(values[name], dtype=float) for name in factors], axis=0)
+        ceiling = np.asarray(values["ceiling"], dtype=float)
+        if np.mean(ceiling <= at) > 0.01:
+            said = f"ceiling: {np.median(ceiling):.3g} does not lie above the magnitude at 13B, {np.median(at):.3g}"
+            raise UsageError(f"{said} ({' × '.join(factors)})")
+
+    return check
 
 
 LINKS = {
@@ -38,6 +66,7 @@ LINKS = {
         unit="",
         expression=f"max(6, {_hill('6e9', '13e9', 'at_6b', 'at_13b')})",
         takes={"N": "param"},
+        check=_bounded("at_13b"),
         inputs=(
             Input(
                 name="at_6b", unit="", distribution={"p05": 12.0, "p95": 18.0},
@@ -58,6 +87,7 @@ LINKS = {
         unit="",
         expression=f"before + heaviside(N - shift)*({_hill('6.7e9', '13e9', 'at_6_7b', '(at_6_7b*growth)')} - before)",
         takes={"N": "param", "shift": "param"},
+        check=_bounded("at_6_7b", "growth"),
         inputs=(
             Input(
                 name="before", unit="", distribution={"p05": 16.0, "p95": 23.0},

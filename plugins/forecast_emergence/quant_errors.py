@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast.errors import UnknownNameError
+from forecast.errors import UnknownNameError, UsageError
 from forecast_emergence.quant_datatypes import BLOCK, TYPES, quantise_blocks
 from forecast_emergence.quant_hidden import Features, hidden_states, weights
 from forecast_emergence.quant_primitives import THRESHOLD, Array, absmax, decompose, zeropoint
@@ -85,11 +85,13 @@ def error_table(
     """
     import xarray as xr
 
+    widths, names = tuple(bits), tuple(methods)
+    if not widths or not names:
+        raise UsageError(f"error_table: {'bits' if not widths else 'methods'}: expected at least one")
     x, w = hidden_states(of, tokens=tokens, width=width, seed=seed), weights(width, outputs, seed=seed)
     exact = x.astype(np.float64) @ w.astype(np.float64)
     other = (np.abs(x) < THRESHOLD).all(axis=0)
     normal = x[:, other].astype(np.float64)
-    widths, names = tuple(bits), tuple(methods)
     found = {name: np.zeros((len(names), len(widths))) for name in ("product", "features", "removed", "bits_per_value")}
     for i, method in enumerate(names):
         for j, width_of_one in enumerate(widths):

@@ -95,6 +95,9 @@ class _Rounding(Model, FittedModel):
         from forecast import formula
 
         _check_bits(inputs["bits"], self.name)
+        for name in self.inputs:
+            if float(np.min(inputs[name])) <= 0:
+                raise UsageError(f"{self.name}: {name}: expected more than 0, got {float(np.min(inputs[name])):g}")
         value = formula.parse(self.formula, where=self.name).evaluate(inputs)
         return np.array(np.broadcast_to(value, (len(time), streams.draws)), dtype=float)
 

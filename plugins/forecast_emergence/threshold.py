@@ -88,7 +88,7 @@ def predict(route: str, *, upto: float = UPTO, draws: int = 4000, seed: int = 0)
     ----------
     route : {"smooth", "logistic", "hazard"}
     upto : float
-        Parameters of the largest model that is used.
+        Parameters of the largest model that is used: at least three sizes, and none that has reached it.
     draws, seed : int
 
     Examples
@@ -99,11 +99,18 @@ def predict(route: str, *, upto: float = UPTO, draws: int = 4000, seed: int = 0)
     """
     import numpy as np
 
-    from forecast.errors import UnknownNameError
+    from forecast.errors import UnknownNameError, UsageError
 
     if route not in ROUTES:
         raise UnknownNameError("route", route, ROUTES, where="threshold")
     size, share = _rows()
+    seen = bracket(size, share >= SHARE, what=f"{SHARE:g} % of the layers")
+    if upto >= seen[1]:
+        raise UsageError(f"threshold: upto: {upto:g} includes the model of {seen[1]:g} parameters that has reached it")
+    if np.unique(size[size <= upto]).size < 3:
+        raise UsageError(
+            f"threshold: upto: {upto:g} leaves fewer than three sizes; expected {np.sort(size)[2]:g} or more"
+        )
     fitted = _fitted(route, upto)
     drawn = fitted.draw(np.random.default_rng(seed), draws)
     low, middle, high = np.quantile(drawn, [0.05, 0.5, 0.95], method="inverted_cdf")
@@ -114,7 +121,7 @@ def predict(route: str, *, upto: float = UPTO, draws: int = 4000, seed: int = 0)
         n=fitted.n,
         interval=(ends[0], ends[1], ends[2]),
         none=never,
-        observed=bracket(size, share >= SHARE, what=f"{SHARE:g} % of the layers"),
+        observed=seen,
     )
 
 
@@ -164,7 +171,7 @@ class _Fitted(FittedModel):
         said = predict(self.route, upto=UPTO)
         low, high = said.observed
         return Description(
-            summary=str(said),
+            summary=f"{said}; never is written as {NEVER:g} parameters",
             assumptions=(ROUTES[self.route], f"a size above {LARGEST:g} counts as none and is written as {NEVER:g}"),
             sources=self.sources,
             facts={

@@ -85,6 +85,22 @@ def test_a_floor_above_a_score_names_both():
     assert above_chance([0.3, 0.2], 0.25, trials=100)[1] < 0  # within four binomial errors, and not clipped
     with pytest.raises(DataError, match=r"floor 1 does not lie below the ceiling 0\.9"):
         above_chance([0.3], 1.0, top=0.9)
+    assert float(above_chance(0.625, 0.25)) == 0.5
+    assert np.isnan(above_chance([np.nan], 0.25)).all()  # a score that is not known is no wrong one
+
+
+@pytest.mark.parametrize(
+    ("score", "chance", "trials", "error", "says"),
+    [
+        ([0.3, -0.1], 0.25, None, DataError, r"row 2: expected a share from 0 to 1, got -0\.1"),
+        ([62.5], 0.25, None, DataError, r"row 1: expected a share from 0 to 1, got 62\.5"),
+        ([0.3], -0.25, 10, UsageError, r"chance: expected a share from 0 to 1, got -0\.25"),
+        ([0.3], 0.25, 0, UsageError, "trials: expected at least one question, got 0"),
+    ],
+)
+def test_what_is_no_share_is_refused(score, chance, trials, error, says):
+    with pytest.raises(error, match=says):
+        above_chance(score, chance, trials=trials)
 
 
 def test_the_binomial_likelihood_has_a_floor():
@@ -125,6 +141,10 @@ def test_wrong_counts():
         pass_rate(3, 2)
     with pytest.raises(UsageError, match="at least one try"):
         unseen(0)
+    with pytest.raises(UsageError, match="pass_rate: level: expected a probability between 0 and 1, got 2"):
+        pass_rate(2, 100, level=2.0)
+    with pytest.raises(UsageError, match="unseen: level"):
+        unseen(100, level=1.0)
     assert unseen(1000) == pytest.approx(3e-3, rel=0.01)
 
 
@@ -192,6 +212,17 @@ def test_wrong_jumps():
         jump([1e8, 1e9, 1e10], [1, 2, 3], [9, 9, 9], 5)
     with pytest.raises(DataError, match="row 2: 10 passes in 9 trials"):
         jump([1e8, 1e9, 1e10, 1e11], [1, 10, 3, 4], [9, 9, 9, 9], 5)
+    sizes, asked = [1e8, 1e9, 1e10, 1e11], [9, 9, 9, 9]
+    with pytest.raises(DataError, match="no question is answered at any size"):
+        jump(sizes, [0, 0, 0, 0], asked, 5)
+    with pytest.raises(DataError, match="every question is answered"):
+        jump(sizes, asked, asked, 5)
+    with pytest.raises(UsageError, match="tokens: expected an answer of more than 0 tokens, got 0"):
+        jump(sizes, [0, 1, 2, 3], asked, 0)
+    with pytest.raises(UsageError, match="as many sizes as passes and trials"):
+        jump(sizes, [0, 1, 2], asked, 5)
+    with pytest.raises(DataError, match=r"sizes above 0, got -1e\+08"):
+        jump([-1e8, 1e9, 1e10, 1e11], [0, 1, 2, 3], asked, 5)
 
 
 def test_exact_match_and_token_edits_are_two_views_of_one_chance():
@@ -228,6 +259,12 @@ def test_thresholds_that_cannot_be():
     with pytest.raises(DataError, match="no one threshold parts them"):
         bracket([1e9, 2e9], [True, False])
     assert bracket([1e9, 2e9], [False, False]) == (2e9, float("inf"))
+    with pytest.raises(DataError, match="row 1: expected a size above 0, got nan"):
+        bracket([float("nan"), 2e9], [False, True])
+    with pytest.raises(DataError, match="thresholds: row 2: expected a size above 0, got -1"):
+        thresholds([1e8, -1.0], [1e9, 1e9])
+    with pytest.raises(DataError, match="thresholds: row 1: expected a size above 0, got nan"):
+        thresholds([1e8], [float("nan")])
 
 
 def test_the_table_of_thresholds_is_interval_censored():
@@ -255,3 +292,10 @@ def test_more_data_without_a_jump_make_it_less_likely():
     assert more.none > few.none
     with pytest.raises(UnknownNameError, match="did you mean 'hazard'"):
         threshold.predict("hazzard")
+    for route in threshold.ROUTES:
+        with pytest.raises(
+            UsageError, match=r"upto: 1e\+10 includes the model of 6\.7e\+09 parameters that has reached"
+        ):
+            threshold.predict(route, upto=1e10)
+        with pytest.raises(UsageError, match=r"1\.2e\+08 leaves fewer than three sizes; expected 3\.45e\+08 or more"):
+            threshold.predict(route, upto=1.2e8)

@@ -21,7 +21,7 @@ def spawned(cwd, *words):
 
 SCENARIOS = {
     "emergence": (
-        "by the law with a phase shift: 6.7B is best in 100% of the draws",
+        "by the law that is told where the layers jump: 6.7B is best in 100% of the draws",
         ("everywhere: lowest N", "foretold: lowest N [parameter], where N >= threshold, route = hazard"),
         ("it forecasts the count tolerably and misses the layers and the magnitude", "none by 1e+13 with probability"),
     ),

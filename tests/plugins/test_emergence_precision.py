@@ -31,6 +31,24 @@ def test_loss_of_quantising_and_critical_tokens():
     assert [f"{bits.critical_tokens(30e6, p):.2e}" for p in (3, 4, 5)] == ["5.32e+09", "2.88e+10", "1.56e+11"]
 
 
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: bits.quantisation_loss(0, 26e9, 4), "quantisation_loss: params: expected more than 0, got 0"),
+        (lambda: bits.quantisation_loss(30e6, -1, 4), "tokens: expected more than 0, got -1"),
+        (
+            lambda: bits.critical_tokens(30e6, 1e9),
+            r"critical_tokens: bits: expected more than 0 and at most 64, got 1e\+09",
+        ),
+        (lambda: bits.critical_tokens(-1, 4), "params: expected more than 0, got -1"),
+        (lambda: bits.kept(w=-1), r"keep 1 - exp\(1/2\.6745"),
+    ],
+)
+def test_what_is_no_size_is_refused(call, says):
+    with pytest.raises(UsageError, match=says):
+        call()
+
+
 def test_at_the_critical_tokens_the_loss_is_lowest():
     c = bits.CONSTANTS
 

@@ -179,6 +179,8 @@ def test_the_report_has_a_line_for_each_method(large):
         (lambda: quantise_blocks([float("nan")]), UsageError, "w: expected finite numbers"),
         (lambda: floating(0, 1), UsageError, "0 bits of exponent"),
         (lambda: kept_states(np.ones((1, 1)), "absmin"), UnknownNameError, "absmax"),
+        (lambda: error_table(13e9, bits=()), UsageError, "error_table: bits: expected at least one"),
+        (lambda: error_table(13e9, methods=()), UsageError, "error_table: methods: expected at least one"),
     ],
 )
 def test_wrong_use_is_said(call, error, message):

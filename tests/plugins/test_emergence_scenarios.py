@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import forecast
 from forecast import claims, tables
+from forecast.cli import main
 from forecast.errors import BasisError, ForecastError
 from forecast.registry import get_registry
 from forecast.report import summary
@@ -63,6 +66,53 @@ def test_bits_that_keep_nothing_fail_by_name():
         ForecastError, match=r"3 bits keep nothing of the parameters \(N_eff <= 0\): .* more than 3\.11 bits"
     ):
         forecast.project("precision", draws=10, set={"trained": "4", "emergence/width-4-bit.bits": 3})
+
+
+@pytest.mark.parametrize(
+    ("scenario", "settings", "says"),
+    [
+        ("precision", {"memory": 0}, "emergence/training-loss: memory: expected more than 0, got 0 GB"),
+        ("precision", {"memory": -1}, "memory: expected more than 0, got -1 GB"),
+        ("precision", {"tokens": 0}, "tokens: expected more than 0, got 0 token"),
+        ("token-cost", {"compute": 0}, "emergence/size-from-compute: compute: expected more than 0, got 0 FLOP"),
+        ("token-cost", {"rent": -1}, "emergence/token-cost: rent: expected more than 0, got -1 USD/hour"),
+        ("token-cost", {"emergence/token-time.batch": 0}, "emergence/token-time: .* no finite number at batch = 0"),
+        ("emergence", {"emergence/shift-size.shift": -1}, "shift: expected more than 0, got -1 param"),
+        ("emergence", {"emergence/magnitude-two-regimes.ceiling": 30}, "ceiling: 30 does not lie above the magnitude"),
+        ("quantisation", {"magnitude": 0}, "emergence/rounding-error-absmax: magnitude: expected more than 0, got 0"),
+    ],
+)
+def test_what_is_no_size_is_refused_and_not_ranked(scenario, settings, says):
+    with pytest.raises(ForecastError, match=says):
+        forecast.project(scenario, draws=10, set={**settings, **({"size": "13B"} if scenario == "emergence" else {})})
+
+
+def test_a_stray_draw_of_the_ceiling_leaves_a_magnitude():
+    # at 66B, where a ceiling below the magnitude at 13B (one draw in a hundred thousand) once gave no number
+    scenario = {
+        "start": 2025,
+        "until": 2026,
+        "quantities": {
+            "N": {"value": 6.6e10, "unit": "param"},
+            "shift": {"value": 5e9, "unit": "param"},
+            "large": {"model": "emergence/magnitude-two-regimes"},
+        },
+    }
+    large = forecast.project(scenario, draws=600_000)["projection"]["large"].isel(time=0)
+    assert 30 < float(large.min()) < float(large.median()) < float(large.max()) < 200
+
+
+def test_no_outlier_feature_at_all_is_a_count_too():
+    scenario = {
+        "start": 2025,
+        "until": 2026,
+        "quantities": {
+            "count": {"value": 0.0, "unit": ""},
+            "width": {"value": 4096.0, "unit": ""},
+            "bits": {"model": "emergence/bits-llm-int8"},
+        },
+    }
+    assert float(forecast.project(scenario, draws=10)["projection"]["bits"].max()) == 8.0
 
 
 def test_a_perplexity_of_another_tokenizer_is_refused():
@@ -132,3 +182,16 @@ def test_conformance():
     from forecast.testing import run_checks
 
     assert [f"{o.label}: {o.message}" for o in run_checks("emergence") if not o.ok] == []
+
+
+def test_a_model_shows_what_it_takes_and_of_which_tokenizer(capsys):
+    assert main(["models", "show", "emergence/outlier-count", "--json"]) == 0
+    (perplexity,) = json.loads(capsys.readouterr().out)["result"]["inputs"]
+    assert (perplexity["name"], perplexity["title"]) == ("PPL", "C4 perplexity; tokenizer: gpt2-bpe")
+    assert main(["models", "show", "brain/evidence", "--json"]) == 0
+    inputs = {row["name"]: row for row in json.loads(capsys.readouterr().out)["result"]["inputs"]}
+    assert inputs["brain/moravec-1997"] == {
+        "name": "brain/moravec-1997",
+        "unit": "FLOP/s",
+        "title": "the model of this name",
+    }
