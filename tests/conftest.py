@@ -19,6 +19,24 @@ hypothesis.settings.register_profile("lawcast", deadline=None)
 hypothesis.settings.load_profile("lawcast")
 
 
+#: Seconds of CPU that an interpreter takes to import click where the budgets of the tests were set.
+CLICK = 0.04
+
+
+@pytest.fixture
+def slowness() -> float:
+    """How many times slower this machine is just now than the one on which budgets in seconds were set; at least 1."""
+    import resource
+
+    spent = []
+    for _ in range(4):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", "import click"], check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return max(1.0, min(spent) / CLICK)
+
+
 @pytest.fixture(scope="session")
 def reference_data() -> Path:
     """The folder of reference data; a test that asks for it is skipped where there is none.

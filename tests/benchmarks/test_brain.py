@@ -13,7 +13,7 @@ ESTIMATES = [n for n in forecast.catalogue("model") if n.startswith("brain/")]
 
 
 @pytest.mark.parametrize("name", ESTIMATES)
-def test_a_million_draws_with_attribution_take_less_than_two_seconds(name):
+def test_a_million_draws_with_attribution_take_less_than_two_seconds(name, slowness):
     forecast.model(name)
     attribution(name, draws=10_000)  # imports
     spent = []
@@ -25,4 +25,4 @@ def test_a_million_draws_with_attribution_take_less_than_two_seconds(name):
             break
     print(f"{name}: {min(spent):.2f} s of CPU for 1e6 draws and {found.sizes['input']} uncertain numbers")
     assert found.attrs["draws"] == 1_000_000
-    assert min(spent) < 2
+    assert min(spent) < 2 * slowness

@@ -254,7 +254,7 @@ def test_ten_thousand_fits(name, say):
         assert ratio >= goal / 4  # goal 50; a busy machine spoils ratios
 
 
-def test_one_break(reference_data, say):
+def test_one_break(reference_data, say, slowness):
     with (reference_data / "scaling" / "bnsl" / "four_digit_addition.csv").open() as lines:
         rows = [r for r in csv.DictReader(lines) if r["split"] == "train"]
     x, y = (np.array([float(r[k]) for r in rows]) for k in ("x", "y"))
@@ -271,7 +271,7 @@ def test_one_break(reference_data, say):
     assert error == pytest.approx(0.000402444, rel=2e-6)
     published = {"a": 0.4138845, "b": 2.2772723, "c0": 0.0550773, "c1": 5.6629034, "d1": 612.58362, "f1": 0.0591930}
     assert fit.values == pytest.approx(published, rel=2e-6)
-    assert ours < 0.2
+    assert ours < 0.2 * slowness
 
 
 def test_a_verdict_on_what_is_not_identified(say):

@@ -57,13 +57,13 @@ def _measured(code: str, *words: str) -> float:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_forecast_takes_less_than_three_seconds_beyond_imports(name):
+def test_a_forecast_takes_less_than_three_seconds_beyond_imports(name, slowness):
     seconds = _measured(COLD, name)
     print(f"{name}: {seconds:.2f} s of CPU beyond imports")
-    assert seconds < 3
+    assert seconds < 3 * slowness
 
 
-def test_a_sweep_of_a_hundred_variants_takes_less_than_thirty_seconds():
+def test_a_sweep_of_a_hundred_variants_takes_less_than_thirty_seconds(slowness):
     seconds = _measured(SWEEP)
     print(f"100 variants: {seconds:.1f} s of CPU")
-    assert seconds < 30
+    assert seconds < 30 * slowness

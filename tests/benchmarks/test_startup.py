@@ -1,7 +1,8 @@
 """CPU of the commands that must feel instant. Budgets are those of the design.
 
 The best run counts, of at least five and at most thirty: on a machine whose other core is busy the same instructions
-cost up to half as much again, and a budget met once is met by the program.
+cost up to half as much again, and a budget met once is met by the program. On a slower machine the budgets grow as the
+time grows that an interpreter takes to import click, measured beside.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ BUDGETS = [(["--help"], 0.12), (["plugins", "list"], 0.25), (["laws", "list"], 0
 
 
 @pytest.mark.parametrize(("words", "budget"), BUDGETS)
-def test_cpu(words, budget, capsys):
+def test_cpu(words, budget, capsys, slowness):
+    allowed = budget * slowness
     best = min(cpu(*words) for _ in range(5))
     for _ in range(25):
-        if best <= budget:
+        if best <= allowed:
             break
         best = min(best, cpu(*words))
     with capsys.disabled():
-        print(f"\nforecast {' '.join(words)}: {best:.3f} s of CPU (budget {budget} s)")
-    assert best <= budget
+        print(f"\nforecast {' '.join(words)}: {best:.3f} s of CPU (budget {budget} s, {allowed:.3f} s here)")
+    assert best <= allowed
