@@ -285,9 +285,11 @@ def test_a_forecast_takes_less_than_three_seconds(shape):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("shape", "make"), [(DampedTrend(), dying), (LocalLinear(), wandering)], ids=IDS)
-def test_ninety_per_cent_intervals_hold_near_ninety(shape, make):
-    ahead, inside, series = np.array([1, 5]), np.zeros(2), 200
+@pytest.mark.parametrize(
+    ("shape", "make", "series"), [(DampedTrend(), dying, 120), (LocalLinear(), wandering, 200)], ids=IDS
+)
+def test_ninety_per_cent_intervals_hold_near_ninety(shape, make, series):
+    ahead, inside = np.array([1, 5]), np.zeros(2)
     for i in range(series):
         y = make(i + 100, n=30)
         low, high = np.quantile(
@@ -295,6 +297,6 @@ def test_ninety_per_cent_intervals_hold_near_ninety(shape, make):
         )
         inside += (low <= y[24 + ahead]) & (y[24 + ahead] <= high)
     print(f"90 % intervals at 1 and 5 years: {inside / series}")
-    # 200 series know a share of 90 % to 2.1 %
+    # 120 series know a share of 90 % to 2.7 %, 200 to 2.1 %
     assert (inside / series >= 0.84).all()
     assert (inside / series <= 0.96).all()
