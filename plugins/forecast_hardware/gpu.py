@@ -97,29 +97,18 @@ def models() -> Iterator[ModelSpec]:
     }
     yield from _family("gpu-bandwidth", bandwidth, None)
     yield _trend("gpu-bandwidth", "staircase", "HBM came once", **bandwidth, options={"features": MEMORY})
-    yield _trend(
-        "gpu-best",
-        "staircase",
-        "formats with fewer bits are in it, and each came once; TMA raises what is delivered and not the peak",
-        title="Peak rate at whatever precision, best so far",
-        y="peak",
-        unit="TFLOP/s",
-        where=_DENSE,
-        basis={"basis": "peak", "precision": "any", "path": "any"},
-        records=True,
-        options={"features": FORMATS},
-    )
-    yield _trend(
-        "gpu-best",
-        "exponential",
-        "formats with fewer bits are in it, and it takes their steps for growth",
-        title="Peak rate at whatever precision, best so far",
-        y="peak",
-        unit="TFLOP/s",
-        where=_DENSE,
-        basis={"basis": "peak", "precision": "any", "path": "any"},
-        records=True,
-    )
+    best: dict[str, Any] = {
+        "title": "Peak rate at whatever precision, best so far",
+        "y": "peak",
+        "unit": "TFLOP/s",
+        "where": _DENSE,
+        "basis": {"basis": "peak", "precision": "any", "path": "any"},
+        "records": True,
+    }
+    steps = "formats with fewer bits are in it, and each came once; TMA raises what is delivered and not the peak"
+    yield _trend("gpu-best", "staircase", steps, **best, options={"features": FORMATS})
+    smooth = "formats with fewer bits are in it, and it takes their steps for growth"
+    yield _trend("gpu-best", "exponential", smooth, **best)
 
 
 def _family(name: str, common: dict[str, Any], cap: Mapping[str, object] | None) -> Iterator[ModelSpec]:
