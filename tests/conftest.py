@@ -24,16 +24,24 @@ CLICK = 0.04
 
 
 @pytest.fixture
-def slowness() -> float:
-    """How many times slower this machine is just now than the one on which budgets in seconds were set; at least 1."""
+def cpu_of() -> Callable[[Callable[[], Any]], tuple[Any, float]]:
+    """Call what starts a process and waits for it: what it returned, and the seconds of CPU that the process took."""
     import resource
 
-    spent = []
-    for _ in range(4):
+    def measured(call: Callable[[], Any]) -> tuple[Any, float]:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-c", "import click"], check=True)
+        found = call()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return found, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    return measured
+
+
+@pytest.fixture
+def slowness(cpu_of: Callable[[Callable[[], Any]], tuple[Any, float]]) -> float:
+    """How many times slower this machine is just now than the one on which budgets in seconds were set; at least 1."""
+    click = [sys.executable, "-c", "import click"]
+    spent = [cpu_of(lambda: subprocess.run(click, check=True))[1] for _ in range(4)]
     return max(1.0, min(spent) / CLICK)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import resource
 import subprocess
 import sys
 
@@ -21,15 +20,17 @@ from forecast_brain.evidence import PUBLISHED
 BRAIN = 1.075e21
 
 
-def run_command(*words):
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [sys.executable, "-m", "forecast", *words], capture_output=True, text=True, timeout=120, check=False
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout, spent
+@pytest.fixture
+def run_command(cpu_of):
+    """Run ``forecast ...`` as a process of its own: its stdout, and the seconds of CPU it took."""
+
+    def run(*words):
+        command = [sys.executable, "-m", "forecast", *words]
+        done, spent = cpu_of(lambda: subprocess.run(command, capture_output=True, text=True, timeout=120, check=False))
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout, spent
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +209,7 @@ def test_a_diet_pays_for_neurons_beside_a_body():
 # --- as a user calls them ---------------------------------------------------------------------------------------------
 
 
-def test_parity_end_to_end():
+def test_parity_end_to_end(run_command):
     out, spent = run_command("run", "brain-parity", "--set", f"brain={BRAIN}", "--every", "50")
     assert out.startswith("When the fastest supercomputer matches the brain: the median date runs from 202")
     assert "the choice of metric moves it most" in out.splitlines()[0]
@@ -220,13 +221,13 @@ def test_parity_end_to_end():
 @pytest.mark.parametrize(
     ("scenario", "quantity"), [("brain-evidence", "known"), ("brain-efficiency", "times_per_watt")]
 )
-def test_the_other_scenarios_end_to_end(scenario, quantity):
+def test_the_other_scenarios_end_to_end(run_command, scenario, quantity):
     out, spent = run_command("run", scenario, "--json", "--draws", "500")
     answer = json.loads(out)
     assert quantity in {row["name"] for row in answer["result"]["quantities"]}
     assert spent < 6
 
 
-def test_attribution_end_to_end():
+def test_attribution_end_to_end(run_command):
     out, _ = run_command("models", "attribute", "brain/dettmers-2015-extended", "--draws", "100000")
     assert "firing_rate moves it most" in out
