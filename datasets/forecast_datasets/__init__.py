@@ -27,12 +27,12 @@ def forecast_tables() -> Iterator[TableSpec]:
     ['supercomputers', 'brain-estimates', 'outlier-features', 'accelerators', 'compute-prices', 'chinchilla-points']
     >>> names[6:12]
     ['interconnects', 'ai-clusters', 'fabs', 'capability', 'time-horizons', 'training-runs']
-    >>> names[12:18]
-    ['gpu-trends', 'microprocessors', 'technologies', 'int8-perplexity', 'int8-speed', 'int8-latency']
-    >>> names[18:23]
-    ['outlier-figures', 'four-bit-points', 'emergence-thresholds', 'precision-constants', 'loss-thresholds']
-    >>> names[23:]
-    ['model-sizes', 'observational-scores']
+    >>> names[12:17]
+    ['gpu-trends', 'microprocessors', 'technologies', 'research-effort', 'research-productivity']
+    >>> names[17:22]
+    ['int8-perplexity', 'int8-speed', 'int8-latency', 'outlier-figures', 'four-bit-points']
+    >>> names[22:]
+    ['emergence-thresholds', 'precision-constants', 'loss-thresholds', 'model-sizes', 'observational-scores']
     """
     yield _table(
         "supercomputers",

@@ -53,4 +53,15 @@ TABLES: tuple[tuple[str, str, str], ...] = (
         "Nagy et al. 2013, PLoS ONE 8(2) e52669, https://doi.org/10.1371/journal.pone.0052669; performance-curve "
         "database, https://pcdb.santafe.edu",
     ),
+    (
+        "research-effort",
+        "Research spending, what a researcher costs, and what was found, by year, 1929-2015",
+        "Bloom, Jones, Van Reenen & Webb 2020, Are Ideas Getting Harder to Find?, American Economic Review 110(4), "
+        "https://doi.org/10.1257/aer.20180338",
+    ),
+    (
+        "research-productivity",
+        "Growth of what was found against research effort, by period, 1930-2014",
+        "Computed from datasets/research-effort; Bloom, Jones, Van Reenen & Webb 2020, American Economic Review 110(4)",
+    ),
 )

@@ -77,5 +77,13 @@ class _FittedRelation(FittedModel):
             + (f"; {self.note}" if self.note else ""),
             assumptions=tuple(self.fit.warnings),
             sources=self.sources,
-            facts={"n": float(self.fit.n or 0)},
+            facts={**self._parameters(), "n": float(self.fit.n or 0)},
         )
+
+    def _parameters(self) -> dict[str, float]:
+        """Return each parameter with the ends of its 90 % interval."""
+        found = {}
+        for name, value in self.fit.values.items():
+            found[name] = float(value)
+            found[f"{name}_p05"], found[f"{name}_p95"] = map(float, self.fit.interval(name, 0.9))
+        return found

@@ -11,17 +11,17 @@ from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, hookimpl
 @hookimpl
 def forecast_laws() -> Iterator[LawSpec]:
     """Bring the laws between a resource and progress."""
-    from forecast_resources import laws, loglinear, progress
+    from forecast_resources import effort, laws, loglinear, progress
 
-    yield from (*loglinear.LAWS, *laws.LAWS, *progress.LAWS)
+    yield from (*loglinear.LAWS, *laws.LAWS, *progress.LAWS, *effort.LAWS)
 
 
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to tables, and what progress needs, has and is stopped by."""
-    from forecast_resources import automation, loglinear, needs, tables
+    from forecast_resources import automation, effort, loglinear, needs, tables
 
-    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *automation.MODELS)
+    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *effort.MODELS, *automation.MODELS)
 
 
 @hookimpl

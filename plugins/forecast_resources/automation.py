@@ -1,4 +1,4 @@
-"""Whether automating a task pays, and what research takes to stand still: two small calculations as estimates."""
+"""Whether automating a task pays, as an estimate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from forecast import EstimateSpec, Input
 __all__ = ["MODELS"]
 
 AGENTS = "Dettmers 2026-01-13, Use Agents or Be Left Behind"
-BLOOM = "Bloom, Jones, Van Reenen & Webb 2020, Are Ideas Getting Harder to Find?, American Economic Review 110(4)"
 
 AUTOMATION = EstimateSpec(
     name="automation-gain",
@@ -34,23 +33,4 @@ AUTOMATION = EstimateSpec(
     reference=AGENTS,
 )
 
-EFFORT = EstimateSpec(
-    name="research-effort",
-    title="By how much research effort must grow to keep a rate of progress",
-    quantity="resources.research_effort",
-    unit="",
-    expression="exp(decline*years)",
-    inputs=(
-        Input(
-            name="decline",
-            unit="1/year",
-            distribution={"value": 0.068},
-            source=f"{BLOOM}: research productivity behind Moore's law fell by 6.8 % a year",
-        ),
-        Input(name="years", unit="year", distribution={"value": 43.0}, source=f"{BLOOM}: 1971 to 2014"),
-    ),
-    note="18.6 over the 43 years of the source, which says 'more than 18 times'",
-    reference=BLOOM,
-)
-
-MODELS = (AUTOMATION, EFFORT)
+MODELS = (AUTOMATION,)

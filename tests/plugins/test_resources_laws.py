@@ -61,10 +61,3 @@ def test_experience_curves_of_real_technologies(reference_data, technology):
     low, high = fit.interval("w")
     assert low < -line[0] < high
     assert fit.values["w"] > 0  # these grew cheaper with experience
-
-
-def test_research_effort_reproduces_the_factor_of_18():
-    drawn = forecast.model("resources/research-effort").fit()
-    assert drawn.describe().facts == {}
-    spec = forecast.formula.parse("exp(decline*years)")
-    assert 18 < spec.evaluate({"decline": 0.068, "years": 43.0}) < 19
