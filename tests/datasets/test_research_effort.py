@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import tables
 
 PERIODS = {"semiconductors": 6, "united-states": 8}
 
@@ -99,4 +100,4 @@ def test_a_figure_in_another_unit_is_refused(tmp_path, name, spoil, says):
     before, after = (file_hash(folder / f"{name}.csv") for folder in (source.parent, tmp_path))
     (tmp_path / "datapackage.json").write_text(source.read_text(encoding="utf-8").replace(before, after))
     with pytest.raises(forecast.errors.TableError, match=says):
-        forecast.tables.columns(str(tmp_path / "datapackage.json"))["field"]
+        tables.columns(str(tmp_path / "datapackage.json"))["field"]

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast import tables
 from forecast.streams import BLOCK, Streams
 
 
 def rows(field):
-    table = forecast.tables.columns("datasets/research-productivity", where="test")
+    table = tables.columns("datasets/research-productivity", where="test")
     return table.take(np.array([name == field for name in table["field"]]))
 
 
@@ -52,7 +53,7 @@ def test_lambda_is_not_told_by_effort_that_only_rises(field):
 
 
 def test_effort_has_grown_as_published_from_end_to_end():
-    table = forecast.tables.columns("datasets/research-effort", where="test")
+    table = tables.columns("datasets/research-effort", where="test")
     chips = np.array([name == "semiconductors" for name in table["field"]])
     effort = (table["spending"] / table["wage"])[chips]
     assert effort[-1] / effort[0] == pytest.approx(18.31, abs=0.01)
@@ -90,7 +91,7 @@ def test_claims_are_computed_from_the_rows_of_the_table():
     from forecast.claims import evaluate
     from forecast.registry import get_registry
 
-    table = forecast.tables.columns("datasets/research-effort", where="test")
+    table = tables.columns("datasets/research-effort", where="test")
     at = {(f, int(y)): i for i, (f, y) in enumerate(zip(table["field"], table["year"], strict=True))}
     specs = {r.spec.name: r.spec for r in get_registry().records("claim") if r.plugin.name == "resources"}
     chips, us = specs["research-chips"].values, specs["research-us-productivity"].values
