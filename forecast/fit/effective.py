@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernel import Kernel, State, to_logs, total
+from forecast.fit.kernel import Kernel, Placement, State, natural, to_logs, total
 from forecast.fit.solver import Problem, solve
 
 if TYPE_CHECKING:
@@ -82,35 +82,19 @@ class EffectiveKernel:
 
     Parameters
     ----------
-    law : forecast.Law
-    variables : mapping of str to ndarray
-    free : tuple of str
-    logs : ndarray of bool
-    fixed : mapping of str to float
-    link : bool
+    placement : Placement
     y : ndarray
         Observations in the link.
     ratios : mapping of str to ndarray
         For each variable with errors, these over the standard deviation of y, (n,).
     """
 
-    def __init__(
-        self,
-        law: Law,
-        variables: Mapping[str, Array],
-        free: tuple[str, ...],
-        logs: NDArray[np.bool_],
-        fixed: Mapping[str, float],
-        link: bool,
-        *,
-        y: Array,
-        ratios: Mapping[str, Array],
-    ) -> None:
-        self.law, self.variables, self.free, self.logs, self.fixed, self.link = law, variables, free, logs, fixed, link
-        self.y, self.ratios = y, ratios
-        self.program = _program(law, tuple(ratios))
-        order = {n: i for i, n in enumerate((*law.parameters, *ratios))}
-        self.index = [order[n] for n in free]
+    def __init__(self, placement: Placement, *, y: Array, ratios: Mapping[str, Array]) -> None:
+        self.variables, self.fixed, self.link = placement.variables, placement.fixed, placement.link
+        self.free, self.logs, self.y, self.ratios = placement.free, placement.logs, y, ratios
+        self.program = _program(placement.law, tuple(ratios))
+        order = {n: i for i, n in enumerate((*placement.law.parameters, *ratios))}
+        self.index = [order[n] for n in self.free]
         self.along = [order[n] for n in ratios]
 
     def take(self, rows: Any) -> EffectiveKernel:
@@ -125,7 +109,7 @@ class EffectiveKernel:
             return np.asarray(np.broadcast_to(entry, shape), dtype=float)
 
         with np.errstate(all="ignore"):
-            p = np.where(self.logs[:, None], np.exp(np.where(self.logs[:, None], q, 0.0)), q)
+            p = natural(q, self.logs)
             given = {name: p[i][:, None] for i, name in enumerate(self.free)}
             constants = {n: np.float64(v) for n, v in self.fixed.items()}
             value, slopes, curves = self.program.evaluate({**constants, **given, **self.variables}, 2)
@@ -202,9 +186,7 @@ class Effective(Problem):
 
     def general(self, logs: NDArray[np.bool_]) -> EffectiveKernel:
         """Return a kernel in other coordinates."""
-        return EffectiveKernel(
-            self.law, self.variables, self.free, logs, self.fixed, self.objective.log, y=self.linked, ratios=self.ratios
-        )
+        return EffectiveKernel(self.placement(logs), y=self.linked, ratios=self.ratios)
 
     @property
     def errs_in_x(self) -> bool:

@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, printable
+from forecast.fit.kernel import Placement, natural
 from forecast.fit.newton import Target
 from forecast.fit.prepare import Coordinates, problem_of
 from forecast.fit.solver import Problem, Solution, kernel_for
@@ -54,7 +55,11 @@ class Setting:
     def target(self, curves: Padded, own: Mapping[str, Array] | None = None) -> Target:
         """Return what is minimised over some curves; `own` are options of each, (B,)."""
         where = self.where
-        kernel = kernel_for(self.law, curves.variables, where.free, where.logs, where.fixed, self.objective.log)
+        placed = Placement(
+            law=self.law, variables=curves.variables, free=where.free, logs=where.logs, fixed=where.fixed,
+            link=self.objective.log,
+        )  # fmt: skip
+        kernel = kernel_for(placed)
         same = bool((curves.weights == curves.weights[0]).all())
         return Target(
             kernel=kernel,
@@ -116,7 +121,7 @@ class Solutions:
         """All parameters as the law has them, (B,) each."""
         where = self.setting.where
         with np.errstate(all="ignore"):
-            p = np.where(where.logs[:, None], np.exp(np.where(where.logs[:, None], self.q, 0.0)), self.q)
+            p = natural(self.q, where.logs)
         known = {n: np.full(self.settled.size, v) for n, v in where.fixed.items()}
         known |= dict(zip(where.free, p, strict=True))
         return {name: known[name] for name in self.setting.law.parameters}

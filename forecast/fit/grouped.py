@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernel import State, to_logs
+from forecast.fit.kernel import Placement, State, natural, to_logs
 from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
@@ -81,38 +81,24 @@ class GroupKernel:
 
     Parameters
     ----------
-    law : forecast.Law
-        A grouped one.
-    variables : mapping of str to ndarray
-        (n,), the groups among them.
-    free : tuple of str
-    logs : ndarray of bool
-    fixed : mapping of str to float
-    link : bool
-        f is the logarithm of the law.
+    placement : Placement
+        Of a grouped law, with the groups among the variables, all of them (n,).
     """
 
-    def __init__(
-        self,
-        law: Law,
-        variables: Mapping[str, Array],
-        free: tuple[str, ...],
-        logs: NDArray[np.bool_],
-        fixed: Mapping[str, float],
-        link: bool,
-    ) -> None:
-        form = law._form
+    def __init__(self, placement: Placement) -> None:
+        form = placement.law._form
         assert isinstance(form, Grouped)
-        self.form, self.free, self.logs, self.fixed, self.link = form, free, logs, fixed, link
+        self.form, self.free, self.logs, self.fixed = form, placement.free, placement.logs, placement.fixed
+        self.link = placement.link
         self.program = form.law.program()
-        self.points = {n: variables[n] for n in form.law.variables}
-        self.codes = variables[form.by]
+        self.points = {n: placement.variables[n] for n in form.law.variables}
+        self.codes = placement.variables[form.by]
         self.n = self.codes.size
         self.member = (self.codes[:, None] == np.arange(len(form.labels))).astype(float)
         roles = form.roles()
         #: For each parameter of the law, the coordinates that take its place: (coordinate, group or None).
         self.places: list[list[tuple[int, int | None]]] = [[] for _ in form.law.parameters]
-        for a, name in enumerate(free):
+        for a, name in enumerate(self.free):
             for i, group in roles[name]:
                 self.places[i].append((a, group))
         #: For each pair of the law's parameters, the coordinates that meet in some group: (one, other, which sum).
@@ -134,7 +120,7 @@ class GroupKernel:
     def at(self, q: Array, order: int = 2) -> State:
         """Return the law at parameters (k, B)."""
         with np.errstate(all="ignore"):
-            p = np.where(self.logs[:, None], np.exp(np.where(self.logs[:, None], q, 0.0)), q)
+            p = natural(q, self.logs)
             given: dict[str, Any] = {n: np.float64(v) for n, v in self.fixed.items()}
             given |= {name: p[i][:, None] for i, name in enumerate(self.free)}
             chosen = self.form.chosen({**given, self.form.by: self.codes})

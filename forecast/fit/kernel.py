@@ -9,7 +9,7 @@ that no (k, k, B, n) array is ever made.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
@@ -18,12 +18,39 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["General", "Kernel", "State", "total"]
+__all__ = ["General", "Kernel", "Placement", "State", "natural", "to_logs", "total"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Up to this many numbers in a table all sums are taken at once.
 SMALL = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """What a kernel computes: a law at points, in the solver's coordinates.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    variables : mapping of str to ndarray
+        (n,), or (B, n).
+    free : tuple of str
+        The parameters that are solved for, in the order of the coordinates.
+    logs : ndarray of bool
+        Whose coordinate is the logarithm.
+    fixed : mapping of str to float
+        The other parameters.
+    link : bool
+        f is the logarithm of the law.
+    """
+
+    law: Law
+    variables: Mapping[str, Array]
+    free: tuple[str, ...]
+    logs: NDArray[np.bool_]
+    fixed: Mapping[str, float]
+    link: bool
 
 
 @dataclass(slots=True)
@@ -65,6 +92,11 @@ class Kernel(Protocol):
 
     def take(self, rows: Any) -> Kernel:
         """Return the kernel of some of the fits."""
+
+
+def natural(q: Array, logs: NDArray[np.bool_]) -> Array:
+    """Return the parameters at coordinates (k, B)."""
+    return np.where(logs[:, None], np.exp(np.where(logs[:, None], q, 0.0)), q)
 
 
 def total(part: Any, weights: Any, shape: tuple[int, int]) -> Array:
@@ -109,48 +141,33 @@ class General:
 
     Parameters
     ----------
-    law : forecast.Law
-    variables : mapping of str to ndarray
-        (n,), or (B, n).
-    free : tuple of str
-        The parameters that are solved for, in the order of the coordinates.
-    logs : ndarray of bool
-        Whose coordinate is the logarithm.
-    fixed : mapping of str to float
-    link : bool
-        f is the logarithm of the law.
+    placement : Placement
+    program : Program, optional
+        The law's, where it is at hand.
     """
 
-    def __init__(
-        self,
-        law: Law,
-        variables: Mapping[str, Array],
-        free: tuple[str, ...],
-        logs: NDArray[np.bool_],
-        fixed: Mapping[str, float],
-        link: bool,
-        *,
-        program: Any = None,
-    ) -> None:
-        self.law, self.variables, self.free, self.logs, self.fixed, self.link = law, variables, free, logs, fixed, link
-        self.program = program_of(law) if program is None else program
-        order = {name: i for i, name in enumerate(law.parameters)}
-        self.index = [order[name] for name in free]
-        self.n = next(iter(variables.values())).shape[-1]
-        self.own = any(v.ndim == 2 for v in variables.values())
-        self.constants = {n: np.float64(v) for n, v in fixed.items()}
+    def __init__(self, placement: Placement, *, program: Any = None) -> None:
+        self.placement = placement
+        self.variables, self.free = placement.variables, placement.free
+        self.logs, self.link = placement.logs, placement.link
+        self.program = program_of(placement.law) if program is None else program
+        order = {name: i for i, name in enumerate(placement.law.parameters)}
+        self.index = [order[name] for name in self.free]
+        self.n = next(iter(self.variables.values())).shape[-1]
+        self.own = any(v.ndim == 2 for v in self.variables.values())
+        self.constants = {n: np.float64(v) for n, v in placement.fixed.items()}
 
     def take(self, rows: Any) -> General:
         """Return the kernel of some of the fits."""
         if not self.own:
             return self
         some = {n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()}
-        return General(self.law, some, self.free, self.logs, self.fixed, self.link, program=self.program)
+        return General(replace(self.placement, variables=some), program=self.program)
 
     def at(self, q: Array, order: int = 2) -> State:
         """Return the law at parameters (k, B)."""
         with np.errstate(all="ignore"):
-            p = np.where(self.logs[:, None], np.exp(np.where(self.logs[:, None], q, 0.0)), q)
+            p = natural(q, self.logs)
             given = {name: p[i][:, None] for i, name in enumerate(self.free)}
             value, slopes, curves = self.program.evaluate({**self.constants, **given, **self.variables}, order)
             value = np.broadcast_to(value, (q.shape[1], self.n))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit import newton
-from forecast.fit.kernel import General, Kernel
+from forecast.fit.kernel import General, Kernel, Placement
 from forecast.fit.newton import OFFSET, ROUNDING, Target
 from forecast.fit.objective import Objective
 from forecast.fit.powersum import PowerSum, power_terms
@@ -33,26 +33,20 @@ EXACT = 1e-14
 POLISH, SMALL, NEAR = 2, 1e-9, 1e-3
 
 
-def kernel_for(
-    law: Law,
-    variables: Mapping[str, Array],
-    free: tuple[str, ...],
-    logs: NDArray[np.bool_],
-    fixed: Mapping[str, float],
-    link: bool,
-) -> Kernel:
+def kernel_for(placement: Placement) -> Kernel:
     """Return the fastest kernel a law has at these points: log-sum-exp for sums of powers, else the general one."""
+    law = placement.law
     if law.levels:
         from forecast.fit.grouped import GroupKernel, suits
 
-        if suits(law, variables):
-            return GroupKernel(law, variables, free, logs, fixed, link)
-    terms = power_terms(law, free, logs, fixed)
+        if suits(law, placement.variables):
+            return GroupKernel(placement)
+    terms = power_terms(law, placement.free, placement.logs, placement.fixed)
     if terms is not None:
-        quick = PowerSum(terms, variables, free, logs, link)
+        quick = PowerSum(terms, placement.variables, placement.free, placement.logs, placement.link)
         if quick.usable:
             return quick
-    return General(law, variables, free, logs, fixed, link)
+    return General(placement)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,10 +99,17 @@ class Problem:
         """Return the problem of least squares in the same link, for a first look."""
         return replace(self, objective=Objective("squares", log=self.objective.log), options={})
 
+    def placement(self, logs: NDArray[np.bool_]) -> Placement:
+        """Return the law at the points, with these coordinates in logarithms."""
+        return Placement(
+            law=self.law, variables=self.variables, free=self.free, logs=logs, fixed=self.fixed,
+            link=self.objective.log,
+        )  # fmt: skip
+
     @functools.cached_property
     def kernel(self) -> Kernel:
         """The law at the points."""
-        return kernel_for(self.law, self.variables, self.free, self.logs, self.fixed, self.objective.log)
+        return kernel_for(self.placement(self.logs))
 
     @property
     def errs_in_x(self) -> bool:
@@ -117,7 +118,7 @@ class Problem:
 
     def general(self, logs: NDArray[np.bool_]) -> Kernel:
         """Return the general kernel in other coordinates."""
-        return General(self.law, self.variables, self.free, logs, self.fixed, self.objective.log)
+        return General(self.placement(logs))
 
     @functools.cached_property
     def linked(self) -> Array:

@@ -91,7 +91,7 @@ def test_the_shared_exponent_is_covered():
 def test_the_kernel_of_groups_is_the_general_one(link):
     fit = LAW.fit(families(0.05), groups="family", own=("E", "a"), objective=link)
     problem = problem_of_fit(fit)
-    general = General(problem.law, problem.variables, problem.free, problem.logs, problem.fixed, problem.objective.log)
+    general = General(problem.placement(problem.logs))
     q = problem.internal(np.array([fit.values[n] for n in problem.free]))[:, None] + np.array([[0.0, 0.05]])
     rng = np.random.default_rng(1)
     ours, theirs = problem.kernel.at(q), general.at(q)

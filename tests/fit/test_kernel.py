@@ -1,12 +1,14 @@
 """The two routes to derivatives: against each other, and against differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import forecast
-from forecast.fit.kernel import General
+from forecast.fit.kernel import General, Placement
 from forecast.fit.powersum import PowerSum, power_terms
 
 X = {"N": np.geomspace(1e7, 1e10, 17), "D": np.geomspace(3e8, 4e11, 17)[::-1].copy()}
@@ -26,7 +28,8 @@ def kernels(expression, positive, link):
     logs = np.array([law.bounds[p][0] >= 0 for p in law.parameters])
     terms = power_terms(law, law.parameters, logs, {})
     assert terms is not None
-    return PowerSum(terms, used, law.parameters, logs, link), General(law, used, law.parameters, logs, {}, link)
+    placement = Placement(law=law, variables=used, free=law.parameters, logs=logs, fixed={}, link=link)
+    return PowerSum(terms, used, law.parameters, logs, link), General(placement)
 
 
 def points(kernel, seed, rows=5):
@@ -59,9 +62,9 @@ def test_fits_with_points_of_their_own(expression, link):
     quick, general = kernels(expression, SUMS[expression], link)
     rng = np.random.default_rng(1)
     own = {v: x * np.exp(rng.normal(0, 0.2, (5, 17))) for v, x in general.variables.items()}
-    terms = power_terms(general.law, general.free, general.logs, {})
+    terms = power_terms(general.placement.law, general.free, general.logs, {})
     quick = PowerSum(terms, own, general.free, general.logs, link)
-    general = General(general.law, own, general.free, general.logs, {}, link)
+    general = General(replace(general.placement, variables=own))
     rows = np.array([4, 1])
     first, second = rng.standard_normal((2, 2, 17))
     q = points(quick, 0, 2)

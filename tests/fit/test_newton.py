@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.fit.kernel import Placement
 from forecast.fit.newton import Target, solve
 from forecast.fit.objective import find
 from forecast.fit.solver import kernel_for
@@ -21,7 +22,8 @@ def target(rows, objective="least_squares", seed=0, noise=0.02):
     y = LAW.value({p: t[:, None] for p, t in zip(LAW.parameters, true, strict=True)}, x=X)
     y = y * np.exp(noise * rng.standard_normal(y.shape))
     chosen = find(objective)
-    kernel = kernel_for(LAW, {"x": X}, LAW.parameters, LOGS, {}, chosen.log)
+    placed = Placement(law=LAW, variables={"x": X}, free=LAW.parameters, logs=LOGS, fixed={}, link=chosen.log)
+    kernel = kernel_for(placed)
     y = np.log(y) if chosen.log else y
     made = Target(kernel=kernel, objective=chosen, y=y, weights=np.ones(y.shape), options={"delta": 0.02})
     return made, true
