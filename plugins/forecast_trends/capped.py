@@ -31,6 +31,8 @@ REACH = 1e6
 CAPS, REFINED = 61, 6
 #: Steps of a fit below one cap, at most.
 ITERATIONS = 100
+#: Steps in a row that gain nothing, after which a fit stands still: one such step may be a damped one.
+STILL = 3
 #: Times that a drawn step is halved at most.
 HALVINGS = 60
 #: Points without which three parameters are not looked for.
@@ -210,28 +212,29 @@ def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
     start = shape.line(np.minimum(y - caps[:, None], -1e-2))
     p: Array = np.asarray(np.linalg.lstsq(design, start.T, rcond=None)[0].T, dtype=np.float64)
 
-    def miss(p: Array) -> Array:
+    def miss(p: Array, caps: Array) -> Array:
         return np.clip(caps[:, None] + shape.curve(p @ design.T), -_LARGEST, _LARGEST) - y
 
-    found = miss(p)
+    found = miss(p, caps)
     cost, damping = np.sum(found**2, axis=1), np.full(caps.size, 1e-3)
+    still, left = np.zeros(caps.size, dtype=np.int64), np.arange(caps.size)
     for _ in range(ITERATIONS):
-        table = shape.slope(p @ design.T)[:, :, None] * design
-        normal = np.einsum("cni,cnj->cij", table, table)
-        gradient = np.einsum("cni,cn->ci", table, found)
+        # a few caps take many times the steps of the rest: only those that still move are looked at
+        at, was = p[left], cost[left]
+        table = shape.slope(at @ design.T)[:, :, None] * design
+        turned = np.swapaxes(table, 1, 2)
+        normal, gradient = turned @ table, turned @ found[left, :, None]
         diagonal = np.einsum("cii->ci", normal)
-        step = -np.linalg.solve(
-            normal + np.einsum("ci,ij->cij", damping[:, None] * diagonal + 1e-300, np.eye(2)), gradient[..., None]
-        )[..., 0]
-        trial = np.asarray(p + step, dtype=np.float64)
-        new = miss(trial)
+        step = np.linalg.solve(normal + (damping[left, None] * diagonal + 1e-300)[:, :, None] * np.eye(2), gradient)
+        trial = np.asarray(at - step[..., 0], dtype=np.float64)
+        new = miss(trial, caps[left])
         fresh = np.sum(new**2, axis=1)
-        better = fresh <= cost
-        small = np.abs(cost - fresh) <= 1e-13 * cost
-        p, found = np.where(better[:, None], trial, p), np.where(better[:, None], new, found)
-        cost = np.where(better, fresh, cost)
-        damping = np.clip(np.where(better, damping / 10, damping * 10), 1e-14, 1e12)
-        if bool((small | (damping >= 1e12)).all()):
+        better = fresh <= was
+        p[left[better]], found[left[better]], cost[left[better]] = trial[better], new[better], fresh[better]
+        damping[left] = np.clip(np.where(better, damping[left] / 10, damping[left] * 10), 1e-14, 1e12)
+        still[left] = np.where(np.abs(was - fresh) <= 1e-13 * was, still[left] + 1, 0)
+        left = left[(still[left] < STILL) & (damping[left] < 1e12)]
+        if not left.size:
             break
     table = shape.slope(p @ design.T)[:, :, None] * design
     _, singular, turned = np.linalg.svd(table, full_matrices=False)
