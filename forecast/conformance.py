@@ -136,7 +136,10 @@ _LENGTHS = (20, 60)
 
 
 def _shape_fits(record: Record) -> None:
-    """Fit an exponential with noise, from 2000 to 2020; a shape may refuse twenty points as too few."""
+    """Fit an exponential with noise, from 2000 to 2020; a shape may refuse twenty points as too few.
+
+    Each further column that a shape asks for is the sum of another exponential with noise: it grows from row to row.
+    """
     import numpy as np
 
     from forecast.errors import FitError
@@ -150,10 +153,17 @@ def _shape_fits(record: Record) -> None:
         time = 2000.0 + np.arange(points) * 20 / points
         value = 2.0 ** (time - 2000) * np.exp(0.05 * np.random.default_rng(0).standard_normal(points))
         time.flags.writeable = value.flags.writeable = False
+        further = {
+            name: np.cumsum(1.5 ** (time - 2000) * np.exp(0.1 * np.random.default_rng(i).standard_normal(points)))
+            for i, name in enumerate(made.columns, 1)
+        }
+        for column in further.values():
+            column.flags.writeable = False
+        asked: dict[str, Any] = {"columns": further} if further else {}
         try:
             with guarded(record, "fit or sample"):
                 for _ in range(2):
-                    fitted = made.fit(time, value, seed=0)
+                    fitted = made.fit(time, value, seed=0, **asked)
                     draws.append(fitted.sample(ahead, Streams(seed=0, node="check", block=0)))
             break
         except FitError:

@@ -121,7 +121,8 @@ def _said(quantity: Any) -> str:
         stated = f" {sorted(quantity.basis.items())}" if quantity.basis else ""
         return f"expression {quantity.tree.text} {quantity.unit}{stated}"
     if isinstance(quantity, SeriesRef):
-        return f"series {quantity.shape} {quantity.x} {quantity.y} {quantity.unit} {quantity.frontier}"
+        options = f" {sorted(quantity.options.items())}" if quantity.options else ""
+        return f"series {quantity.shape} {quantity.x} {quantity.y} {quantity.unit} {quantity.frontier}{options}"
     return repr(quantity)
 
 

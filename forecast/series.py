@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forecast.basis import ATTRIBUTES, infer
-from forecast.errors import BasisError, DataError, EmptyDataError, ForecastError, printable
+from forecast.errors import BasisError, DataError, EmptyDataError, ForecastError, UnknownNameError, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["complete", "of_column", "read", "rows", "states"]
+__all__ = ["complete", "of_column", "read", "read_columns", "rows", "states"]
 
 #: When a row became known; without this column a row is known at its own date.
 KNOWN = "known_since"
@@ -147,42 +147,91 @@ def read(
     ------
     UnknownNameError, DataError, EmptyDataError, BasisError, FormulaError, UnitError
     """
+    return read_columns(
+        data, x=x, y=y, further={}, where=where, before=before, name=name, basis=basis, since=since, records=records,
+        yearly=yearly,
+    )[:3]  # fmt: skip
+
+
+def read_columns(
+    data: Any,
+    *,
+    x: str,
+    y: str,
+    further: Mapping[str, str],
+    where: Mapping[str, str] | None = None,
+    before: float | None = None,
+    name: str = "series",
+    basis: Mapping[str, str] | None = None,
+    since: str = "",
+    records: bool = False,
+    yearly: bool = False,
+) -> tuple[Array, Array, str | None, dict[str, Array]]:
+    """Return what `read` does and further columns of the same rows, each in the unit it has in the data.
+
+    A row that lacks a value in one of them is left out. Where `records` or `yearly` keeps one of several rows, it is
+    the row whose `y` is kept.
+
+    Parameters
+    ----------
+    further : mapping of str to str
+        Name to a column, or a formula over columns.
+    x, y, where, before, name, basis, since, records, yearly
+        See `read`.
+
+    Raises
+    ------
+    As `read`.
+    """
     import numpy as np
 
     columns = rows(data, where=where or {}, before=before, name=name, date=x)
     time = _years(columns.column(x), f"{name}: column '{printable(x, 60)}'")
     dataset = _dataset(data)
-    value, unit, used = _value(columns, dataset, y, name)
+    value, unit, used = _value(columns, dataset, y, f"{name}: y")
     known = np.isfinite(value)
     if not known.any():
         raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")
+    more: dict[str, Array] = {}
+    for key, text in further.items():
+        at = f"{name}: column for '{printable(key, 60)}'"
+        if _plain(text, columns) and text not in columns:
+            raise UnknownNameError("column", text, columns, where=at)
+        more[key], _, also = _value(columns, dataset, text, at)
+        used += also
+        if not (known & np.isfinite(more[key])).any():
+            raise EmptyDataError(f"{at}: no row has both '{printable(y, 60)}' and '{printable(text, 60)}'")
+        known &= np.isfinite(more[key])
     if since:
         known &= time >= _years(np.array([since], dtype="datetime64[s]"), name)[0]
         if not known.any():
             raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' is left since {printable(since, 40)}")
     if np.isnan(time[known]).any():
         raise DataError(f"{name}: column '{printable(x, 60)}': a row with a value has no date")
-    for column in used:
+    for column in dict.fromkeys(used):
         own = {} if dataset is None else of_column(dataset, column)
         _check_basis(columns.take(known), dataset, column, {**own, **(where or {}), **(basis or {})}, name)
-    order = np.argsort(time[known], kind="stable")
-    time, value = time[known][order], value[known][order]
+    kept = np.flatnonzero(known)
+    kept = kept[np.argsort(time[kept], kind="stable")]
     if yearly:
-        year = np.floor(time)
-        top = np.array([np.flatnonzero(year == y)[np.argmax(value[year == y])] for y in np.unique(year)])
-        time, value = time[top], value[top]
+        year = np.floor(time[kept])
+        kept = np.array([kept[year == y][np.argmax(value[kept[year == y]])] for y in np.unique(year)])
     if records:
-        best = np.maximum.accumulate(value)
         # of one date the largest: what a shop sells on one day is no history
-        last = np.append(np.diff(time) > 0, True)
-        best, time = best[last], time[last]
-        first = np.concatenate(([True], np.diff(best) > 0))
-        time, value = time[first], best[first]
-    return time, value, unit
+        kept = kept[np.lexsort((value[kept], time[kept]))]
+        kept = kept[np.append(np.diff(time[kept]) > 0, True)]
+        best = np.maximum.accumulate(value[kept])
+        kept = kept[np.concatenate(([True], np.diff(best) > 0))]
+    return time[kept], value[kept], unit, {key: column[kept] for key, column in more.items()}
+
+
+def _plain(y: str, columns: Collection[str]) -> bool:
+    """Tell a column from a formula over columns."""
+    return y in columns or not any(c in y for c in "+-*/( ")
 
 
 def _value(
-    columns: Columns, dataset: xr.Dataset | None, y: str, name: str
+    columns: Columns, dataset: xr.Dataset | None, y: str, where: str
 ) -> tuple[Array, str | None, tuple[str, ...]]:
     """Return a column or a formula over columns, its unit where all units are stated, and the columns used."""
     import numpy as np
@@ -190,10 +239,9 @@ def _value(
     from forecast import formula, units
     from forecast.tables.naming import meant
 
-    if y in columns or not any(c in y for c in "+-*/( "):
+    if _plain(y, columns):
         column = columns.numeric(y)
         return column, None if dataset is None else dataset[y].attrs.get("unit"), (y,)
-    where = f"{name}: y"
     parsed = formula.parse(y, where=where)
     which = {used: meant(used, columns, where) for used in parsed.names}
     values = {used: columns.numeric(which[used]) for used in parsed.names}
@@ -230,7 +278,7 @@ def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where:
         if dataset is None:
             return dict(stated or {})
         known = [str(name) for name in dataset.variables]
-        plain = y in known or not any(c in y for c in "+-*/( ")
+        plain = _plain(y, known)
         which = {"y": y} if plain else {n: meant(n, known, where) for n in formula.parse(y, where=where).names}
     except ForecastError:  # who reads the series says what is wrong with it
         return dict(stated or {})

@@ -198,12 +198,18 @@ class Shape(abc.ABC):
 
     Attributes
     ----------
-    uncertain : tuple of str
-        The options that may be distributions. The shape is made with their medians, in the unit of the series; the
-        fitted shape is handed their draws by `FittedShape.given`.
+    uncertain : tuple of str, or mapping of str to str
+        The options that may be distributions. The shape is made with their medians, in the unit of the series or, in a
+        mapping, in the unit named; the fitted shape is handed their draws by `FittedShape.given`.
+    columns : mapping of str to str
+        What the shape must know beside time and value: a name of its own, and the column or formula over columns that
+        its options say: ``{"cumulative": "units_sold"}``. Only a shape that names some is handed them, in `fit`'s
+        further argument ``columns``: name to array, (point,), row by row with `time` and `value`, in any unit. A row
+        that lacks one is left out.
     """
 
-    uncertain: tuple[str, ...] = ()
+    uncertain: tuple[str, ...] | Mapping[str, str] = ()
+    columns: Mapping[str, str] = MappingProxyType({})
 
     @abc.abstractmethod
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:

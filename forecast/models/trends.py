@@ -100,13 +100,15 @@ class _Trend(Model):
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         from forecast import series
 
-        time, value, unit = series.read(
-            self.data, x=self.x, y=self.y, where=self.where, before=before, name=self.name, basis=self.basis,
-            since=self.since, records=self.records, yearly=self.yearly,
+        made = shape(self.shape, self.options)
+        time, value, unit, further = series.read_columns(
+            self.data, x=self.x, y=self.y, further=made.columns, where=self.where, before=before, name=self.name,
+            basis=self.basis, since=self.since, records=self.records, yearly=self.yearly,
         )  # fmt: skip
         if unit is not None:
             value = units.convert(value, unit, self.unit, where=f"{self.name}: column '{printable(self.y, 60)}'")
-        fitted = shape(self.shape, self.options).fit(time, value, frontier=self.frontier or self.records, seed=seed)
+        asked: dict[str, Any] = {"columns": further} if further else {}
+        fitted = made.fit(time, value, frontier=self.frontier or self.records, seed=seed, **asked)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
         points = Observations(time=time, value=value, unit=self.unit)
@@ -127,7 +129,7 @@ def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
     UnknownNameError, UsageError, PluginError
     """
     if isinstance(name, Shape):
-        return name
+        return _checked(name, f"shape {type(name).__name__}")
     record = get_registry().find("shape", name)
     target = resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
     for option in options or {}:
@@ -139,6 +141,14 @@ def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
         raise PluginContractError(
             f"shape '{record.full_name}': expected a forecast.models.Shape, got {type(made).__name__}"
         )
+    return _checked(made, f"shape '{record.full_name}'")
+
+
+def _checked(made: Shape, where: str) -> Shape:
+    """Return a shape whose further columns are names to columns."""
+    asked: object = made.columns
+    if not isinstance(asked, Mapping) or not all(isinstance(text, str) for pair in asked.items() for text in pair):
+        raise PluginContractError(f"{where}: columns: expected a mapping of name to column, got {printable(asked, 60)}")
     return made
 
 
@@ -147,25 +157,27 @@ def _made(**record: Any) -> _Trend:
     name, unit, options = record["name"], record["unit"], dict(record["options"])
     inputs: dict[str, Need] = {}
     for option, value in options.items():
-        if not isinstance(value, Mapping) or option not in _uncertain(record["shape"]):
+        if not isinstance(value, Mapping) or option not in (known := _uncertain(record["shape"])):
             continue
         where = f"{name}: options.{printable(option, 40)}"
+        own = unit if known[option] is None else str(known[option])
         stated = {k: v for k, v in value.items() if k not in ("unit", "source")}
-        given = str(value.get("unit", unit))
-        units.check(given, unit, where=where)
+        given = str(value.get("unit", own))
+        units.check(given, own, where=where)
         source = str(value.get("source", "; ".join(record.get("sources", ())) or "given with the trend"))
-        asked = Input(name=option, unit=unit, distribution=_in_unit(stated, given, unit, where), source=source)
+        asked = Input(name=option, unit=own, distribution=_in_unit(stated, given, own, where), source=source)
         inputs[option], options[option] = asked, distribution(asked.distribution, where=where).median()
     return _Trend(**{**record, "options": options, "inputs": inputs})
 
 
-def _uncertain(name: str | Shape) -> tuple[str, ...]:
-    """Return the options of a shape that may be distributions."""
-    if isinstance(name, Shape):
-        return name.uncertain
-    record = get_registry().find("shape", name)
-    found = resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
-    return tuple(getattr(found, "uncertain", ()))
+def _uncertain(name: str | Shape) -> dict[str, str | None]:
+    """Return the options of a shape that may be distributions, and their unit where it is not that of the series."""
+    found: Any = name
+    if not isinstance(name, Shape):
+        record = get_registry().find("shape", name)
+        found = resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
+    options = getattr(found, "uncertain", ())
+    return dict(options) if isinstance(options, Mapping) else dict.fromkeys(options)
 
 
 def _in_unit(stated: Mapping[str, Any], given: str, unit: str, where: str) -> dict[str, float | str]:

@@ -68,6 +68,14 @@ def _wandering() -> Iterator[ShapeSpec]:
         "45(3), 647-665",
     )
     yield ShapeSpec(
+        name="experience",
+        title="An experience curve: so much with every doubling of what was ever made",
+        target="forecast_trends.experience:Experience",
+        reference="Wright, T. P. (1936), Factors affecting the cost of airplanes, Journal of the Aeronautical Sciences "
+        "3(4), 122-128; Lafond, F. et al. (2018), How well do experience curves predict technological progress?, "
+        "Technological Forecasting and Social Change 128, 104-117",
+    )
+    yield ShapeSpec(
         name="damped-trend",
         title="Exponential smoothing of log value with growth that dies away",
         target="forecast_trends.damped:DampedTrend",

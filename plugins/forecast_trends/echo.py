@@ -59,29 +59,55 @@ def drift_variance(span: float, lag: float, theta: Array) -> Array:
 
 @dataclass(frozen=True)
 class Increments:
-    """The steps between observations, and how they hang together.
+    """The steps between observations, what drives them, and how they hang together.
 
-    The covariance of the steps is σ²·((1 + θ²)·diag(length) + θ·shared).
+    A step is slope·drive + noise, and the covariance of the noise is σ²·((1 + θ²)·diag(length) + θ·shared). What drives
+    a walk is time, so its drive is the length of the step and its slope the drift; an experience curve's is experience.
     """
 
     step: Array
+    drive: Array
     length: Array
     shared: Array
 
     @classmethod
-    def of(cls, time: Array, y: Array, lag: float) -> Increments:
-        """Take the steps of a series with increasing dates."""
+    def of(cls, time: Array, y: Array, lag: float, along: Array | None = None) -> Increments:
+        """Take the steps of a series with increasing dates; driven by what is given in `along`, or by time."""
         import numpy as np
 
         low, high = time[:-1], time[1:]
         later = np.minimum(high[:, None], high[None, :] + lag) - np.maximum(low[:, None], low[None, :] + lag)
         overlap = np.maximum(later, 0.0)
-        return cls(np.diff(y), high - low, overlap + overlap.T)
+        drive = high - low if along is None else np.diff(along)
+        return cls(np.diff(y), drive, high - low, overlap + overlap.T)
+
+    @property
+    def information(self) -> float:
+        """Return Σ drive²/length: of a walk its years, and without echo the slope's precision in units of σ."""
+        return float(self.drive @ (self.drive / self.length))
+
+    @property
+    def slope(self) -> float:
+        """Return the slope, by least squares with every step weighed by its length: of a walk from end to end."""
+        return float(self.step @ (self.drive / self.length)) / self.information
+
+    def variance(self, theta: float) -> float:
+        """Return the variance of the slope, in units of σ²."""
+        rate = self.drive / self.length
+        return (1 + theta**2) / self.information + theta * float(rate @ self.shared @ rate) / self.information**2
+
+    def recent(self, lag: float) -> Array:
+        """Return the covariance of the slope's error with each shock of the last lag, as `path_noise` counts them."""
+        import numpy as np
+
+        back = np.append(0.0, np.cumsum(self.length[::-1]))  # where steps end, counted back from the last observation
+        known = np.append(0.0, np.cumsum(self.drive[::-1])) / self.information
+        cells = np.minimum(lag / STEPS * np.arange(STEPS, -1, -1.0), back[-1])
+        return np.asarray(-np.diff(np.interp(cells, back, known)))
 
     def taken_back(self) -> float:
         """Return how closely a change follows from the one before it: near −1/2 where points scatter around a level."""
-        drift = self.step.sum() / self.length.sum()
-        change = self.step - drift * self.length
+        change = self.step - self.slope * self.drive
         total = float(change @ change)
         return float(change[1:] @ change[:-1]) / total if total > 1e-24 * len(change) else 0.0
 
@@ -98,18 +124,18 @@ class Increments:
         """
         import numpy as np
 
-        n, total = len(self.step), self.length.sum()
-        squares = float(np.sum(self.step**2 / self.length) - self.step.sum() ** 2 / total)
+        n, rate = len(self.step), self.drive / self.length
+        squares = float(np.sum(self.step**2 / self.length)) - self.slope**2 * self.information
         # the sum is a quadratic form; times the covariance it is (1 + θ²)·plain + θ·echoed, and plain is a projection
-        echoed = self.shared / self.length[:, None] - self.shared.sum(axis=0) / total
-        mixed = np.trace(echoed) - float(np.sum(echoed.T @ self.length)) / total
+        echoed = self.shared / self.length[:, None] - np.outer(rate, rate @ self.shared) / self.information
+        mixed = np.trace(echoed) - float(self.drive @ echoed @ rate) / self.information
         own, cross = 1 + thetas**2, thetas
         mean = own * (n - 1) + cross * np.trace(echoed)
         half_variance = own**2 * (n - 1) + 2 * own * cross * mixed + cross**2 * np.sum(echoed * echoed.T)
         return np.sqrt(max(squares, 0.0) / mean), np.maximum(1.0, mean**2 / half_variance)
 
     def likelihood(self, thetas: Array) -> Array:
-        """Return the log likelihood of each θ, drift and σ integrated out (restricted likelihood)."""
+        """Return the log likelihood of each θ, slope and σ integrated out (restricted likelihood)."""
         import numpy as np
         from scipy.linalg import cho_solve_banded, cholesky_banded
 
@@ -119,7 +145,7 @@ class Increments:
         bands = np.zeros((width + 1, n))
         for k in range(width + 1):
             bands[k, : n - k] = np.diagonal(self.shared, -k)
-        known = np.stack([self.length, self.step], axis=1)
+        known = np.stack([self.drive, self.step], axis=1)
         out = np.empty(len(thetas))
         for i, theta in enumerate(thetas):
             covariance = theta * bands
@@ -131,7 +157,16 @@ class Increments:
         return out
 
 
-def path_noise(ahead: Array, rng: np.random.Generator, *, span: float, lag: float, drift: Array, theta: Array) -> Array:
+def path_noise(
+    ahead: Array,
+    rng: np.random.Generator,
+    *,
+    lag: float,
+    error: Array,
+    variance: Array | float,
+    recent: Array,
+    theta: Array | float,
+) -> Array:
     """Draw the noise of paths from the last observation on, (time, draw), in units of σ.
 
     Parameters
@@ -140,23 +175,23 @@ def path_noise(ahead: Array, rng: np.random.Generator, *, span: float, lag: floa
         Years from the last observation, not negative, increasing.
     rng : numpy.random.Generator
         Drawn step by step: a longer horizon keeps the earlier steps.
-    span, lag : float
-        Years of the series and of the echo.
-    drift, theta : ndarray
-        The error of the estimated drift in each draw, in units of σ, and θ. The shocks of the last lag are part of
-        that error and come back as the echo of the first: the −2θ in `forecast_variance`.
+    lag : float
+        Years of the echo.
+    error, variance : ndarray
+        The error of the estimated slope in each draw, in units of σ, and its variance.
+    recent : ndarray
+        `Increments.recent`. The shocks of the last lag are part of that error and come back as the echo of the first:
+        the −2θ in `forecast_variance`.
+    theta : ndarray
+        θ.
     """
     import numpy as np
 
-    size, h = len(drift), lag / STEPS
-    ends = lag - h * np.arange(STEPS, -1, -1.0)  # of the steps of the last lag, counted from its start
-    inside = np.minimum(ends[1:], lag) - np.maximum(ends[:-1], lag - span)
-    weight = np.maximum(inside, 0.0) / span  # covariance of each of these shocks with the error of the drift
-    variance = drift_variance(span, lag, theta)
+    size, h = len(error), lag / STEPS
     z = rng.standard_normal((STEPS + 1, size))
     shocks = np.sqrt(h) * z[:-1]
-    rest = np.maximum(variance - weight @ weight / h, 0.0)
-    shocks += weight[:, None] * (drift - weight @ shocks / h - np.sqrt(rest) * z[-1]) / variance
+    rest = np.maximum(variance - recent @ recent / h, 0.0)
+    shocks += recent[:, None] * (error - recent @ shocks / h - np.sqrt(rest) * z[-1]) / variance
 
     echoed = np.cumsum(shocks, axis=0)
     total, walked = echoed[-1], np.zeros(size)

@@ -7,8 +7,9 @@ shape: how often does its interval contain the outcome?
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError, printable
@@ -175,7 +176,7 @@ def hindcasts(
     _whole("horizon", horizon, 1)
     names: list[str] = []
     parts: list[Array] = []
-    for name, year, value in _all_series(data, series=series, x=x, y=y, only=only):
+    for name, year, value, _ in _all_series(data, series=series, x=x, y=y, only=only):
         years, logs = _yearly(name, year, value)
         names.append(name)
         for i in range(window, len(years)):
@@ -223,7 +224,7 @@ def improvers(data: Any, *, series: str, x: str, y: str, lower: bool = True, lev
     from scipy.stats import ttest_1samp
 
     kept = []
-    for name, year, value in _all_series(data, series=series, x=x, y=y):
+    for name, year, value, _ in _all_series(data, series=series, x=x, y=y):
         changes = np.diff(_yearly(name, year, value)[1])
         p = ttest_1samp(changes, 0.0, alternative="less" if lower else "greater").pvalue
         if p < level:
@@ -238,6 +239,7 @@ def coverage(
     x: str,
     y: str,
     shape: str | Shape,
+    options: Mapping[str, Any] | None = None,
     window: int | None = None,
     least: int = 6,
     horizon: int = 20,
@@ -252,7 +254,9 @@ def coverage(
     data, series, x, y
         As for `hindcasts`; dates need not be yearly.
     shape : str or Shape
-        By name: ``"trends/random-walk"``.
+        By name: ``"trends/random-walk"``. It is handed the further columns that it asks for.
+    options : mapping, optional
+        Of a shape given by name: ``{"cumulative": "cum"}``.
     window : int, optional
         Fit only that many of the latest points.
     least : int
@@ -279,17 +283,19 @@ def coverage(
     _whole("least", least, 3)
     if not 0 < level < 1:
         raise UsageError(f"level: expected a share between 0 and 1, got '{printable(level, 40)}'")
-    chosen, failed = made(shape), 0
+    chosen, failed = made(shape, options), 0
     rows: list[Array] = []
-    for number, (name, time, value) in enumerate(_all_series(data, series=series, x=x, y=y, only=only)):
+    every = _all_series(data, series=series, x=x, y=y, only=only, further=chosen.columns)
+    for number, (name, time, value, further) in enumerate(every):
         streams = Streams(seed=seed, node=name, block=0)
         for i in range(least - 1, len(time) - 1):
             ahead = time[i + 1 :][(time[i + 1 :] > time[i]) & (time[i + 1 :] <= time[i] + horizon)]
             seen = slice(0 if window is None else max(0, i + 1 - window), i + 1)
             if not len(ahead):
                 continue
+            asked: dict[str, Any] = {"columns": {k: v[seen] for k, v in further.items()}} if further else {}
             try:
-                drawn = chosen.fit(time[seen], value[seen], seed=seed).sample(ahead, streams, observed=True)
+                drawn = chosen.fit(time[seen], value[seen], seed=seed, **asked).sample(ahead, streams, observed=True)
             except ForecastError:
                 failed += 1
                 continue
@@ -326,12 +332,18 @@ def _by_horizon(horizon: NDArray[np.int64], series: NDArray[np.int64], inside: A
 
 
 def _all_series(
-    data: Any, *, series: str, x: str, y: str, only: Collection[str] | None = None
-) -> Iterator[tuple[str, Array, Array]]:
-    """Yield each series of a table, in the order in which they appear."""
+    data: Any,
+    *,
+    series: str,
+    x: str,
+    y: str,
+    only: Collection[str] | None = None,
+    further: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[tuple[str, Array, Array, dict[str, Array]]]:
+    """Yield each series of a table and its further columns, in the order in which they appear."""
     import numpy as np
 
-    from forecast.series import read
+    from forecast.series import read_columns
     from forecast.tables import columns
 
     table = columns(data, where="hindcasts")
@@ -344,8 +356,8 @@ def _all_series(
     for name in known if only is None else [n for n in known if n in only]:
         keep = np.array([label == name for label in labels])
         where = f"series '{printable(name, 60)}'"
-        time, value, _ = read(table.take(keep), x=x, y=y, name=where)
-        yield name, time, value
+        time, value, _, found = read_columns(table.take(keep), x=x, y=y, further=further, name=where)
+        yield name, time, value, found
 
 
 def _yearly(name: str, time: Array, value: Array) -> tuple[Array, Array]:

@@ -173,6 +173,8 @@ class FittedWalk(FittedShape):
 
         time = np.asarray(time, dtype=float)
         error, sigma, theta = self._half(streams)
+        variance = drift_variance(self.seen.span, self.lag, theta)
+        recent = Increments.of(self.seen.time[[0, -1]], self.seen.y[[0, -1]], self.lag).recent(self.lag)
         out = np.broadcast_to(self.seen.within(time)[:, None], (len(time), streams.draws)).copy()
         first, last = self.seen.time[0], self.seen.time[-1]
         # seen backwards, the walk obeys the same law
@@ -187,7 +189,9 @@ class FittedWalk(FittedShape):
             ),
         ):
             if len(rows):
-                noise = path_noise(ahead, streams(part), span=self.seen.span, lag=self.lag, drift=error, theta=theta)
+                noise = path_noise(
+                    ahead, streams(part), lag=self.lag, error=error, variance=variance, recent=recent, theta=theta
+                )
                 away = mirrored(sigma * (noise - ahead[:, None] * error))
                 out[rows] = start + sign * (self.growth * ahead[:, None] + away)
         return np.exp(np.clip(out, -LARGEST, LARGEST))

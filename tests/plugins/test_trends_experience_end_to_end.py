@@ -1,0 +1,226 @@
+"""Experience curves as trends: from a scenario, from a record, pooled, backtested, on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import DataError, UnitError, UnknownNameError
+from forecast.streams import Streams
+from forecast_trends.experience import Experience
+from forecast_trends.hindcast import coverage
+
+YEARS = np.arange(1990, 2026)
+MADE = 5 + np.cumsum(np.exp(np.cumsum(0.2 + 0.1 * np.random.default_rng(0).standard_normal(36))))
+COST = 90 * MADE**-0.4 * np.exp(np.cumsum(0.05 * np.random.default_rng(1).standard_normal(36)))
+DATA = {"year": YEARS, "cost": COST, "units": MADE, "sold": np.diff(MADE, prepend=0)}
+COLUMN = {"shape": "trends/experience", "x": "year", "y": "cost", "unit": "USD"}
+BY = {"cumulative": "units"}
+
+
+def mine(data=DATA, options=BY, **given):
+    return forecast.trend(data, **COLUMN, options=options, **given)
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = "\n".join(f"{y},{c:.6g},{m:.6g}" for y, c, m in zip(YEARS, COST, MADE, strict=True))
+    (tmp_path / "cells.csv").write_text(f"year,cost,units\n{rows}\n", encoding="utf-8")
+    return tmp_path
+
+
+def quantity(folder, **options):
+    return {**COLUMN, "data": str(folder / "cells.csv"), "options": {**BY, **options}}
+
+
+def test_a_trend_of_the_users_own_data():
+    said = mine().fit().describe()
+    assert said.facts["w"] == pytest.approx(0.4, abs=0.15)
+    assert "with every doubling of all that was ever made" in said.summary
+    assert mine(options={"cumulative": "units*1e6"}).fit().describe().facts["w"] == pytest.approx(said.facts["w"])
+
+
+def test_a_scenario_projects_it_under_three_futures_of_production(table):
+    quantities = {
+        "on": quantity(table),
+        "stopped": quantity(table, growth=0),
+        "judged": quantity(table, growth={"p05": 0.0, "p95": 0.4, "source": "a guess"}),
+        "none": {"expression": "on - on"},
+        "goal": {"value": 1.0, "unit": "USD"},
+    }
+    record = {"start": 2020, "until": 2050, "quantities": quantities, "questions": {"cheap": {"when": "on <= goal"}}}
+    many, again = (forecast.project(record, draws=1500) for _ in range(2))
+    few, long, month = (
+        forecast.project({**record, **change}, draws=300) for change in ({}, {"until": 2080}, {"step": "month"})
+    )
+    fixed = forecast.project(record, draws=300, set={"judged.growth": 0.0})
+    for name in ("on", "stopped", "judged"):
+        values = many["projection"][name]
+        assert values.attrs["units"] == "USD"
+        assert (values.values == again["projection"][name].values).all()
+        assert (values.values[:, :300] == few["projection"][name].values).all()
+        assert (long["projection"][name].values[: values.sizes["time"]] == few["projection"][name].values).all()
+        yearly = month["projection"][name].sel(time=values["time"]).values
+        assert np.log(yearly) == pytest.approx(np.log(few["projection"][name].values), abs=1e-9)
+    assert (many["projection"]["none"].values == 0).all()
+    end = {name: many["projection"][name].isel(time=-1) for name in ("on", "stopped", "judged")}
+    assert end["stopped"].median() > 3 * end["on"].median()
+    assert np.log(end["judged"]).std() > 1.5 * np.log(end["stopped"]).std()
+    # a number that stands for a distribution is that number, given as an option
+    ratio = fixed["projection"]["judged"] / fixed["projection"]["stopped"]
+    assert np.log(ratio.isel(time=-1)).mean() == pytest.approx(0.0, abs=0.1)
+    assert (
+        forecast.project(
+            {**record, "quantities": quantities | {"stopped": quantity(table, growth=0.1)}}, draws=1
+        ).attrs["scenario_hash"]
+        != many.attrs["scenario_hash"]
+    )
+    assert "judged.growth" in json.dumps(list(fixed.attrs.items()))
+    assert many["questions"]["cheap"].sel(quantile=0.5).dt.year.item() > 2025
+    assert "on" in many["observed"]
+
+
+def test_a_forecast_made_in_the_past_sees_neither_the_cost_nor_the_production_of_later(table):
+    then = {k: np.asarray(v)[YEARS < 2010] for k, v in DATA.items()}
+    cut, whole = mine().fit(before=2010.0), mine(then).fit()
+    ahead = np.array([2012.0, 2025.0])
+    assert (cut.sample(ahead, {}, Streams(0, "a", 0)) == whole.sample(ahead, {}, Streams(0, "a", 0))).all()
+    record = {"start": 2010, "until": 2025, "quantities": {"x": quantity(table)}}
+    run = forecast.project(record, before=2010.0, draws=500)
+    low, high = run["projection"]["x"].isel(time=-1).quantile([0.05, 0.95])
+    assert low < COST[-1] < high
+
+
+PLUGIN = """
+from pathlib import Path
+from forecast import MixtureSpec, TableSpec, TrendSpec, hookimpl
+
+@hookimpl
+def forecast_tables():
+    yield TableSpec(name="cells", title="Cells", descriptor=str(Path(__file__).parent / "cells" / "datapackage.json"),
+                    reference="a test")
+
+@hookimpl
+def forecast_models():
+    for shape, options in (("experience", {"cumulative": "units"}), ("random-walk", {})):
+        yield TrendSpec(name=shape, shape="trends/" + shape, options=options, table="fake/cells", x="year", y="cost",
+                        unit="USD", reference="a test")
+    yield MixtureSpec(name="pooled", unit="USD", weights={"fake/experience": 1.0, "fake/random-walk": 1.0},
+                      reference="a test")
+"""
+
+
+def test_a_plugins_record_and_its_pool(fake_plugins):
+    import hashlib
+
+    folder = fake_plugins.folder / "cells"
+    folder.mkdir()
+    text = "year,cost,units\n" + "".join(f"{y},{c:.6g},{m:.6g}\n" for y, c, m in zip(YEARS, COST, MADE, strict=True))
+    (folder / "cells.csv").write_text(text, encoding="utf-8")
+    fields = [{"name": "year", "type": "integer", "unit": ""}, {"name": "cost", "type": "number", "unit": "USD"},
+              {"name": "units", "type": "number", "unit": "GW"}]  # fmt: skip
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    package = {
+        "name": "cells", "title": "Cells", "version": "1.0.0", "licenses": [{"name": "CC0-1.0"}],
+        "sources": [{"title": "a test"}],
+        "resources": [{"name": "cells", "path": "cells.csv", "hash": f"sha256:{digest}",
+                       "schema": {"fields": fields, "primaryKey": ["year"]}}],
+    }  # fmt: skip
+    (folder / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
+    fake_plugins.add("fake", PLUGIN, module="fake_cells")
+    assert forecast.model("fake/experience").fit().describe().facts["n"] == 36
+    quantities = {name.replace("-", "_"): {"model": f"fake/{name}"} for name in ("experience", "random-walk", "pooled")}
+    found = forecast.project({"start": 2026, "until": 2060, "quantities": quantities}, draws=1000)["projection"]
+    one, two, both = (np.log(found[name].isel(time=-1)).values for name in ("experience", "random_walk", "pooled"))
+    assert min(np.median(one), np.median(two)) <= np.median(both) <= max(np.median(one), np.median(two))
+
+
+def test_an_instance_reads_the_column_it_names_and_coverage_does_too():
+    given = forecast.trend(DATA, shape=Experience(cumulative="units"), x="year", y="cost", unit="USD")
+    assert given.fit().describe() == mine().fit().describe()
+    table = {**DATA, "tech": ["cells"] * 36}
+    columns = {"series": "tech", "x": "year", "y": "cost"}
+    by_name = coverage(table, **columns, shape="trends/experience", options=BY, horizon=5)
+    assert by_name.identical(coverage(table, **columns, shape=Experience(cumulative="units"), horizon=5))
+    assert by_name.attrs["failed"] == 0
+    assert 0.7 < by_name.attrs["coverage"] <= 1
+    with pytest.raises(UnknownNameError, match="series 'cells': column for 'cumulative': unknown column 'cumulative'"):
+        coverage(table, **columns, shape="trends/experience")
+
+
+WRONG = {
+    "missing": (
+        {"options": {}},
+        UnknownNameError,
+        "column for 'cumulative': unknown column 'cumulative'; known: cost, ",
+    ),
+    "misspelt": (
+        {"options": {"cumulative": "unist"}},
+        UnknownNameError,
+        "unknown column 'unist'; did you mean 'units'",
+    ),
+    "other option": ({"options": {"cumulatve": "units"}}, UnknownNameError, "unknown option 'cumulatve'; did you mean"),
+    "yearly": (
+        {"options": {"cumulative": "sold"}},
+        DataError,
+        "expected all that was ever made, which grows from date to date, got .* at ",
+    ),
+    "unit": ({"options": {**BY, "growth": {"p05": 0, "p95": 1, "unit": "USD"}}}, UnitError, r"options\.growth"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_makes_no_trend_is_named(case):
+    given, error, says = WRONG[case]
+    with pytest.raises(error, match=says) as caught:
+        mine(**given).fit()
+    assert "\n" not in str(caught.value)
+
+
+SCENARIO = f"""
+title = "What does a cell cost when production stops growing?"
+start = 2025
+until = 2040
+[quantities.cell]
+shape = "trends/experience"
+data = "cells.csv"
+x = "year"
+y = "cost"
+unit = "USD"
+options = {{ cumulative = "units", growth = {{ p05 = 0.0, p95 = 0.1, source = "a guess" }} }}
+[quantities.goal]
+value = {0.8 * COST[-1]:.6g}
+unit = "USD"
+[questions.cheap]
+when = "cell <= goal"
+"""
+
+
+def test_forecast_run(table):
+    (table / "cells.toml").write_text(SCENARIO, encoding="utf-8")
+
+    def run(*words):
+        command = [sys.executable, "-m", "forecast", "run", "cells.toml", "--draws", "400", "--json", *words]
+        done = subprocess.run(command, cwd=table, capture_output=True, text=True, timeout=120, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert "with every doubling" in out
+    assert answer["provenance"]
+    stopped, grown = (
+        json.loads(run("--set", f"cell.growth={g}")[1])["result"]["questions"][0]["crossing"]["p50"] for g in (0, 0.3)
+    )
+    assert "2025-01-01" < grown < stopped
+    broken = SCENARIO.replace('"units"', '"unist"')
+    (table / "cells.toml").write_text(broken, encoding="utf-8")
+    code, out, err = run()
+    assert (code, out) == (2, "")
+    assert "unknown column 'unist'; did you mean 'units'" in err
+    assert "Traceback" not in err
