@@ -27,12 +27,13 @@ def forecast_tables() -> Iterator[TableSpec]:
     ['supercomputers', 'brain-estimates', 'outlier-features', 'accelerators', 'compute-prices', 'chinchilla-points']
     >>> names[6:12]
     ['interconnects', 'ai-clusters', 'fabs', 'capability', 'time-horizons', 'training-runs']
-    >>> names[12:18]
-    ['gpu-trends', 'microprocessors', 'technologies', 'int8-perplexity', 'int8-speed', 'int8-latency']
-    >>> names[18:23]
-    ['outlier-figures', 'four-bit-points', 'emergence-thresholds', 'precision-constants', 'loss-thresholds']
-    >>> names[23:]
-    ['model-sizes', 'observational-scores']
+    >>> names[12:19]  # doctest: +NORMALIZE_WHITESPACE
+    ['gpu-trends', 'microprocessors', 'technologies', 'epoch-hardware', 'epoch-models', 'epoch-prices',
+     'performance-curves']
+    >>> names[19:25]
+    ['int8-perplexity', 'int8-speed', 'int8-latency', 'outlier-figures', 'four-bit-points', 'emergence-thresholds']
+    >>> names[25:]
+    ['precision-constants', 'loss-thresholds', 'model-sizes', 'observational-scores']
     """
     yield _table(
         "supercomputers",
