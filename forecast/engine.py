@@ -15,7 +15,7 @@ import numpy as np
 from forecast import backing
 from forecast import graph as graphs
 from forecast.dates import decimal_year
-from forecast.errors import ScenarioError, UsageError, printable
+from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.graph import Graph
 from forecast.provenance import provenance
 from forecast.registry import stdout_is_data
@@ -178,7 +178,10 @@ def _time(
     if first is None:
         first = _last_observation(graph, fits)
     if first is None:
-        raise ScenarioError(f"{scenario.where}: start: is missing, and no quantity has observations to start from")
+        nothing = f"{scenario.where}: start: is missing, and no quantity has observations to start from"
+        for error in fits.refusals():  # there would be some, had this model been fitted
+            raise DataError(f"{nothing}: {error}") from error
+        raise ScenarioError(nothing)
     first = _whole("start", first, 1, 9999)
     if last <= first:
         raise UsageError(f"until: expected a year after the first one, {first}, got {last}")

@@ -153,7 +153,7 @@ def _data(graph: Graph) -> dict[str, str]:
                 found[Path(name).name] = files.file_hash(name)
             else:
                 full = registry.find("table", name).full_name
-                found[full] = str(tables.table(full).attrs.get("hash", ""))
+                found[full] = tables.cited(tables.table(full))
     return dict(sorted(found.items()))
 
 

@@ -74,6 +74,10 @@ class Fits:
             return error
         return fitted
 
+    def refusals(self) -> list[ForecastError]:
+        """Return why models could not be fitted, of those that were asked for so far."""
+        return [found for found in self._known.values() if isinstance(found, ForecastError)]
+
     def observed(self, model: Model) -> Observations | None:
         """Return the points behind a model; None where there are none or the model fails."""
         what = f"model '{model.name}': observed"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import http.server
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -146,3 +148,43 @@ def command_line(fake_plugins: FakePlugins, tmp_path: Path) -> Callable[..., sub
         )
 
     return run
+
+
+class Upstream:
+    """A web server of our own: what it gives under each path, and what it was asked for."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self.url = ""
+
+
+@pytest.fixture
+def upstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """A server for downloads, and an empty cache for them; a path without a page is a 404."""
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FORECAST_DATA", str(tmp_path / "cache"))
+    here = Upstream()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            here.asked.append(self.path)
+            page = here.pages.get(self.path)
+            if page is None:
+                self.send_error(404)
+                return
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(page)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        here.url = f"http://127.0.0.1:{running.server_port}"
+        yield here
+        running.shutdown()
+        thread.join()

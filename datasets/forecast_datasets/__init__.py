@@ -27,12 +27,15 @@ def forecast_tables() -> Iterator[TableSpec]:
     ['supercomputers', 'brain-estimates', 'outlier-features', 'accelerators', 'compute-prices', 'chinchilla-points']
     >>> names[6:12]
     ['interconnects', 'ai-clusters', 'fabs', 'capability', 'time-horizons', 'training-runs']
-    >>> names[12:17]
-    ['gpu-trends', 'microprocessors', 'technologies', 'research-effort', 'research-productivity']
-    >>> names[17:22]
-    ['int8-perplexity', 'int8-speed', 'int8-latency', 'outlier-figures', 'four-bit-points']
-    >>> names[22:]
-    ['emergence-thresholds', 'precision-constants', 'loss-thresholds', 'model-sizes', 'observational-scores']
+    >>> names[12:19]  # doctest: +NORMALIZE_WHITESPACE
+    ['gpu-trends', 'microprocessors', 'technologies', 'epoch-hardware', 'epoch-models', 'epoch-prices',
+     'performance-curves']
+    >>> names[19:24]
+    ['research-effort', 'research-productivity', 'int8-perplexity', 'int8-speed', 'int8-latency']
+    >>> names[24:28]
+    ['outlier-figures', 'four-bit-points', 'emergence-thresholds', 'precision-constants']
+    >>> names[28:]
+    ['loss-thresholds', 'model-sizes', 'observational-scores']
     """
     yield _table(
         "supercomputers",

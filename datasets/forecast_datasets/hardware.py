@@ -54,6 +54,27 @@ TABLES: tuple[tuple[str, str, str], ...] = (
         "database, https://pcdb.santafe.edu",
     ),
     (
+        "epoch-hardware",
+        "Machine-learning hardware of Epoch AI (described, fetched at first use)",
+        "Epoch AI, Data on Machine Learning Hardware (CC-BY 4.0), https://epoch.ai/data/machine-learning-hardware",
+    ),
+    (
+        "epoch-models",
+        "AI models of Epoch AI (described, fetched at first use)",
+        "Epoch AI, Data on AI models (CC-BY 4.0), https://epoch.ai/data/ai-models",
+    ),
+    (
+        "epoch-prices",
+        "Prices of accelerators collected by Epoch AI (described, fetched at first use)",
+        "Epoch AI, hardware prices (CC-BY 4.0), epoch-research/training-cost-trends@f2dc68a",
+    ),
+    (
+        "performance-curves",
+        "Experience curves of the performance-curve database (described, fetched at first use)",
+        "Nagy et al. 2013, PLoS ONE 8(2) e52669, https://doi.org/10.1371/journal.pone.0052669; performance-curve "
+        "database, https://pcdb.santafe.edu, as carnegie/clab_experience_curve@01516c5 keeps it (MIT)",
+    ),
+    (
         "research-effort",
         "Research spending, what a researcher costs, and what was found, by year, 1929-2015",
         "Bloom, Jones, Van Reenen & Webb 2020, Are Ideas Getting Harder to Find?, American Economic Review 110(4), "

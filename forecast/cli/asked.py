@@ -162,7 +162,7 @@ def data_of(source: str, where: str) -> tuple[Columns, dict[str, str]]:
     if suffix in (".csv", ".parquet", ".pq"):
         return columns, {Path(source).name: files.file_hash(source)}
     found = tables.table(source)
-    return columns, {str(found.attrs.get("name", "") or Path(source).name): str(found.attrs.get("hash", ""))}
+    return columns, {str(found.attrs.get("name", "") or Path(source).name): tables.cited(found)}
 
 
 def widened(columns: Columns, lets: Mapping[str, str], allowed: Iterable[str] | None) -> Columns:

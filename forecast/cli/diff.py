@@ -48,8 +48,9 @@ def diff(
 ) -> None:
     """Say which rows of a table were added, removed and changed, and how far a trend moves.
 
-    BEFORE and AFTER are tables by name, descriptors (datapackage.json) or their folders, or CSV files. With --trend the
-    shape is fitted to both, and its figures stand side by side with their 90 % intervals. --json lists every row.
+    BEFORE and AFTER are tables by name, descriptors (datapackage.json) or their folders, or CSV files. NAME@earlier is
+    what a downloaded table was before its last update, NAME@sha256:... an earlier snapshot by its hash. With --trend
+    the shape is fitted to both, and its figures stand side by side with their 90 % intervals. --json lists every row.
 
     \b
     forecast tables diff old/datapackage.json datasets/supercomputers --trend trends/exponential --x date --y rmax_top1

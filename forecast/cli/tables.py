@@ -1,14 +1,19 @@
-"""``forecast tables``: observations, their columns, units, licences and sources; and two versions side by side."""
+"""``forecast tables``: observations, their columns, units, licences and sources; fetched, and two versions compared."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forecast.cli.catalogue import catalogue
 from forecast.cli.diff import diff
+from forecast.cli.fetch import fetch
 from forecast.registry import Record
 from forecast.specs import TableSpec
+
+if TYPE_CHECKING:
+    from forecast.tables.descriptor import Resource
+    from forecast.tables.snapshots import Snapshot
 
 
 def _describe(record: Record) -> dict[str, Any]:
@@ -23,6 +28,7 @@ def _describe(record: Record) -> dict[str, Any]:
         if not resource.remote:
             columns = csvfile.read(package.folder / resource.path)
             rows = max((len(column) for column in columns.values()), default=0)
+        snapshot = _snapshot(resource)
         resources.append(
             {
                 "name": resource.name,
@@ -30,7 +36,9 @@ def _describe(record: Record) -> dict[str, Any]:
                 "key": list(resource.key),
                 "data": resource.path if resource.remote else "shipped",
                 "licence": resource.licenses,
-                "hash": resource.hash,
+                "hash": _hash(resource, snapshot),
+                "state": _state(resource, snapshot) if resource.remote else None,
+                "recorded": snapshot.fetched if snapshot else None,
             }
         )
         for field in resource.fields:
@@ -44,7 +52,7 @@ def _describe(record: Record) -> dict[str, Any]:
                 }
             )
     return {
-        "description": package.title,
+        "description": package.description or package.title,
         "data version": package.version,
         "licences": [dict(entry) for entry in package.licenses],
         "resources": resources,
@@ -53,5 +61,49 @@ def _describe(record: Record) -> dict[str, Any]:
     }
 
 
-tables = catalogue("tables", "table", columns={}, describe=_describe)
+def _snapshot(resource: Resource) -> Snapshot | None:
+    """Return what is recorded of a file without a published hash."""
+    from forecast.tables import snapshots
+    from forecast.tables.descriptor import RECORDED
+    from forecast.tables.download import cache_folder
+
+    if resource.hash != RECORDED:
+        return None
+    known = snapshots.find(cache_folder(), resource.path)
+    return known.current if known else None
+
+
+def _hash(resource: Resource, snapshot: Snapshot | None) -> str | None:
+    from forecast.tables.descriptor import RECORDED
+
+    if resource.hash != RECORDED:
+        return resource.hash
+    return snapshot.hash if snapshot else None
+
+
+def _state(resource: Resource, snapshot: Snapshot | None) -> str:
+    from forecast.tables.descriptor import RECORDED
+
+    if not resource.remote:
+        return "shipped"
+    if resource.hash != RECORDED:
+        return "published hash"
+    return f"recorded on {snapshot.fetched}" if snapshot else "not fetched yet"
+
+
+def _data(record: Record) -> str:
+    """Say where a table's files are; a descriptor that cannot be read must not spoil the listing of the others."""
+    from forecast.errors import DataError
+    from forecast.tables import descriptor
+
+    assert isinstance(record.spec, TableSpec)
+    try:
+        package = descriptor.read(Path(record.spec.descriptor))
+        return "; ".join(dict.fromkeys(_state(r, _snapshot(r)) for r in package.resources))
+    except DataError:
+        return "cannot be read"
+
+
+tables = catalogue("tables", "table", columns={"data": _data}, describe=_describe)
 tables.add_command(diff)
+tables.add_command(fetch)

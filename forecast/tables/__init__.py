@@ -28,7 +28,7 @@ from forecast.errors import (
 )
 from forecast.files import file_hash
 from forecast.jsontext import to_json
-from forecast.tables import cells, checks, csvfile, recent
+from forecast.tables import cells, checks, csvfile, recent, sources
 from forecast.tables.descriptor import Field, Package, Resource
 from forecast.tables.descriptor import read as read_descriptor
 from forecast.tables.intake import Columns, columns, text_array
@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["Columns", "columns", "decimal_year", "file_hash", "from_decimal_year", "rows", "select", "table", "wanted"]
+__all__ = [
+    "Columns", "cited", "columns", "decimal_year", "descriptor_of", "file_hash", "from_decimal_year", "rows", "select",
+    "snapshot", "table", "wanted",
+]  # fmt: skip
 
 #: A primary key of k columns spans a grid; two long keys that hardly meet would fill the memory.
 LIMIT_GRID = 5_000_000
@@ -82,12 +85,12 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     >>> float(table(folder)["loss"].sel(run="b"))
     2.25
     """
-    return recent.remember(_descriptor(name_or_path), _loaded)
+    return recent.remember(descriptor_of(name_or_path), _loaded)
 
 
 def as_columns(name_or_path: str | os.PathLike[str], *, where: str = "") -> Columns:
     """Return the rows of a table as columns; what `columns` does of a table's name."""
-    return recent.remember_columns(_descriptor(name_or_path), _loaded, lambda found: columns(found, where=where))
+    return recent.remember_columns(descriptor_of(name_or_path), _loaded, lambda found: columns(found, where=where))
 
 
 def _loaded(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
@@ -98,7 +101,13 @@ def _loaded(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
     return _load(package), [descriptor, *files] if local else []
 
 
-def _descriptor(name_or_path: str | os.PathLike[str]) -> Path:
+def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
+    """Return the path of a table's descriptor.
+
+    Raises
+    ------
+    UnknownNameError
+    """
     if not isinstance(name_or_path, (str, os.PathLike)):
         raise UsageError(f"table: expected a name or a path, got {type(name_or_path).__name__}")
     path = Path(name_or_path)
@@ -119,16 +128,51 @@ def _descriptor(name_or_path: str | os.PathLike[str]) -> Path:
         return path
 
 
-def _load(package: Package) -> xr.Dataset:
+def snapshot(name_or_path: str | os.PathLike[str], which: str) -> xr.Dataset:
+    """Load a table as it was when it was fetched before.
+
+    Parameters
+    ----------
+    name_or_path : str or path
+        See `table`.
+    which : str
+        ``"earlier"``: before the last update; or ``"sha256:..."``, the beginning of the hash of one of its files.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such snapshot.
+    """
+    package = read_descriptor(descriptor_of(name_or_path))
+    return _load(package, sources.pinned(package, which))
+
+
+def cited(ds: xr.Dataset) -> str:
+    """Return the hashes behind a table, each with the day on which it was recorded if no descriptor states it.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> cited(xr.Dataset(attrs={"hash": "sha256:00 sha256:11", "recorded": "2026-01-31 -"}))
+    'sha256:00 (recorded 2026-01-31) sha256:11'
+    """
+    hashes = str(ds.attrs.get("hash", "")).split()
+    days = str(ds.attrs.get("recorded", "")).split() or ["-"] * len(hashes)
+    return " ".join(h if day == "-" else f"{h} (recorded {day})" for h, day in zip(hashes, days, strict=True))
+
+
+def _load(package: Package, pinned: Mapping[str, str] | None = None) -> xr.Dataset:
     """Read every resource, then lay all of them on one grid; failures of all resources are collected."""
     import xarray as xr
 
     failures: list[str] = []
     read: list[tuple[Resource, dict[str, list[Any]], csvfile.CsvColumns]] = []
+    origins: list[sources.Source] = []
     for resource in package.resources:
-        found = _cells(package, resource)
-        values = validated(resource, found, failures)
-        read.append((resource, values, found))
+        origin = sources.opened(package, resource, (pinned or {}).get(resource.name, ""))
+        values = validated(resource, origin.cells, failures)
+        read.append((resource, values, origin.cells))
+        origins.append(origin)
     if failures:
         raise TableError(failures)
     _check_shared(package)
@@ -158,62 +202,21 @@ def _load(package: Package) -> xr.Dataset:
                 variables[field.name] = (dims, _dense(field, values[field.name], shape, index), attrs)
     if failures := checks.broken(read):
         raise TableError(failures)
-    return xr.Dataset(variables, coords, _attributes(package))
+    return xr.Dataset(variables, coords, _attributes(package, origins))
 
 
-def _attributes(package: Package) -> dict[str, str]:
-    return {
+def _attributes(package: Package, origins: list[sources.Source]) -> dict[str, str]:
+    found = {
         "name": package.name,
         "title": package.title,
         "version": package.version,
         "licenses": to_json(package.licenses),
         "sources": to_json(package.sources),
-        "hash": " ".join(resource.hash for resource in package.resources),
+        "hash": " ".join(origin.hash for origin in origins),
     }
-
-
-def _cells(package: Package, resource: Resource) -> csvfile.CsvColumns:
-    """Return a resource's cells as text, its bytes verified against the described hash."""
-    where = f"table '{package.name}', resource '{resource.name}'"
-    if resource.remote:
-        from forecast.tables.download import fetch
-
-        suffix = "csv" if resource.format == "csv" else "data"
-        path = fetch(resource.path, resource.hash, f"{resource.name}.{suffix}", where=where)
-    else:
-        path = package.folder / resource.path
-    if resource.parser == "csv":
-        found = csvfile.read(path)
-        digest = found.hash
-    else:
-        digest = file_hash(path)
-    if digest != resource.hash:
-        raise TableError(f"{printable(path.name, 40)}: its hash is {digest}, described is {resource.hash}")
-    return found if resource.parser == "csv" else _parsed(resource, path, digest, where)
-
-
-def _parsed(resource: Resource, path: Path, digest: str, where: str) -> csvfile.CsvColumns:
-    """Hand the file to the parser the descriptor names; what comes back passes the same schema as a CSV."""
-    from forecast.registry import resolve, stdout_is_data
-
-    parser = resolve(resource.parser, what=f"{where}: parser")
-    try:
-        with stdout_is_data():
-            given = parser(path)
-        text = {
-            str(name): [csvfile.plain_cell(v, f"{where}: {name}") for v in values] for name, values in given.items()
-        }
-    except DataError:
-        raise
-    except Exception as error:  # foreign code
-        reason = f"{type(error).__name__}: {printable(error, 120)}"
-        raise TableError(f"{where}: parser {resource.parser}: {reason}") from error
-    lengths = {len(values) for values in text.values()}
-    if lengths in (set(), {0}):
-        raise EmptyDataError(f"{where}: parser {resource.parser} returned no rows")
-    if len(lengths) > 1:
-        raise TableError(f"{where}: parser {resource.parser} returned columns of different length")
-    return csvfile.CsvColumns(text, list(range(1, lengths.pop() + 1)), printable(path.name), digest)
+    if any(origin.recorded for origin in origins):
+        found["recorded"] = " ".join(origin.recorded or "-" for origin in origins)
+    return found
 
 
 def _check_units(package: Package) -> None:

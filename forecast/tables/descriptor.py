@@ -19,11 +19,13 @@ from forecast.files import inside, read_bytes
 from forecast.jsontext import strict_json
 from forecast.tables import cells, checks
 
-__all__ = ["Field", "Package", "Resource", "read"]
+__all__ = ["RECORDED", "Field", "Package", "Resource", "read"]
 
 LIMIT_BYTES = 4 * 2**20
 TYPES = ("string", "number", "integer", "date", "boolean")
 HASH = re.compile(r"sha256:[0-9a-f]{64}")
+#: In the place of a hash that nobody published: the one that a download has at its first fetch, from then on.
+RECORDED = "recorded"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 # fmt: off
@@ -85,7 +87,7 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Resource:
-    """One CSV file, shipped next to the descriptor or described by URL and hash."""
+    """One CSV file, shipped next to the descriptor or described by URL and hash (of a download also `RECORDED`)."""
 
     name: str
     path: str
@@ -115,6 +117,7 @@ class Package:
     licenses: tuple[Mapping[str, str], ...]
     sources: tuple[Mapping[str, str], ...]
     resources: tuple[Resource, ...]
+    description: str = ""
 
     @property
     def folder(self) -> Path:
@@ -222,6 +225,7 @@ def read(path: Path) -> Package:
         licenses=r.described(top, "licenses", "package", ("name", "path", "title")),
         sources=r.described(top, "sources", "package", ("title", "path")),
         resources=tuple(resources),
+        description=r.text(top, "description", "package"),
     )
     if r.failures:
         raise TableError(r.failures)
@@ -239,7 +243,9 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource:
         r.fail(f"{at}.path", f"'{printable(path, 80)}' leaves the descriptor's folder; expected a relative path in it")
     if not digest:
         r.fail(f"{at}.hash", "is missing" + ("" if remote else f"; the file's is {_actual(folder, path)}"))
-    elif not HASH.fullmatch(digest):
+    elif digest == RECORDED and not remote:
+        r.fail(f"{at}.hash", f"'{RECORDED}' is for downloads; the file's is {_actual(folder, path)}")
+    elif digest != RECORDED and not HASH.fullmatch(digest):
         r.fail(f"{at}.hash", "expected 'sha256:' and 64 lower case hexadecimal digits")
     if remote and "parser" not in top:
         r.fail(f"{at}.parser", "is missing: 'csv', or 'module:attribute' of a function from the file's path to columns")

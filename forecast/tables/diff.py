@@ -113,7 +113,9 @@ def read(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
     Parameters
     ----------
     source : str or path
-        A registered name, a ``datapackage.json`` or its folder, or a ``.csv`` file.
+        A registered name, a ``datapackage.json`` or its folder, or a ``.csv`` file. Of a table that was fetched more
+        than once ``NAME@earlier`` is what it was before its last update, ``NAME@sha256:...`` the snapshot whose hash
+        begins so.
     key : sequence of str
         For a CSV file, which describes no key: the columns that tell its rows apart.
 
@@ -139,10 +141,16 @@ def read(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
         cells = csvfile.read(text)
         part = Part(key=_given(plain, key, found.label), columns=plain)
         return Version(name=Path(text).name, version="", hash=cells.hash, parts=(part,), data=text, text=dict(cells))
-    dataset = tables.table(text)
+    name, _, which = text.rpartition("@")
+    pinned = name and (which == "earlier" or which.startswith("sha256:"))
+    dataset = tables.snapshot(name, which) if pinned else tables.table(text)
     attrs = dataset.attrs
     return Version(
-        name=attrs["name"], version=attrs["version"], hash=attrs["hash"], parts=tuple(_parts(dataset)), data=dataset
+        name=attrs["name"],
+        version=attrs["version"],
+        hash=tables.cited(dataset),
+        parts=tuple(_parts(dataset)),
+        data=dataset,
     )
 
 

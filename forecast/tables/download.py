@@ -1,23 +1,28 @@
 """Tables that are described, not shipped: fetched once, verified, kept in a cache.
 
 The cache is ``FORECAST_DATA``, or the user's cache folder. A cached copy with the described hash is used without asking
-the network. A file put there by hand does as well: the error of an offline machine says under which name.
+the network. A file put there by hand does as well: the error of an offline machine says under which name. A file whose
+hash nobody published is verified against the one it had at the first fetch (`forecast.tables.firstuse`).
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
 from forecast.errors import DataError, DownloadError, ResultError, printable
 from forecast.files import file_hash, replacing
+from forecast.tables.descriptor import RECORDED
 
-__all__ = ["LIMIT_BYTES", "cache_folder", "fetch"]
+__all__ = ["COMMAND", "LIMIT_BYTES", "adopt", "cache_folder", "check_url", "fetch", "transfer"]
 
 LIMIT_BYTES = 2 * 2**30
+COMMAND = "forecast tables fetch NAME"
 TIMEOUT_S = 30.0
 #: A server that drips a byte now and then keeps every read within its timeout.
 DEADLINE_S = 1800.0
@@ -68,7 +73,8 @@ class _TransferError(Exception):
     pass
 
 
-def _check(url: str, digest: str, where: str) -> None:
+def check_url(url: str, where: str) -> None:
+    """Raise DownloadError unless `url` is a plain web address."""
     try:
         parts = urlsplit(url)
         host, user = parts.hostname, parts.username
@@ -78,11 +84,18 @@ def _check(url: str, digest: str, where: str) -> None:
         raise DownloadError(f"{where}: '{printable(url, 120)}': expected an http or https URL")
     if user is not None or any(not c.isprintable() or c == " " for c in url):
         raise DownloadError(f"{where}: '{printable(host, 120)}': a URL with a user name, blanks or control characters")
-    if not digest.startswith("sha256:"):
-        raise DownloadError(f"{where}: expected a hash 'sha256:...'")
 
 
-def fetch(url: str, digest: str, name: str, *, where: str, limit: int = LIMIT_BYTES) -> Path:
+def fetch(
+    url: str,
+    digest: str,
+    name: str,
+    *,
+    where: str,
+    limit: int = LIMIT_BYTES,
+    command: str = COMMAND,
+    check: Callable[[Path], object] | None = None,
+) -> Path:
     """Return the path of a described file, downloading it if the cache has no copy with that hash.
 
     Parameters
@@ -90,20 +103,30 @@ def fetch(url: str, digest: str, name: str, *, where: str, limit: int = LIMIT_BY
     url : str
         http or https.
     digest : str
-        ``"sha256:..."`` of the file.
+        ``"sha256:..."`` of the file, or ``"recorded"``: what it had when it was first fetched here.
     name : str
         The file's name in the cache; the start of the hash is put before it.
     where : str
         The table, for messages.
     limit : int
         More bytes than this are not taken.
+    command : str
+        What fetches this table from the command line, for messages.
+    check : callable, optional
+        Of a file whose hash is recorded: raises for one that is not this table, before it is recorded.
 
     Raises
     ------
     DownloadError
         One line with the URL, the reason, and the name under which to put the file by hand.
     """
-    _check(url, digest, where)
+    if digest == RECORDED:
+        from forecast.tables import firstuse
+
+        return firstuse.take(url, name, where=where, limit=limit, command=command, check=check).path
+    check_url(url, where)
+    if not digest.startswith("sha256:"):
+        raise DownloadError(f"{where}: expected a hash 'sha256:...'")
     target = cache_folder() / f"{digest[7:19]}-{name}"
     cached = _cached(target, digest, limit)
     if cached:
@@ -111,8 +134,30 @@ def fetch(url: str, digest: str, name: str, *, where: str, limit: int = LIMIT_BY
     reason = _download(url, target, digest, limit)
     if reason:
         wrong = " (the file there now is another one)" if cached is False else ""
-        by_hand = f"or put the file by hand at {printable(target, 300)}{wrong}"
+        by_hand = f"run '{command}' online, or put the file by hand at {printable(target, 300)}{wrong}"
         raise DownloadError(f"{where}: cannot fetch {printable(url, 300)}: {reason}; {by_hand}")
+    return target
+
+
+def adopt(file: str | os.PathLike[str], digest: str, name: str, *, where: str, limit: int = LIMIT_BYTES) -> Path:
+    """Put a file that somebody has where its download would be, and return its path there.
+
+    Raises
+    ------
+    DownloadError
+        If it is not the described file.
+    """
+    source, target = Path(file), cache_folder() / f"{digest[7:19]}-{name}"
+    found = file_hash(source, limit=limit)
+    if found != digest:
+        raise DownloadError(f"{where}: {printable(source.name, 300)} has {found}, described is {digest}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not (target.exists() and target.samefile(source)):
+            with replacing(target) as temporary:
+                shutil.copyfile(source, temporary)
+    except OSError as error:
+        raise DownloadError(f"{where}: {printable(target, 300)}: {_reason(error)}") from error
     return target
 
 
@@ -129,17 +174,27 @@ def _download(url: str, target: Path, digest: str, limit: int) -> str:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(target) as temporary:
-            with temporary.open("wb") as stream:
-                _transfer(url, _Bounded(stream, limit))
+            if reason := transfer(url, temporary, limit):
+                raise _TransferError(reason)
             found = file_hash(temporary, limit=limit)
             if found != digest:  # leaving with an error keeps the name free
                 raise _TransferError(f"it has {found}, described is {digest}")
+    except (_TransferError, ResultError, DataError) as error:
+        return str(error)
+    except OSError as error:
+        return _reason(error)
+    return ""
+
+
+def transfer(url: str, target: Path, limit: int = LIMIT_BYTES) -> str:
+    """Write what a URL gives to a file. Return why it could not be done, or nothing."""
+    try:
+        with target.open("wb") as stream:
+            _transfer(url, _Bounded(stream, limit))
     except _TransferError as error:
         return str(error)
     except _TooMuchError as error:
         return f"it {error} ({limit:,} bytes, {DEADLINE_S:.0f} s)"
-    except (ResultError, DataError) as error:
-        return str(error)
     except OSError as error:
         return _reason(error)
     return ""

@@ -1,0 +1,186 @@
+"""From a resource to its cells: a file next to the descriptor, or a download, its bytes verified before use."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
+from forecast.files import file_hash
+from forecast.tables import csvfile
+from forecast.tables.csvfile import CsvColumns
+from forecast.tables.descriptor import RECORDED, Package, Resource
+from forecast.tables.validate import validated
+
+__all__ = ["Source", "command", "in_cache", "opened", "pinned", "readable", "where_of"]
+
+#: In the place of a hash: the snapshot before the current one.
+EARLIER = "earlier"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The cells of a resource, the hash of the file they were read from, and the day on which that was recorded.
+
+    `recorded` is empty where the descriptor states the hash.
+    """
+
+    cells: CsvColumns
+    hash: str
+    recorded: str = ""
+
+
+def where_of(package: Package, resource: Resource) -> str:
+    """Return how messages call a resource."""
+    return f"table '{package.name}', resource '{resource.name}'"
+
+
+def command(package: Package) -> str:
+    """Return what fetches a table from the command line: by its registered name, or the descriptor's path."""
+    from forecast.registry import get_registry
+
+    known = (r for r in get_registry().records("table") if getattr(r.spec, "descriptor", "") == str(package.file))
+    record = next(known, None)
+    return f"forecast tables fetch {record.full_name if record else shlex.quote(printable(package.file, 300))}"
+
+
+def in_cache(resource: Resource) -> str:
+    """Return the name of a resource's file in the cache, where the start of its hash stands before it."""
+    return f"{resource.name}.{'csv' if resource.format == 'csv' else 'data'}"
+
+
+def opened(package: Package, resource: Resource, snapshot: str = "") -> Source:
+    """Return a resource's cells as text, its bytes verified against the described or recorded hash.
+
+    Parameters
+    ----------
+    package : Package
+    resource : Resource
+    snapshot : str
+        The recorded hash of another snapshot than the current one, which is in the cache.
+    """
+    where = where_of(package, resource)
+    if not resource.remote:
+        return Source(
+            cells=_verified(resource, package.folder / resource.path, resource.hash, where), hash=resource.hash
+        )
+    if resource.hash == RECORDED:
+        return _recorded(package, resource, snapshot, where)
+    from forecast.tables.download import fetch
+
+    path = fetch(resource.path, resource.hash, in_cache(resource), where=where, command=command(package))
+    return Source(cells=_verified(resource, path, resource.hash, where), hash=resource.hash)
+
+
+def _recorded(package: Package, resource: Resource, snapshot: str, where: str) -> Source:
+    from forecast.tables import firstuse, snapshots
+    from forecast.tables.download import cache_folder
+
+    if snapshot:
+        folder = cache_folder()
+        known = snapshots.find(folder, resource.path)
+        one = known.of(snapshot) if known else None
+        if one is None:
+            raise DataError(f"{where}: no snapshot {printable(snapshot, 80)} is recorded")
+        path = folder / one.file
+    else:
+        found = firstuse.take(
+            resource.path,
+            in_cache(resource),
+            where=where,
+            command=command(package),
+            check=lambda path: readable(resource, path, where),
+        )
+        one, path = found.snapshot, found.path
+    return Source(cells=_verified(resource, path, one.hash, where), hash=one.hash, recorded=one.fetched)
+
+
+def pinned(package: Package, which: str) -> dict[str, str]:
+    """Return the hash of another snapshot than the current one, by the name of the resource that has it.
+
+    Parameters
+    ----------
+    package : Package
+    which : str
+        ``"earlier"``: the one before the current; or ``"sha256:..."``, the beginning of a hash.
+
+    Raises
+    ------
+    UnknownNameError
+        If none is recorded.
+    UsageError
+        If a beginning fits two of one resource.
+    """
+    from forecast.tables import snapshots
+    from forecast.tables.download import cache_folder
+
+    folder = cache_folder()
+    found: dict[str, str] = {}
+    candidates: list[str] = []
+    for resource in package.resources:
+        known = snapshots.find(folder, resource.path) if resource.hash == RECORDED else None
+        if known is None:
+            continue
+        candidates += [s.hash for s in (known.current, *known.earlier)]
+        fits = [s.hash for s in (known.current, *known.earlier) if s.hash.startswith(which)]
+        if which == EARLIER:
+            fits = [s.hash for s in known.earlier[:1]]
+        if len(fits) > 1:
+            begin = printable(which, 80)
+            raise UsageError(f"{where_of(package, resource)}: {len(fits)} snapshots begin with '{begin}'")
+        if fits:
+            found[resource.name] = fits[0]
+    if not found:
+        note = "" if which != EARLIER else "nothing of it was updated"
+        raise UnknownNameError("snapshot", which, candidates, where=f"table '{package.name}'", note=note)
+    return found
+
+
+def readable(resource: Resource, path: Path, where: str) -> int:
+    """Return how many rows a file has, read as this resource.
+
+    Raises
+    ------
+    TableError, EmptyDataError
+        If it cannot be read as that.
+    """
+    cells = csvfile.read(path) if resource.parser == "csv" else _parsed(resource, path, "", where)
+    failures: list[str] = []
+    validated(resource, cells, failures)
+    if failures:
+        raise TableError(failures)
+    return len(cells.lines)
+
+
+def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
+    read = csvfile.read(path) if resource.parser == "csv" else None
+    found = read.hash if read is not None else file_hash(path)  # of a CSV: over the very bytes that were read
+    if found != digest:
+        stated = RECORDED if resource.hash == RECORDED else "described"
+        raise TableError(f"{printable(path.name, 40)}: its hash is {found}, {stated} is {digest}")
+    return read if read is not None else _parsed(resource, path, digest, where)
+
+
+def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
+    """Hand the file to the parser the descriptor names; what comes back passes the same schema as a CSV."""
+    from forecast.registry import resolve, stdout_is_data
+
+    parser = resolve(resource.parser, what=f"{where}: parser")
+    try:
+        with stdout_is_data():
+            given = parser(path)
+        text = {
+            str(name): [csvfile.plain_cell(v, f"{where}: {name}") for v in values] for name, values in given.items()
+        }
+    except DataError:
+        raise
+    except Exception as error:  # foreign code
+        reason = f"{type(error).__name__}: {printable(error, 120)}"
+        raise TableError(f"{where}: parser {resource.parser}: {reason}") from error
+    lengths = {len(values) for values in text.values()}
+    if lengths in (set(), {0}):
+        raise EmptyDataError(f"{where}: parser {resource.parser} returned no rows")
+    if len(lengths) > 1:
+        raise TableError(f"{where}: parser {resource.parser} returned columns of different length")
+    return CsvColumns(text, list(range(1, lengths.pop() + 1)), printable(path.name), digest)
