@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forecast.basis import ATTRIBUTES, infer
-from forecast.errors import BasisError, DataError, EmptyDataError, ForecastError, printable
+from forecast.errors import BasisError, DataError, EmptyDataError, ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,7 +145,7 @@ def read(
 
     Raises
     ------
-    UnknownNameError, DataError, EmptyDataError, BasisError, FormulaError, UnitError
+    UnknownNameError, DataError, EmptyDataError, BasisError, FormulaError, UnitError, UsageError
     """
     import numpy as np
 
@@ -157,7 +157,12 @@ def read(
     if not known.any():
         raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")
     if since:
-        known &= time >= _years(np.array([since], dtype="datetime64[s]"), name)[0]
+        try:
+            first = np.array([since], dtype="datetime64[s]")
+        except ValueError:
+            said = f"expected a date YYYY-MM-DD, got '{printable(since, 40)}'"
+            raise UsageError(f"{name}: since: {said}") from None
+        known &= time >= _years(first, name)[0]
         if not known.any():
             raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' is left since {printable(since, 40)}")
     if np.isnan(time[known]).any():
