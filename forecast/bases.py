@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from forecast.basis import Basis, check, infer, meet
+from forecast.basis import Basis, check, infer, meet, of_rows
 from forecast.formula import Condition
 from forecast.models.nesting import asks
 from forecast.parts import Cell, Expression, ModelRef, Prior, Ranking, SeriesRef, fill
@@ -70,7 +70,8 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
     if isinstance(quantity, Prior):
         return quantity.basis
     if isinstance(quantity, SeriesRef):
-        return states(quantity.data, quantity.y, stated=quantity.basis, where=f"{key}.y")
+        stated = {**of_rows(quantity.where), **quantity.basis}
+        return states(quantity.data, quantity.y, stated=stated, where=f"{key}.y")
     sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.needs}
     if isinstance(quantity, Expression):
         stated = {name: fill(value, chosen) for name, value in quantity.basis.items()}

@@ -182,7 +182,12 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
             unit=quantity.unit,
             shape=quantity.shape,
             frontier=quantity.frontier,
+            records=quantity.records,
+            yearly=quantity.yearly,
+            since=quantity.since,
+            where=quantity.where,
             options=quantity.options,
+            basis=quantity.basis,
             name=name,
         )
         return Node(name=name, unit=quantity.unit, dims=(), models={(): made}, quantity=quantity)

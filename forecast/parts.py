@@ -55,7 +55,7 @@ class Prior:
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesRef:
-    """Shape + column of the user's own data."""
+    """Shape + column of the user's own data; what it holds is what `forecast.models.trend` takes."""
 
     shape: str
     data: str
@@ -63,6 +63,10 @@ class SeriesRef:
     y: str
     unit: str
     frontier: bool = False
+    records: bool = False
+    yearly: bool = False
+    since: str = ""
+    where: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     basis: Mapping[str, str] = field(default_factory=dict)
 

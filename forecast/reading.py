@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -151,28 +152,45 @@ class Reader:
         if "table" in record:
             return self.cell(record, key, choices)
         if "shape" in record or "data" in record:
-            self.only(record, ("shape", "data", "x", "y", "unit", "frontier", "options", "basis"), key)
-            data = self.text(record, "data", key)
-            if folder is not None and data.lower().endswith(".csv"):
-                data = str(folder / data)
-            frontier = record.get("frontier", False)
-            if not isinstance(frontier, bool):
-                raise self.fail(f"{key}.frontier", f"expected true or false, got {printable(frontier, 40)}")
-            return SeriesRef(
-                shape=self.text(record, "shape", key),
-                data=data,
-                x=self.text(record, "x", key),
-                y=self.text(record, "y", key),
-                unit=self.unit(record, key),
-                frontier=frontier,
-                options=dict(self.mapping(record, "options", key)),
-                basis=self.basis(record, key),
-            )
+            return self.series(record, key, folder)
         numbers = {k: v for k, v in record.items() if k not in ("unit", "basis")}
         if not numbers:
             raise self.fail(key, "expected a model, an expression, a table, a shape with data, or a distribution")
         made = distribution(numbers, where=f"{self.where}: {key}")
         return Prior(distribution=made, unit=self.unit(record, key), basis=self.basis(record, key))
+
+    def series(self, record: Mapping[str, Any], key: str, folder: Path | None) -> SeriesRef:
+        """Return a shape and a column."""
+        self.only(record, tuple(each.name for each in fields(SeriesRef)), key)
+        data = self.text(record, "data", key)
+        if folder is not None and data.lower().endswith(".csv"):
+            data = str(folder / data)
+        columns = self.mapping(record, "where", key)
+        where = {column: self.text(columns, column, f"{key}.where") for column in columns}
+        for column, text in where.items():
+            if braces(text, where=f"{printable(self.where)}: {key}.where"):
+                raise self.fail(f"{key}.where.{column}", "a trend of your own data does not depend on a choice")
+        return SeriesRef(
+            shape=self.text(record, "shape", key),
+            data=data,
+            x=self.text(record, "x", key),
+            y=self.text(record, "y", key),
+            unit=self.unit(record, key),
+            frontier=self.flag(record, "frontier", key),
+            records=self.flag(record, "records", key),
+            yearly=self.flag(record, "yearly", key),
+            since=self.date(record["since"], f"{key}.since") if "since" in record else "",
+            where=where,
+            options=dict(self.mapping(record, "options", key)),
+            basis=self.basis(record, key),
+        )
+
+    def flag(self, record: Mapping[str, Any], name: str, key: str) -> bool:
+        """Return true or false; false where it is absent."""
+        value = record.get(name, False)
+        if not isinstance(value, bool):
+            raise self.fail(f"{key}.{name}", f"expected true or false, got {printable(value, 40)}")
+        return value
 
     def cell(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Cell:
         """Return a figure to be read in a table."""

@@ -7,7 +7,15 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forecast.basis import ATTRIBUTES, infer
-from forecast.errors import BasisError, DataError, EmptyDataError, ForecastError, UnknownNameError, printable
+from forecast.errors import (
+    BasisError,
+    DataError,
+    EmptyDataError,
+    ForecastError,
+    UnknownNameError,
+    UsageError,
+    printable,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -145,7 +153,7 @@ def read(
 
     Raises
     ------
-    UnknownNameError, DataError, EmptyDataError, BasisError, FormulaError, UnitError
+    UnknownNameError, DataError, EmptyDataError, BasisError, FormulaError, UnitError, UsageError
     """
     return read_columns(
         data, x=x, y=y, further={}, where=where, before=before, name=name, basis=basis, since=since, records=records,
@@ -203,7 +211,12 @@ def read_columns(
             raise EmptyDataError(f"{at}: no row has both '{printable(y, 60)}' and '{printable(text, 60)}'")
         known &= np.isfinite(more[key])
     if since:
-        known &= time >= _years(np.array([since], dtype="datetime64[s]"), name)[0]
+        try:
+            first = np.array([since], dtype="datetime64[s]")
+        except ValueError:
+            said = f"expected a date YYYY-MM-DD, got '{printable(since, 40)}'"
+            raise UsageError(f"{name}: since: {said}") from None
+        known &= time >= _years(first, name)[0]
         if not known.any():
             raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' is left since {printable(since, 40)}")
     if np.isnan(time[known]).any():

@@ -120,7 +120,8 @@ class LawSpec(Spec):
         Why no data can tell its parameters apart, where that is so: a scale that two of them share. What is simulated
         from the example is then recovered in its values, and not in its parameters.
     requires : mapping of str to str
-        Formulas over its names that are above 0 where the law has a meaning, and what each of them is.
+        Formulas over its names that are above 0 where the law has a meaning, and what each of them is. Elsewhere its
+        values are nan, and a fit refuses to predict.
     """
 
     kind: ClassVar[str] = "law"

@@ -162,6 +162,26 @@ def test_conditions_leave_out(record):
     assert summary.headline(nothing) == "the highest per_dollar: no card of 3 meets price <= budget."
 
 
+def test_what_seldom_takes_part_comes_last_unless_it_is_a_threshold(record):
+    """Prices are 300, 600 and 4000: over a limit the dearer takes part the oftener, under one the cheaper does."""
+    limit = {"low": 250, "high": 1200, "unit": "USD"}
+    for condition, best, names in (
+        ("price >= limit", "lowest", ["old", "mid", "big"]),  # in 5, 37 and 100 % of the draws
+        ("price <= limit", "highest", ["mid", "old", "big"]),  # in 63, 95 and 0 %
+        ("price >= limit", "highest", ["big", "mid", "old"]),
+    ):
+        record["quantities"]["limit"] = limit
+        record["questions"]["best"] = {"rank": "price", "over": "card", "best": best, "among": [condition]}
+        (row,) = summary.rankings(forecast.project(record, draws=500))
+        assert [entry["name"] for entry in row["order"]] == names, condition
+    record["questions"]["best"] = {"rank": "per_dollar", "over": "card", "among": ["price <= limit"]}
+    record["quantities"]["limit"] = {"p05": 500, "p95": 3000, "unit": "USD"}
+    (row,) = summary.rankings(forecast.project(record, draws=500))
+    second = {entry["name"]: entry["p50"] for entry in row["order"]}
+    assert second["big"] > second["old"]  # better where it takes part, which is in 2 % of the draws
+    assert [entry["name"] for entry in row["order"]] == ["mid", "old", "big"]
+
+
 def test_the_lowest_may_be_the_best(record):
     record["questions"]["best"] = {"rank": "price + extra", "over": "card", "best": "lowest", "title": "Cheapest"}
     run = forecast.project(record, draws=50)

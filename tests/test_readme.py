@@ -88,3 +88,18 @@ def test_every_path_it_names_exists():
 
 def test_it_shows_nothing_from_elsewhere():
     assert not re.search(r"!\[|<img|https?://", README)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_a_page_points_to_the_lists_and_names_no_part_of_them(page):
+    """Plugins and scenarios come and go; what lists them does not."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (ROOT / link).exists(), link
+    assert "(docs/reference/catalogue.md)" in text
+    for noun in ("plugins", "scenarios"):
+        assert f"`forecast {noun} list`" in text
+        assert forecast(noun, "list").stdout
+    for path in re.findall(r"`((?:forecast|plugins|datasets|docs|tests)/[\w./-]*)`", text):
+        assert (ROOT / path).exists(), path
+    assert not re.search(r"\b(five|six|seven|eight|nine|\d+) (first-party )?plugins", text)

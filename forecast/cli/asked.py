@@ -186,25 +186,26 @@ def widened(columns: Columns, lets: Mapping[str, str], allowed: Iterable[str] | 
     return columns.replaced(made, {name: columns.units[lets[name]] for name in made if lets[name] in columns.units})
 
 
-def outputs(paths: Mapping[str, str | None], source: str | None) -> None:
+def outputs(paths: Sequence[tuple[str, str | None]], source: str | None) -> None:
     """Refuse, before the work, outputs that cannot be written, that are one file, or that are the data.
 
     Parameters
     ----------
-    paths : mapping of str to str, optional
+    paths : sequence of (str, str or None)
         Option and file; None where it was not given.
     source : str, optional
         What ``--data`` names.
     """
     from forecast.files import safe_output
 
-    targets = {option: safe_output(path).absolute() for option, path in paths.items() if path is not None}
-    for option, target in targets.items():
+    targets = [(option, safe_output(path).absolute()) for option, path in paths if path is not None]
+    for option, target in targets:
         shown = printable(target.name)
         if source is not None and target.exists() and Path(source).exists() and target.samefile(source):
             raise UsageError(f"{shown}: --data and {option} name the same file")
-        if list(targets.values()).count(target) > 1:
-            raise UsageError(f"{shown}: {' and '.join(targets)} name the same file")
+        same = [other for other, path in targets if path == target]
+        if len(same) > 1:
+            raise UsageError(f"{shown}: {' and '.join(same)} name the same file")
 
 
 def kept(columns: Columns, conditions: Sequence[str]) -> tuple[Columns, str]:

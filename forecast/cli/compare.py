@@ -44,8 +44,9 @@ def compare(
 ) -> None:
     """Fit several laws to the same points: AIC, AICc and BIC, beside the error of forecasts by rollout.
 
-    The rollout fits the smallest 50, 60, 70, 80 and 90 % of the points and forecasts the others. Exits with 1 where a
-    law failed; it is listed with its reason.
+    The rollout fits the smallest 50, 60, 70, 80 and 90 % of the points and forecasts the others. A law that cannot be
+    judged is listed with its reason. Exits with 1 where nothing could be compared: none could be judged, or only one of
+    several.
 
     \b
     forecast compare scaling/power scaling/saturating-power --data curve.csv
@@ -65,10 +66,11 @@ def compare(
     lets = asked.formulas(let, "--let")
     table, about = comparing.compare(found, rows, objective=objective, let=lets, y=y, by=by, seed=seed)
     best = comparing.winners(table)
-    failures = [f"{row['law']}: {row['failed']}" for row in table if "failed" in row]
+    judged = [row["law"] for row in table if "failed" not in row]
+    failures = [_reason(row["law"], row["failed"]) for row in table if "failed" in row]
     result = {
         **about,
-        "headline": _headline(best, about, len(table)),
+        "headline": _headline(best, about, len(table), judged),
         "best": best,
         "laws": [_whole(row) for row in table],
     }
@@ -80,22 +82,31 @@ def compare(
         warnings=[*([note] if note else []), *failures],
         provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
     )
-    if failures:
+    if len(judged) < min(len(table), 2):
         ctx.exit(1)
+
+
+def _reason(law: str, reason: str) -> str:
+    """Return a reason that names its law, once."""
+    return reason if reason.startswith(f"{law}:") else f"{law}: {reason}"
 
 
 def _whole(row: dict[str, Any]) -> dict[str, Any]:
     keys = ("law", "parameters", "points", "converged", "objective", "aic", "aicc", "bic", "rollout", "origins")
-    return {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed")}
+    whole = {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed")}
+    return {**whole, "without": row.get("without", {})}
 
 
-def _headline(best: dict[str, str | None], about: dict[str, Any], count: int) -> str:
+def _headline(best: dict[str, str | None], about: dict[str, Any], count: int, judged: list[str]) -> str:
+    points = "the one point" if about["points"] == 1 else f"the {about['points']} points"
+    if len(judged) == 1 and count == 1:
+        return f"{judged[0]} is alone on {points}: name another law to compare it with."
+    if len(judged) == 1:
+        return f"Only {judged[0]} can be judged on {points}: there is nothing to compare it with."
     explains, forecasts = best["aicc"] or best["aic"], best["rollout"]
     parts = []
-    if count == 1 and (explains or forecasts):
-        return f"{explains or forecasts} is alone on the {about['points']} points: name another law to compare it with."
     if explains:
-        parts.append(f"{explains} explains the {about['points']} points best (AICc)")
+        parts.append(f"{explains} explains {points} best ({'AICc' if best['aicc'] else 'AIC'})")
     if forecasts:
         link = "and also forecasts" if forecasts == explains else f"{forecasts} forecasts"
         parts.append(f"{link} the larger ones best from the smaller ones")
@@ -108,7 +119,7 @@ def _text(result: dict[str, Any]) -> None:
     for row in result["laws"]:
         marks = [_number(row[m]) + (" *" if result["best"][m] == row["law"] else "") for m in _SAID]
         tried = "-" if row["origins_tried"] is None else f"{row['origins']} of {row['origins_tried']}"
-        rows.append([row["law"], row["parameters"], *marks, tried, "failed" if row["failed"] else "converged"])
+        rows.append([row["law"], row["parameters"], *marks, tried, "converged" if row["converged"] else "failed"])
     render.table(["law", "parameters", *_SAID.values(), "origins", "fit"], rows)
     render.write()
     kind = "of logs" if result["objective"].endswith("_log") else "in the unit of y"
@@ -119,6 +130,16 @@ def _text(result: dict[str, Any]) -> None:
             "*": "best by this measure",
         }
     )
+    said = []
+    for row in result["laws"]:
+        reasons = {"every": row["failed"]} if row["failed"] else row["without"]
+        for reason in dict.fromkeys(reasons.values()):
+            measures = [_SAID.get(measure, measure) for measure, found in reasons.items() if found == reason]
+            said.append([row["law"], ", ".join(measures), reason])
+    if said:
+        render.write()
+        render.write("what is missing:")
+        render.table(["law", "measure", "reason"], said, indent=2)
 
 
 def _number(value: float | None) -> str:

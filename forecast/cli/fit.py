@@ -8,6 +8,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.catalogue import json_option
+from forecast.cli.targets import out_option, plot_option
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -49,11 +50,11 @@ KINDS = ("case", "residual", "wild", "cluster")
 @click.option("--select", is_flag=True, help="Also choose the rows as --protocol did.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
-@click.option("--out", metavar="FILE.nc", help="Save the fit, for predict and allocate.")
-@click.option("--plot", "figure", metavar="FILE.svg", help="Draw it (.svg, .png or .pdf).")
+@out_option("nc", "Save the fit, for predict and allocate.")
+@plot_option
 @json_option
 @click.pass_context
-def fit(ctx: click.Context, /, out: str | None, figure: str | None, as_json: bool, **asked_for: Any) -> None:
+def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json: bool, **asked_for: Any) -> None:
     """Fit LAW, a registered name or a formula in quotes, to data.
 
     Prints one sentence, the parameters with their intervals, the verdict, and warnings. Exits with 1 where the fit did
@@ -67,14 +68,14 @@ def fit(ctx: click.Context, /, out: str | None, figure: str | None, as_json: boo
     from forecast.cli import fitted
     from forecast.report import fit_figure
 
-    _check_targets(out, figure, asked_for)
+    _check_targets(out, plots, asked_for)
     found, plugins, rows, source, notes = _gathered(asked_for)
     with render.progress("refitting") as report:
         made = found.fit(rows, **_keywords(asked_for), progress=report)
     if out is not None:
         made.save(out)
-    if figure is not None:
-        fit_figure.plot(made, figure, rows, y=asked_for["y"])
+    for path in plots:
+        fit_figure.plot(made, path, rows, y=asked_for["y"])
     level = asked_for["level"]
     many = asked_for["over"] is not None
     result = fitted.many(made, level) if many else fitted.one(made, level, _title(found, made, asked_for["protocol"]))
@@ -105,18 +106,18 @@ def _title(law: Law, made: Fit, protocol: str | None) -> str:
     return made.name
 
 
-def _check_targets(out: str | None, figure: str | None, asked_for: dict[str, Any]) -> None:
+def _check_targets(out: str | None, plots: tuple[str, ...], asked_for: dict[str, Any]) -> None:
     """Refuse what cannot be written before the work."""
     from forecast.cli import asked
     from forecast.report import figures
 
-    if asked_for["over"] is not None and (out is not None or figure is not None):
+    if asked_for["over"] is not None and (out is not None or plots):
         raise UsageError(f"--over makes many fits: {'--out' if out is not None else '--plot'} keeps one; use --json")
-    asked.outputs({"--out": out, "--plot": figure}, asked_for["data"])
+    asked.outputs([("--out", out), *(("--plot", path) for path in plots)], asked_for["data"])
     if out is not None and not out.endswith(".nc"):
         raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .nc")
-    if figure is not None:
-        figures.check_format(figure)
+    for path in plots:
+        figures.check_format(path)
 
 
 def _gathered(asked_for: dict[str, Any]) -> tuple[Law, list[Any], Any, dict[str, str], list[str]]:

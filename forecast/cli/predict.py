@@ -9,6 +9,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.catalogue import json_option
+from forecast.cli.targets import out_option
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _MOST_SHOWN = 50
 @click.option("--let", multiple=True, metavar='"N = FORMULA"', help="A variable as a formula over columns of --data.")
 @click.option("--level", type=float, default=0.9, show_default=True, help="Of both bands.")
 @click.option("--statistic", type=click.Choice(["median", "mean"]), default="median", show_default=True, help="Centre.")
-@click.option("--out", metavar="FILE.csv", help="Write the points and predictions.")
+@out_option("csv", "Write the points and predictions.")
 @json_option
 @click.pass_context
 def predict(
@@ -57,7 +58,7 @@ def predict(
 
     if out is not None and not out.lower().endswith(".csv"):
         raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .csv")
-    asked.outputs({"--out": out}, data)
+    asked.outputs([("--out", out)], data)
     found, plugins = asked.fit_of(fit)
     columns: Columns | None = None
     source: dict[str, str] = {}

@@ -23,8 +23,10 @@ __all__ = ["details", "emit", "error", "headline", "progress", "provenance", "ta
 
 #: Work shorter than this shows no progress bar.
 PATIENCE = 1.0
-#: Longest cell of a table.
-CELL = 240
+#: Longest cell of a table: a formula is shown whole, a hostile text is not.
+CELL = 2000
+#: Most spaces that a long cell costs the others of its column; it stands whole and pushes its own line alone.
+PAD = 60
 #: A table of one record's parts that is wider than this is written as blocks instead.
 WIDE = 110
 
@@ -114,6 +116,9 @@ def _width(text: str) -> int:
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: int = 0) -> None:
     """Write an aligned table; columns that hold only numbers are aligned to the right.
 
+    Every cell is whole, on a terminal and in a pipe. A cell of more than 60 characters moves what follows it in its
+    line, so that one long formula does not widen the whole table.
+
     Parameters
     ----------
     columns : sequence of str
@@ -125,7 +130,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: i
     """
     raw = [list(row) for row in rows]
     texts = [[cell(v) for v in row] for row in raw]
-    widths = [max(_width(t) for t in column) for column in zip(columns, *texts, strict=True)]
+    widths = [min(max(_width(t) for t in column), PAD) for column in zip(columns, *texts, strict=True)]
     right = [
         bool(raw) and all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in column)
         for column in (zip(*raw, strict=True) if raw else [()] * len(columns))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
+from forecast.cli.targets import out_option, plot_option
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ _MOST_COMBINATIONS, _MOST_STILL = 8, 12
     metavar="N",
     help="Show every Nth step.  [default: as many as leave a dozen; --json and --out have all]",
 )
-@click.option("--out", metavar="FILE.nc", help="Save the whole projection.")
-@click.option("--plot", "figure", metavar="FILE.svg", help="Draw it (.svg, .png or .pdf).")
+@out_option("nc", "Save the whole projection.")
+@plot_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.pass_context
 def run(
@@ -59,7 +60,7 @@ def run(
     workers: int,
     every: int | None,
     out: str | None,
-    figure: str | None,
+    plots: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Run SCENARIO: a registered name (brain-parity) or a TOML file.
@@ -77,12 +78,12 @@ def run(
     from forecast.files import safe_output
     from forecast.report import figures, summary
 
-    targets = [safe_output(path) for path in (out, figure) if path is not None]  # refuse before the work
-    for path in targets:
-        if targets.count(path) > 1 or (path.exists() and Path(scenario).exists() and path.samefile(scenario)):
-            raise UsageError(f"{printable(path.name)}: two of SCENARIO, --out and --plot name the same file")
-    if figure is not None:
-        figures.check_format(figure)
+    targets = [safe_output(path) for path in (out, *plots) if path is not None]  # refuse before the work
+    for target in targets:
+        if targets.count(target) > 1 or (target.exists() and Path(scenario).exists() and target.samefile(scenario)):
+            raise UsageError(f"{printable(target.name)}: two of SCENARIO, --out and --plot name the same file")
+    for path in plots:
+        figures.check_format(path)
     with render.progress("drawing") as report:
         tree = project(
             scenario,
@@ -99,8 +100,8 @@ def run(
         from forecast.results import save
 
         save(tree, out)
-    if figure is not None:
-        figures.plot(tree, figure)
+    for path in plots:
+        figures.plot(tree, path)
     failures = summary.attribute(tree, "failures")
     result = {
         "scenario": summary.attribute(tree, "scenario"),

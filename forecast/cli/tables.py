@@ -48,6 +48,7 @@ def _describe(record: Record) -> dict[str, Any]:
                     "type": field.type,
                     "unit": field.unit,
                     "title": field.title,
+                    "basis": dict(field.basis),
                     "resource": resource.name if len(package.resources) > 1 else "",
                 }
             )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.fit import curves, newton
 from forecast.fit.bootstrap import Resampling, bootstrap
+from forecast.fit.data import no_counts
 from forecast.fit.fits import Fits, Setting, Solutions
 from forecast.fit.known import Known, joined, known_of
 from forecast.fit.newton import Target
@@ -85,6 +86,8 @@ def fit_over(
         first = str(seen.labels[int(np.flatnonzero(~made.settled)[0])])
         lost = int((~made.settled).sum())
         notes.append(f"{name}: {lost} of {made.settled.size} fits failed, the first is {over} {printable(first, 40)}")
+    if (counts := no_counts(objective, seen.y, seen.weights)) != "":
+        notes.append(f"{name}: {counts}")
     return Fits(over=over, level=request.level, warnings=tuple(notes), made=made)
 
 

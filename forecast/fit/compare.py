@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import tables
-from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError
+from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError
 from forecast.fit import objective as objectives
 from forecast.fit.data import _compute
 
@@ -24,6 +24,8 @@ __all__ = ["CRITERIA", "ORIGINS", "compare", "criteria", "winners"]
 Array = NDArray[np.float64]
 
 CRITERIA = ("aic", "aicc", "bic")
+#: Objectives that are likelihoods without a scale of their own.
+_LIKELIHOODS = ("poisson", "binomial")
 #: The shares of the points, smallest first, from which the others are forecast.
 ORIGINS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -57,16 +59,17 @@ def compare(
     Returns
     -------
     rows : list of dict
-        One a law: ``law``, ``parameters``, ``converged``, ``verdict``, ``objective``, ``aic``, ``aicc``, ``bic`` (None
-        where the objective is no likelihood), ``rollout`` (root mean square of the error on what lies beyond each
-        origin, of logarithms under a log objective), ``origins`` (how many could be fitted), ``failed`` (the reason).
+        One a law: ``law``, ``parameters``, ``converged``, ``verdict``, ``objective``, ``aic``, ``aicc``, ``bic``,
+        ``rollout`` (root mean square of the error on what lies beyond each origin, of logarithms under a log
+        objective), ``origins`` (how many could be fitted), ``without`` (of each measure that is None, the reason), and
+        ``failed`` (the reason) where the law cannot be compared by any; it then has no measure.
     about : dict
         ``objective``, ``by``, ``points``, ``origins``.
 
     Raises
     ------
     ForecastError
-        If every law fails: the first one's reason.
+        If every law fails for what is wrong with the question or the data: the first one's reason.
     """
     if not laws:
         raise UsageError("compare: no law")
@@ -99,20 +102,62 @@ def compare(
         try:
             fit = law.fit(columns, seed=seed, **options)
             row |= {"converged": fit.converged, "verdict": fit.verdict, "objective": fit.objective, "points": fit.n}
-            row |= criteria(fit) | _rollout(law, columns, along, {**options, "seed": seed})
             if fit.converged is False:
                 row["failed"] = "the fit did not converge"
+            else:
+                row |= _judged(law, fit, columns, along, {**options, "seed": seed})
         except ForecastError as problem:
             problems.append(problem)
             row["failed"] = str(problem)
         rows.append(row)
-    if len(problems) == len(laws):
+    if len(problems) == len(laws) and not all(isinstance(problem, FitError) for problem in problems):
         raise problems[0]
     return rows, {"objective": chosen.name, "by": order, "points": columns.rows, "origins": list(ORIGINS)}
 
 
+def _judged(law: Law, fit: Fit, columns: Columns, along: Array, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measures of a fit that converged, and the reasons of those it lacks."""
+    found: dict[str, Any] = criteria(fit)
+    found |= _rollout(law, columns, along, options)
+    why = found["without"] = _no_criteria(fit, found)
+    if found["rollout"] is None:
+        nothing, tried = "no point lies beyond another", found["origins_tried"]
+        why["rollout"] = f"no fit to the smallest points gave a forecast (origins: {tried})" if tried else nothing
+    if all(found[measure] is None for measure in (*CRITERIA, "rollout")):
+        found["failed"] = "; ".join(dict.fromkeys(why.values()))
+    return found
+
+
+def _no_criteria(fit: Fit, found: Mapping[str, float | None]) -> dict[str, str]:
+    """Return why a fit lacks criteria, by criterion."""
+    n, k = fit.n or 0, _free(fit)
+    if found["aic"] is not None:
+        least = k + (3 if _scaled(fit) else 2)
+        return {} if found["aicc"] is not None else {"aicc": f"{k} parameters take at least {least} points, got {n}"}
+    if not _scaled(fit) and objectives.find(fit.objective_name).name not in _LIKELIHOODS:
+        reason = f"the objective '{fit.objective_name}' is no likelihood"
+    elif n <= k:
+        reason = f"{n} points leave no error to judge {k} parameters by"
+    else:
+        reason = "the law goes through every point: there is no error to judge it by"
+    return dict.fromkeys(CRITERIA, reason)
+
+
+def _free(fit: Fit) -> int:
+    """Return how many parameters were fitted."""
+    return len(fit.uncertainty.names) if fit.uncertainty is not None else len(fit.values)
+
+
+def _scaled(fit: Fit) -> bool:
+    """Tell whether the scale of the errors is estimated beside the parameters."""
+    chosen = objectives.find(fit.objective_name)
+    return chosen.name in ("least_squares", "least_squares_log") or bool(getattr(chosen, "profile", False))
+
+
 def criteria(fit: Fit) -> dict[str, float | None]:
     """Return AIC, AICc and BIC; None where the objective is no likelihood. A scale that is estimated is a parameter.
+
+    None too where it cannot be estimated, because there are no more points than parameters.
 
     Examples
     --------
@@ -123,17 +168,17 @@ def criteria(fit: Fit) -> dict[str, float | None]:
     -1.802775
     """
     chosen = objectives.find(fit.objective_name)
-    n, k = fit.n or 0, len(fit.uncertainty.names) if fit.uncertainty is not None else len(fit.values)
+    n, k = fit.n or 0, _free(fit)
     value = fit.objective
-    if value is None or n == 0:
+    if value is None or n == 0 or (_scaled(fit) and n <= k):
         return dict.fromkeys(CRITERIA)
     if chosen.name in ("least_squares", "least_squares_log"):
         if not value > 0:
             return dict.fromkeys(CRITERIA)
         loss, k = 0.5 * n * (math.log(2 * math.pi * value / n) + 1), k + 1
-    elif getattr(chosen, "profile", False):
+    elif _scaled(fit):
         loss, k = value, k + 1
-    elif chosen.name in ("poisson", "binomial"):
+    elif chosen.name in _LIKELIHOODS:
         loss = value
     else:
         return dict.fromkeys(CRITERIA)

@@ -18,7 +18,7 @@ from forecast.fit.request import Request
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Observed", "gather"]
+__all__ = ["Observed", "gather", "no_counts"]
 
 Array = NDArray[np.float64]
 
@@ -290,6 +290,21 @@ def _counted(
             f"{_rows(low)}: one of the two is wrong"
         )
     return options
+
+
+def no_counts(objective: Objective, y: Array, weights: Array) -> str:
+    """Say that a likelihood of counts was handed what is none; empty where it was not."""
+    if objective.loss != "poisson":
+        return ""
+    bad = (weights > 0) & (np.abs(y - np.round(y)) > 1e-9 * np.maximum(np.abs(y), 1.0))
+    if not bad.any():
+        return ""
+    share = f"{int(bad.sum())} of {int((weights > 0).sum())} values of y are no whole numbers"
+    first = f"{float(y.ravel()[int(np.argmax(bad.ravel()))]):g}"
+    return (
+        f"objective 'poisson' expects counts, and {share} (the first is {first}): the parameters are those of a "
+        "quasi-Poisson fit, but the errors take the variance of counts; give counts, or bootstrap=N for the errors"
+    )
 
 
 def below_chance(passed: Array, trials: Array, chance: Array) -> Any:

@@ -12,7 +12,7 @@ from forecast.errors import FitError, UsageError, printable
 from forecast.fit import groups as grouping
 from forecast.fit import objective as objectives
 from forecast.fit.bootstrap import Resampling, replicated
-from forecast.fit.data import Observed, gather
+from forecast.fit.data import Observed, gather, no_counts
 from forecast.fit.domain import USUAL, check_domain
 from forecast.fit.effective import with_scatter
 from forecast.fit.incoming import in_units
@@ -239,6 +239,8 @@ def _warnings(problem: Problem, seen: Observed, converged: bool, known: Uncertai
         found.append(
             f"{name}: {problem.n} rows are only {distinct} different ones; the intervals take them as independent"
         )
+    if (counts := no_counts(problem.objective, seen.y, seen.weights)) != "":
+        found.append(f"{name}: {counts}")
     found += grouping.notes(problem, seen, known, name)
     if 0 < known.dof < 5:
         found.append(f"{name}: {problem.n} points for {problem.k} parameters: intervals rest on normal noise")

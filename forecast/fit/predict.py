@@ -14,6 +14,7 @@ from forecast.errors import DataError, FitError, UnknownNameError, UsageError, p
 from forecast.fit.groups import coded
 from forecast.fit.kernel import program_of
 from forecast.fit.request import check_level
+from forecast.laws.meaning import unmet
 from forecast.results import quantiles
 
 if TYPE_CHECKING:
@@ -72,20 +73,13 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
 
 def _check_meaning(fit: Fit, values: Mapping[str, Array]) -> None:
     """Refuse points at which a requirement of the law does not hold; the message has both sides of it."""
-    from forecast import formula
-
-    for text, what in fit.law.requires.items():
-        asked = formula.parse(text, where=fit.name)
-        names = {n: values[n] if n in values else fit.values[n] for n in asked.names}
-        with np.errstate(all="ignore"):
-            found = np.broadcast_to(asked.evaluate(names), next(iter(values.values())).shape)
+    for text, names, found in unmet(fit.law.requires, {**fit.values, **values}, next(iter(values.values())).shape):
         bad = found <= 0
-        if bad.any():
-            at = np.unravel_index(int(np.argmax(bad)), bad.shape)
-            said = ", ".join(f"{n} = {float(np.broadcast_to(v, bad.shape)[at]):.6g}" for n, v in names.items())
-            raise UsageError(
-                f"{fit.name}: {what}: expected {text} > 0, got {float(found[at]):.4g} at {said}{_which(bad)}"
-            )
+        at = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        given = {n: values[n] if n in values else fit.values[n] for n in names}
+        said = ", ".join(f"{n} = {float(np.broadcast_to(v, bad.shape)[at]):.6g}" for n, v in given.items())
+        what = f"{fit.law.requires[text]}: expected {text} > 0"
+        raise UsageError(f"{fit.name}: {what}, got {float(found[at]):.4g} at {said}{_which(bad)}")
 
 
 def _which(marked: NDArray[np.bool_]) -> str:

@@ -13,6 +13,7 @@ from forecast.formula import Formula, check_name, parse
 from forecast.laws.arguments import collect
 from forecast.laws.compose import Composable, linear_parameters, options, sides
 from forecast.laws.forms import Code, Explicit, Form
+from forecast.laws.meaning import meaningful
 from forecast.specs import PublishedFit
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Law(Composable):
     '2 + A*N**-alpha'
     """
 
-    #: Formulas that must be above 0 where a fit is asked for a value; of laws of the catalogue.
+    #: Formulas that are above 0 where the law has a meaning, and what each is; of laws of the catalogue.
     requires: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
@@ -260,14 +261,16 @@ class Law(Composable):
         ----------
         parameters : mapping of str to float or array
         **variables : float or array
-            Everything broadcasts together. What overflows is inf, what has no real value is nan; nothing warns.
+            Everything broadcasts together. What overflows is inf; what has no real value, or lies where a law of the
+            catalogue has no meaning (`requires`), is nan; nothing warns. `forecast.Fit.predict` says why.
 
         Returns
         -------
         numpy.ndarray
             float64, 0-d where all is scalar.
         """
-        return self._form.value(*collect(self, parameters, variables))
+        values, shape = collect(self, parameters, variables)
+        return meaningful(self.requires, values, self._form.value(values, shape))
 
     def jacobian(self, parameters: Mapping[str, Any], /, **variables: Any) -> NDArray[np.float64]:
         """Compute the derivatives with respect to the parameters, in the order of `parameters`.

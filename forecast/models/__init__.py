@@ -22,6 +22,7 @@ from forecast.models.protocol import (
     OtherModel,
     OtherQuantity,
     Shape,
+    Unfitted,
 )
 from forecast.models.trends import shape, trend
 from forecast.registry import Record, get_registry, resolve
@@ -37,6 +38,7 @@ __all__ = [
     "OtherModel",
     "OtherQuantity",
     "Shape",
+    "Unfitted",
     "attempt",
     "estimate",
     "model",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UsageError
-from forecast.models.protocol import Description, FittedModel, Model, Need
+from forecast.models.protocol import Description, Model, Need, Unfitted
 from forecast.specs import EstimateSpec, Input
 
 if TYPE_CHECKING:
@@ -35,17 +35,8 @@ def from_spec(name: str, spec: EstimateSpec) -> Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Estimate(Model, FittedModel):
-    name: str
-    unit: str
+class _Estimate(Unfitted):
     expression: str
-    inputs: Mapping[str, Need]
-    note: str = ""
-    sources: tuple[str, ...] = ()
-    basis: Mapping[str, str] = field(default_factory=dict)
-
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np

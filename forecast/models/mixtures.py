@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.errors import UsageError
-from forecast.models.protocol import Description, FittedModel, Model, Need, OtherModel
+from forecast.models.protocol import Description, Model, Need, OtherModel, Unfitted
 from forecast.specs import Input, MixtureSpec
 
 if TYPE_CHECKING:
@@ -86,17 +86,8 @@ def _weight_names(members: Iterable[str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Mixture(Model, FittedModel):
-    name: str
-    unit: str
+class _Mixture(Unfitted):
     weights: Mapping[str, float]
-    inputs: Mapping[str, Need]
-    note: str
-    sources: tuple[str, ...]
-    basis: Mapping[str, str] = field(default_factory=dict)
-
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np

@@ -34,6 +34,7 @@ __all__ = [
     "OtherModel",
     "OtherQuantity",
     "Shape",
+    "Unfitted",
 ]
 
 
@@ -147,6 +148,48 @@ class Model(abc.ABC):
     @abc.abstractmethod
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         """Read the tables as they stood before a date (decimal year) and fit; deterministic."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unfitted(Model, FittedModel):
+    """A model that reads no data: it is its own fitted model, and says how to `sample` and `describe`.
+
+    Parameters
+    ----------
+    name, unit : str
+    inputs : mapping of str to Input, OtherQuantity or OtherModel
+    note : str
+        What a reader must know.
+    sources : tuple of str
+        What it rests on.
+    basis : mapping of str to str
+        What its unit cannot say (see `forecast.basis`).
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> from forecast.models import Description, OtherQuantity, Unfitted
+    >>> @dataclass(frozen=True, kw_only=True)
+    ... class Half(Unfitted):
+    ...     def sample(self, time, inputs, streams, *, observed=False):
+    ...         return inputs["whole"] / 2
+    ...     def describe(self):
+    ...         return Description(summary="half of another quantity", sources=self.sources)
+    >>> half = Half(name="half", unit="FLOP/s", inputs={"whole": OtherQuantity(unit="FLOP/s")}, sources=("a book",))
+    >>> half.fit(before=2020.0) is half
+    True
+    """
+
+    name: str
+    unit: str
+    inputs: Mapping[str, Need] = field(default_factory=dict)
+    note: str = ""
+    sources: tuple[str, ...] = ()
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+        """Return the model itself."""
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from forecast import basis, units
+from forecast import basis as bases
+from forecast import units
 from forecast.distributions import distribution
 from forecast.errors import PluginContractError, UnknownNameError, printable
 from forecast.models.contract import guarded
@@ -43,7 +44,7 @@ def from_spec(name: str, spec: TrendSpec) -> Model:
         options=spec.options,
         sources=(spec.reference,),
         note=spec.note,
-        basis=basis.of_record(spec.where, spec.basis, where=f"model '{name}'"),
+        basis=bases.of_record(spec.where, spec.basis, where=f"model '{name}'"),
     )
 
 
@@ -197,7 +198,9 @@ def trend(
     where: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
     records: bool = False,
+    yearly: bool = False,
     since: str = "",
+    basis: Mapping[str, str] | None = None,
     name: str = "trend",
 ) -> Model:
     """Make a trend from a shape and a column.
@@ -220,8 +223,12 @@ def trend(
         Of the shape: ``{"cap": 1e15}``.
     records : bool
         Keep the rows that set a record, and take them for a running maximum.
+    yearly : bool
+        Keep the largest value of each calendar year, with its date.
     since : str
         Leave out the rows before this date (YYYY-MM-DD).
+    basis : mapping of str to str
+        What the rows measure, where `where` does not say it (see `forecast.basis`).
     name : str
         Names its random streams.
 
@@ -239,5 +246,6 @@ def trend(
     """
     return _made(
         name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=where or {},
-        options=options or {}, records=records, since=since,
+        options=options or {}, records=records, yearly=yearly, since=since,
+        basis=bases.of_record(where or {}, basis or {}, where=name),
     )  # fmt: skip

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from forecast import ModelSpec
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, Need, OtherModel, model
+from forecast.models import Description, FittedModel, Model, Need, OtherModel, Unfitted, model
 from forecast.specs import Input
 
 if TYPE_CHECKING:
@@ -64,21 +64,11 @@ def evidence(name: str, spec: ModelSpec) -> Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Evidence(Model, FittedModel):
-    name: str
-    unit: str
-    inputs: Mapping[str, Need]
-    note: str
-    sources: tuple[str, ...]
+class _Evidence(Unfitted):
     before: float = float("inf")
-    basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        if before is None:
-            return self
-        return _Evidence(
-            name=self.name, unit=self.unit, inputs=self.inputs, note=self.note, sources=self.sources, before=before
-        )
+        return self if before is None else replace(self, before=before)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np

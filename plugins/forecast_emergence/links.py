@@ -6,12 +6,12 @@ As inside a law, every name is the plain number in its declared unit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast import Input, ModelSpec
 from forecast.errors import UsageError
-from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+from forecast.models import Description, Model, Need, OtherQuantity, Unfitted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,15 +56,8 @@ class Link:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Chained(Model, FittedModel):
-    name: str
-    unit: str
+class _Chained(Unfitted):
     link: Link
-    inputs: Mapping[str, Need]
-    basis: Mapping[str, str] = field(default_factory=dict)
-
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast import Input, LawSpec, ModelSpec
 from forecast.errors import UsageError
-from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+from forecast.models import Description, Model, Need, OtherQuantity, Unfitted
 from forecast_emergence.sources import ESSAY, INT8, JUDGED
 
 if TYPE_CHECKING:
@@ -76,18 +76,11 @@ _VECTORS = {"vector-error": True, "vector-error-without-outlier": False}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rounding(Model, FittedModel):
+class _Rounding(Unfitted):
     """The law, capped where nothing is left."""
 
-    name: str
-    unit: str
     formula: str
     title: str
-    inputs: Mapping[str, Need]
-    basis: Mapping[str, str] = field(default_factory=dict)
-
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
@@ -111,17 +104,10 @@ class _Rounding(Model, FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Vector(Model, FittedModel):
+class _Vector(Unfitted):
     """The essay's ten numbers, quantised to every width."""
 
-    name: str
-    unit: str
     outlier: bool
-    inputs: Mapping[str, Need]
-    basis: Mapping[str, str] = field(default_factory=dict)
-
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np

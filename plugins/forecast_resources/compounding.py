@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast import Input, ModelSpec
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+from forecast.models import Description, Model, Need, OtherQuantity, Unfitted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,17 +41,7 @@ def compounding(name: str, spec: ModelSpec) -> Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Compounding(Model, FittedModel):
-    name: str
-    unit: str
-    inputs: Mapping[str, Need]
-    note: str = ""
-    sources: tuple[str, ...] = ()
-    basis: Mapping[str, str] = field(default_factory=dict)
-
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self
-
+class _Compounding(Unfitted):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
 

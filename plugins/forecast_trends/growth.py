@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast import ModelSpec
-from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+from forecast.models import Description, Model, OtherQuantity, Unfitted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,20 +25,11 @@ YEARS = 5.0
 
 def growth(name: str, spec: ModelSpec) -> Model:
     """Build the model: d(log y)/dt of the quantity ``level``, which has no unit (divide it by one of its units)."""
-    return _Growth(name=name, unit=spec.unit, sources=(spec.reference,))
+    return _Growth(name=name, unit=spec.unit, inputs={"level": OtherQuantity(unit="")}, sources=(spec.reference,))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Growth(Model, FittedModel):
-    name: str
-    unit: str
-    sources: tuple[str, ...]
-    inputs: Mapping[str, Need] = field(default_factory=lambda: {"level": OtherQuantity(unit="")})
-    basis: Mapping[str, str] = field(default_factory=dict)
-
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self
-
+class _Growth(Unfitted):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -14,8 +14,7 @@ from forecast.cli import main
 from forecast.tables import csvfile
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(NamedTuple):
     """What a command left: its exit code and what it wrote."""
 
     code: int
@@ -36,9 +35,17 @@ class Said:
     def refusal(self) -> str:
         """The one line of an error; nothing stands on stdout."""
         assert self.code in (1, 2), self.out
+        return self.refused(self.code)
+
+    def refused(self, code: int = 2) -> str:
+        """Return the one line of an error with this exit code; nothing stands on stdout."""
+        assert self.code == code, self.err
         assert self.out == ""
         (line,) = self.err.splitlines()
+        assert self.err == f"{line}\n"
         assert line.startswith("forecast: error: ")
+        assert line.isprintable()
+        assert "Traceback" not in line
         return line
 
 
@@ -60,6 +67,17 @@ def here(tmp_path, monkeypatch):
     """A folder of the test's own, which is the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def scenario(here: Path) -> Callable[..., str]:
+    """Write a scenario in the current folder and return its name."""
+
+    def write(text: str | bytes, name: str = "mine.toml") -> str:
+        Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
+        return name
+
+    return write
 
 
 @pytest.fixture

@@ -163,6 +163,30 @@ def test_tables_show_fields_units_licences_sources_and_rows(demo, capsys):
     assert (table["resources"][0]["rows"], table["resources"][0]["key"]) == (2, ["date"])
 
 
+def test_tables_show_what_a_unit_cannot_say(demo, capsys):
+    path = demo.folder / "t" / "datapackage.json"
+    package = json.loads(path.read_text())
+    package["resources"][0]["schema"]["fields"][1]["basis"] = {"precision": "fp16", "sparsity": "dense"}
+    path.write_text(json.dumps(package))
+    fields = answer(capsys, "tables", "show", "demo/t")["result"]["fields"]
+    assert [f["basis"] for f in fields] == [{}, {"precision": "fp16", "sparsity": "dense"}, {}]
+    assert main(["tables", "show", "demo/t"]) == 0
+    assert "precision = fp16, sparsity = dense" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("noun", NOUNS)
+def test_a_list_is_no_wider_than_its_own_titles_need(capsys, noun):
+    """A long formula of one law does not push the titles of all others off the screen."""
+    rows = answer(capsys, noun, "list")["result"]
+    assert main([noun, "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(rows) + 2
+    assert all(row["title"] in line for row, line in zip(rows, lines[2:], strict=True))
+    assert sorted(map(len, lines))[len(lines) // 2] <= 200
+    if noun == "laws":
+        assert all(row["expression"] in line for row, line in zip(rows, lines[2:], strict=True))
+
+
 def test_a_table_with_a_broken_descriptor_is_one_line(demo, capsys):
     (demo.folder / "t" / "datapackage.json").write_text("{")
     assert main(["tables", "show", "demo/t"]) == 1

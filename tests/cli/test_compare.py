@@ -1,10 +1,13 @@
 """``forecast compare``: information criteria beside extrapolation error, and what failed."""
 
+import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import forecast
 from forecast.cli import main
 from forecast.tables import csvfile
 
@@ -66,6 +69,73 @@ def test_a_law_that_fails_is_listed_and_the_others_are_answered(capsys, data):
     assert "cannot determine 8 parameters" in found["result"]["laws"][1]["failed"]
     assert found["result"]["laws"][0]["failed"] is None
     assert any("cannot determine 8 parameters" in line for line in found["warnings"])
+
+
+def few(points):
+    Path("few.csv").write_text("x,y\n" + "".join(f"{x},{y}\n" for x, y in points))
+    return "few.csv"
+
+
+POINTS = ((10, 3.1), (20, 2.6), (40, 2.3), (80, 2.2))
+
+
+def test_too_few_points_to_compare_anything_is_a_failure_with_reasons(capsys, data):
+    words = (*LAWS, "a + b*log(x)", "--variables", "x", "--data", few(POINTS[:2]))
+    code, out, err = run(capsys, *words, "--json")
+    found = json.loads(out)
+    assert (code, err) == (1, "")
+    reasons = {row["law"]: row["failed"] for row in found["result"]["laws"]}
+    assert reasons[LAWS[0]].startswith("2 points leave no error to judge 2 parameters by; no fit to the smallest")
+    assert "2 points cannot determine 3 parameters" in reasons[LAWS[1]]
+    assert set(found["result"]["best"].values()) == {None}
+    assert all(row[m] is None for row in found["result"]["laws"] for m in ("aic", "aicc", "bic", "rollout"))
+    assert len(found["warnings"]) == 3
+    assert not any(line.count(f"{LAWS[1]}:") > 1 for line in found["warnings"])
+    code, out, err = run(capsys, *words)
+    assert code == 1
+    assert out.splitlines()[0] == "No law can be judged on these data."
+    assert all(reason in out for reason in reasons.values())
+    assert "*  " not in out.split("objective")[0]
+    assert err.count("forecast: warning: ") == 3
+
+
+def test_what_one_law_lacks_is_said_and_the_others_are_compared(capsys, data):
+    words = (*LAWS, "a + b*log(x)", "--variables", "x", "--data", few(POINTS[:3]))
+    code, out, _ = run(capsys, *words, "--json")
+    found = json.loads(out)["result"]
+    assert code == 0
+    assert [bool(row["failed"]) for row in found["laws"]] == [False, True, False]
+    assert found["laws"][0]["without"] == {"aicc": "2 parameters take at least 5 points, got 3"}
+    assert (found["best"]["aic"], found["best"]["aicc"]) == (LAWS[0], None)
+    assert "explains the 3 points best (AIC)," in found["headline"]
+    assert "2 parameters take at least 5 points, got 3" in run(capsys, *words)[1]
+
+
+def test_the_only_law_that_can_be_judged_is_best_of_nothing(capsys, data):
+    code, out, _ = run(capsys, *LAWS, "--data", few(POINTS[:3]))
+    assert code == 1
+    assert out.splitlines()[0] == f"Only {LAWS[0]} can be judged on the 3 points: there is nothing to compare it with."
+
+
+def test_a_fit_that_did_not_converge_has_no_criterion_and_no_rank(capsys, data, monkeypatch):
+    whole = forecast.Law.fit
+
+    def fit(law, *given, **options):
+        return dataclasses.replace(whole(law, *given, **options), converged=law.name != LAWS[1])
+
+    monkeypatch.setattr(forecast.Law, "fit", fit)
+    code, out, _ = run(capsys, *LAWS, "a + b*log(x)", "--variables", "x", "--data", data, "--json")
+    found = json.loads(out)["result"]
+    failed = found["laws"][1]
+    assert (code, failed["failed"], failed["converged"]) == (0, "the fit did not converge", False)
+    assert [failed[m] for m in ("aic", "aicc", "bic", "rollout")] == [None] * 4
+    assert LAWS[1] not in found["best"].values()
+
+
+def test_an_objective_that_is_no_likelihood_says_so(capsys, data):
+    code, out, _ = run(capsys, *LAWS, "--data", data, "--objective", "huber_log")
+    assert code == 0
+    assert out.count("the objective 'huber_log' is no likelihood") == 2
 
 
 @pytest.mark.bad_input(79)

@@ -372,3 +372,12 @@ def test_bad_input_008_archives_of_objects_are_not_opened(said, here, name):
     assert found.code == 2
     assert name in found.refusal
     assert not (here / "marker").exists()
+
+
+def test_a_likelihood_of_counts_says_that_it_was_handed_none(fit):
+    found = fit(X, Y, "--objective", "poisson", "--json")
+    assert found.code == 0
+    says = "objective 'poisson' expects counts, and 40 of 40 values of y are no whole numbers"
+    assert sum(says in line for line in found.json["warnings"]) == 1
+    assert says in fit(X, Y, "--objective", "poisson").err
+    assert "expects counts" not in fit(X, np.round(100 * Y), "--objective", "poisson").err

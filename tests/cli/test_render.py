@@ -21,6 +21,15 @@ def test_a_table_is_aligned_with_numbers_to_the_right(capsys):
     assert lines[4] == "日本          -"  # two glyphs, four columns
 
 
+def test_one_long_cell_is_whole_and_widens_its_own_line_alone(capsys):
+    long = " + ".join(f"a{i}*x**{i}" for i in range(40))
+    render.table(["name", "formula", "title"], [["a", "b*x", "short"], ["c", long, "long"]])
+    head, dashes, short, pushed = capsys.readouterr().out.splitlines()
+    assert len(long) > 240
+    assert pushed == f"c     {long}  long"
+    assert head.index("title") == short.index("short") == dashes.rindex("  ") + 2 == len("name") + 2 + 60 + 2
+
+
 def test_an_empty_table_is_its_header(capsys):
     render.table(["a", "b"], [])
     assert capsys.readouterr().out == "a  b\n-  -\n"

@@ -12,28 +12,9 @@ from pathlib import Path
 import pytest
 
 import forecast
-from forecast.cli import main
 
 QUICK = ["--draws", "40", "--until", "2060"]
 FEWER = ["--set", "metric=hpcg,linpack", "--set", "trend=exponential,changepoint"]
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A folder of one's own, and a way to write scenarios there."""
-    monkeypatch.chdir(tmp_path)
-
-    def write(text, name="mine.toml"):
-        Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
-        return name
-
-    return write
-
-
-def call(capsys, *words):
-    code = main(["run", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def spawned(*words, cwd, env=None, python=()):
@@ -47,8 +28,8 @@ def spawned(*words, cwd, env=None, python=()):
 # --- the answer -------------------------------------------------------------------------------------------------------
 
 
-def test_the_headline_opens_then_crossings_then_quantities(capsys):
-    code, out, err = call(capsys, "brain-parity", *QUICK, *FEWER, "--every", "25")
+def test_the_headline_opens_then_crossings_then_quantities(said):
+    code, out, err = said("run", "brain-parity", *QUICK, *FEWER, "--every", "25")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith("When the fastest supercomputer matches the brain: the median date runs from ")
@@ -63,23 +44,16 @@ def test_the_headline_opens_then_crossings_then_quantities(capsys):
     assert "\x1b" not in out
 
 
-def test_a_quantity_along_many_combinations_is_not_shown_step_by_step(capsys):
-    code, out, err = call(capsys, "brain-parity", *QUICK)
+def test_a_quantity_along_many_combinations_is_not_shown_step_by_step(said):
+    code, out, err = said("run", "brain-parity", *QUICK)
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == "machine: 9 combinations, year by year in --json and --out"
 
 
-def no_constants(text):
-    def refuse(name):
-        raise AssertionError(f"{name} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
-def test_json_is_one_object_of_the_agreed_form(capsys):
-    code, out, err = call(capsys, "brain-parity", *QUICK, "--json", "--set", "trend=changepoint")
+def test_json_is_one_object_of_the_agreed_form(said):
+    code, out, err = said("run", "brain-parity", *QUICK, "--json", "--set", "trend=changepoint")
     assert (code, err) == (0, "")
-    answer = no_constants(out)
+    answer = json.loads(out, parse_constant=pytest.fail)
     assert list(answer) == ["command", "result", "warnings", "provenance"]
     assert answer["command"] == "run"
     assert answer["warnings"] == []
@@ -100,22 +74,22 @@ def test_json_is_one_object_of_the_agreed_form(capsys):
     assert said["data"]["datasets/supercomputers"]
 
 
-def test_a_quantile_inside_the_never_mass_is_null(capsys, here):
-    here('start = 2025\nuntil = 2030\n[quantities.x]\nlow = 0\nhigh = 1\nunit = ""\n[quantities.y]\nvalue = 0.5\n'
-         'unit = ""\n[questions.q]\nwhen = "x >= y"\n')  # fmt: skip
-    code, out, _ = call(capsys, "mine.toml", "--json")
-    crossing = no_constants(out)["result"]["questions"][0]["crossing"]
+def test_a_quantile_inside_the_never_mass_is_null(said, scenario):
+    scenario('start = 2025\nuntil = 2030\n[quantities.x]\nlow = 0\nhigh = 1\nunit = ""\n[quantities.y]\nvalue = 0.5\n'
+             'unit = ""\n[questions.q]\nwhen = "x >= y"\n')  # fmt: skip
+    code, out, _ = said("run", "mine.toml", "--json")
+    crossing = json.loads(out, parse_constant=pytest.fail)["result"]["questions"][0]["crossing"]
     assert code == 0
     assert crossing["p05"] == "2025-01-01"
     assert crossing["p75"] is crossing["p95"] is None
     assert crossing["never"] == 1 - crossing["already"]
-    code, out, _ = call(capsys, "mine.toml")
+    code, out, _ = said("run", "mine.toml")
     assert out.splitlines()[5].split()[:2] == ["already", "already"]
     assert out.splitlines()[5].split()[3:5] == ["never", "never"]
 
 
-def test_out_and_plot_are_written_and_load(capsys, here, tmp_path):
-    code, _, err = call(capsys, "brain-parity", *QUICK, "--out", "a.nc", "--plot", "a.svg")
+def test_out_and_plot_are_written_and_load(said, here, tmp_path):
+    code, _, err = said("run", "brain-parity", *QUICK, "--out", "a.nc", "--plot", "a.svg")
     assert (code, err) == (0, "")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "a.svg"]
     run = forecast.load("a.nc")
@@ -123,11 +97,11 @@ def test_out_and_plot_are_written_and_load(capsys, here, tmp_path):
     assert Path("a.svg").read_text().startswith("<?xml")
 
 
-def test_set_in_all_its_forms(capsys):
+def test_set_in_all_its_forms(said):
     def crossings(*words):
-        code, out, err = call(capsys, "brain-parity", *QUICK, "--json", *(w for s in words for w in ("--set", s)))
+        code, out, err = said("run", "brain-parity", *QUICK, "--json", *(w for s in words for w in ("--set", s)))
         assert (code, err) == (0, "")
-        return no_constants(out)["result"]
+        return json.loads(out, parse_constant=pytest.fail)["result"]
 
     assert len(crossings("metric=hpcg", "trend=changepoint", "estimate=pooled")["questions"]) == 1
     assert len(crossings("estimate=pooled,dettmers-2015")["questions"]) == 18
@@ -140,16 +114,17 @@ def test_set_in_all_its_forms(capsys):
         assert brain["p95"][0] < 2e21
 
 
-def test_one_combination_has_a_plain_sentence(capsys):
+def test_one_combination_has_a_plain_sentence(said):
     words = [w for s in ("metric=hpcg", "trend=exponential", "brain=1.075e21") for w in ("--set", s)]
-    code, out, _ = call(capsys, "brain-parity", "--until", "2150", *words)
+    code, out, _ = said("run", "brain-parity", "--until", "2150", *words)
     assert code == 0
     assert re.match(r"In the median draw the fastest supercomputer matches the brain in 20\d\d \(90 %: 20\d\d to ", out)
 
 
-def test_fewer_draws_on_the_command_line_too(capsys):
-    few, many = (no_constants(call(capsys, "brain-parity", "--until", "2030", "--json", "--draws", n)[1])["provenance"]
-                 for n in ("7", "9"))  # fmt: skip
+def test_fewer_draws_on_the_command_line_too(said):
+    few, many = (
+        said("run", "brain-parity", "--until", "2030", "--json", "--draws", n).json["provenance"] for n in ("7", "9")
+    )
     assert (few["draws"], many["draws"]) == (7, 9)
     assert few["scenario_hash"] == many["scenario_hash"]
 
@@ -158,7 +133,7 @@ def test_fewer_draws_on_the_command_line_too(capsys):
 def test_bad_input_068_stdout_is_data_with_many_workers_too(here, tmp_path):
     done = spawned("brain-parity", "--until", "2030", "--draws", "20000", "--workers", "8", "--json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert no_constants(done.stdout)["command"] == "run"
+    assert json.loads(done.stdout, parse_constant=pytest.fail)["command"] == "run"
 
 
 # --- the same bytes everywhere ----------------------------------------------------------------------------------------
@@ -193,10 +168,10 @@ def test_bad_input_085_086_the_same_seed_gives_the_same_bytes_everywhere(tmp_pat
     assert sys.prefix.encode() not in text
 
 
-def test_a_long_horizon_shows_about_a_dozen_steps(capsys):
+def test_a_long_horizon_shows_about_a_dozen_steps(said):
     words = ["brain-parity", "--draws", "40", "--set", "metric=hpcg", "--set", "trend=exponential"]
     words += ["--set", "estimate=kurzweil-2005", "--until"]
     for until, years in (("2035", range(2025, 2036)), ("2125", range(2025, 2126, 10))):
-        _, out, _ = call(capsys, *words, until)
+        _, out, _ = said("run", *words, until)
         table = out.split("machine [")[1].split("\n\n")[0].splitlines()[3:]
         assert [int(line.split()[-6]) for line in table] == list(years)

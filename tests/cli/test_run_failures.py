@@ -12,45 +12,8 @@ from pathlib import Path
 import pytest
 
 import forecast
-from forecast.cli import main
 
 QUICK = ["--draws", "40", "--until", "2060"]
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A folder of one's own, and a way to write scenarios there."""
-    monkeypatch.chdir(tmp_path)
-
-    def write(text, name="mine.toml"):
-        Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
-        return name
-
-    return write
-
-
-def call(capsys, *words):
-    code = main(["run", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def refused(capsys, *words, code=2):
-    found, out, err = call(capsys, *words)
-    assert found == code, err
-    assert out == ""
-    assert err.startswith("forecast: error: ")
-    assert err.count("\n") == 1
-    assert err[:-1].isprintable()
-    assert "Traceback" not in err
-    return err
-
-
-def no_constants(text):
-    def refuse(name):
-        raise AssertionError(f"{name} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
 
 
 SPAN = "start = 2025\nuntil = 2030\n"
@@ -96,11 +59,11 @@ def make(name, spec):
 
 
 @pytest.fixture
-def bad(fake_plugins, here):
+def bad(fake_plugins, scenario):
     fake_plugins.add("bad", PLUGIN, module="fake_bad")
 
     def write(*kinds):
-        return here(
+        return scenario(
             SPAN + f"choices.kind = {json.dumps(kinds)}\n" + '[quantities.x]\nmodel = "bad/{kind}"\n'
             '[quantities.limit]\nvalue = 1\nunit = "FLOP/s"\n[questions.q]\nwhen = "x >= limit"\n'
         )
@@ -111,11 +74,11 @@ def bad(fake_plugins, here):
 @pytest.mark.bad_input(63)
 @pytest.mark.bad_input(66)
 @pytest.mark.bad_input(68)
-def test_bad_input_063_066_068_a_failing_model_leaves_the_others_their_answer(bad, capsys):
+def test_bad_input_063_066_068_a_failing_model_leaves_the_others_their_answer(bad, said):
     name = bad("good", "raises", "exits", "prints")
-    code, out, err = call(capsys, name, "--draws", "5", "--json", "--out", "a.nc", "--plot", "a.svg")
+    code, out, err = said("run", name, "--draws", "5", "--json", "--out", "a.nc", "--plot", "a.svg")
     assert code == 1
-    answer = no_constants(out)
+    answer = json.loads(out, parse_constant=pytest.fail)
     assert answer["warnings"] == [
         "x (kind = exits): model 'bad/exits': sample: SystemExit: 0",
         "x (kind = raises): model 'bad/raises': sample: RuntimeError: it broke",
@@ -124,15 +87,15 @@ def test_bad_input_063_066_068_a_failing_model_leaves_the_others_their_answer(ba
     never = {q["choices"]["kind"]: q["crossing"]["never"] for q in answer["result"]["questions"]}
     assert never == {"good": 0.0, "raises": None, "exits": None, "prints": 0.0}
     assert forecast.load("a.nc")["projection"].sizes["kind"] == 4
-    code, out, err = call(capsys, name, "--draws", "5")
+    code, out, err = said("run", name, "--draws", "5")
     assert code == 1
     assert "forecast: warning: x (kind = raises): model 'bad/raises': sample: RuntimeError: it broke\n" in err
     assert out.count("failed") >= 2
 
 
 @pytest.mark.bad_input(66)
-def test_bad_input_066_where_nothing_is_left_it_fails_loudly(bad, capsys):
-    err = refused(capsys, bad("exits"), "--json", code=1)
+def test_bad_input_066_where_nothing_is_left_it_fails_loudly(bad, said):
+    err = said("run", bad("exits"), "--json").refused(1)
     assert "model 'bad/exits': sample: SystemExit: 0" in err
 
 
@@ -158,7 +121,7 @@ def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_p
 
 
 @pytest.mark.bad_input(80)
-def test_bad_input_080_an_interrupt_while_saving_leaves_nothing_half_done(capsys, here, tmp_path, monkeypatch):
+def test_bad_input_080_an_interrupt_while_saving_leaves_nothing_half_done(said, here, tmp_path, monkeypatch):
     def interrupted(self, data):
         with self.open("wb") as handle:
             handle.write(data[: len(data) // 2])
@@ -166,6 +129,6 @@ def test_bad_input_080_an_interrupt_while_saving_leaves_nothing_half_done(capsys
 
     Path("a.nc").write_text("what was here")
     monkeypatch.setattr(Path, "write_bytes", interrupted)
-    assert call(capsys, "brain-parity", *QUICK, "--out", "a.nc") == (130, "", "")
+    assert said("run", "brain-parity", *QUICK, "--out", "a.nc") == (130, "", "")
     assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
     assert Path("a.nc").read_text() == "what was here"

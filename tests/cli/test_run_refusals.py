@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import forecast
-from forecast.cli import main
 
 PAYLOAD = "__import__('os').system('touch P')"
 
@@ -17,65 +16,29 @@ PAYLOAD = "__import__('os').system('touch P')"
 QUICK = ["--draws", "40", "--until", "2060"]
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A folder of one's own, and a way to write scenarios there."""
-    monkeypatch.chdir(tmp_path)
-
-    def write(text, name="mine.toml"):
-        Path(name).write_bytes(text.encode() if isinstance(text, str) else text)
-        return name
-
-    return write
-
-
-def call(capsys, *words):
-    code = main(["run", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def refused(capsys, *words, code=2):
-    found, out, err = call(capsys, *words)
-    assert found == code, err
-    assert out == ""
-    assert err.startswith("forecast: error: ")
-    assert err.count("\n") == 1
-    assert err[:-1].isprintable()
-    assert "Traceback" not in err
-    return err
-
-
-def no_constants(text):
-    def refuse(name):
-        raise AssertionError(f"{name} is no JSON")
-
-    return json.loads(text, parse_constant=refuse)
-
-
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.bad_input(53)
-def test_bad_input_053_a_horizon_before_its_start_says_why(capsys):
-    err = refused(capsys, "brain-parity", "--until", "2024")
+def test_bad_input_053_a_horizon_before_its_start_says_why(said):
+    err = said("run", "brain-parity", "--until", "2024").refused()
     assert "until: expected a year after the first one, 2025, got 2024" in err
 
 
 @pytest.mark.bad_input(53)
-def test_bad_input_053_a_start_before_the_last_observation_is_labelled_a_hindcast(capsys):
-    code, out, err = call(capsys, "brain-parity", "--start", "2010", *QUICK, "--json")
+def test_bad_input_053_a_start_before_the_last_observation_is_labelled_a_hindcast(said):
+    code, out, err = said("run", "brain-parity", "--start", "2010", *QUICK, "--json")
     says = "hindcast: the projection starts in 2010, its data end in 2025; until then it shows the fit"
     assert (code, err) == (0, "")
-    assert no_constants(out)["warnings"] == [says]
-    code, _, err = call(capsys, "brain-parity", "--start", "2010", *QUICK)
+    assert json.loads(out, parse_constant=pytest.fail)["warnings"] == [says]
+    code, _, err = said("run", "brain-parity", "--start", "2010", *QUICK)
     assert (code, err) == (0, f"forecast: warning: {says}\n")
 
 
 @pytest.mark.bad_input(57)
 @pytest.mark.parametrize("seed", ["-1", str(2**128), "abc", "True", "1.5", ""])
-def test_bad_input_057_what_is_no_seed_is_refused(capsys, seed):
-    assert "seed" in refused(capsys, "brain-parity", "--seed", seed)
+def test_bad_input_057_what_is_no_seed_is_refused(said, seed):
+    assert "seed" in said("run", "brain-parity", "--seed", seed).refused()
 
 
 @pytest.mark.parametrize(
@@ -106,27 +69,27 @@ def test_bad_input_057_what_is_no_seed_is_refused(capsys, seed):
     ],
     ids=lambda v: " ".join(v)[-30:] if isinstance(v, list) else "",
 )
-def test_wrong_usage_is_exit_2_and_one_line(capsys, here, tmp_path, words, says):
-    assert says in refused(capsys, *words)
+def test_wrong_usage_is_exit_2_and_one_line(said, here, tmp_path, words, says):
+    assert says in said("run", *words).refused()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_files_are_refused_before_the_work(capsys, here, monkeypatch):
+def test_files_are_refused_before_the_work(said, here, monkeypatch):
     from forecast import engine
 
     monkeypatch.setattr(engine, "project", lambda *a, **k: pytest.fail("the work was done"))
-    refused(capsys, "brain-parity", "--plot", "a.gif")
+    said("run", "brain-parity", "--plot", "a.gif").refused()
     for option in ("--out", "--plot"):
         for path in ("", "nowhere/a.svg", "/", "x" * 300 + ".svg"):
-            assert call(capsys, "brain-parity", option, path)[0] in (1, 2)
+            assert said("run", "brain-parity", option, path)[0] in (1, 2)
 
 
-def test_a_scenario_is_not_overwritten_by_its_own_result(capsys, here):
+def test_a_scenario_is_not_overwritten_by_its_own_result(said, scenario):
     text = 'start = 2025\nuntil = 2030\n[quantities.x]\nvalue = 1\nunit = ""\n'
-    here(text)
-    assert "name the same file" in refused(capsys, "mine.toml", "--out", "./mine.toml")
+    scenario(text)
+    assert "name the same file" in said("run", "mine.toml", "--out", "./mine.toml").refused()
     Path("link.nc").symlink_to("mine.toml")
-    refused(capsys, "mine.toml", "--out", "link.nc")
+    said("run", "mine.toml", "--out", "link.nc").refused()
     assert Path("mine.toml").read_text() == text
 
 
@@ -144,20 +107,21 @@ SCENARIOS = {
 
 @pytest.mark.bad_input(82)
 @pytest.mark.parametrize("case", SCENARIOS)
-def test_bad_input_082_a_wrong_scenario_is_one_line_that_names_the_file(capsys, here, case):
-    assert "mine.toml" in refused(capsys, here(SCENARIOS[case]))
+def test_bad_input_082_a_wrong_scenario_is_one_line_that_names_the_file(said, scenario, case):
+    assert "mine.toml" in said("run", scenario(SCENARIOS[case])).refused()
 
 
-def test_a_folder_and_a_pipe_are_no_scenarios(capsys, here):
+def test_a_folder_and_a_pipe_are_no_scenarios(said, here):
     Path("folder.toml").mkdir()
-    assert "is a folder" in refused(capsys, "folder.toml")
+    assert "is a folder" in said("run", "folder.toml").refused()
     os.mkfifo("pipe.toml")
-    assert "pipe" in refused(capsys, "pipe.toml")
+    assert "pipe" in said("run", "pipe.toml").refused()
 
 
-def test_debug_shows_the_traceback(capsys):
-    assert main(["run", "brain-party", "--debug"]) == 2
-    assert "Traceback" in capsys.readouterr().err
+def test_debug_shows_the_traceback(said):
+    found = said("run", "brain-party", "--debug")
+    assert found.code == 2
+    assert "Traceback" in found.err
 
 
 # --- hostile text -----------------------------------------------------------------------------------------------------
@@ -206,11 +170,11 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("place", HOSTILE)
-def test_hostile_text_in_a_scenario_runs_nothing(capsys, here, place):
+def test_hostile_text_in_a_scenario_runs_nothing(said, scenario, place):
     text, stops = HOSTILE[place]
     Path("my.csv").write_text("a,b\n2000,1\n2001,2\n2002,4\n")
-    here(SPAN + text)
-    code, out, err = call(capsys, "mine.toml", "--draws", "3", "--out", "a.nc", "--plot", "a.svg")
+    scenario(SPAN + text)
+    code, out, err = said("run", "mine.toml", "--draws", "3", "--out", "a.nc", "--plot", "a.svg")
     assert not Path("P").exists()
     assert "Traceback" not in err
     if stops:
@@ -238,29 +202,30 @@ def test_hostile_text_in_a_scenario_runs_nothing(capsys, here, place):
     ],
     ids=lambda w: " ".join(w)[:40],
 )
-def test_hostile_words_run_nothing(capsys, here, tmp_path, words):
-    refused(capsys, *words)
+def test_hostile_words_run_nothing(said, here, tmp_path, words):
+    said("run", *words).refused()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_hostile_file_name_is_a_file_name(capsys, here, tmp_path):
-    name = here(SPAN + Q, name=f"{PAYLOAD}.toml")
-    code, _, err = call(capsys, name, "--draws", "3", "--out", PAYLOAD, "--plot", f"{PAYLOAD}.svg")
+def test_a_hostile_file_name_is_a_file_name(said, scenario, tmp_path):
+    name = scenario(SPAN + Q, name=f"{PAYLOAD}.toml")
+    code, _, err = said("run", name, "--draws", "3", "--out", PAYLOAD, "--plot", f"{PAYLOAD}.svg")
     assert (code, err) == (0, "")
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([PAYLOAD, f"{PAYLOAD}.svg", f"{PAYLOAD}.toml"])
     assert forecast.load(PAYLOAD)["projection"].sizes["draw"] == 3
 
 
 @pytest.mark.bad_input(24)
-def test_bad_input_024_escapes_in_a_scenario_are_shown_escaped(capsys, here):
-    here('title = "a\\u001b[2Jb\\nc"\n' + SPAN + 'choices.c = ["kurzweil-2005"]\n[quantities.x]\nmodel = "brain/{c}"\n'
-         '[questions.q]\nwhen = "x >= x"\ntitle = "it \\u001b]0;x\\u0007 happens\\u202e"\n')  # fmt: skip
-    code, out, err = call(capsys, "mine.toml", "--draws", "3")
+def test_bad_input_024_escapes_in_a_scenario_are_shown_escaped(said, scenario):
+    scenario('title = "a\\u001b[2Jb\\nc"\n' + SPAN + 'choices.c = ["kurzweil-2005"]\n'
+             '[quantities.x]\nmodel = "brain/{c}"\n'
+             '[questions.q]\nwhen = "x >= x"\ntitle = "it \\u001b]0;x\\u0007 happens\\u202e"\n')  # fmt: skip
+    code, out, err = said("run", "mine.toml", "--draws", "3")
     assert (code, err) == (0, "")
     assert all(line.isprintable() for line in out.splitlines())
     assert "it \\x1b]0;x\\x07 happens\\u202e" in out
-    code, out, err = call(capsys, "mine.toml", "--draws", "3", "--json", "--out", "a.nc", "--plot", "a.svg")
+    code, out, err = said("run", "mine.toml", "--draws", "3", "--json", "--out", "a.nc", "--plot", "a.svg")
     assert (code, err) == (0, "")
     assert out.isascii()
     assert "\x1b" not in out
-    assert "\\x1b[2J" in refused(capsys, here('[quantities.x]\nmodel = "brain/a\\u001b[2J"\n'))
+    assert "\\x1b[2J" in said("run", scenario('[quantities.x]\nmodel = "brain/a\\u001b[2J"\n')).refused()

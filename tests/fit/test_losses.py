@@ -104,6 +104,27 @@ def test_poisson_counts():
     assert np.sum(mean * np.log(X)) == pytest.approx(np.sum(counts * np.log(X)), rel=1e-6)
 
 
+def test_poisson_says_where_it_is_handed_no_counts():
+    counts = np.random.default_rng(0).poisson(TRUE * 3).astype(float)
+    known = {"x": X, "y": counts}
+    assert POWER.fit(known, objective="poisson").warnings == ()
+    rates = {**known, "y": np.where(X[-3] < X, counts / 7, counts)}
+    says = "objective 'poisson' expects counts, and 2 of 60 values of y are no whole numbers"
+    fit = POWER.fit(rates, objective="poisson")
+    assert [says in line for line in fit.warnings] == [True]
+    assert says in fit.summary()
+    assert not any("counts" in line for line in POWER.fit(rates, objective="least_squares").warnings)
+
+
+def test_many_poisson_fits_say_so_once():
+    counts = np.random.default_rng(0).poisson(TRUE * 3).astype(float)
+    curves = {"x": np.tile(X, 2), "y": np.concatenate([counts, counts / 2]), "curve": np.repeat(["a", "b"], X.size)}
+    (line,) = POWER.fit(curves, objective="poisson", over="curve").warnings
+    assert "expects counts" in line
+    whole = {**curves, "y": np.concatenate([counts, counts + 1])}
+    assert POWER.fit(whole, objective="poisson", over="curve").warnings == ()
+
+
 @pytest.mark.parametrize("size", [0.05, 1.0, 50.0, 1e6])
 @pytest.mark.parametrize("start", [None, {"E": 0.3, "b": 0.8, "c": 0.5}])
 def test_counts_without_noise_are_found_and_have_intervals(size, start):

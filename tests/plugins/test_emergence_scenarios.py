@@ -38,6 +38,14 @@ def test_the_shift_is_at_6_7b_by_two_regimes_and_seldom_by_the_smooth_law(emerge
     assert len(ranked(emergence, "foretold")) == 3
 
 
+@pytest.mark.parametrize("name", ["everywhere", "everywhere_smooth", "foretold"])
+def test_the_smallest_size_is_sought_from_the_smallest_on(emergence, name):
+    for row in ranked(emergence, name):
+        sizes = [entry["p50"] for entry in row["order"] if entry["among"] > 0]
+        assert len(sizes) > 3
+        assert sizes == sorted(sizes), row["choices"]
+
+
 def test_layers_jump_and_magnitude_saturates(emergence):
     data = emergence["projection"].to_dataset().isel(time=0).median("draw")
     assert float(data["layers"].sel(size="1.3B")) < 60

@@ -1,0 +1,42 @@
+"""Where a law has a meaning: what it requires of its parameters and variables."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from forecast.formula import parse
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["meaningful", "unmet"]
+
+_parsed = functools.lru_cache(maxsize=256)(parse)
+
+
+def unmet(
+    requires: Mapping[str, str], values: Mapping[str, Any], shape: tuple[int, ...]
+) -> Iterator[tuple[str, tuple[str, ...], Array]]:
+    """Walk the requirements that somewhere do not hold: the formula, its names, and what it gives at every point."""
+    import numpy as np
+
+    for text in requires:
+        asked = _parsed(text)
+        with np.errstate(all="ignore"):
+            found = np.broadcast_to(asked.evaluate({n: values[n] for n in asked.names}), shape)
+        if (found <= 0).any():
+            yield text, asked.names, found
+
+
+def meaningful(requires: Mapping[str, str], values: Mapping[str, Any], found: Array) -> Array:
+    """Return values of a law, nan where one of its requirements does not hold."""
+    import numpy as np
+
+    for _, _, given in unmet(requires, values, found.shape):
+        found = np.where(given <= 0, np.nan, found)
+    return found

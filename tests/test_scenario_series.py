@@ -1,0 +1,131 @@
+"""A trend of one's own data in a scenario takes what `forecast.trend` takes."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+import pytest
+
+import forecast
+from forecast.errors import BasisError, ScenarioError, UnknownNameError, UsageError
+from forecast.graph import build
+from forecast.parts import SeriesRef
+from forecast.scenario import Scenario
+from forecast.specs import TrendSpec
+
+CSV = """year,kind,precision,speed
+2000,a,fp32,1
+2000.5,a,fp32,3
+2001,a,fp32,2
+2002,a,fp32,8
+2003,a,fp32,16
+2004,b,fp16,700
+2005,a,fp32,64
+"""
+PLAIN = {"shape": "trends/exponential", "x": "year", "y": "speed", "unit": "TFLOP/s"}
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text(CSV)
+    return str(path)
+
+
+def scenario(csv, **keys):
+    return Scenario.from_dict({"quantities": {"mine": {**PLAIN, "data": csv, **keys}}})
+
+
+def model(csv, **keys):
+    return build(scenario(csv, **keys)).nodes["mine"].models[()]
+
+
+def test_a_scenario_a_trend_and_a_record_take_the_same():
+    in_scenario = {field.name for field in dataclasses.fields(SeriesRef)}
+    assert set(inspect.signature(forecast.trend).parameters) == in_scenario | {"name"}
+    assert in_scenario - {"data"} <= {field.name for field in dataclasses.fields(TrendSpec)}
+
+
+@pytest.mark.parametrize(
+    ("keys", "years"),
+    [
+        ({}, [2000, 2000.5, 2001, 2002, 2003, 2005]),
+        ({"yearly": True}, [2000.5, 2001, 2002, 2003, 2005]),
+        ({"records": True}, [2000, 2000.5, 2002, 2003, 2005]),
+        ({"since": "2001-01-01"}, [2001, 2002, 2003, 2005]),
+        ({"records": True, "since": "2002-01-01"}, [2002, 2003, 2005]),
+    ],
+)
+def test_the_rows_that_are_kept_are_those_of_the_function(csv, keys, years):
+    keys = {"where": {"kind": "a"}, **keys}
+    found = model(csv, **keys).fit().observed()
+    same = forecast.trend(csv, **PLAIN, **keys).fit().observed()
+    assert found.time.tolist() == same.time.tolist() == years
+    assert found.value.tolist() == same.value.tolist()
+
+
+def test_it_runs_from_a_file_where_since_is_a_date_of_toml(csv, tmp_path):
+    text = "until = 2007\n[quantities.mine]\n" + "".join(f'{key} = "{value}"\n' for key, value in PLAIN.items())
+    text += 'data = "mine.csv"\nsince = 2002-01-01\nwhere = { kind = "a" }\nyearly = true\n'
+    (tmp_path / "mine.toml").write_text(text)
+    run = forecast.project(tmp_path / "mine.toml", draws=20)
+    # every value doubles in a year: 64 in 2005
+    assert float(run["projection"]["mine"].median("draw")[-1]) == pytest.approx(256, rel=0.01)
+
+
+def test_rows_of_two_precisions_are_one_series_only_where_that_is_said(csv):
+    with pytest.raises(BasisError, match="mixes precision fp16 and fp32"):
+        model(csv).fit()
+    assert model(csv, basis={"precision": "mixed"}).fit().observed().time.size == 7
+    assert forecast.trend(csv, **PLAIN, basis={"precision": "mixed"}).basis == {"precision": "mixed"}
+
+
+def test_what_where_keeps_is_part_of_the_basis(csv):
+    kept = {"where": {"precision": "fp32"}}
+    assert forecast.trend(csv, **PLAIN, **kept).basis == {"precision": "fp32"}
+    other = {"value": 1, "unit": "TFLOP/s", "basis": {"precision": "fp16"}}
+    rivals = {"quantities": {"mine": {**PLAIN, "data": csv, **kept}, "other": other}}
+    with pytest.raises(BasisError, match=r"fp32.*fp16"):
+        build(Scenario.from_dict({**rivals, "questions": {"q": {"when": "mine >= other"}}}))
+
+
+def test_the_hash_of_a_scenario_tells_which_rows_are_kept(csv):
+    def hashed(**keys):
+        return forecast.project({"until": 2006, "quantities": {"mine": {**PLAIN, "data": csv, **keys}}}, draws=5).attrs[
+            "scenario_hash"
+        ]
+
+    kept = [{"kind": "a"}, {"precision": "fp32"}]
+    assert hashed(where=kept[0]) == hashed(where=kept[0])
+    assert hashed(where=kept[0]) != hashed(where=kept[1])
+
+
+@pytest.mark.parametrize(
+    ("keys", "error", "says"),
+    [
+        ({"wehre": {"kind": "a"}}, UnknownNameError, "quantities.mine: unknown key 'wehre'; did you mean 'where'"),
+        ({"record": True}, UnknownNameError, "quantities.mine: unknown key 'record'; did you mean 'records'"),
+        ({"sinse": "2001-01-01"}, UnknownNameError, "unknown key 'sinse'; did you mean 'since'"),
+        ({"where": "a"}, ScenarioError, "quantities.mine.where: expected a table, got str"),
+        ({"where": {"year": 2000}}, ScenarioError, "quantities.mine.where.year: expected text, got 2000"),
+        ({"where": {"kind": ["a"]}}, ScenarioError, "quantities.mine.where.kind: expected text"),
+        ({"where": {"kind": "{metric}"}}, ScenarioError, "where.kind: a trend of your own data does not depend"),
+        ({"where": {"knid": "a"}}, UnknownNameError, "unknown column 'knid'; did you mean 'kind'"),
+        ({"where": {"kind": "z"}}, forecast.errors.EmptyDataError, "no row is left where kind = z"),
+        ({"since": "then"}, ScenarioError, "quantities.mine.since: expected a date such as 2030-01-01, got 'then'"),
+        ({"yearly": 1}, ScenarioError, "quantities.mine.yearly: expected true or false, got 1"),
+        ({"records": "yes"}, ScenarioError, "quantities.mine.records: expected true or false, got"),
+        ({"options": {"cpa": 3}}, UnknownNameError, "cpa"),
+        ({"basis": {"precison": "fp8"}}, UsageError, "unknown attribute 'precison'; did you mean 'precision'"),
+    ],
+)
+def test_what_cannot_be_says_which_key(csv, keys, error, says):
+    with pytest.raises(error, match=says) as caught:
+        model(csv, **{"where": {"kind": "a"}, **keys}).fit()
+    assert "\n" not in str(caught.value)
+
+
+def test_since_must_be_a_date_in_python_too(csv):
+    with pytest.raises(UsageError, match="trend: since: expected a date YYYY-MM-DD, got 'then'"):
+        forecast.trend(csv, **PLAIN, since="then").fit()
