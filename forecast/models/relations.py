@@ -72,18 +72,15 @@ class _FittedRelation(FittedModel):
         return self.fit.scatter(level, streams("noise")) if observed else level
 
     def describe(self) -> Description:
+        found = {name: (float(v), *map(float, self.fit.interval(name, 0.9))) for name, v in self.fit.values.items()}
+        said = ", ".join(f"{name} = {v:.3g} [{low:.3g}, {high:.3g}]" for name, (v, low, high) in found.items())
+        facts: dict[str, float] = {}
+        for name, three in found.items():
+            facts |= dict(zip((name, f"{name}_p05", f"{name}_p95"), three, strict=True))
         return Description(
-            summary=f"{self.fit.law.name or self.fit.law.expression} fitted to {self.fit.n} points"
+            summary=f"{self.fit.law.name or self.fit.law.expression} fitted to {self.fit.n} points: {said} (90 %)"
             + (f"; {self.note}" if self.note else ""),
             assumptions=tuple(self.fit.warnings),
             sources=self.sources,
-            facts={**self._parameters(), "n": float(self.fit.n or 0)},
+            facts={**facts, "n": float(self.fit.n or 0)},
         )
-
-    def _parameters(self) -> dict[str, float]:
-        """Return each parameter with the ends of its 90 % interval."""
-        found = {}
-        for name, value in self.fit.values.items():
-            found[name] = float(value)
-            found[f"{name}_p05"], found[f"{name}_p95"] = map(float, self.fit.interval(name, 0.9))
-        return found
