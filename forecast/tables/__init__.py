@@ -88,6 +88,11 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     return recent.remember(descriptor_of(name_or_path), _loaded)
 
 
+def look(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
+    """Return what `table` does, shared with others: it must not be written to."""
+    return recent.look(descriptor_of(name_or_path), _loaded)
+
+
 def as_columns(name_or_path: str | os.PathLike[str], *, where: str = "") -> Columns:
     """Return the rows of a table as columns; what `columns` does of a table's name."""
     return recent.remember_columns(descriptor_of(name_or_path), _loaded, lambda found: columns(found, where=where))

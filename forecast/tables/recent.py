@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from forecast.tables.intake import Columns
 
-__all__ = ["remember", "remember_columns"]
+__all__ = ["look", "remember", "remember_columns"]
 
 #: How many tables are kept.
 MOST = 16
@@ -61,6 +61,12 @@ def remember(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Pat
             while len(_kept) > MOST:
                 _kept.popitem(last=False)
     return found
+
+
+def look(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]]) -> xr.Dataset:
+    """Return what `remember` does, and not a copy: for who reads units and dimensions and writes nothing."""
+    known = _known(descriptor)
+    return remember(descriptor, load) if known is None else known.table
 
 
 def remember_columns(
