@@ -34,12 +34,16 @@ def _multiplicative(found: Any) -> bool:
 
 def _scale(found: Any, where: str) -> float:
     """Return how many coherent base units one of this unit is."""
+    known = registry().scales
+    if found in known:
+        return known[found]
     try:
         scale = float(registry().pint.get_base_units(found)[0])
     except OverflowError:
         scale = math.inf
     if not 0 < scale < math.inf:
         fail(f"unit '{_text(found)}' is out of the range of numbers", where)
+    known[found] = scale
     return scale
 
 

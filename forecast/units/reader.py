@@ -52,6 +52,8 @@ class Registry:
         self.pint: Any = pint.UnitRegistry(DEFINITIONS, cache_folder=None)
         self.asked: object = None
         self.broken: dict[str, str] = {}
+        #: How many base units one of a unit is. Definitions are added, and none is ever changed.
+        self.scales: dict[Any, float] = {}
 
     def find(self, name: str) -> Any:
         """Return the unit of that name, or None."""
