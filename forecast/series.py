@@ -147,7 +147,8 @@ def read(
     since : str
         Leave out the rows before this date (YYYY-MM-DD), and those without one.
     records : bool
-        Keep the rows that set a record: a larger value than at every earlier date.
+        Keep the rows that set a record, a larger value than at every earlier date, and the last date, at which the last
+        record still stands.
     yearly : bool
         Keep the largest value of each calendar year, with its date.
 
@@ -234,7 +235,10 @@ def read_columns(
         kept = kept[np.lexsort((value[kept], time[kept]))]
         kept = kept[np.append(np.diff(time[kept]) > 0, True)]
         best = np.maximum.accumulate(value[kept])
-        kept = kept[np.concatenate(([True], np.diff(best) > 0))]
+        last, kept = kept[-1], kept[np.concatenate(([True], np.diff(best) > 0))]
+        if time[last] > time[kept[-1]]:  # that nothing has come since is known, too
+            value = value.copy()
+            value[last], kept = value[kept[-1]], np.append(kept, last)
     return time[kept], value[kept], unit, {key: column[kept] for key, column in more.items()}
 
 

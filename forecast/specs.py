@@ -226,7 +226,7 @@ class TrendSpec(ModelSpec):
     frontier : bool
         The column is a running maximum: only its distinct values are evidence.
     records : bool
-        Keep the rows that set a record, and take them for such a running maximum.
+        Keep the rows that set a record and the last date, and take them for such a running maximum.
     yearly : bool
         Keep the largest value of each calendar year, with its date.
     since : str

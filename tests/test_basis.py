@@ -327,3 +327,24 @@ def test_a_cost_has_no_precision_and_a_users_own_word_is_left_alone():
     ds = forecast.table(LISTS)[["rmax_top1", "date"]]
     ds["rmax_top1"].attrs["basis"] = "whatever"
     assert of_column(ds, "rmax_top1") == {}
+
+
+def test_a_relation_measures_what_its_column_does():
+    """LINPACK from power against HPCG: the table states what each column measures, and the relation inherits it."""
+    assert forecast.model("resources/linpack-from-power").basis == {"basis": "linpack"}
+    quantities = {
+        "x": {"value": 20, "unit": ""},
+        "a": {"model": "resources/linpack-from-power"},
+        "b": {"model": "hardware/hpcg-exponential"},
+    }
+    asked = {"start": 2024, "until": 2030, "quantities": quantities, "questions": {"r": {"when": "a >= b"}}}
+    with pytest.raises(BasisError, match="linpack.*hpcg"):
+        forecast.project(asked)
+
+
+def test_dollars_of_a_ceiling_are_those_of_the_day():
+    real = {"value": 5, "unit": "USD", "basis": {"dollars": "real 2020"}}
+    quantities = {"a": {"model": "resources/ceiling-dollars"}, "b": real}
+    asked = {"start": 2024, "until": 2030, "quantities": quantities, "questions": {"r": {"when": "a >= b"}}}
+    with pytest.raises(BasisError, match="nominal.*real 2020"):
+        forecast.project(asked)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from forecast import basis
+from forecast.errors import ForecastError
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
 from forecast.specs import RelationSpec
 
@@ -28,8 +29,22 @@ def from_spec(name: str, spec: RelationSpec) -> Model:
 
     variables = law(spec.law).variables
     needs: dict[str, Need] = {v: OtherQuantity(unit=unit) for v, unit in variables.items()}
-    stated = basis.of_record(spec.where, spec.basis, where=f"model '{name}'")
+    stated: Mapping[str, str] = basis.of_record(spec.where, spec.basis, where=f"model '{name}'")
+    if _shipped(spec.table):  # to say what a model measures, nothing is downloaded
+        from forecast import series
+
+        stated = series.states(spec.table, spec.y, stated=stated, where=f"model '{name}'")
     return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs, basis=stated)
+
+
+def _shipped(table: str) -> bool:
+    from forecast import tables
+    from forecast.tables import descriptor
+
+    try:
+        return not any(resource.remote for resource in descriptor.read(tables.descriptor_of(table)).resources)
+    except ForecastError:  # who fits it says what is wrong with it
+        return False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -222,7 +222,7 @@ def trend(
     options : mapping
         Of the shape: ``{"cap": 1e15}``.
     records : bool
-        Keep the rows that set a record, and take them for a running maximum.
+        Keep the rows that set a record and the last date, and take them for a running maximum.
     yearly : bool
         Keep the largest value of each calendar year, with its date.
     since : str

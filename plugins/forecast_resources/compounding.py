@@ -37,7 +37,9 @@ def compounding(name: str, spec: ModelSpec) -> Model:
 
     inputs: dict[str, Need] = {i.name: i for i in STARTS[spec.name]}
     inputs["growth"] = OtherQuantity(unit="1/year", title="rate of growth of the logarithm")
-    return _Compounding(name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,))
+    return _Compounding(
+        name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,), basis=spec.basis
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

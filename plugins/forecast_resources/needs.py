@@ -27,21 +27,27 @@ def _rate(name: str, title: str, distribution: dict[str, float | str], source: s
     )  # fmt: skip
 
 
+def _dollars(unit: str) -> dict[str, str]:
+    return {"dollars": "nominal"} if unit == "USD" else {}
+
+
 def _start(
     name: str, title: str, unit: str, start: dict[str, float | str], date: float, source: str
 ) -> tuple[ModelSpec, tuple[Input, Input]]:
     spec = ModelSpec(
         name=name, title=title, quantity=f"resources.{name.replace('-', '_')}", unit=unit, target=COMPOUND,
-        reference=source,
+        reference=source, basis=_dollars(unit),
     )  # fmt: skip
     return spec, (
-        Input(name="start", unit=unit, distribution=start, source=source, title=title),
+        Input(name="start", unit=unit, distribution=start, source=source, title=title, basis=_dollars(unit)),
         Input(name="date", unit="year", distribution={"value": date}, source=source, title="of the start"),
     )
 
 
 def _ceiling(name: str, title: str, unit: str, distribution: dict[str, float | str], source: str) -> EstimateSpec:
-    asked = Input(name="most", unit=unit, distribution=distribution, source=source, title=title)
+    asked = Input(
+        name="most", unit=unit, distribution=distribution, source=source, title=title, basis=_dollars(unit)
+    )  # fmt: skip
     return EstimateSpec(
         name=f"ceiling-{name}", title=title, quantity=f"resources.ceiling_{name}", unit=unit, expression="most",
         inputs=(asked,), reference=source,

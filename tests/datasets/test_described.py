@@ -182,3 +182,19 @@ def test_another_file_in_the_cache_is_not_taken(cache):
     (cache / f"{resource.hash[7:19]}-{resource.name}.data").write_text("a\n", encoding="utf-8")
     with pytest.raises((DownloadError, TableError), match="gpu-trends"):
         forecast.table("datasets/gpu-trends")
+
+
+def test_what_a_described_column_measures_is_stated():
+    """Real dollars and precisions: no trend of theirs meets nominal dollars or another precision without a word."""
+    from forecast.registry import get_registry
+    from forecast.tables import descriptor
+
+    def fields(name):
+        package = descriptor.read(Path(get_registry().find("table", f"datasets/{name}").spec.descriptor))
+        return {f.name: dict(f.basis) for r in package.resources for f in r.fields}
+
+    gpus, curves = fields("gpu-trends"), fields("technologies")
+    assert gpus["price"] == {"dollars": "real 2020"}
+    assert gpus["peak_fp32"]["precision"] == "fp32"
+    assert gpus["peak_fp16"]["precision"] == "fp16"
+    assert {curves[name]["dollars"] for name in ("dram_cost", "hard_disk_cost", "wind_cost")} == {"real 2005"}

@@ -43,12 +43,24 @@ def test_the_level_of_2025_is_that_of_the_table(run):
     """Within a factor of two of the best device that the table has: no unit has slipped."""
     rows = forecast.tables.columns("datasets/accelerators")
     dense = (rows["sparsity"] == "dense") & (rows["peak_status"] == "verified")
-    now = run["projection"]["peak"].sel(shape="exponential").isel(time=0).median("draw")
+    now = run["projection"]["peak"].isel(time=0).median("draw")
     for precision, path in (("fp32", "vector"), ("fp16", "tensor"), ("fp8", "tensor")):
         best = np.nanmax(rows["peak"][dense & (rows["precision"] == precision) & (rows["path"] == path)])
-        assert best / 2 < float(now.sel(precision=precision)) < best * 2
-    bandwidth = run["projection"]["bandwidth"].sel(shape="exponential").isel(time=0).median("draw")
-    assert 4000 < float(bandwidth) < 9000
+        for shape in SHAPES:
+            assert best / 2 < float(now.sel(precision=precision, shape=shape)) < best * 2, (precision, shape)
+    bandwidth = run["projection"]["bandwidth"].isel(time=0).median("draw")
+    for shape in SHAPES:
+        assert 4000 < float(bandwidth.sel(shape=shape)) < 9000
+
+
+def test_a_walk_knows_that_no_record_has_come_since_the_last():
+    """Nothing in the table exceeds 8000 GB/s to its end: a walk from the last record's date would be above it."""
+    rows = forecast.tables.columns("datasets/accelerators")
+    found = forecast.model("hardware/gpu-bandwidth-random-walk").fit()
+    points = found.observed()
+    assert points.value[-1] == np.nanmax(rows["bandwidth"])
+    assert points.time[-1] > points.time[-2]
+    assert points.value[-1] == points.value[-2] or points.time[-1] > 2025.5
 
 
 def test_fp32_doubles_as_published():
