@@ -338,7 +338,7 @@ def test_a_relation_measures_what_its_column_does():
         "b": {"model": "hardware/hpcg-exponential"},
     }
     asked = {"start": 2024, "until": 2030, "quantities": quantities, "questions": {"r": {"when": "a >= b"}}}
-    with pytest.raises(BasisError, match="linpack.*hpcg"):
+    with pytest.raises(BasisError, match=r"linpack.*hpcg"):
         forecast.project(asked)
 
 
@@ -346,5 +346,5 @@ def test_dollars_of_a_ceiling_are_those_of_the_day():
     real = {"value": 5, "unit": "USD", "basis": {"dollars": "real 2020"}}
     quantities = {"a": {"model": "resources/ceiling-dollars"}, "b": real}
     asked = {"start": 2024, "until": 2030, "quantities": quantities, "questions": {"r": {"when": "a >= b"}}}
-    with pytest.raises(BasisError, match="nominal.*real 2020"):
+    with pytest.raises(BasisError, match=r"nominal.*real 2020"):
         forecast.project(asked)

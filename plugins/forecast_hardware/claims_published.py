@@ -14,8 +14,8 @@ CLAIMS = (
     claim(
         "fp32-doubling", "The FP32 peak of GPUs doubles in 2.3 years", "2.3", "doubling", "year", HARDWARE,
         facts={"doubling": "hardware/gpu-peak-fp32-exponential.doubling_years"},
-        note="Best accelerator so far, in our table: 90 % 2.15 to 2.60, with 2.3 inside. On the source's data, the 1848 "
-        "dated GPUs of datasets/gpu-trends, all devices together give 2.34, which rounds to it.",
+        note="Best accelerator so far, in our table: 90 % 2.15 to 2.60, with 2.3 inside. On the source's data, the "
+        "1848 dated GPUs of datasets/gpu-trends, all devices together give 2.34, which rounds to it.",
     ),
     claim(
         "fp32-per-dollar-doubling", "FP32 per dollar of GPUs doubles in 2.46 years", "2.46", "doubling", "year", PRICE,
