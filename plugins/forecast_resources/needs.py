@@ -35,7 +35,7 @@ def _start(
         reference=source,
     )  # fmt: skip
     return spec, (
-        Input(name="start", unit=unit, distribution=start, source=source, title=title),
+        Input(name="start", unit=unit, distribution=start, source=source, title=title, least=0.0),
         Input(name="date", unit="year", distribution={"value": date}, source=source, title="of the start"),
     )
 
