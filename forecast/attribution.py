@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from forecast import settings
 from forecast.distributions import Distribution, distribution
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
@@ -108,10 +109,10 @@ def attribution(
     if not (isinstance(at, int | float) and -1e4 < at < 1e5):
         raise UsageError(f"at: expected a year, got '{printable(at, 40)}'")
     numbers = dict(_numbers(made))
-    settings = _settings(made, numbers, set or {})
+    given = _settings(made, numbers, set or {})
     found = {key: distribution(asked.distribution, where=key) for key, asked in numbers.items()}
-    free = [key for key, dist in found.items() if dist.family != "fixed" and key not in settings]
-    fixed = {key: settings.get(key, dist.points[0][1]) for key, dist in found.items() if key not in free}
+    free = [key for key, dist in found.items() if dist.family != "fixed" and key not in given]
+    fixed = {key: given.get(key, dist.points[0][1]) for key, dist in found.items() if key not in free}
     base = _base(draws, len(free))
     fitted = {m.name: guarded(f"model '{m.name}': fit", m.fit) for m in _within(made)}
 
@@ -199,18 +200,15 @@ def _numbers(made: Model) -> Iterator[tuple[str, Input]]:
 
 
 def _settings(made: Model, numbers: Mapping[str, Input], given: Mapping[str, Any]) -> dict[str, float]:
-    import math
-    import numbers as kinds
-
-    settings: dict[str, float] = {}
+    found: dict[str, float] = {}
     for key, value in given.items():
         plain = key.removeprefix(f"{made.name}.") if isinstance(key, str) else key
         if plain not in numbers:
             raise UnknownNameError("input", plain, numbers, where=f"model '{made.name}': set")
-        if isinstance(value, bool) or not isinstance(value, kinds.Real) or not math.isfinite(value):
-            raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
-        settings[plain] = float(value)
-    return settings
+        asked = numbers[plain]
+        least = settings.floor(distribution(asked.distribution, where=plain), asked.least)
+        found[plain] = settings.number(key, value, least=least, unit=asked.unit)
+    return found
 
 
 def _level(

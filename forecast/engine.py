@@ -128,7 +128,11 @@ def project(
     ranked = sampled.rankings()
     if ranked is not None:
         tree["/rankings"] = ranked
-    described = {name: said for name, m in backing.models_of(graph).items() if (said := fits.describe(m)) is not None}
+    described = {
+        name: said
+        for name, m in backing.models_of(graph).items()
+        if (said := fits.describe(m, graph.settings_of(name))) is not None
+    }
     result = xr.DataTree.from_dict(tree)
     result.attrs.update(
         provenance(

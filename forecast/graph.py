@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import numbers
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from forecast import bases, models, units
+from forecast import bases, models, settings, units
 from forecast.basis import Basis
+from forecast.distributions import distribution
 from forecast.errors import CycleError, ScenarioError, UnitError, UnknownNameError, UsageError, printable
 from forecast.formula import Condition, Formula
 from forecast.lookup import Tables, choices_of
@@ -24,9 +23,6 @@ from forecast.scenario import Cell, Expression, ModelRef, Prior, Quantity, Ranki
 from forecast.specs import Input
 
 __all__ = ["Combination", "Graph", "Node", "build", "nested"]
-
-#: Numbers as they are typed; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 #: More combinations of choices than this are refused before they are walked.
 MOST_COMBINATIONS = 100_000
@@ -109,18 +105,26 @@ class Graph:
         """Return what quantities state beside their units, under these values of the choices."""
         return bases.at(self.nodes, names, dims, combination)
 
+    def settings_of(self, model: str) -> dict[str, Input]:
+        """Return the inputs of a model that were set to a number, as that number."""
+        found = {key.removeprefix(f"{model}."): key for key in self.fixed_inputs if key.rpartition(".")[0] == model}
+        return {
+            name: replace(self.inputs[key], distribution={"value": self.fixed_inputs[key]}, source="set for this run")
+            for name, key in found.items()
+        }
+
     def unit_of(self) -> dict[str, str]:
         """Return the unit of every quantity."""
         return {name: node.unit for name, node in self.nodes.items()}
 
 
-def build(scenario: Scenario, settings: Mapping[str, object] | None = None) -> Graph:
+def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Graph:
     """Resolve and check a scenario.
 
     Parameters
     ----------
     scenario : Scenario
-    settings : mapping, optional
+    given : mapping, optional
         ``{"trend": "changepoint"}`` narrows a choice (a tuple of texts keeps several), ``{"brain": 1e18}`` fixes a
         quantity in its unit, ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input.
 
@@ -129,16 +133,17 @@ def build(scenario: Scenario, settings: Mapping[str, object] | None = None) -> G
     UnknownNameError, ScenarioError, CycleError, UnitError
         Naming the file and key.
     """
-    rest = dict(settings or {})
+    rest = dict(given or {})
     for key in [k for k in rest if k in scenario.choices]:
-        scenario = scenario.narrowed(key, _values(key, rest.pop(key)))
+        scenario = scenario.narrowed(key, settings.texts(key, rest.pop(key)))
     tables = Tables(scenario.where)
     nodes = {name: _resolve(scenario, name, tables) for name in scenario.quantities}
     for key in [k for k in rest if k in nodes]:
         node = nodes[key]
         # an expression keeps its needs: they give it its unit
         needs = node.needs if isinstance(node.quantity, Expression) else ()
-        nodes[key] = replace(node, fixed=_number(key, rest.pop(key)), own=(), models={}, figures={}, needs=needs)
+        fixed = settings.number(key, rest.pop(key), least=_floor(scenario, node), unit=node.unit)
+        nodes[key] = replace(node, fixed=fixed, own=(), models={}, figures={}, needs=needs)
     _check_needs(scenario, nodes)
     _check_names(nodes)
     nodes = _ordered(scenario, nodes)
@@ -148,24 +153,6 @@ def build(scenario: Scenario, settings: Mapping[str, object] | None = None) -> G
     for name, ranking in scenario.rankings.items():
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
     return replace(graph, fixed_inputs=dict(_fixed(graph, rest)))
-
-
-def _values(choice: str, value: object) -> tuple[str, ...]:
-    found = tuple(value.split(",")) if isinstance(value, str) else value
-    if not isinstance(found, (list, tuple)) or not found or not all(isinstance(v, str) for v in found):
-        raise UsageError(f"set {choice}: expected a value of the choice, got '{printable(value, 40)}'")
-    return tuple(dict.fromkeys(found))
-
-
-def _number(key: str, value: object) -> float:
-    plain = (isinstance(value, str) and _NUMBER.fullmatch(value)) or isinstance(value, numbers.Real)
-    try:
-        number = float(value) if plain and not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
-    except OverflowError:  # an integer that no float holds
-        number = math.inf
-    if not math.isfinite(number):
-        raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
-    return number
 
 
 def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
@@ -376,9 +363,14 @@ def _bare_number_hint(*sides: Formula) -> str:
     return f'; give the threshold a unit as a quantity: quantities.threshold = {{ value = {bare[0]}, unit = "..." }}'
 
 
-def _fixed(graph: Graph, settings: Mapping[str, object]) -> Iterator[tuple[str, float]]:
+def _floor(scenario: Scenario, node: Node) -> float | None:
+    stated = node.quantity.distribution if isinstance(node.quantity, Prior) else None
+    return settings.floor(stated, scenario.least.get(node.name))
+
+
+def _fixed(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, float]]:
     """Match what is left of the settings with inputs: by full name, by the model's bare name, or by quantity."""
-    for key, value in settings.items():
+    for key, value in given.items():
         owner, _, name = str(key).rpartition(".")
         matches = [n for n in graph.inputs if n == key or (owner and n.partition("/")[2] == key)]
         if not matches and owner in graph.nodes:
@@ -388,4 +380,6 @@ def _fixed(graph: Graph, settings: Mapping[str, object]) -> Iterator[tuple[str, 
             known = [*graph.scenario.choices, *graph.nodes, *graph.inputs]
             raise UnknownNameError("choice, quantity or input", key, known, where="set")
         for match in matches:
-            yield match, _number(key, value)
+            asked = graph.inputs[match]
+            least = settings.floor(distribution(asked.distribution, where=match), asked.least)
+            yield match, settings.number(key, value, least=least, unit=asked.unit)

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 from forecast.fields import Checked, checked, empty, maps, number, text, text_field
 
-__all__ = ["Input"]
+__all__ = ["Input", "below"]
+
+
+def below(stated: Mapping[str, object], least: float | None) -> float | None:
+    """Return a number of a distribution's record that lies below the least it may be; None where none does."""
+    return next((v for v in stated.values() if least is not None and number(v) and v < least), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +35,9 @@ class Input(Checked):
         One line for people.
     basis : mapping of str to str
         What its unit cannot say: ``{"sparsity": "dense"}`` (see `forecast.basis`).
+    least : float, optional
+        What nobody may set it below: 1 for a number of devices. Without it, 0 where the distribution is lognormal or
+        loguniform, and nothing otherwise.
     """
 
     name: str = text_field()
@@ -40,3 +48,9 @@ class Input(Checked):
     source: str = text_field()
     title: str = text_field(default="")
     basis: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
+    least: float | None = checked(lambda v: v is None or number(v), "a number or None", default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (low := below(self.distribution, self.least)) is not None:
+            self._refuse("least", f"its distribution holds {low:g}, below {self.least:g}")

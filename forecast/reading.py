@@ -11,6 +11,8 @@ from typing import Any
 from forecast import basis, formula
 from forecast.distributions import distribution
 from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
+from forecast.fields import number
+from forecast.inputs import below
 from forecast.parts import (
     ByChoice,
     Cell,
@@ -191,6 +193,15 @@ class Reader:
         if not isinstance(value, bool):
             raise self.fail(f"{key}.{name}", f"expected true or false, got {printable(value, 40)}")
         return value
+
+    def least(self, record: Mapping[str, Any], key: str) -> float:
+        """Return what a quantity may not be set below."""
+        value = record["least"]
+        if not number(value):
+            raise self.fail(f"{key}.least", f"expected a number, got {printable(value, 40)}")
+        if (low := below({k: v for k, v in record.items() if k != "least"}, value)) is not None:
+            raise self.fail(f"{key}.least", f"the quantity itself holds {low:g}, below {value:g}")
+        return float(value)
 
     def cell(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Cell:
         """Return a figure to be read in a table."""

@@ -77,6 +77,8 @@ class Scenario:
     start : int or None
         The first year; by default the year of the last observation behind any of its trends.
     step : {"year", "month"}
+    least : mapping of str to float
+        What a quantity may not be set below, in its unit.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Scenario:
     until: int | None = None
     start: int | None = None
     step: str = "year"
+    least: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -129,8 +132,11 @@ class Scenario:
         if step not in _STEPS:
             raise UnknownNameError("step", step, _STEPS, where=f"{where}: step")
         asked = dict(reader.choices(record))
+        given = dict(reader.tables(record, "quantities"))
+        least = {key: reader.least(value, f"quantities.{key}") for key, value in given.items() if "least" in value}
         quantities = {
-            key: reader.quantity(key, value, asked, folder) for key, value in reader.tables(record, "quantities")
+            key: reader.quantity(key, {k: v for k, v in value.items() if k != "least"}, asked, folder)
+            for key, value in given.items()
         }
         if not quantities:
             raise ScenarioError(f"{where}: quantities: expected at least one [quantities.NAME]")
@@ -155,6 +161,7 @@ class Scenario:
             until=until,
             start=start,
             step=step,
+            least=least,
         )
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:

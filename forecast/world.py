@@ -6,7 +6,7 @@ once. A model is foreign code, so every call of one goes through `forecast.model
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,7 @@ from forecast.distributions import distribution
 from forecast.errors import DataError, ForecastError, PluginContractError
 from forecast.formula import Formula
 from forecast.graph import Combination, Graph, Node
-from forecast.models import FittedModel, Model, Observations, OtherModel
+from forecast.models import Description, FittedModel, Model, Observations, OtherModel
 from forecast.models.contract import (
     checked_description,
     checked_draws,
@@ -83,20 +83,26 @@ class Fits:
         what = f"model '{model.name}': observed"
         return self._aside(model, what, lambda fitted: checked_observations(guarded(what, fitted.observed), what))
 
-    def posterior(self, model: Model, streams: Streams) -> dict[str, Array]:
-        """Return draws of a model's parameters; none where the model fails."""
+    def posterior(self, model: Model, streams: Streams, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Return draws of a model's parameters under these draws of its inputs; none where the model fails."""
         what = f"model '{model.name}': posterior"
         drawn = self._aside(
             model,
             what,
-            lambda fitted: checked_posterior(guarded(what, lambda: fitted.posterior(streams)), BLOCK, what),
+            lambda fitted: checked_posterior(
+                guarded(what, lambda: fitted.with_draws(inputs).posterior(streams)), BLOCK, what
+            ),
         )
         return drawn or {}
 
-    def describe(self, model: Model) -> dict[str, Any] | None:
-        """Return what a model says of itself, as plain data; None where it fails."""
+    def describe(self, model: Model, inputs: Mapping[str, Input]) -> dict[str, Any] | None:
+        """Return what a model says of itself, as plain data, with the inputs that were set; None where it fails."""
         what = f"model '{model.name}': describe"
-        return self._aside(model, what, lambda fitted: checked_description(guarded(what, fitted.describe), what))
+
+        def say(fitted: FittedModel) -> Description:
+            return (fitted.with_inputs(inputs) if inputs else fitted).describe()
+
+        return self._aside(model, what, lambda fitted: checked_description(guarded(what, lambda: say(fitted)), what))
 
     def _aside(self, model: Model, what: str, call: Callable[[FittedModel], T]) -> T | None:
         try:

@@ -17,7 +17,7 @@ MAX_LINES = 400
 LAYERS = (
     {"errors"},
     {"dates", "distributions", "formula", "h5check", "jsontext", "streams"},
-    {"fields", "files"},
+    {"fields", "files", "settings"},
     {"inputs", "published"},
     {"specs"},
     {"hookspecs"},

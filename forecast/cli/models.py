@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -30,8 +30,12 @@ def _describe(record: Record) -> dict[str, Any]:
     if spec.target is not None:
         found |= {"code": spec.target}
     if isinstance(spec, TrendSpec):
-        found |= {"shape": spec.shape, "table": spec.table, "x": spec.x, "y": spec.y, "frontier": spec.frontier}
-        found |= {"where": dict(spec.where), "inputs": []}
+        found |= {"shape": spec.shape, "table": spec.table, "x": spec.x, "y": spec.y, "since": spec.since}
+        found |= {"frontier": spec.frontier, "records": spec.records, "yearly": spec.yearly}
+        # a number or a text makes no input: only an option that says more has the shape's code imported
+        judged = any(isinstance(value, Mapping) for value in spec.options.values())
+        found |= {"where": dict(spec.where), "options": list(_options(spec.options))}
+        found |= {"inputs": _needs(record) if judged else []}
     elif isinstance(spec, EstimateSpec):
         found |= {"expression": spec.expression, "inputs": _inputs(spec.inputs)}
     elif isinstance(spec, MixtureSpec):
@@ -41,7 +45,28 @@ def _describe(record: Record) -> dict[str, Any]:
         found |= {"inputs": _needs(record)}
     else:
         found |= {"inputs": _needs(record)}
-    return found
+    return found | {"basis": dict(_basis(spec, record))}
+
+
+def _options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Walk the options of a shape: a number, a distribution with its unit and source, or a group of named records."""
+    for name, value in options.items():
+        if not isinstance(value, Mapping):
+            yield {"name": name, "value": value}
+        elif value and all(isinstance(inner, Mapping) for inner in value.values()):
+            yield from ({"name": f"{name}.{key}", **inner} for key, inner in value.items())
+        else:
+            stated = {k: v for k, v in value.items() if k not in ("unit", "source")}
+            yield {"name": name, "value": stated, "unit": value.get("unit", ""), "source": value.get("source", "")}
+
+
+def _basis(spec: ModelSpec, record: Record) -> Mapping[str, str]:
+    """Return what a model states beside its unit; a trend also by the rows it keeps."""
+    if not isinstance(spec, TrendSpec):
+        return spec.basis
+    from forecast import basis
+
+    return basis.of_record(spec.where, spec.basis, where=f"model '{record.full_name}'")
 
 
 def _inputs(inputs: tuple[Input, ...]) -> list[dict[str, Any]]:

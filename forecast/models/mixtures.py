@@ -111,9 +111,16 @@ class _Mixture(Unfitted):
         return out
 
     def describe(self) -> Description:
-        total = sum(self.weights.values())
-        shares = ", ".join(f"{n} {w / total:.0%}" for n, w in self.weights.items())
-        said = f"a mixture of {len(self.weights)} estimates, unless weights are set: {shares}"
+        from forecast.distributions import distribution
+
+        weights = {}
+        for member, key in _weight_names(self.weights).items():
+            asked = self.inputs[key]
+            assert isinstance(asked, Input)
+            weights[member] = distribution(asked.distribution, where=f"{self.name}.{key}").median()
+        total = sum(weights.values()) or 1.0
+        shares = ", ".join(f"{n} {w / total:.0%}" for n, w in weights.items())
+        said = f"a mixture of {len(self.weights)} estimates: {shares}"
         first = next(iter(_weight_names(self.weights).values()))
         return Description(
             summary=said + (f"; {self.note}" if self.note else ""),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -118,6 +118,20 @@ class FittedModel(abc.ABC):
     def describe(self) -> Description:
         """Say what it assumes and rests on."""
 
+    def with_inputs(self, inputs: Mapping[str, Input]) -> FittedModel:
+        """Return the model that describes itself with these inputs instead of its own: what a user has set.
+
+        Only `describe` is asked of it; itself by default, where the description rests on no input.
+        """
+        return self
+
+    def with_draws(self, inputs: Mapping[str, Array]) -> FittedModel:
+        """Return the model whose `posterior` is that of `sample` under these draws of its inputs, (draw,) each.
+
+        Itself by default, where its parameters rest on no input.
+        """
+        return self
+
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return the joint draws of the fitted parameters that `sample` uses, (draw,) each; none by default."""
         return {}
@@ -191,6 +205,10 @@ class Unfitted(Model, FittedModel):
         """Return the model itself."""
         return self
 
+    def with_inputs(self, inputs: Mapping[str, Input]) -> FittedModel:
+        """Return the same model with these inputs instead of its own."""
+        return replace(self, inputs={**self.inputs, **inputs})
+
 
 @dataclass(frozen=True, kw_only=True)
 class Broken(Model):
@@ -229,7 +247,8 @@ class FittedShape(abc.ABC):
     def given(self, options: Mapping[str, Array]) -> FittedShape:
         """Return the shape with draws, (draw,) each, of the options that were given as distributions.
 
-        Only a shape that names `Shape.uncertain` options is asked.
+        Only a shape that names `Shape.uncertain` options is asked. One draw, the median, is handed over for
+        `describe`.
         """
         return self
 

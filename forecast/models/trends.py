@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast import basis as bases
@@ -12,7 +12,7 @@ from forecast import units
 from forecast.distributions import distribution
 from forecast.errors import PluginContractError, UnknownNameError, printable
 from forecast.models.contract import guarded
-from forecast.models.protocol import Description, FittedModel, FittedShape, Model, Need, Observations, Shape
+from forecast.models.protocol import Description, FittedModel, FittedShape, Model, Observations, Shape
 from forecast.registry import get_registry, resolve
 from forecast.specs import Input, TrendSpec
 
@@ -54,10 +54,14 @@ class _FittedTrend(FittedModel):
     points: Observations
     sources: tuple[str, ...]
     note: str
+    inputs: Mapping[str, Input]
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         fitted = self.shape.given(inputs) if inputs else self.shape
         return fitted.sample(time, streams, observed=observed)
+
+    def with_draws(self, inputs: Mapping[str, Array]) -> FittedModel:
+        return replace(self, shape=self.shape.given(inputs)) if inputs else self
 
     def central(self, time: Array) -> Array:
         """Return the level at the fitted parameters, (time,)."""
@@ -69,12 +73,24 @@ class _FittedTrend(FittedModel):
     def observed(self) -> Observations:
         return self.points
 
+    def with_inputs(self, inputs: Mapping[str, Input]) -> FittedModel:
+        return replace(self, inputs={**self.inputs, **inputs})
+
     def describe(self) -> Description:
-        said = self.shape.describe()
+        import numpy as np
+
+        stated = [(i, distribution(i.distribution, where=i.name)) for i in self.inputs.values()]
+        middle = {i.name: np.array([made.median()]) for i, made in stated}
+        said = (self.shape.given(middle) if middle else self.shape).describe()
+        wide = [(i, *made.ppf(np.array([0.05, 0.95]))) for i, made in stated if made.family != "fixed"]
+        ranges = [f"{i.name} from {low:.4g} to {high:.4g} {i.unit} (90 %; {i.source})" for i, low, high in wide]
         return Description(
-            summary=said.summary + (f"; {self.note}" if self.note else ""),
-            assumptions=said.assumptions,
-            sources=(*said.sources, *self.sources),
+            summary="; ".join(filter(None, [said.summary, *ranges, self.note])),
+            assumptions=(
+                *said.assumptions,
+                *(f"{i.name} [{i.unit or 'dimensionless'}]: {made} ({i.source})" for i, made in stated),
+            ),
+            sources=tuple(dict.fromkeys((*said.sources, *self.sources, *(i.source for i, _ in stated)))),
             facts=said.facts,
         )
 
@@ -95,7 +111,7 @@ class _Trend(Model):
     options: Mapping[str, Any] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     note: str = ""
-    inputs: Mapping[str, Need] = field(default_factory=dict)
+    inputs: Mapping[str, Input] = field(default_factory=dict)
     basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
@@ -113,7 +129,7 @@ class _Trend(Model):
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
         points = Observations(time=time, value=value, unit=self.unit)
-        return _FittedTrend(shape=fitted, points=points, sources=self.sources, note=self.note)
+        return _FittedTrend(shape=fitted, points=points, sources=self.sources, note=self.note, inputs=self.inputs)
 
 
 def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
@@ -156,7 +172,7 @@ def _checked(made: Shape, where: str) -> Shape:
 def _made(**record: Any) -> _Trend:
     """Make a trend; options that are distributions become its inputs, and the shape is made with their medians."""
     name, unit, options = record["name"], record["unit"], dict(record["options"])
-    inputs: dict[str, Need] = {}
+    inputs: dict[str, Input] = {}
     for option, value in options.items():
         if not isinstance(value, Mapping) or option not in (known := _uncertain(record["shape"])):
             continue

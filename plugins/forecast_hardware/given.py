@@ -32,15 +32,17 @@ CLUSTER = "Dettmers 2014-09-21, How to Build and Use a Multi GPU System for Deep
 JUDGED = "our judgement, not a measurement"
 
 
-def fixed(name: str, unit: str, value: float, source: str, title: str = "", **basis: str) -> Input:
-    """Return an input that is one number, until somebody sets it."""
-    return Input(name=name, unit=unit, distribution={"value": value}, source=source, title=title, basis=basis)
+def fixed(
+    name: str, unit: str, value: float, source: str, title: str = "", *, least: float = 0.0, **basis: str
+) -> Input:
+    """Return an input that is one number, until somebody sets it, to no less than `least`."""
+    stated = {"value": value}
+    return Input(name=name, unit=unit, distribution=stated, source=source, title=title, basis=basis, least=least)
 
 
 def between(name: str, unit: str, low: float, high: float, source: str, title: str = "", *, family: str = "") -> Input:
-    """Return an input whose 90 % range is given: lognormal, or uniform between two ends."""
+    """Return an input, never negative, whose 90 % range is given: lognormal, or uniform between two ends."""
+    stated: dict[str, float | str] = {"p05": low, "p95": high}
     if family:
-        return Input(
-            name=name, unit=unit, distribution={"low": low, "high": high, "family": family}, source=source, title=title
-        )
-    return Input(name=name, unit=unit, distribution={"p05": low, "p95": high}, source=source, title=title)
+        stated = {"low": low, "high": high, "family": family}
+    return Input(name=name, unit=unit, distribution=stated, source=source, title=title, least=0.0)

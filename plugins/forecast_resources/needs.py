@@ -39,7 +39,7 @@ def _start(
         reference=source, basis=_dollars(unit),
     )  # fmt: skip
     return spec, (
-        Input(name="start", unit=unit, distribution=start, source=source, title=title, basis=_dollars(unit)),
+        Input(name="start", unit=unit, distribution=start, source=source, title=title, basis=_dollars(unit), least=0.0),
         Input(name="date", unit="year", distribution={"value": date}, source=source, title="of the start"),
     )
 

@@ -285,11 +285,13 @@ class FittedCapped(FittedShape):
         """Return the shape with a cap, and the curve fitted below it, for each draw."""
         import numpy as np
 
-        caps = np.log(np.asarray(options["cap"], dtype=float))
-        return replace(self, drawn=below(self.shape, self.time - self.origin, self.y, caps))
+        caps = np.asarray(options["cap"], dtype=float)
+        if not (caps > 0).all():
+            raise UsageError(f"cap: expected a positive number, got {caps.min():g}")
+        return replace(self, drawn=below(self.shape, self.time - self.origin, self.y, np.log(caps)))
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Draw the cap and the curve below it, jointly."""
+        """Draw the curve, jointly with the cap where that is not given by draws already."""
         import numpy as np
 
         rng, size = streams("parameters"), streams.draws
@@ -308,7 +310,7 @@ class FittedCapped(FittedShape):
         there = (self.shape.curve(a[:, None] + r[:, None] * ends) > -0.01).all(axis=1)
         there |= curves.caps[pick] < self.y.mean()
         r = np.where(there, np.maximum(r, 0.0), r)
-        return {"log_cap": curves.caps[pick], "offset": a, "rate": r}
+        return {"offset": a, "rate": r} | ({"log_cap": curves.caps[pick]} if self.drawn is None else {})
 
     def _shortened(self, centre: Array, caps: Array, step: Array, most: Array) -> Array:
         """Halve the steps whose curves lie further from the points than the straight approximation says.
@@ -338,7 +340,7 @@ class FittedCapped(FittedShape):
 
         drawn = self.posterior(streams)
         z = drawn["offset"] + drawn["rate"] * (np.asarray(time)[:, None] - self.origin)
-        level = drawn["log_cap"] + self.shape.curve(z)
+        level = (drawn["log_cap"] if self.drawn is None else self.drawn.caps) + self.shape.curve(z)
         if observed:
             noise = streams("noise").standard_t(self.dof, size=level.shape)
             level = level + self.curves.scale[self.best] * noise
@@ -356,18 +358,22 @@ class FittedCapped(FittedShape):
         """Say the cap, whether the data show it, and when growth ends."""
         import numpy as np
 
-        (a, r), caps, n = self.curves.centre[self.best], self.curves.caps, self.y.size
+        curves, best = self.curves, self.best
+        if self.drawn is not None:
+            curves, best = self.drawn, int(np.argsort(self.drawn.caps)[self.drawn.caps.size // 2])
+        (a, r), caps, n = curves.centre[best], curves.caps, self.y.size
         shares = np.cumsum(self.weights)
-        low, high = (float(np.exp(caps[min(int(np.searchsorted(shares, p)), caps.size - 1)])) for p in (0.05, 0.95))
+        at = (min(int(np.searchsorted(shares, p)), self.curves.caps.size - 1) for p in (0.05, 0.95))
+        low, high = (float(np.exp(self.curves.caps[i])) for i in at)
         growth = float(r * self.shape.slope(np.array(a + r * (self.time.max() - self.origin))))
         facts = {
             "n": float(n),
             "n_effective": self.evidence.size,
             "autocorrelation": self.evidence.autocorrelation,
             "growth_per_year": growth,
-            "cap": float(np.exp(caps[self.best])),
+            "cap": float(np.exp(caps[best])),
             "cap_identified": float(self.shown),
-            "share_of_cap": float(np.exp(self.y.max() - caps[self.best])),
+            "share_of_cap": float(np.exp(self.y.max() - caps[best])),
         }
         name = self.shape.title
         if self.shape.cap is not None:

@@ -33,6 +33,9 @@ POOLED = 0.19
 #: Years after which a shock is echoed.
 _LAG = 1.0
 
+#: A factor from which on a summary gives factors and no percentages.
+_FEW = 10.0
+
 #: Dates whose covariance is still handled in a second.
 _MOST = 3000
 
@@ -210,18 +213,16 @@ class FittedExperience(FittedShape):
         return rng.standard_normal(size) * self.steps.variance(self.rho) ** 0.5, sigma
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Draw w, the learning rate, the noise of a year, and the growth of production."""
-        import numpy as np
+        """Draw w, the noise of a year, and the growth of production where it is not stated.
 
+        The learning rate follows from w alone, and is no parameter of its own.
+        """
         error, sigma = self._half(streams)
         w = self.w + mirrored(sigma * error, -1.0)
-        growth = self.production.drawn_growth(streams) if self.growth is None else self.growth
-        return {
-            "w": w,
-            "learning_rate": -np.expm1(-np.log(2) * w),
-            "noise_per_year": mirrored(sigma * (1 + self.rho**2) ** 0.5, 1.0),
-            "growth_of_production": np.broadcast_to(growth, w.shape).copy(),
-        }
+        drawn = {"w": w, "noise_per_year": mirrored(sigma * (1 + self.rho**2) ** 0.5, 1.0)}
+        if self.growth is None:
+            drawn["growth_of_production"] = self.production.drawn_growth(streams)
+        return drawn
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw paths; one observation has no scatter beyond the curve's own."""
@@ -339,14 +340,17 @@ class FittedExperience(FittedShape):
         }
 
     def _said_production(self, facts: Mapping[str, float]) -> str:
-        grown = [
-            _percent(math.expm1(min(facts[f"growth_of_production{end}"], LARGEST)))
-            for end in ("", "_p05", "_p95")
-            if f"growth_of_production{end}" in facts
-        ]
-        if self.growth is not None:
-            return f"production is said to grow by {grown[0]} a year"
-        return f"production grows by {grown[0]} a year [90 %: {grown[1]}, {grown[2]}]"
+        middle, *ends = (
+            facts[f"growth_of_production{end}"] for end in ("", "_p05", "_p95") if f"growth_of_production{end}" in facts
+        )
+        stated = "is said to grow" if ends == [] else "grows"
+        if max(map(abs, (middle, *ends))) > math.log(_FEW):  # no percentage says this
+            said, *wide = (f"{g:.4g}" for g in (middle, *ends))
+            said = f"production {stated} by {said} a year in logs"
+        else:
+            said, *wide = (_percent(math.expm1(g)) for g in (middle, *ends))
+            said = f"production {stated} by {said} a year"
+        return said + (f" [90 %: {wide[0]}, {wide[1]}]" if wide else "")
 
 
 def _learnt(w: float) -> float:
@@ -355,7 +359,13 @@ def _learnt(w: float) -> float:
 
 
 def _said(w: float, low: float, high: float) -> str:
-    """Say by how much a value falls, or rises: "falls by 20 % [90 %: 15 %, 25 %]"."""
+    """Say by how much a value falls, or rises: "falls by 20 % [90 %: 15 %, 25 %]"; by which factor, where that is far.
+
+    A fall of -38 % to one of 104-fold is no interval to be read: from a tenth to ten times it is said in per cent.
+    """
+    if max(abs(low), abs(high)) > math.log2(_FEW):
+        least, middle, most = (f"{2 ** -min(max(x, -1000.0), 1000.0):.3g}" for x in (high, w, low))
+        return f"is multiplied by {middle} [90 %: {least}, {most}]"
     if w >= 0:
         return f"falls by {_percent(_learnt(w), 0)} [90 %: {_percent(_learnt(low), 0)}, {_percent(_learnt(high), 0)}]"
     rises = [_percent(-_learnt(x), 0) for x in (w, high, low)]
@@ -363,7 +373,8 @@ def _said(w: float, low: float, high: float) -> str:
 
 
 def _percent(share: float, digits: int = 1) -> str:
-    return f"{100 * share:.{digits}f} %" if abs(share) < 100 else f"{share:.0f}-fold"
+    """Return a share in per cent; what rounds to nothing has no sign."""
+    return f"{round(100 * share, digits) + 0.0:.{digits}f} %"
 
 
 def _number(value: object) -> bool:

@@ -30,7 +30,7 @@ __all__ = ["Feature", "FittedStaircase", "Staircase", "adoption"]
 YEARS = 2.0
 _ROUNDS = 50
 _LARGEST = 600.0
-_KEYS = ("date", "gain", "years", "probability")
+_KEYS = ("date", "gain", "years", "probability", "source")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +48,8 @@ class Feature:
         From a tenth to nine tenths of the effect.
     probability : float
         That it comes at all.
+    source : str
+        Where these are from; empty where nobody says.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Feature:
     gain: Distribution
     years: float = YEARS
     probability: float = 1.0
+    source: str = ""
 
     @classmethod
     def read(cls, name: str, record: object) -> Feature:
@@ -79,7 +82,10 @@ class Feature:
             gain=_distribution(record["gain"], f"{where}.gain"),
             years=float(record.get("years", YEARS)),
             probability=float(record.get("probability", 1.0)),
+            source=record.get("source", ""),
         )
+        if not isinstance(made.source, str):
+            raise UsageError(f"{where}.source: expected text, got {type(made.source).__name__}")
         if not made.years > 0:
             raise UsageError(f"{where}.years: expected a positive number, got {made.years:g}")
         if not 0 <= made.probability <= 1:
@@ -94,6 +100,13 @@ class Feature:
 
         low, middle, high = np.log(np.maximum(self.gain.ppf(np.array([0.05, 0.5, 0.95])), 1e-300))
         return float(middle), float((high - low) / 3.289707253902945)
+
+    def said(self) -> str:
+        """Say what is stated of it, and by whom."""
+        return (
+            f"{self.name}: a tenth of it is there at {self.date}, nine tenths {self.years:g} years later; gain "
+            f"{self.gain}; probability {self.probability:.0%} ({self.source or 'given'})"
+        )
 
 
 def _distribution(value: object, where: str) -> Distribution:
@@ -126,8 +139,9 @@ class Staircase(Shape):
     Parameters
     ----------
     features : mapping of str to mapping
-        ``{"tensor-cores": {"date": 2017.5, "gain": {"p05": 2, "p95": 8}, "years": 2, "probability": 1}}``; a date or a
-        gain is a number or a distribution. Default: none, and the growth is steady throughout.
+        ``{"tensor-cores": {"date": 2017.5, "gain": {"p05": 2, "p95": 8}, "years": 2, "probability": 1, "source":
+        "the first card that has them"}}``; a date or a gain is a number or a distribution. Default: none, and the
+        growth is steady throughout.
 
     Examples
     --------
@@ -315,7 +329,9 @@ class FittedStaircase(FittedShape):
                 "no feature comes that is not listed: after the last only the steady growth is left",
                 "a gain that has come starts from its record, a normal prior in its logarithm, and is learned; one "
                 "ahead is its record",
+                *(f.said() for f in (*self.come, *self.ahead)),
             ),
+            sources=tuple(dict.fromkeys(f.source for f in (*self.come, *self.ahead) if f.source)),
             facts=facts,
         )
 

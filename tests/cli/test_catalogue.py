@@ -151,8 +151,41 @@ def test_models_show_unit_inputs_distributions_and_sources(demo, capsys):
     ]
     trend = answer(capsys, "models", "show", "demo/trend")["result"]
     assert (trend["kind"], trend["table"], trend["where"]) == ("trend", "demo/t", {"k": "v"})
+    assert (trend["since"], trend["records"], trend["yearly"], trend["options"], trend["inputs"]) == (
+        "", False, False, [], [])  # fmt: skip
     assert answer(capsys, "models", "show", "demo/mix")["result"]["weights"] == {"demo/guess": 1.0}
     assert answer(capsys, "models", "show", "demo/rel")["result"]["let"] == {"x": "v"}
+
+
+def test_a_trend_shows_what_was_judged_of_it_and_which_rows_it_keeps(capsys):
+    found = answer(capsys, "models", "show", "hardware/gpu-peak-fp32-logistic")["result"]
+    (cap,) = found["options"]
+    assert (cap["name"], cap["value"], cap["unit"]) == ("cap", {"p05": 100.0, "p95": 1000.0}, "TFLOP/s")
+    assert cap["source"].startswith("Hobbhahn & Besiroglu 2022")
+    (asked,) = found["inputs"]
+    assert (asked["name"], asked["distribution"], asked["source"]) == ("cap", cap["value"], cap["source"])
+    assert (found["since"], found["records"], found["yearly"]) == ("2006-01-01", True, False)
+    assert found["basis"] == {"precision": "fp32", "path": "vector", "sparsity": "dense", "basis": "peak"}
+    assert answer(capsys, "models", "show", "hardware/gpu-peak-fp32-random-walk")["result"]["yearly"] is True
+    assert main(["models", "show", "hardware/gpu-peak-fp32-logistic"]) == 0
+    text = capsys.readouterr().out
+    for part in (
+        "since         2006-01-01",
+        "records       yes",
+        "p05 = 100, p95 = 1000",
+        "TFLOP/s",
+        "Hobbhahn",
+        "peak",
+    ):
+        assert part in text
+
+
+def test_a_staircase_shows_every_feature_and_its_source(capsys):
+    found = answer(capsys, "models", "show", "hardware/gpu-best-staircase")["result"]["options"]
+    assert [row["name"] for row in found] == [
+        f"features.{name}" for name in ("16-bit", "tensor-cores", "8-bit", "4-bit", "below-4-bit")]  # fmt: skip
+    assert all(row["source"] and row["date"] and row["gain"] for row in found)
+    assert found[0]["gain"] == {"p05": 1.5, "p95": 2.5}
 
 
 def test_tables_show_fields_units_licences_sources_and_rows(demo, capsys):

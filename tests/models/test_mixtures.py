@@ -54,7 +54,7 @@ def test_weights_are_shares_of_their_sum():
 
 def test_it_says_what_it_is():
     said = mixture({"a": 3.0, "c": 1.0}, note="ours").fit().describe()
-    assert said.summary == "a mixture of 2 estimates, unless weights are set: a 75%, c 25%; ours"
+    assert said.summary == "a mixture of 2 estimates: a 75%, c 25%; ours"
     assert said.assumptions[1] == "every weight is an input: --set test/mix.weight_a=2"
 
 
