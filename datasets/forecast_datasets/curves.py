@@ -8,7 +8,6 @@ mend anything: a technology that cannot be read is left out, with a warning that
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -98,12 +97,14 @@ def _trimmed(row: list[str]) -> list[str]:
 def _number(cell: str, where: str) -> float | None:
     if cell.lower() in _MISSING:
         return None
+    from forecast.tables import cells
+
     try:
-        value = float(cell.replace("_", "no"))  # float() would take 1_000
+        value = cells.number(cell)
     except ValueError:
         raise ValueError(f"{where}: expected a number or NA, got '{cell[:40]}'") from None
-    if not math.isfinite(value) or value < 0:
-        raise ValueError(f"{where}: '{cell[:40]}': expected a figure that is finite and not negative")
+    if value < 0:
+        raise ValueError(f"{where}: '{cell[:40]}': expected a figure that is not negative")
     return value
 
 

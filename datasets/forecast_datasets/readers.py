@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from forecast_datasets.rows import figure
+
 __all__ = [
     "chinchilla_points",
     "dram_curve",
@@ -53,6 +55,8 @@ def gpu_trends(path: Path) -> dict[str, list[object]]:
 
     with path.open(encoding="utf-8", newline="") as stream:  # a header without a name is none for the strict reader
         rows = list(csv.reader(stream))
+    if not rows:
+        raise DataError(f"{path.name}: is empty")
     header = {name or "gpu": place for place, name in enumerate(rows[0])}
     for theirs in ("gpu", "product", "date", *(name for name, _ in _GPU.values())):
         if theirs not in header:
@@ -65,7 +69,7 @@ def gpu_trends(path: Path) -> dict[str, list[object]]:
     }
     for ours, (theirs, factor) in _GPU.items():
         place = header[theirs]
-        columns[ours] = [None if row[place] == "" else float(row[place]) * factor for row in dated]
+        columns[ours] = [figure(row[place], factor, f"{path.name}: column '{theirs}'") for row in dated]
     return columns
 
 
@@ -99,6 +103,7 @@ def _processors(path: Path, quantity: str, factor: float) -> dict[str, list[obje
     import numpy as np
 
     from forecast.errors import DataError
+    from forecast.tables import cells as grammar
     from forecast.tables import from_decimal_year
 
     years, values = [], []
@@ -107,7 +112,7 @@ def _processors(path: Path, quantity: str, factor: float) -> dict[str, list[obje
         if not cells:
             continue
         try:
-            year, value = map(float, cells)
+            year, value = map(grammar.number, cells)
         except ValueError:
             raise DataError(f"{path.name}:{number}: expected a year and a value, got '{line[:40]}'") from None
         years.append(year)
@@ -140,16 +145,17 @@ def _curve(path: Path, name: str, cost: float, made: float) -> dict[str, list[ob
     import csv
 
     from forecast.errors import DataError
+    from forecast.tables import cells
 
     with path.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream))
-    if any(len(row) != 4 for row in rows) or "Time" not in rows[0][1]:
+    if len(rows) < 2 or any(len(row) != 4 for row in rows) or "Time" not in rows[0][1]:
         raise DataError(f"{path.name}: expected price, time, yearly and previous production: another file?")
 
     def number(cell: str, factor: float) -> float | None:
-        return None if cell == "NA" else float(cell) * factor
+        return None if cell == "NA" else figure(cell, factor, path.name)
 
-    read = [(number(p, cost), int(y), number(a, made), number(b, made)) for p, y, a, b in rows[1:]]
+    read = [(number(p, cost), cells.integer(y), number(a, made), number(b, made)) for p, y, a, b in rows[1:]]
     return {
         "year": [year for _, year, _, _ in read],
         f"{name}_cost": [price for price, _, _, _ in read],

@@ -8,40 +8,73 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["Columns", "dates", "numbered", "numbers", "read_rows", "require", "text"]
+__all__ = ["Columns", "dates", "figure", "numbered", "numbers", "read_rows", "require", "text", "vector_rates"]
 
 Columns = dict[str, list[object]]
 Rows = Sequence[Mapping[str, str]]
 #: Ours to the names that their column has had, the newest first, and the factor to our unit.
 Numbers = Mapping[str, tuple[tuple[str, ...], float]]
 
-_GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?")
+_GROUPED = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
+#: What a file of these sets never needs.
+LIMIT_BYTES = 256 * 2**20
+#: Vector units run FP16 at most four times as fast as FP32; more is a rate of matrix units in the wrong column.
+VECTOR = 4.1
 
 
 def read_rows(path: str | os.PathLike[str], what: str) -> list[dict[str, str]]:
-    """Return the rows of a CSV or JSON file as text."""
-    import csv
-    import io
+    """Return the rows of a CSV or JSON file as text.
 
-    from forecast.errors import DataError, printable
+    A row of a CSV file has as many cells as the header, which names no two columns alike; some may have no name.
+    """
+    from forecast.errors import DataError
+    from forecast.files import read_bytes
     from forecast.jsontext import strict_json
 
     file = Path(path)
     if file.suffix.lower() in (".pkl", ".pickle"):
         raise DataError(f"{what}: {file.name} is a pickle, which can run code when read: give a .csv or .json file")
     try:
-        content = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{what}: cannot read {file.name}: {error.__class__.__name__}") from error
+        content = read_bytes(file, limit=LIMIT_BYTES).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{what}: {file.name}: not UTF-8 text") from error
+    except DataError as error:
+        raise DataError(f"{what}: cannot read {error}") from error
     if file.suffix.lower() == ".json":
         found = strict_json(content, where=f"{what}: {file.name}")
         if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
             raise DataError(f"{what}: {file.name}: expected a list of objects")
-        return [{str(k): "" if v is None else str(v) for k, v in row.items()} for row in found]
+        names = dict.fromkeys(str(k) for row in found for k in row)
+        return [{k: "" if row.get(k) is None else str(row[k]) for k in names} for row in found]
+    return _rows(content, f"{what}: {file.name}")
+
+
+def _rows(content: str, where: str) -> list[dict[str, str]]:
+    import csv
+    import io
+
+    from forecast.errors import DataError, printable
+
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    found: list[dict[str, str]] = []
+    header: list[str] = []
+    line = 1
     try:
-        return list(csv.DictReader(io.StringIO(content, newline="")))
+        for row in reader:
+            if row and not header:
+                header = row
+                twice = next((name for name in header if name and header.count(name) > 1), "")
+                if twice:
+                    raise DataError(f"{where}:{line}: two columns are named '{printable(twice, 60)}'")
+            elif row and len(row) != len(header):
+                says = f"{len(row)} cells where the header names {len(header)} columns"
+                raise DataError(f"{where}:{line}: {says}")
+            elif row:
+                found.append(dict(zip(header, row, strict=True)))
+            line = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"{what}: cannot read {file.name}: {printable(error, 100)}") from error
+        raise DataError(f"{where}:{line}: cannot be read: {printable(error, 100)}") from error
+    return found
 
 
 def require(rows: Rows, names: Sequence[str], path: str | os.PathLike[str], what: str) -> None:
@@ -76,15 +109,48 @@ def numbers(rows: Rows, columns: Numbers, what: str = "") -> Columns:
 
 def _number(cell: str, column: str, factor: float) -> float | None:
     """Read one figure; some of these sets print prices with a dollar sign, and thousands apart."""
-    from forecast.errors import DataError, printable
-
     plain = cell.strip().removeprefix("$")
     if _GROUPED.fullmatch(plain):
         plain = plain.replace(",", "")
+    return figure(plain, factor, f"column '{column}'", shown=cell)
+
+
+def figure(cell: str, factor: float, where: str, *, shown: str = "") -> float | None:
+    """Return a figure of the grammar of our tables (`forecast.tables.cells`) in our unit; None for an empty cell.
+
+    Raises
+    ------
+    DataError
+        For everything that is no plain number: ``1_000``, digits of other scripts, ``NaN``, ``inf``, ``1e400``.
+
+    Examples
+    --------
+    >>> figure("19.5", 1e12, "peak"), figure("", 1.0, "peak")
+    (19500000000000.0, None)
+    """
+    from forecast.errors import DataError, printable
+    from forecast.tables import cells
+
+    if not cell:
+        return None
     try:
-        return float(plain) * factor if plain else None
-    except ValueError:
-        raise DataError(f"column '{column}': expected a number, got '{printable(cell, 40)}'") from None
+        return cells.number(cell) * factor
+    except ValueError as error:
+        raise DataError(f"{where}: {error}, got '{printable(shown or cell, 40)}'") from None
+
+
+def vector_rates(half: Sequence[object], single: Sequence[object]) -> list[object]:
+    """Return the FP16 rates that can be those of vector units; None for the others, which are on another basis.
+
+    Where the FP32 rate is missing nothing tells the two apart, and the FP16 rate is left out too.
+
+    Examples
+    --------
+    >>> vector_rates([78.0, 2250.0, 320.0], [19.5, 62.1, None])
+    [78.0, None, None]
+    """
+    pairs = zip(half, single, strict=True)
+    return [h if isinstance(h, float) and isinstance(s, float) and h <= VECTOR * s else None for h, s in pairs]
 
 
 def dates(rows: Rows, name: str) -> list[object]:

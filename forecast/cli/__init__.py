@@ -245,9 +245,13 @@ def _tolerant_streams() -> None:
 @contextlib.contextmanager
 def _one_line_warnings() -> Iterator[None]:
     before = warnings.showwarning
+    said: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
-        render.warn(_line(message))
+        line = _line(message)
+        if line not in said:  # a table that two quantities read is read twice
+            said.add(line)
+            render.warn(line)
 
     warnings.showwarning = show
     try:

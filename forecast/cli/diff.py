@@ -29,6 +29,10 @@ _TELLING = {"doubling_years": ("doubling time", " years"), "growth_per_year": ("
 @click.option("--x", metavar="COLUMN", help="The trend's column of dates or decimal years.")
 @click.option("--y", metavar="COLUMN", help="The trend's column of values.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows of the trend: "precision is fp16".')
+@click.option(
+    "--since", metavar="DATE", default="", help="The trend's first day (YYYY-MM-DD); earlier rows are left out."
+)
+@click.option("--option", multiple=True, metavar="NAME=VALUE", help="Of the trend's shape: cumulative=dram_cumulative.")
 @click.option("--frontier", is_flag=True, help="The trend's column is a running maximum.")
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="Rows shown of each.")
 @json_option
@@ -42,6 +46,8 @@ def diff(
     x: str | None,
     y: str | None,
     where: tuple[str, ...],
+    since: str,
+    option: tuple[str, ...],
     frontier: bool,
     limit: int,
     as_json: bool,
@@ -58,7 +64,7 @@ def diff(
     from forecast.errors import UsageError
     from forecast.tables import diff as differing
 
-    asked = _asked(trend, x, y, where, frontier)
+    asked = _asked(trend, x, y, {"where": where, "since": since, "option": option, "frontier": frontier})
     columns = [name.strip() for name in (key or "").split(",") if name.strip()]
     if columns and not any(source.lower().endswith(".csv") for source in (before, after)):
         raise UsageError("--key is for CSV files; a described table has its own key")
@@ -84,25 +90,39 @@ def diff(
         ctx.exit(1)
 
 
-def _asked(
-    trend: str | None, x: str | None, y: str | None, where: Sequence[str], frontier: bool
-) -> dict[str, Any] | None:
+def _asked(trend: str | None, x: str | None, y: str | None, further: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what was asked about a trend, or None; half a question is an error."""
+    from forecast.cli.asked import settings
     from forecast.errors import UsageError, printable
+    from forecast.tables import cells
 
     if trend is None:
-        if x or y or where or frontier:
-            raise UsageError("--x, --y, --where and --frontier are about a trend: name its shape with --trend")
+        given = {"x": x, "y": y, **further}
+        if any(given.values()):
+            named = ", ".join(f"--{name}" for name, value in given.items() if value)
+            raise UsageError(f"{named}: about a trend: name its shape with --trend")
         return None
     if not x or not y:
         raise UsageError("--trend needs --x (dates) and --y (values)")
     kept = {}
-    for text in where:
+    for text in further["where"]:
         column, word, value = text.partition(" is ")
         if not word or not column.strip() or not value.strip():
             raise UsageError(f"--where: expected 'COLUMN is VALUE', got '{printable(text, 60)}'")
         kept[column.strip()] = value.strip()
-    return {"shape": trend, "x": x, "y": y, "where": kept, "frontier": frontier}
+    try:
+        since = str(cells.date(further["since"])) if further["since"] else ""
+    except ValueError as error:
+        raise UsageError(f"--since: '{printable(further['since'], 40)}': {error}") from None
+    return {
+        "shape": trend, "x": x, "y": y, "where": kept, "frontier": further["frontier"], "since": since,
+        "options": {name: _whole(value) for name, value in settings(further["option"], "--option").items()},
+    }  # fmt: skip
+
+
+def _whole(value: float | str) -> float | str:
+    """Return a whole number as an int: an option may be a count."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _trend(versions: Sequence[Version], asked: Mapping[str, Any]) -> tuple[dict[str, Any], list[Plugin], list[str]]:
@@ -122,7 +142,7 @@ def _trend(versions: Sequence[Version], asked: Mapping[str, Any]) -> tuple[dict[
             said = fitted.describe()
             sides.append({"summary": said.summary, "facts": dict(said.facts), "failed": None})
         except UnknownNameError:
-            raise  # a misspelt column: nothing was asked that makes sense
+            raise  # a misspelt column or option: nothing was asked that makes sense
         except (DataError, ForecastError) as error:
             sides.append({"summary": None, "facts": {}, "failed": str(error)})
             failures.append(f"trend of {side}: {error}")
@@ -273,7 +293,8 @@ def _percent(share: float | None) -> str | None:
 
 
 def _figures(trend: Mapping[str, Any]) -> None:
-    kept = "".join(f", {column} = {value}" for column, value in trend["where"].items())
+    said = {**trend["where"], **({"since": trend["since"]} if trend["since"] else {}), **trend["options"]}
+    kept = "".join(f", {column} = {value}" for column, value in said.items())
     render.write()
     render.verbatim(f"{trend['shape']} of {trend['y']} over {trend['x']}{kept}:")
     for side in ("before", "after"):

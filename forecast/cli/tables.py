@@ -84,12 +84,16 @@ def _hash(resource: Resource, snapshot: Snapshot | None) -> str | None:
 
 def _state(resource: Resource, snapshot: Snapshot | None) -> str:
     from forecast.tables.descriptor import RECORDED
+    from forecast.tables.download import cache_folder
 
     if not resource.remote:
         return "shipped"
     if resource.hash != RECORDED:
         return "published hash"
-    return f"recorded on {snapshot.fetched}" if snapshot else "not fetched yet"
+    if snapshot is None:
+        return "not fetched yet"
+    gone = "" if (cache_folder() / snapshot.file).is_file() else ", not in the cache"
+    return f"recorded on {snapshot.fetched}{gone}"
 
 
 def _data(record: Record) -> str:

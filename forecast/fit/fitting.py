@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forecast import tables
 from forecast.errors import FitError, UsageError, printable
 from forecast.fit import groups as grouping
 from forecast.fit import objective as objectives
@@ -24,6 +25,7 @@ from forecast.fit.result import Fit
 from forecast.fit.search import agreeing, search
 from forecast.fit.solver import Array, Problem, Solution
 from forecast.fit.uncertainty import Uncertainty, assess
+from forecast.tables import separate
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -55,6 +57,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     check_workers(request.workers, name, law)
     own = grouping.check(request, name)
     data = in_units(law, data, request, name)
+    _check_mixed(law, data, request, name)
     if request.protocol is not None:
         from forecast.protocols import fit_by
 
@@ -75,6 +78,18 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     problem, found = _searched(problem_of(law, seen, chosen, name), request, name)
     fit = judged(problem, found, seen, given=request.start is not None, level=request.level)
     return fit if request.bootstrap is None else _resampled(fit, problem, found[0].at, seen, request)
+
+
+def _check_mixed(law: Law, data: Any, request: Request, name: str) -> None:
+    """Refuse rows of a table that must not be mixed, unless the fit tells them apart."""
+    if not isinstance(data, tables.Columns):  # a grid over `over`
+        if not any(column.attrs.get("separate") for column in data.variables.values()):
+            return
+        data = tables.columns(data, where=name)
+    told = {text for text in (request.over, request.groups) if isinstance(text, str)}
+    told |= {(request.let or {}).get(variable, variable) for variable in law.levels}
+    advice = "keep one (--where \"{column} is {first}\"), or fit each: over='{column}'"
+    separate.check(data, name, told_apart=told, advice=advice)
 
 
 def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, list[Solution]]:

@@ -58,11 +58,13 @@ class _Relation(Model):
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         from forecast import series
         from forecast.laws import law
+        from forecast.tables import separate
 
         spec = self.spec
         rows = series.rows(spec.table, where=spec.where, before=before, name=self.name)
         form = law(spec.law)
         whole = series.complete(rows, [*(spec.let.get(v, v) for v in form.variables), spec.y], self.name)
+        separate.check(whole, self.name)
         fitted = form.fit(whole, let=dict(spec.let), y=spec.y, objective=spec.objective, seed=seed)
         note = "; ".join(filter(None, [_left_out(rows.rows - whole.rows), spec.note]))
         return _FittedRelation(name=self.name, fit=fitted, note=note, sources=(spec.reference,))

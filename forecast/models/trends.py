@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from forecast import basis as bases
 from forecast import units
 from forecast.distributions import distribution
-from forecast.errors import PluginContractError, UnknownNameError, printable
+from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable
 from forecast.models.contract import guarded
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, Observations, Shape
 from forecast.registry import get_registry, resolve
@@ -118,18 +118,25 @@ class _Trend(Model):
         from forecast import series
 
         made = shape(self.shape, self.options)
-        time, value, unit, further = series.read_columns(
+        found = series.read_columns(
             self.data, x=self.x, y=self.y, further=made.columns, where=self.where, before=before, name=self.name,
             basis=self.basis, since=self.since, records=self.records, yearly=self.yearly,
         )  # fmt: skip
-        if unit is not None:
-            value = units.convert(value, unit, self.unit, where=f"{self.name}: column '{printable(self.y, 60)}'")
-        asked: dict[str, Any] = {"columns": further} if further else {}
-        fitted = made.fit(time, value, frontier=self.frontier or self.records, seed=seed, **asked)
+        value = found.value
+        if found.unit is not None:
+            value = units.convert(value, found.unit, self.unit, where=f"{self.name}: column '{printable(self.y, 60)}'")
+        asked: dict[str, Any] = {"columns": found.further} if found.further else {}
+        fitted = made.fit(found.time, value, frontier=self.frontier or self.records, seed=seed, **asked)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
-        points = Observations(time=time, value=value, unit=self.unit)
-        return _FittedTrend(shape=fitted, points=points, sources=self.sources, note=self.note, inputs=self.inputs)
+        points = Observations(time=found.time, value=value, unit=self.unit)
+        left = [_left_out(found.undated, "date"), _left_out(found.empty, "value"), self.note]
+        note = "; ".join(filter(None, left))
+        return _FittedTrend(shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs)
+
+
+def _left_out(rows: int, what: str) -> str:
+    return f"{rows} row{'s' if rows > 1 else ''} without a {what} left out" if rows else ""
 
 
 def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
@@ -211,7 +218,7 @@ def trend(
     y: str,
     unit: str,
     frontier: bool = False,
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, str | bool] | None = None,
     options: Mapping[str, Any] | None = None,
     records: bool = False,
     yearly: bool = False,
@@ -233,8 +240,8 @@ def trend(
         Of the quantity; a column with another unit of the same dimension is converted.
     frontier : bool
         The column is a running maximum.
-    where : mapping of str to str
-        Keep the rows whose column has this value.
+    where : mapping of str to str or bool
+        Keep the rows whose column has this value, such as ``{"precision": "fp16", "notable": True}``.
     options : mapping
         Of the shape: ``{"cap": 1e15}``.
     records : bool
@@ -260,8 +267,17 @@ def trend(
     >>> round(machine.fit().describe().facts["doubling_years"], 1)
     1.5
     """
+    rows = {column: _text(value, f"{name}: where: {printable(column, 60)}") for column, value in (where or {}).items()}
     return _made(
-        name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=where or {},
+        name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=rows,
         options=options or {}, records=records, yearly=yearly, since=since,
-        basis=bases.of_record(where or {}, basis or {}, where=name),
+        basis=bases.of_record(rows, basis or {}, where=name),
     )  # fmt: skip
+
+
+def _text(value: object, where: str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        raise UsageError(f"{where}: expected text, True or False, got {printable(value, 40)}")
+    return value

@@ -7,7 +7,8 @@ dimensions. A table without a key lies along ``row``. Resources of one package s
 One column has one unit, the one its field declares. Where the rows state units of their own, in a column
 ``<column>_unit`` (or ``unit``, next to a single column of numbers), each must be that unit: rows are never converted in
 silence, so TFLOP/s and PFLOP/s, or FLOP and FLOP/s, do not mix. A schema may hold `checks`, conditions that every row
-must satisfy (`forecast.tables.checks`); a row that breaks one is refused with the reason that the check gives.
+must satisfy (`forecast.tables.checks`); a row that breaks one is refused with the reason that the check gives, or left
+out of a download with a warning.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from forecast.errors import (
 )
 from forecast.files import file_hash
 from forecast.jsontext import to_json
-from forecast.tables import cells, checks, csvfile, recent, sources
+from forecast.tables import checks, csvfile, recent, sources
 from forecast.tables.descriptor import Field, Package, Resource
 from forecast.tables.descriptor import read as read_descriptor
 from forecast.tables.intake import Columns, columns, text_array
+from forecast.tables.matching import wanted
 from forecast.tables.validate import validated
 
 if TYPE_CHECKING:
@@ -180,6 +182,7 @@ def _load(package: Package, pinned: Mapping[str, str] | None = None) -> xr.Datas
         origins.append(origin)
     if failures:
         raise TableError(failures)
+    read = checks.enforced(read, f"table '{package.name}'")
     _check_shared(package)
     _check_units(package)
     coordinates: dict[str, dict[Any, int]] = {}
@@ -200,13 +203,13 @@ def _load(package: Package, pinned: Mapping[str, str] | None = None) -> xr.Datas
             attrs = {"unit": field.unit, "title": field.title, "type": field.type}
             if field.basis:
                 attrs["basis"] = to_json(dict(field.basis))
+            if field.name in resource.separate:
+                attrs["separate"] = "yes"
             if field.name in resource.key:
                 labels = list(coordinates[field.name])
                 coords[field.name] = ((field.name,), _dense(field, labels, (len(labels),), (slice(None),)), attrs)
             else:
                 variables[field.name] = (dims, _dense(field, values[field.name], shape, index), attrs)
-    if failures := checks.broken(read):
-        raise TableError(failures)
     return xr.Dataset(variables, coords, _attributes(package, origins))
 
 
@@ -340,10 +343,11 @@ def _known(values: Array) -> Array:
     return (values != "") if values.dtype.kind == "U" else ~pd.isnull(values)
 
 
-def select(ds: xr.Dataset, where: Mapping[str, str]) -> xr.Dataset:
+def select(ds: xr.Dataset, where: Mapping[str, str | bool]) -> xr.Dataset:
     """Keep the rows whose columns have these values, as a Dataset along ``row``.
 
-    A value is text in the column's own grammar: ``{"precision": "fp16", "cores": "64", "verified": "true"}``.
+    A value is text in the column's own grammar: ``{"precision": "fp16", "cores": "64", "verified": "true"}``; True and
+    False will do for truth values.
 
     Raises
     ------
@@ -374,25 +378,3 @@ def select(ds: xr.Dataset, where: Mapping[str, str]) -> xr.Dataset:
             raise EmptyDataError(f"{label}: no row has {asked}; there are: {present}")
         flat = flat.isel(row=np.flatnonzero(keep))
     return flat
-
-
-def wanted(values: Array, kind: str, text: str, where: str) -> Any:
-    """Return what a cell of a column must equal to match `text`, read in the column's own grammar.
-
-    Raises
-    ------
-    UsageError
-        If the text is no number, date or truth value where the column holds these.
-    """
-    import numpy as np
-
-    try:
-        if kind == "boolean" or values.dtype.kind == "b":
-            return float(cells.boolean(text))
-        if values.dtype.kind in "iuf":
-            return cells.number(text)
-        if values.dtype.kind == "M":
-            return np.datetime64(cells.date(text), "s")
-    except ValueError as error:
-        raise UsageError(f"{where}: '{printable(text, 60)}': {error}") from error
-    return cells.text(text)

@@ -5,17 +5,21 @@ that resource, and of the resources of the package whose key it carries (``peak/
 keyed by it). Two more prefixes reach another row: with ``other``, ``other_peak`` is the figure of the row whose key
 differs only in the columns that ``other`` names; with ``previous``, ``previous_peak`` is the figure of the row before
 it in the order of that column. A row that lacks one of the figures is passed over: a check says nothing of a hole.
+
+Who ships a table mends a row that breaks a check: the table is refused. Of a download one bad row is left out, with a
+warning that names it, since nobody here can mend it and the other rows are as good as before; where a check does not
+hold for most rows, the file is in another unit or is another file, and is refused.
 """
 
 from __future__ import annotations
 
 import datetime
 from calendar import isleap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import FormulaError, nearest, printable
+from forecast.errors import FormulaError, TableError, nearest, printable
 from forecast.formula import Condition, parse_condition
 
 if TYPE_CHECKING:
@@ -27,11 +31,13 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Read = tuple[Resource, dict[str, list[Any]], CsvColumns]
 
-__all__ = ["KEYS", "Check", "broken", "misfits", "read"]
+__all__ = ["KEYS", "Check", "enforced", "misfits", "own", "read"]
 
 #: What a descriptor may say of a check.
 KEYS = frozenset(("name", "condition", "reason", "where", "other", "previous"))
 OTHER, PREVIOUS = "other_", "previous_"
+#: So few broken rows of a download are never taken for another unit.
+FEW = 2
 _ORDERED = ("number", "integer", "date", "boolean")
 
 
@@ -165,15 +171,67 @@ def _unreadable(of: Field, value: str) -> list[str]:
     return [f"{of.name}: {reason}"] if reason else []
 
 
-def broken(read: Sequence[Read]) -> list[str]:
-    """Return one ``file:row:column: reason`` for each row that breaks a check of its resource."""
+def enforced(read: Sequence[Read], where: str) -> list[Read]:
+    """Return the rows that satisfy the checks of their resource: all of them, but for broken rows of a download.
+
+    Parameters
+    ----------
+    read : sequence of (Resource, values, cells)
+    where : str
+        The table, for warnings.
+
+    Raises
+    ------
+    TableError
+        With one ``file:row:column: reason`` for each row that breaks a check, where these are not left out.
+
+    Warns
+    -----
+    UserWarning
+        For each row that is left out.
+    """
     failures: list[str] = []
+    kept: list[Read] = []
     for resource, values, found in read:
-        if resource.checks:
-            columns = _joined(resource, values, read)
-            for check in resource.checks:
-                failures += _failing(check, resource, columns, found)
-    return failures
+        columns = _joined(resource, values, read) if resource.checks else {}
+        left: dict[int, str] = {}
+        for check in resource.checks:
+            bad, judged = _failing(check, resource, columns, found)
+            if not resource.remote or (len(bad) > FEW and 2 * len(bad) > judged):
+                failures += bad.values()
+            left = {**bad, **left}
+        if left and len(left) == len(found.lines):
+            failures += left.values()
+        kept.append((resource, values, found) if not left else _without(left, resource, values, found))
+        if not failures:
+            _warn(left, resource, values, where)
+    if failures:
+        raise TableError(list(dict.fromkeys(failures)))
+    return kept
+
+
+def own(resource: Resource) -> Resource:
+    """Return a resource with the checks that need no other."""
+    names = {f.name for f in resource.fields}
+    alone = tuple(c for c in resource.checks if {column for _, column in c.columns().values()} | set(c.where) <= names)
+    return replace(resource, checks=alone)
+
+
+def _without(left: Collection[int], resource: Resource, values: dict[str, list[Any]], found: CsvColumns) -> Read:
+    from forecast.tables.csvfile import CsvColumns
+
+    rows = [row for row in range(len(found.lines)) if row not in left]
+    cells = {name: [column[r] for r in rows] for name, column in found.items()}
+    taken = {name: [column[r] for r in rows] for name, column in values.items()}
+    return resource, taken, CsvColumns(cells, [found.lines[r] for r in rows], found.label, found.hash)
+
+
+def _warn(left: Mapping[int, str], resource: Resource, values: Mapping[str, list[Any]], where: str) -> None:
+    import warnings
+
+    for row, reason in sorted(left.items()):
+        key = ", ".join(f"{k} = {printable(_text(values[k][row]), 60)}" for k in resource.key)
+        warnings.warn(f"{where}: the row {key or row + 1} is left out: {reason}", stacklevel=4)
 
 
 def _joined(resource: Resource, values: Mapping[str, list[Any]], read: Sequence[Read]) -> dict[str, list[Any]]:
@@ -189,7 +247,10 @@ def _joined(resource: Resource, values: Mapping[str, list[Any]], read: Sequence[
     return columns
 
 
-def _failing(check: Check, resource: Resource, columns: Mapping[str, list[Any]], found: CsvColumns) -> list[str]:
+def _failing(
+    check: Check, resource: Resource, columns: Mapping[str, list[Any]], found: CsvColumns
+) -> tuple[dict[int, str], int]:
+    """Return the rows that break a check, each with what is wrong, and how many rows the check could judge."""
     import numpy as np
 
     wanted = check.columns()
@@ -208,10 +269,11 @@ def _failing(check: Check, resource: Resource, columns: Mapping[str, list[Any]],
     compare = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[check.condition.op]
     at = next((c for p, c in wanted.values() if not p and c in found), resource.fields[0].name)
     said = f"check '{printable(check.name, 60)}': {check.condition.text} does not hold"
-    return [
-        f"{found.at(rows[i], at)}: {said} ({left[i]:.4g} against {right[i]:.4g}): {check.reason}"
+    bad = {
+        rows[i]: f"{found.at(rows[i], at)}: {said} ({left[i]:.4g} against {right[i]:.4g}): {check.reason}"
         for i in np.flatnonzero(known & ~compare(left, right))
-    ]
+    }
+    return bad, int(np.sum(known))
 
 
 def _others(check: Check, resource: Resource, columns: Mapping[str, list[Any]], rows: list[int]) -> list[int | None]:

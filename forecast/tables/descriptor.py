@@ -1,14 +1,14 @@
 """``datapackage.json``: what a table says about itself, read into records.
 
-The vocabulary is that of Frictionless Data Package and Table Schema, with four words of our own: `unit` and `basis` on
-a field, `checks` on a schema, and `parser` on a resource that is downloaded. Keys that are not known are errors: a
-misspelt ``primaryKey`` would otherwise be passed over in silence.
+The vocabulary is that of Frictionless Data Package and Table Schema, with five words of our own: `unit` and `basis` on
+a field, `checks` and `separate` on a schema, and `parser` on a resource that is downloaded. Keys that are not known are
+errors: a misspelt ``primaryKey`` would otherwise be passed over in silence.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ _RESOURCE = frozenset((
     "schema", "sources", "title",
 ))
 # fmt: on
-_SCHEMA = frozenset(("checks", "fields", "primaryKey", "missingValues", "title", "description"))
+_SCHEMA = frozenset(("checks", "fields", "primaryKey", "missingValues", "separate", "title", "description"))
 _FIELD = frozenset(("name", "type", "unit", "title", "description", "constraints", "example", "basis"))
 _CONSTRAINTS = frozenset(("required", "minimum", "maximum", "enum"))
 
@@ -87,7 +87,10 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True)
 class Resource:
-    """One CSV file, shipped next to the descriptor or described by URL and hash (of a download also `RECORDED`)."""
+    """One CSV file, shipped next to the descriptor or described by URL and hash (of a download also `RECORDED`).
+
+    Rows that differ in a column of `separate` must not be mixed in a fit (`forecast.tables.separate`).
+    """
 
     name: str
     path: str
@@ -99,6 +102,7 @@ class Resource:
     parser: str = "csv"
     licenses: str = ""
     checks: tuple[checks.Check, ...] = ()
+    separate: tuple[str, ...] = ()
 
     @property
     def remote(self) -> bool:
@@ -266,6 +270,7 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource:
         name=name, path=path, hash=digest, fields=fields, key=key, missing=missing, format=form, parser=parser,
         licenses=", ".join(entry.get("name") or entry.get("title") or entry.get("path", "") for entry in licenses),
         checks=_checks(r, schema if isinstance(schema, dict) else {}, f"{at}.schema"),
+        separate=_separate(r, schema if isinstance(schema, dict) else {}, fields, f"{at}.schema"),
     )  # fmt: skip
 
 
@@ -279,6 +284,18 @@ def _checks(r: _Reader, schema: Mapping[str, Any], at: str) -> tuple[checks.Chec
         if made is not None:
             found.append(made)
     return tuple(found)
+
+
+def _separate(r: _Reader, schema: Mapping[str, Any], fields: Sequence[Field], at: str) -> tuple[str, ...]:
+    found = r.items(schema, "separate", at, required=False)
+    names = [f.name for f in fields]
+    for name in found:
+        if name not in names:
+            hint = nearest(str(name), names)
+            r.fail(
+                f"{at}.separate", f"no field '{printable(name, 60)}'" + (f"; did you mean '{hint}'?" if hint else "")
+            )
+    return tuple(name for name in found if name in names)
 
 
 def _actual(folder: Path, path: str) -> str:

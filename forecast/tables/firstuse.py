@@ -11,6 +11,7 @@ import contextlib
 import os
 import secrets
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,9 @@ def take(
             raise DownloadError(_another(source, digest, where, command, expected, known))
         if check is not None and recorded is None:
             try:
-                check(temporary)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # whoever reads the file then is told what was left out of it
+                    check(temporary)
             except DataError as error:
                 raise DownloadError(f"{where}: {source} is not this table, and is not recorded: {error}") from error
         new = known.of(digest) if known else None
@@ -109,18 +112,29 @@ def take(
         _settle(temporary, folder / new.file)
     if recorded:
         return _made(folder, url, known, recorded, "restored")
-    return _made(folder, url, known, new, "recorded" if known is None else "updated", where=where, command=command)
+    how = "recorded" if known is None else "updated"
+    return _made(folder, url, known, new, how, where=where, command=command, source=source)
 
 
 def _made(
-    folder: Path, url: str, known: Known | None, one: Snapshot, how: str, *, where: str = "", command: str = ""
+    folder: Path,
+    url: str,
+    known: Known | None,
+    one: Snapshot,
+    how: str,
+    *,
+    where: str = "",
+    command: str = "",
+    source: str = "",
 ) -> Copy:
     """Make a snapshot the current one, and say how it came to be it."""
     if known and known.current.hash == one.hash:
         return Copy(path=folder / one.file, snapshot=one, how="unchanged" if how == "updated" else how)
     now = snapshots.keep(folder, url, one, replace=known is not None)
     if now.current.hash != one.hash:  # another process was first, and was given another file
-        raise DownloadError(_another(printable(url, 300), one.hash, where, command, None, now))
+        if now.of(one.hash) is None:  # nothing records this one
+            (folder / one.file).unlink(missing_ok=True)
+        raise DownloadError(_another(source, one.hash, where, command, None, now))
     chosen = known is not None and how in ("cached", "restored")
     return Copy(
         path=folder / now.current.file,

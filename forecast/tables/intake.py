@@ -39,12 +39,19 @@ class Columns(Mapping[str, "Array"]):
         Where they come from, for messages.
     units : mapping of str to str
         Of the columns that state one.
+    separate : tuple of str
+        Columns whose rows must not be mixed (see `forecast.tables.separate`).
     """
 
     def __init__(
-        self, sources: Mapping[str, Callable[[], Array]], rows: int, label: str, units: Mapping[str, str] | None = None
+        self,
+        sources: Mapping[str, Callable[[], Array]],
+        rows: int,
+        label: str,
+        units: Mapping[str, str] | None = None,
+        separate: tuple[str, ...] = (),
     ) -> None:
-        self._sources, self.rows, self.label = dict(sources), rows, label
+        self._sources, self.rows, self.label, self.separate = dict(sources), rows, label, separate
         self.units = {name: unit for name, unit in (units or {}).items() if unit and name in self._sources}
         self._ready: dict[str, Array] = {}
 
@@ -67,14 +74,14 @@ class Columns(Mapping[str, "Array"]):
     def take(self, keep: npt.NDArray[np.bool_]) -> Columns:
         """Return the rows marked in `keep`; still converted only when asked for."""
         sources = {name: functools.partial(self._taken, name, keep) for name in self}
-        return Columns(sources, int(keep.sum()), self.label, self.units)
+        return Columns(sources, int(keep.sum()), self.label, self.units, self.separate)
 
     def replaced(self, changed: Mapping[str, Array], units: Mapping[str, str]) -> Columns:
         """Return the columns with some that are new, or stand in for those of their name, in units of their own."""
         own = {name: functools.partial(self.__getitem__, name) for name in self if name not in changed}
         new = {name: functools.partial(changed.__getitem__, name) for name in changed}
         kept = {name: unit for name, unit in self.units.items() if name not in changed}
-        return Columns({**own, **new}, self.rows, self.label, {**kept, **units})
+        return Columns({**own, **new}, self.rows, self.label, {**kept, **units}, self.separate)
 
     def _taken(self, name: str, keep: npt.NDArray[np.bool_]) -> Array:
         return self[name][keep]
@@ -169,7 +176,8 @@ def _from_dataset(data: Any, where: str, at: str) -> Columns:
     flat = rows(data.reset_index(many).drop_vars(many, errors="ignore") if many else data, where=where)
     label = printable(data.attrs.get("name", "data"), 80)
     found = _from_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
-    return Columns(found._sources, found.rows, found.label, stated_units(data.variables))
+    separate = tuple(str(n) for n, v in data.variables.items() if v.attrs.get("separate") == "yes")
+    return Columns(found._sources, found.rows, found.label, stated_units(data.variables), separate)
 
 
 def stated_units(data: Mapping[Any, Any]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
 from forecast.files import file_hash
-from forecast.tables import csvfile
+from forecast.tables import checks, csvfile
 from forecast.tables.csvfile import CsvColumns
 from forecast.tables.descriptor import RECORDED, Package, Resource
 from forecast.tables.validate import validated
@@ -132,13 +132,15 @@ def pinned(package: Package, which: str) -> dict[str, str]:
         if fits:
             found[resource.name] = fits[0]
     if not found:
-        note = "" if which != EARLIER else "nothing of it was updated"
+        shipped = all(not resource.remote for resource in package.resources)
+        note = "nothing of it was updated" if which == EARLIER else ""
+        note = "it is shipped and has no snapshots: compare with a copy of its folder" if shipped else note
         raise UnknownNameError("snapshot", which, candidates, where=f"table '{package.name}'", note=note)
     return found
 
 
 def readable(resource: Resource, path: Path, where: str) -> int:
-    """Return how many rows a file has, read as this resource.
+    """Return how many rows of a file can be used, read as this resource.
 
     Raises
     ------
@@ -147,10 +149,11 @@ def readable(resource: Resource, path: Path, where: str) -> int:
     """
     cells = csvfile.read(path) if resource.parser == "csv" else _parsed(resource, path, "", where)
     failures: list[str] = []
-    validated(resource, cells, failures)
+    values = validated(resource, cells, failures)
     if failures:
         raise TableError(failures)
-    return len(cells.lines)
+    ((_, _, kept),) = checks.enforced([(checks.own(resource), values, cells)], where)
+    return len(kept.lines)
 
 
 def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:

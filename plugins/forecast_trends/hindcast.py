@@ -356,8 +356,8 @@ def _all_series(
     for name in known if only is None else [n for n in known if n in only]:
         keep = np.array([label == name for label in labels])
         where = f"series '{printable(name, 60)}'"
-        time, value, _, found = read_columns(table.take(keep), x=x, y=y, further=further, name=where)
-        yield name, time, value, found
+        found = read_columns(table.take(keep), x=x, y=y, further=further, name=where)
+        yield name, found.time, found.value, found.further
 
 
 def _yearly(name: str, time: Array, value: Array) -> tuple[Array, Array]:

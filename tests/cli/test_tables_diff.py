@@ -154,7 +154,7 @@ def test_a_long_list_is_cut_in_text_and_whole_in_json(capsys, tmp_path):
     ("words", "says"),
     [
         (("--key", "list"), "--key is for CSV files; a described table has its own key"),
-        (("--x", "date"), "--x, --y, --where and --frontier are about a trend"),
+        (("--x", "date"), "--x: about a trend: name its shape with --trend"),
         (("--trend", "trends/exponential"), "--trend needs --x (dates) and --y (values)"),
         ((*TREND, "--where", "rmax_top1 > 3"), "--where: expected 'COLUMN is VALUE', got 'rmax_top1 > 3'"),
         (("--trend", "trends/exponentail", "--x", "date", "--y", "rmax_top1"), "did you mean 'trends/exponential'?"),
@@ -199,3 +199,59 @@ def test_rows_are_counted_in_words(capsys, tmp_path, count, says):
     (tmp_path / "b.csv").write_text("x,y\n" + lines, encoding="utf-8")
     _, out, _ = answer(capsys, str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), "--key", "x")
     assert out.startswith(f"{says}, 0 removed")
+
+
+CURVE = "year,cost,dram_cumulative,ok\n" + "".join(
+    f"{1990 + i},{100 * 1.4 ** (-0.5 * i):.8g},{10 * 1.4**i:.8g},{str(i % 2 == 0).lower()}\n" for i in range(12)
+)
+
+
+@pytest.fixture
+def curve(tmp_path):
+    (tmp_path / "a.csv").write_text(CURVE + ",5,,\n", encoding="utf-8")
+    return str(tmp_path / "a.csv")
+
+
+def trend(capsys, curve, *words):
+    code, out, err = answer(capsys, curve, curve, "--key", "cost", "--trend", *words, "--json")
+    assert code == 0, err
+    return json.loads(out)["result"]["trend"]
+
+
+def test_rows_without_a_date_are_left_out_and_said(capsys, curve):
+    found = trend(capsys, curve, "trends/exponential", "--x", "year", "--y", "cost")
+    assert found["before"]["summary"].endswith("; 1 row without a date left out")
+
+
+def test_a_trend_since_a_date_and_with_options(capsys, curve):
+    found = trend(capsys, curve, "trends/exponential", "--x", "year", "--y", "cost", "--since", "1995-01-01")
+    assert {f["name"]: f["after"] for f in found["figures"]}["n"] == 7
+    assert found["since"] == "1995-01-01"
+    words = ("trends/experience", "--x", "year", "--y", "cost", "--option", "cumulative=dram_cumulative")
+    found = trend(capsys, curve, *words)
+    assert found["options"] == {"cumulative": "dram_cumulative"}
+    assert {f["name"]: f["after"] for f in found["figures"]}["n"] == 12
+    code, out, _ = answer(capsys, curve, curve, "--key", "cost", "--trend", *words)
+    assert code == 0
+    assert "trends/experience of cost over year, cumulative = dram_cumulative:" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--since", "then"), "--since: 'then': expected a date YYYY, YYYY-MM or YYYY-MM-DD"),
+        (("--option", "cumulative"), "--option: expected NAME=NUMBER or NAME=COLUMN"),
+        (("--option", "cumulatve=made"), "unknown option 'cumulatve'"),
+    ],
+)
+def test_wrong_options_of_a_trend(capsys, curve, words, says):
+    asked = ("--trend", "trends/experience", "--x", "year", "--y", "cost")
+    code, out, err = answer(capsys, curve, curve, "--key", "cost", *asked, *words)
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+def test_options_without_a_trend(capsys, curve):
+    code, _, err = answer(capsys, curve, curve, "--since", "2000", "--option", "a=1")
+    assert code == 2
+    assert "--since, --option: about a trend" in err

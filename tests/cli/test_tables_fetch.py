@@ -232,3 +232,39 @@ def test_two_processes_at_once_agree(site, fake_plugins, here):
     assert [[row["hash"] for row in rows] for rows in found] == [[sha(ONE), sha(OTHER)]] * 3
     left = sorted(path.name for path in cache_folder().iterdir())
     assert left == sorted([f"{sha(ONE)[7:19]}-a.csv", f"{sha(OTHER)[7:19]}-b.csv", "snapshots.json", "snapshots.lock"])
+
+
+def test_a_recorded_file_that_is_gone_is_said(site, said):
+    said("tables", "fetch", "demo/speeds")
+    for file in cache_folder().glob("*-speeds.csv"):
+        file.unlink()
+    gone = f"recorded on {DAY}, not in the cache"
+    assert gone in said("tables", "list").out
+    assert gone in said("tables", "show", "demo/speeds").out
+
+
+def test_an_empty_file_is_said_to_be_another(site, said, here):
+    empty = here / "empty.csv"
+    empty.write_bytes(b"")
+    done = said("tables", "fetch", "datasets/technologies", "--file", f"dram={empty}")
+    assert done.out == ""
+    assert "expected price, time, yearly and previous production" in done.err
+    assert "IndexError" not in done.err
+
+
+def test_a_warning_is_said_once(site, fake_plugins, here, upstream):
+    """A table with a row left out, read for two quantities."""
+    schema = {"checks": [{"name": "above", "condition": "v > 0", "reason": "it is"}]}
+    text = (here / "one" / "datapackage.json").read_text()
+    made = json.loads(text)
+    made["resources"][0]["schema"] |= schema
+    (here / "one" / "datapackage.json").write_text(json.dumps(made))
+    upstream.pages["/speeds.csv"] = ONE + b"2025-01-01,-1\n"
+    series = SCENARIO[SCENARIO.index("shape") : SCENARIO.index("[quantities.goal]")]
+    (here / "s.toml").write_text(f"{SCENARIO}[quantities.too]\n{series}")
+    done = subprocess.run(
+        [sys.executable, "-m", "forecast", "run", "s.toml", "--draws", "100"],
+        cwd=here, env=fake_plugins.env, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("the row date = 2025-01-01 is left out: ") == 1

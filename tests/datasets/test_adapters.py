@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -118,5 +119,58 @@ def test_another_file_is_refused(reader, tmp_path):
     file.write_text("a,b\n1,2\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"wrong\.csv: column '.+' is missing"):
         reader(file)
-    with pytest.raises(DataError, match=r"cannot read absent\.csv"):
+    with pytest.raises(DataError, match=r"cannot read .*absent\.csv: no such file"):
         reader(tmp_path / "absent.csv")
+
+
+@pytest.mark.parametrize("cell", ["1_000", "\uff11\uff12\uff13", "NaN", "inf", "1e400", "0x10", "5e"])
+def test_only_plain_figures_are_numbers(tmp_path, cell):
+    file = tmp_path / "models.csv"
+    file.write_text(
+        f"Model,Publication date,Training compute (FLOP),Notability criteria\nX,2020-01-01,{cell},\n", "utf-8"
+    )
+    with pytest.raises(DataError, match=r"column 'Training compute \(FLOP\)': .*got "):
+        adapters.epoch_models(file)
+    curves = tmp_path / "curves.csv"
+    curves.write_text(f"tech,year,cost,prod,cum,unit\nA,{cell},1,1,1,USD\n", "utf-8")
+    with pytest.raises(DataError, match="column 'year': "):
+        adapters.performance_curves(curves)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (
+            "Model,Publication date,Training compute (FLOP),Notability criteria\nX,2020-01-01,1e20\n",
+            ":2: 3 cells where",
+        ),
+        (
+            "Model,Publication date,Training compute (FLOP),Notability criteria\nX,2020-01-01,1,2,3\n",
+            ":2: 5 cells where",
+        ),
+        ("Model,Model,Training compute (FLOP),Notability criteria\nX,Y,1,2\n", ":1: two columns are named 'Model'"),
+    ],
+)
+def test_a_ragged_file_names_the_line(tmp_path, content, says):
+    file = tmp_path / "models.csv"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match=f"epoch_models: models.csv{says}"):
+        adapters.epoch_models(file)
+
+
+def test_what_is_no_ordinary_file_is_refused_at_once(tmp_path):
+    fifo = tmp_path / "fifo.csv"
+    os.mkfifo(fifo)
+    for path in ("/dev/zero", fifo):
+        with pytest.raises(DataError, match="is a device, pipe or socket; expected an ordinary file"):
+            adapters.epoch_models(path)
+    with pytest.raises(DataError, match="is a folder"):
+        adapters.epoch_models(tmp_path)
+
+
+def test_an_object_without_a_key_has_no_value(tmp_path):
+    first = {"Model": "X", "Publication date": "2020-01-01", "Training compute (FLOP)": 1e20, "Notability criteria": ""}
+    (tmp_path / "models.json").write_text(json.dumps([first, {"Model": "Y"}]), encoding="utf-8")
+    with pytest.warns(UserWarning, match="left empty"):
+        found = adapters.epoch_models(tmp_path / "models.json")
+    assert (found["run"], found["training_compute"], found["date"][1]) == (["X", "Y"], [1e20, None], None)

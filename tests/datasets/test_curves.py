@@ -12,9 +12,10 @@ import pytest
 
 import forecast
 import forecast_datasets
-from forecast.errors import DataError, DownloadError
+from forecast.errors import BasisError, DataError, DownloadError
 from forecast.tables import columns
 from forecast_datasets import adapters, curves
+from forecast_trends.hindcast import hindcasts
 
 SHELF = Path(forecast_datasets.__file__).parent
 TOP = "clab_experience_curve-01516c5db7b9ab9f362b26e3259d1f0650b5b899"
@@ -86,6 +87,11 @@ def test_the_shared_technologies_come_back_through_the_table(tmp_path, upstream,
     assert list(found["cost_measure"][order]) == list(theirs["unit"])
     wheat = forecast.tables.select(forecast.table(tmp_path), {"technology": "Wheat_(US)"})
     assert wheat.sizes["row"] == 143
+    asked = {"shape": "trends/exponential", "x": "date", "y": "cost", "unit": ""}
+    with pytest.raises(BasisError, match=r"mixes technology .* and 17 more; keep one: where = \{ technology = "):
+        forecast.trend(str(tmp_path), **asked).fit()
+    assert forecast.trend(str(tmp_path), where={"technology": "Wheat_(US)"}, **asked).fit().describe().facts["n"] == 143
+    assert len(hindcasts(str(tmp_path), series="technology", x="year", y="cost").technologies) == 19
     disks = found["technology"] == "Hard_Disk_Drive"
     fit = forecast.law("scaling/wright").fit(
         {"Q": found["cumulative"][disks], "c": found["cost"][disks]}, y="c", seed=0
@@ -101,8 +107,8 @@ def test_the_shared_technologies_come_back_through_the_table(tmp_path, upstream,
         (DISKS.replace("1989", "1989.5"), r"'Bad' is left out: row 3: '1989\.5' is no year"),
         (DISKS.replace("17.2279084", "17,2279084"), "'Bad' is left out: row 2: 5 cells, expected 4"),
         (DISKS.replace("17.2279084", "cheap"), "'Bad' is left out: row 2: expected a number or NA, got 'cheap'"),
-        (DISKS.replace("17.2279084", "-1"), "'Bad' is left out: row 2: '-1': expected a figure that is finite"),
-        (DISKS.replace("17.2279084", "inf"), "'Bad' is left out: row 2: 'inf': expected a figure that is finite"),
+        (DISKS.replace("17.2279084", "-1"), "'Bad' is left out: row 2: '-1': expected a figure that is not negative"),
+        (DISKS.replace("17.2279084", "inf"), "'Bad' is left out: row 2: expected a number or NA, got 'inf'"),
         (DISKS.replace("17.2279084", "1_000"), "'Bad' is left out: row 2: expected a number"),
         (DISKS.splitlines()[0] + "\n", "'Bad' is left out: no rows"),
         ("", "'Bad' is left out: expected price"),

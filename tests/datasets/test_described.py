@@ -176,6 +176,30 @@ def test_technologies_make_a_table_over_years_and_experience_curves(tmp_path):
     assert fit.values["w"] == pytest.approx(0.4, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [("0,1973,8,5", "a cost is above 0"), ("20,1973,8,-9", "holds what was made in it; columns are exchanged")],
+)
+def test_a_wrong_year_of_a_technology_is_left_out(upstream, tmp_path, line, says):
+    package = json.loads((HERE / "technologies/datapackage.json").read_text(encoding="utf-8"))
+    for resource in package["resources"]:
+        bad = resource["name"] == "dram"
+        upstream.pages[f"/{resource['name']}"] = curve("50,1971,1,1", "33,1972,4,2", *[line] * bad).encode()
+        resource["path"] = f"{upstream.url}/{resource['name']}"
+    (tmp_path / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
+    with pytest.warns(UserWarning, match=rf"'technologies': the row year = 1973 is left out: .*{says}"):
+        table = forecast.table(tmp_path)
+    assert list(table["year"].values) == [1971, 1972]
+
+
+@pytest.mark.parametrize("reader", [readers.dram_curve, readers.gpu_trends])
+def test_an_empty_file_is_no_table(tmp_path, reader):
+    file = tmp_path / "empty.csv"
+    file.write_bytes(b"")
+    with pytest.raises(DataError, match=r"empty\.csv: (is empty|expected price)"):
+        reader(file)
+
+
 def test_offline_the_error_says_where_to_put_the_file(cache):
     with pytest.raises(DownloadError, match=r"microprocessors.*transistors.*karlrupp.*put the file by hand"):
         forecast.table("datasets/microprocessors")

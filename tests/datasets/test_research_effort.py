@@ -101,3 +101,8 @@ def test_a_figure_in_another_unit_is_refused(tmp_path, name, spoil, says):
     (tmp_path / "datapackage.json").write_text(source.read_text(encoding="utf-8").replace(before, after))
     with pytest.raises(forecast.errors.TableError, match=says):
         tables.columns(str(tmp_path / "datapackage.json"))["field"]
+
+
+def test_computed_rows_say_so_and_when_they_could_be_known(periods):
+    assert {row["status"] for row in periods.values()} == {"computed"}
+    assert all(row["known_since"].isoformat() == f"{row['ends'] + 1}-01-01" for row in periods.values())

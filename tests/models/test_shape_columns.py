@@ -120,7 +120,9 @@ def test_a_shape_that_asks_for_none_is_called_as_ever():
             return Fitted()
 
     assert Plain().columns == {}
-    assert trend(DATA, shape=Plain(), x="year", y="cost", unit="").fit().describe().summary == "made up"
+    assert trend(DATA, shape=Plain(), x="year", y="cost", unit="").fit().describe().summary == (
+        "made up; 1 row without a value left out"
+    )
 
 
 @pytest.mark.parametrize("asked", [["made"], "made", {"further": 3}, {1: "made"}, None])

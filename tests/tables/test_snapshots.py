@@ -264,3 +264,25 @@ def test_processes_at_once_lose_nothing(tmp_path):
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in ("a", "b", "c")]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
     assert len(snapshots.read(tmp_path)) == 60
+
+
+def test_the_loser_of_two_first_fetches_is_told_of_its_own_file_and_leaves_nothing(runs, tmp_path, monkeypatch):
+    mine = tmp_path / "mine.csv"
+    mine.write_bytes(TWO)
+    keep = snapshots.keep
+
+    def beaten(folder, url, snapshot, **how):
+        if snapshot.hash == sha(TWO):  # the other process records between our look and ours
+            (folder / "000000000000-runs.csv").write_bytes(ONE)
+            keep(folder, url, Snapshot(hash=sha(ONE), bytes=len(ONE), fetched=DAY, file="000000000000-runs.csv"))
+        return keep(folder, url, snapshot, **how)
+
+    monkeypatch.setattr(snapshots, "keep", beaten)
+    with pytest.raises(DownloadError, match=r"demo: mine\.csv is another file than the recorded one"):
+        take(runs, file=mine)
+    assert cached() == ["000000000000-runs.csv"]
+
+
+def test_a_shipped_table_has_no_snapshots():
+    with pytest.raises(UnknownNameError, match="it is shipped and has no snapshots"):
+        tables.snapshot("datasets/accelerators", "earlier")

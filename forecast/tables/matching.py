@@ -1,0 +1,47 @@
+"""What a condition on a column asks for, read as the column is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import UsageError, printable
+from forecast.tables import cells
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+__all__ = ["wanted"]
+
+
+def wanted(values: Array, kind: str, text: str | bool, where: str) -> Any:
+    """Return what a cell of a column must equal to match `text`, read in the column's own grammar.
+
+    A column of truth values, kept as 0 and 1, is matched by ``true`` and ``false``, and by the numbers.
+
+    Raises
+    ------
+    UsageError
+        If the text is no number, date or truth value where the column holds these.
+    """
+    import numpy as np
+
+    text = {True: "true", False: "false"}[text] if isinstance(text, bool) else text
+    truths = kind == "boolean" or values.dtype.kind == "b"
+    truths = truths or (values.dtype.kind in "iuf" and bool(np.isin(values[~np.isnan(values)], (0, 1)).all()))
+    try:
+        if truths and text in ("true", "false", "1", "0"):
+            return float(text in ("true", "1"))
+        if kind == "boolean" or values.dtype.kind == "b":
+            raise ValueError("expected true or false (or 1 or 0)")
+        if values.dtype.kind in "iuf":
+            try:
+                return cells.number(text)
+            except ValueError as error:
+                raise ValueError(f"{error}, true or false" if truths else str(error)) from None
+        if values.dtype.kind == "M":
+            return np.datetime64(cells.date(text), "s")
+    except ValueError as error:
+        raise UsageError(f"{where}: '{printable(text, 60)}': {error}") from error
+    return cells.text(text)
