@@ -51,7 +51,7 @@ __all__ = [
 #: A scenario file larger than this is refused unread.
 LIMIT_BYTES = 1 << 20
 
-_TOP = ("title", "start", "until", "step", "choices", "quantities", "questions")
+_TOP = ("title", "start", "until", "step", "shown", "choices", "quantities", "questions")
 _STEPS = ("year", "month")
 
 _PARTS = ("already", "date", "never")
@@ -77,6 +77,8 @@ class Scenario:
     start : int or None
         The first year; by default the year of the last observation behind any of its trends.
     step : {"year", "month"}
+    shown : tuple of str
+        The quantities that an answer for people shows, in this order; the others are in its files. None: all.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Scenario:
     until: int | None = None
     start: int | None = None
     step: str = "year"
+    shown: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -134,6 +137,12 @@ class Scenario:
         }
         if not quantities:
             raise ScenarioError(f"{where}: quantities: expected at least one [quantities.NAME]")
+        shown = reader.texts(record["shown"], "shown") if "shown" in record else ()
+        for each in shown:
+            if each not in quantities:
+                raise UnknownNameError("quantity", each, quantities, where=f"{where}: shown")
+        if len(set(shown)) < len(shown):
+            raise reader.fail("shown", "a quantity stands there twice")
         cells = {name: part for name, part in quantities.items() if isinstance(part, Cell)}
         choices = resolve(asked, cells, Tables(where))
         for clash in sorted(set(quantities) & set(choices)):
@@ -155,6 +164,7 @@ class Scenario:
             until=until,
             start=start,
             step=step,
+            shown=shown,
         )
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:
