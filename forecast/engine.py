@@ -148,6 +148,7 @@ def project(
             settings=dict(set or {}),
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values()}),
+            warnings=fits.warnings(),
         )
     )
     return result

@@ -51,6 +51,7 @@ def provenance(
     settings: Mapping[str, Any],
     models: Mapping[str, Any],
     failures: list[str],
+    warnings: list[str],
 ) -> dict[str, str]:
     """Return the attributes of a projection's root, each JSON text."""
     scenario = graph.scenario
@@ -63,6 +64,7 @@ def provenance(
             for n, q in scenario.questions.items()
         },
         **_rankings(graph),
+        **({"shown": list(scenario.shown)} if scenario.shown else {}),
         "choices": {n: list(v) for n, v in scenario.choices.items()},
         **run,
         "set": {str(k): _plain(v) for k, v in settings.items()},
@@ -71,6 +73,7 @@ def provenance(
         "data": _data(graph),
         "models": models,
         "failures": failures,
+        **({"warnings": warnings} if warnings else {}),
     }
     # questions stay in the scenario's order: the first opens the answer
     out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}

@@ -51,7 +51,7 @@ __all__ = [
 #: A scenario file larger than this is refused unread.
 LIMIT_BYTES = 1 << 20
 
-_TOP = ("title", "start", "until", "step", "choices", "quantities", "questions")
+_TOP = ("title", "start", "until", "step", "shown", "choices", "quantities", "questions")
 _STEPS = ("year", "month")
 
 _PARTS = ("already", "date", "never")
@@ -79,6 +79,8 @@ class Scenario:
     step : {"year", "month"}
     least : mapping of str to float
         What a quantity may not be set below, in its unit.
+    shown : tuple of str
+        The quantities that an answer for people shows, in this order; the others are in its files. None: all.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Scenario:
     start: int | None = None
     step: str = "year"
     least: Mapping[str, float] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -140,6 +143,12 @@ class Scenario:
         }
         if not quantities:
             raise ScenarioError(f"{where}: quantities: expected at least one [quantities.NAME]")
+        shown = reader.texts(record["shown"], "shown") if "shown" in record else ()
+        for each in shown:
+            if each not in quantities:
+                raise UnknownNameError("quantity", each, quantities, where=f"{where}: shown")
+        if len(set(shown)) < len(shown):
+            raise reader.fail("shown", "a quantity stands there twice")
         cells = {name: part for name, part in quantities.items() if isinstance(part, Cell)}
         choices = resolve(asked, cells, Tables(where))
         for clash in sorted(set(quantities) & set(choices)):
@@ -162,6 +171,7 @@ class Scenario:
             start=start,
             step=step,
             least=least,
+            shown=shown,
         )
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:

@@ -46,11 +46,14 @@ class Fits:
     ----------
     failures : dict of str to str
         What went wrong beside the level: points, posterior or description of a model that could not be had.
+    remarks : dict of (str, str) to tuple of str
+        What models warn of, by quantity and model: of the first combination of choices in which they do.
     """
 
     def __init__(self, *, before: float | None, seed: int) -> None:
         self.before, self.seed = before, seed
         self.failures: dict[str, str] = {}
+        self.remarks: dict[tuple[str, str], tuple[str, ...]] = {}
         self._known: dict[str, FittedModel | ForecastError] = {}
 
     def __getitem__(self, model: Model) -> FittedModel:
@@ -103,6 +106,10 @@ class Fits:
             return (fitted.with_inputs(inputs) if inputs else fitted).describe()
 
         return self._aside(model, what, lambda fitted: checked_description(guarded(what, lambda: say(fitted)), what))
+
+    def warnings(self) -> list[str]:
+        """Return what models warn of, a line each."""
+        return [f"{name}: {model}: {said}" for (name, model), every in self.remarks.items() for said in every]
 
     def _aside(self, model: Model, what: str, call: Callable[[FittedModel], T]) -> T | None:
         try:
@@ -242,4 +249,9 @@ class World:
         streams = Streams(self.seed, model.name, self.block)
         what = f"model '{model.name}': sample"
         drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), given, streams))
+        if self.block == 0:  # the others are draws of the same: one thread alone writes
+            aside = f"model '{model.name}': remarks"
+            said = guarded(aside, lambda: tuple(map(str, fitted.remarks(given))))
+            if said:
+                self.fits.remarks.setdefault((node.name, model.name), said)
         return checked_draws(drawn, (len(self.time), BLOCK), what)

@@ -22,9 +22,10 @@ _PERCENT = {"p05": "5 %", "p25": "25 %", "p50": "50 %", "p75": "75 %", "p95": "9
 #: So many of a ranking, and of what moves an answer, are shown; --json has them all.
 _MOST_RANKED, _MOST_DRIVERS = 15, 6
 
-#: A quantity along more combinations of choices than this would bury the answer: it is not shown step by step. Of
-#: one that does not change with time more are shown.
-_MOST_COMBINATIONS, _MOST_STILL = 8, 12
+#: A quantity along more combinations of choices than this would bury the answer: it is shown at its first and its last
+#: step, and along more than `_MOST_ENDS` not at all. One that does not change with time is shown along `_MOST_STILL`.
+_MOST_COMBINATIONS, _MOST_ENDS, _MOST_STILL = 8, 40, 12
+_ENDS = ("p05", "p50", "p95")
 
 
 @click.command()
@@ -121,7 +122,7 @@ def run(
         json=as_json,
         command="run",
         text=lambda: _show(tree, result, every),
-        warnings=[*failures, *filter(None, [summary.hindcast(tree)])],
+        warnings=[*failures, *summary.warnings(tree)],
         provenance=record,
     )
     if failures:
@@ -145,6 +146,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
+    from forecast.report import summary
+
     render.headline(result["headline"])
     for rows in _by_name(result["questions"]).values():
         _show_question(rows)
@@ -160,16 +163,23 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
     if result["models"]:
         render.write()
     left = []
-    for name, rows in _by_name(result["quantities"]).items():
+    quantities = _by_name(result["quantities"])
+    shown = summary.attribute(tree, "shown") if "shown" in tree.attrs else list(quantities)
+    for name in shown:
+        rows = quantities[name]
         still = all(_still(row) for row in rows)
         if len(rows) <= (_MOST_STILL if still else _MOST_COMBINATIONS):
             _show_quantity(rows, every or _stride(len(rows[0]["time"])))
+        elif not still and len(rows) <= _MOST_ENDS:
+            _show_ends(rows)
         else:
             left.append(
                 f"{printable(name)}: {len(rows)} combinations, {'' if still else 'year by year '}in --json and --out"
             )
     for line in left:
         render.write(line)
+    if helpers := [printable(name, 80) for name in quantities if name not in shown]:
+        render.write(f"in --json and --out alone: {', '.join(helpers)}")
 
 
 def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -233,8 +243,7 @@ def _share(value: float | None) -> str:
 
 def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
     """Show quantiles step by step; a quantity that does not change is shown once."""
-    unit = f" [{rows[0]['unit']}]" if rows[0]["unit"] else ""
-    render.write(f"{printable(rows[0]['name'])}{printable(unit)}")
+    render.write(_head(rows[0]))
     if all(_still(row) for row in rows):
         heads, figures = _columns([{q: row[q][0] for q in _PERCENT} for row in rows])
         render.table(
@@ -243,12 +252,30 @@ def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
     else:
         lines = []
         for row in rows:
-            for i in [0] if _still(row) else range(0, len(row["time"]), every):
-                stamp = row["time"][i][:7]
-                when = "any" if _still(row) else stamp.removesuffix("-01") if _yearly(row) else stamp
+            steps = len(row["time"])
+            for i in [0] if _still(row) else sorted({*range(0, steps, every), steps - 1}):
+                when = "any" if _still(row) else _when(row, i)
                 lines.append([*row["choices"].values(), when, *(_figure(row[q][i]) for q in _PERCENT)])
         render.table([*rows[0]["choices"], "time", *_PERCENT.values()], lines)
     render.write()
+
+
+def _head(row: dict[str, Any]) -> str:
+    return printable(f"{row['name']} [{row['unit']}]" if row["unit"] else row["name"])
+
+
+def _show_ends(rows: Sequence[dict[str, Any]]) -> None:
+    """Show a quantity at its first and its last step, a line for each combination of choices."""
+    render.write(_head(rows[0]))
+    heads = [f"{_when(rows[0], i)}: {_PERCENT[q]}" for i in (0, -1) for q in _ENDS]
+    lines = [[*row["choices"].values(), *(_figure(row[q][i]) for i in (0, -1) for q in _ENDS)] for row in rows]
+    render.table([*rows[0]["choices"], *heads], lines)
+    render.write()
+
+
+def _when(row: dict[str, Any], step: int) -> str:
+    stamp = str(row["time"][step][:7])
+    return stamp.removesuffix("-01") if _yearly(row) else stamp
 
 
 def _stride(steps: int) -> int:

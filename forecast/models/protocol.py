@@ -140,6 +140,13 @@ class FittedModel(abc.ABC):
         """Return the points behind the fit; None where there are none."""
         return None
 
+    def remarks(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+        """Say what a reader must be warned of where it is handed these inputs (as for `sample`); nothing by default.
+
+        They are listed under ``warnings`` in the root's attributes of a projection; the draws stay as they are.
+        """
+        return ()
+
 
 class Model(abc.ABC):
     """Anything that produces a quantity.

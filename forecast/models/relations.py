@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from forecast import basis
-from forecast.errors import ForecastError
+from forecast.errors import DataError, ForecastError
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
 from forecast.specs import RelationSpec
 
@@ -85,8 +85,39 @@ class _FittedRelation(FittedModel):
         return self.fit.sample_parameters(streams("parameters"), streams.draws)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        level = self.fit.law.value(self.posterior(streams), **inputs)
+        drawn = self.posterior(streams)
+        self._check_meaning({**drawn, **inputs}, (len(time), streams.draws))
+        level = self.fit.law.value(drawn, **inputs)
         return self.fit.scatter(level, streams("noise")) if observed else level
+
+    def _check_meaning(self, values: Mapping[str, Array], shape: tuple[int, int]) -> None:
+        """Refuse draws for which the law has no meaning."""
+        from forecast.laws.meaning import unmet
+
+        law = self.fit.law
+        for text, _, found in unmet(law.requires, values, shape):
+            raise DataError(
+                f"{self.name}: {law.requires[text]}: expected {text} > 0, got {float(found.min()):.4g} "
+                f"({int((found <= 0).sum())} of {found.size} values are 0 or below)"
+            )
+
+    def remarks(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+        """Say which variables lie, in the median draw, as far outside the data as `Fit.predict` warns of."""
+        import numpy as np
+
+        from forecast.fit.predict import FAR, extrapolation
+
+        out = []
+        middle = {name: np.median(inputs[name], axis=-1) for name in self.fit.law.variables}
+        inside = {name: bounds[0] for name, bounds in self.fit.ranges.items()}
+        for name, (low, high) in self.fit.ranges.items():
+            far = float(np.max(extrapolation(self.fit, {**inside, name: middle[name]}), initial=0.0))
+            if far > FAR:
+                ends = dict.fromkeys(f"{v:.3g}" for v in (middle[name].min(), middle[name].max()))
+                where = f"{far:.1f} decades" if np.isfinite(far) else "at 0 or below,"
+                said = f"{name} is {' to '.join(ends)} in the median draw, {where} outside the data it was fitted to"
+                out.append(f"{said} ({low:.3g} to {high:.3g})")
+        return tuple(out)
 
     def describe(self) -> Description:
         found = {name: (float(v), *map(float, self.fit.interval(name, 0.9))) for name, v in self.fit.values.items()}

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-__all__ = ["attribute", "combinations", "drivers", "headline", "hindcast", "quantities", "questions", "rankings"]
+__all__ = [
+    "attribute",
+    "combinations",
+    "drivers",
+    "headline",
+    "hindcast",
+    "quantities",
+    "questions",
+    "rankings",
+    "warnings",
+]
 
 
 def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -130,6 +140,12 @@ def hindcast(tree: xr.DataTree) -> str:
     if first >= last:
         return ""
     return f"hindcast: the projection starts in {first}, its data end in {last}; until then it shows the fit"
+
+
+def warnings(tree: xr.DataTree) -> list[str]:
+    """Return what a reader must be warned of: inputs of a relation far outside its data, and a hindcast."""
+    said = attribute(tree, "warnings") if "warnings" in tree.attrs else []
+    return [*said, *filter(None, [hindcast(tree)])]
 
 
 def _one(event: str, row: Mapping[str, Any], first: int, last: int) -> str:

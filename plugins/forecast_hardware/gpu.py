@@ -2,6 +2,10 @@
 
 Every series is of one precision and one path, dense: a series that goes from 32 bits to 16 to 8 shows formats that each
 came once, and takes them for growth. The staircase is the shape for such a series.
+
+What the best device gives is a running maximum, and shapes that follow one path go from the best of one year to that of
+the next. Of what devices give per dollar and per watt every device tells, as buyers do not all buy the best: such a
+shape then follows the mean of each year, in logs, which is what a line through all devices estimates.
 """
 
 from __future__ import annotations
@@ -25,20 +29,29 @@ PRECISIONS = {
     "fp16": {"precision": "fp16", "path": "tensor"},
     "fp8": {"precision": "fp8", "path": "tensor"},
 }
-#: Formula over the table's columns, unit, what it is, its precisions, and whether only records count. Of what a device
-#: gives per dollar and per watt every device tells, as buyers do not all buy the best. Too few devices with tensor
-#: cores have a launch price for more than FP32 per dollar.
+#: Formula over the table's columns, unit, what it is, its precisions, and whether only records count.
 _MEASURES = {
     "peak": ("peak", "TFLOP/s", "Peak rate of the best device so far", ("fp32", "fp16", "fp8"), True),
-    "per-dollar": ("peak/launch_price", "GFLOP/s/USD", "Peak rate per dollar of launch price", ("fp32",), False),
-    "per-watt": ("peak/tdp", "GFLOP/s/W", "Peak rate per watt of board power", ("fp32", "fp16", "fp8"), False),
+    "per-dollar": ("peak/launch_price", "GFLOP/s/USD", "Every device's peak rate per launch dollar", ("fp32",), False),
+    "per-watt": ("peak/tdp", "GFLOP/s/W", "Every device's peak rate per watt", ("fp32", "fp16", "fp8"), False),
 }
 SHAPES = {
     "exponential": "one growth rate",
     "changepoint": "growth changes at a tested break",
     "logistic": "growth towards a cap",
-    "random-walk": "growth that wanders",
+    "gompertz": "growth that falls in time towards a cap",
+    "damped-trend": "growth that dies away",
+    "local-linear": "a level and a growth that wander",
+    "random-walk": "a level that wanders around its drift",
 }
+#: Shapes that follow one path: devices of one season are no steps of it.
+_PATHS = ("damped-trend", "local-linear", "random-walk")
+#: FP8 has so few years that a state space goes by its single records, and a mean is that of half a year.
+_SHORT = "fp8"
+#: No default model uses an unverified row, and that leaves too few prices of tensor cores.
+_ONE_PRECISION = (
+    "FP32 alone: most rates of tensor cores that have a launch price beside them are derived, and marked unverified"
+)
 #: What FP32 can reach, after the one source that derives it; how many times more a lower precision gives is ours.
 _CAPS: Mapping[str, Mapping[str, object]] = {
     "fp32": {"p05": 100.0, "p95": 1000.0, "unit": "TFLOP/s", "source": HOBBHAHN},
@@ -122,7 +135,9 @@ def models() -> Iterator[ModelSpec]:
                 "basis": {"basis": "peak", **({"dollars": "nominal"} if measure == "per-dollar" else {})},
                 "records": records,
             }
-            yield from _family(f"gpu-{measure}-{precision}", common, _CAPS[precision] if measure == "peak" else None)
+            cap = _CAPS[precision] if measure == "peak" else None
+            note = _ONE_PRECISION if measure == "per-dollar" else ""
+            yield from _family(f"gpu-{measure}-{precision}", common, cap, short=precision == _SHORT, note=note)
     bandwidth: dict[str, Any] = {
         "title": "Memory bandwidth of the best device so far",
         "y": "bandwidth",
@@ -146,14 +161,18 @@ def models() -> Iterator[ModelSpec]:
     yield _trend("gpu-best", "exponential", smooth, **best)
 
 
-def _family(name: str, common: dict[str, Any], cap: Mapping[str, object] | None) -> Iterator[ModelSpec]:
-    """Make one series on every shape, and the shapes together."""
+def _family(
+    name: str, common: dict[str, Any], cap: Mapping[str, object] | None, *, short: bool = False, note: str = ""
+) -> Iterator[ModelSpec]:
+    """Make one series on every shape, and the shapes together; `short`: it covers few years."""
     for shape, says in SHAPES.items():
-        options = {"cap": cap} if shape == "logistic" and cap is not None else {}
-        # devices of one season are no steps of a walk: it goes from the best of one year to that of the next
-        yearly = shape == "random-walk"
+        options: dict[str, object] = {"cap": cap} if shape in ("logistic", "gompertz") and cap is not None else {}
+        path, best = shape in _PATHS, common["records"]
+        if path and not best:
+            options = {"average": 0.5 if short else 1.0}
+        yearly = path and best and (shape == "random-walk" or not short)
         told = {**common, "title": f"{common['title']}: {says}"}
-        yield _trend(name, shape, "", **told, options=options, yearly=yearly)
+        yield _trend(name, shape, note, **told, options=options, yearly=yearly)
     yield MixtureSpec(
         name=f"{name}-pooled",
         title=f"{common['title']}: every shape alike",
@@ -161,7 +180,7 @@ def _family(name: str, common: dict[str, Any], cap: Mapping[str, object] | None)
         unit=common["unit"],
         weights={f"hardware/{name}-{shape}": 1.0 for shape in SHAPES},
         basis=common.get("basis", {}),
-        note="equal weights are a choice, not a measurement",
+        note="equal weights are a choice, not a measurement" + (f"; {note}" if note else ""),
         reference=DEVICES,
     )
 

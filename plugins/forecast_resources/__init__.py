@@ -19,9 +19,10 @@ def forecast_laws() -> Iterator[LawSpec]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to tables, and what progress needs, has and is stopped by."""
-    from forecast_resources import automation, effort, loglinear, needs, tables
+    from forecast_resources import automation, effort, loglinear, measured, needs, tables
 
-    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *effort.MODELS, *automation.MODELS)
+    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *measured.MODELS, *effort.MODELS)
+    yield from automation.MODELS
 
 
 @hookimpl

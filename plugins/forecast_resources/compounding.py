@@ -1,4 +1,7 @@
-"""A quantity that compounds: from what it was at a date, at a growth rate that another quantity gives."""
+"""A quantity that compounds: from what it was at a date, at a growth rate that another quantity gives.
+
+Before the date it is held at what it was: what is to come says nothing of what has been.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _LARGEST = 600.0
 
 
 def compounding(name: str, spec: ModelSpec) -> Model:
-    """Build ``start*exp(growth*(t - date))``; growth is a quantity, may change over time, and is summed up.
+    """Build ``start*exp(growth*max(t - date, 0))``; growth is a quantity, may change over time, and is summed up.
 
     Parameters
     ----------
@@ -53,11 +56,9 @@ class _Compounding(Unfitted):
                 f"{self.name}.growth: expected finite rates, {int((~np.isfinite(growth)).sum())} of {growth.size} are "
                 "infinite or not numbers; is something divided by zero?"
             )
-        # growth is a step between dates (its value at the later one), and the first one's before the first date
-        steps = np.diff(time)[:, None] * growth[1:]
-        grown = np.vstack([np.zeros((1, growth.shape[1])), np.cumsum(steps, axis=0)])
-        grown += growth[:1] * (time[0] - date)
-        level = np.log(inputs["start"]) + grown
+        # growth is that of a step between dates, at the later one; from the start to the first date it is that date's
+        since = np.maximum(time[:, None] - date, 0.0)
+        level = np.log(inputs["start"]) + np.cumsum(np.diff(since, axis=0, prepend=0.0) * growth, axis=0)
         return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
 
     def describe(self) -> Description:

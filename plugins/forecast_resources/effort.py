@@ -37,6 +37,7 @@ HARDER_IDEAS = LawSpec(
     objective="least_squares_log",
     example={"theta": 2.0, "beta": 0.2},
     domain={"S": (0.1, 10.0), "A": (1e3, 1e9)},
+    requires={"S": "researchers", "A": "ideas found so far"},
     reference=f"{BLOOM} (lambda = 1); scaling/semi-endogenous leaves lambda free",
 )
 

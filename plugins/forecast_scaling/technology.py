@@ -102,6 +102,7 @@ SEMI_ENDOGENOUS = LawSpec(
     objective="least_squares_log",
     example={"theta": 0.05, "lambda_": 0.7, "beta": 1.5},
     domain={"S": (1.0, 1e3), "A": (1.0, 1e2)},
+    requires={"S": "researchers", "A": "ideas found so far"},
     reference="Jones 1995, R&D-Based Models of Economic Growth; Bloom, Jones, Van Reenen, Webb 2020, Are Ideas Getting "
     "Harder to Find? growth is (dA/dt)/A",
 )

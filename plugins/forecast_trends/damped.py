@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from forecast.models import Description, FittedShape, Shape
-from forecast_trends.points import Path, path, said_growth
+from forecast_trends.points import Path, checked_average, path, said_growth
 from forecast_trends.states import FittedStates, Point, cells, maximise, weigh
 
 if TYPE_CHECKING:
@@ -31,19 +31,27 @@ class DampedTrend(Shape):
     growth are diffuse, and the scale is Student t. The central forecast is that at statsmodels' maximum of the
     likelihood.
 
+    Parameters
+    ----------
+    average : float
+        Average the log values of every so many years first, so that the model moves in steps of these.
+
     References
     ----------
     Gardner, E. S. & McKenzie, E. (1985), Forecasting trends in time series, Management Science 31(10), 1237-1246.
     Hyndman, R. J., Koehler, A. B., Ord, J. K. & Snyder, R. D. (2008), Forecasting with exponential smoothing, Springer.
     """
 
+    def __init__(self, average: float = 0.0) -> None:
+        self.average = checked_average(average)
+
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Weigh the smoothing parameters."""
         import numpy as np
         from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing
 
-        seen = path(time, value, frontier=frontier, least=6, what="a damped trend")
-        grid = cells(seen)
+        seen = path(time, value, frontier=frontier, least=6, what="a damped trend", average=self.average)
+        grid = cells(seen, self.average)
         model = ExponentialSmoothing(grid.y, trend=True, damped_trend=True, concentrate_scale=False)
 
         def point(alpha: float, beta: float, phi: float) -> Point:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forecast.models import Description, FittedShape, Shape
-from forecast_trends.points import Path, path, said_growth
+from forecast_trends.points import Path, checked_average, path, said_growth
 from forecast_trends.states import FittedStates, Point, cells, maximise, weigh
 
 if TYPE_CHECKING:
@@ -32,18 +32,26 @@ class LocalLinear(Shape):
     that a variance estimated as zero does not narrow the draws to a straight line. The central forecast is that at
     statsmodels' maximum of the likelihood.
 
+    Parameters
+    ----------
+    average : float
+        Average the log values of every so many years first, so that the model moves in steps of these.
+
     References
     ----------
     Harvey, A. C. (1989), Forecasting, structural time series models and the Kalman filter, Cambridge University Press.
     """
+
+    def __init__(self, average: float = 0.0) -> None:
+        self.average = checked_average(average)
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Weigh the variances."""
         import numpy as np
         from statsmodels.tsa.statespace.structural import UnobservedComponents
 
-        seen = path(time, value, frontier=frontier, least=5, what="a local linear trend")
-        grid = cells(seen)
+        seen = path(time, value, frontier=frontier, least=5, what="a local linear trend", average=self.average)
+        grid = cells(seen, self.average)
         model = UnobservedComponents(grid.y, "local linear trend", use_exact_diffuse=True)
 
         def point(ratios: Array) -> Point:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast.errors import FitError
+from forecast.errors import FitError, UsageError, printable
 from forecast_trends.evidence import first_of_each_record, log_series
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LARGEST", "Path", "growth_facts", "mirrored", "path", "said_growth"]
+__all__ = ["LARGEST", "Path", "checked_average", "growth_facts", "mirrored", "path", "said_growth"]
 
 #: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
 LARGEST = 600.0
@@ -58,11 +58,25 @@ class Path:
         return np.interp(time, self.time, self.y)
 
 
-def path(time: Array, value: Array, *, frontier: bool, least: int, what: str) -> Path:
+def checked_average(average: object) -> float:
+    """Return the option `average` of a shape that follows one path.
+
+    Raises
+    ------
+    UsageError
+        If it is no number of years.
+    """
+    if isinstance(average, bool) or not isinstance(average, (int, float)) or not 0 <= average < math.inf:
+        raise UsageError(f"average: expected a number of years, or 0 for none, got '{printable(average, 40)}'")
+    return float(average)
+
+
+def path(time: Array, value: Array, *, frontier: bool, least: int, what: str, average: float = 0.0) -> Path:
     """Check a series and reduce it to one value a date.
 
-    Values of one date are averaged in logs. Of a running maximum the records are kept, and the last date, at which
-    the last record still stands: what lies between repeats a record and is no evidence.
+    Values of one date are averaged in logs, and with `average` those of every span of so many years: many things of one
+    year scatter around its level, which a walk would take for shocks. Of a running maximum the records are kept, and
+    the last date, at which the last record still stands: what lies between repeats a record and is no evidence.
 
     Raises
     ------
@@ -70,11 +84,20 @@ def path(time: Array, value: Array, *, frontier: bool, least: int, what: str) ->
         As `log_series`.
     FitError
         If fewer than `least` dates are left.
+    UsageError
+        If a running maximum is to be averaged.
     """
     import numpy as np
 
     time, y = log_series(time, value, frontier=frontier)
     points, notes = len(y), []
+    if average:
+        if frontier:
+            raise UsageError(f"{what}: average: a running maximum is not averaged")
+        _, span = np.unique(np.floor(time / average + 1e-9), return_inverse=True)
+        size = np.bincount(span)
+        time, y = np.bincount(span, time) / size, np.bincount(span, y) / size
+        notes.append(f"{points} points were averaged in logs over every {average:g} year{'' if average == 1 else 's'}")
     if frontier:
         keep = first_of_each_record(y)
         keep[-1] = True
@@ -85,7 +108,7 @@ def path(time: Array, value: Array, *, frontier: bool, least: int, what: str) ->
         # of a running maximum, the highest value of a date is its record
         y = np.array([y[which == i].max() if frontier else y[which == i].mean() for i in range(len(dates))])
         if not frontier:
-            notes.append(f"{points - len(dates)} points that share a date with another were averaged with it")
+            notes.append(f"{len(time) - len(dates)} points that share a date with another were averaged with it")
     if len(dates) < least:
         raise FitError(f"{what} needs at least {least} {'records' if frontier else 'dates'}, got {len(dates)}")
     return Path(time=dates, y=y, points=points, notes=tuple(notes))

@@ -26,6 +26,7 @@ __all__ = ["Cells", "FittedStates", "Point", "cells", "maximise", "quantile", "w
 
 #: Lengths of a step, in years.
 _STEPS = (1.0, 1 / 2, 1 / 4, 1 / 12)
+_NAMES = dict(zip(_STEPS, ("a year", "half a year", "a quarter", "a month"), strict=True))
 
 #: Support points whose weight is a smaller share of the largest are left out.
 _NEGLIGIBLE = 1e-4
@@ -33,7 +34,7 @@ _NEGLIGIBLE = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Cells:
-    """A series on an even grid that ends with the last observation.
+    """A series on an even grid that ends with the last observation, or with the middle of the span of the last mean.
 
     Parameters
     ----------
@@ -71,24 +72,29 @@ class Cells:
         import numpy as np
 
         missing = int(np.isnan(self.y).sum())
-        name = {1.0: "a year", 1 / 2: "half a year", 1 / 4: "a quarter"}.get(self.step, "a month")
+        name = _NAMES.get(self.step, f"{self.step:g} years")
         gaps = f", {missing} of {len(self.y)} without an observation, which the filter bridges" if missing else ""
         moved = f"; observations were moved by at most {self.moved * 12:.1f} months" if self.moved > 1e-3 else ""
         return f"the model moves in steps of {name}{gaps}{moved}"
 
 
-def cells(seen: Path) -> Cells:
-    """Put a series on an even grid: the longest step that is not above its median spacing."""
+def cells(seen: Path, average: float = 0.0) -> Cells:
+    """Put a series on an even grid: by the span of its means, else the longest step not above its median spacing."""
     import numpy as np
 
     spacing = float(np.median(np.diff(seen.time)))
-    step = next((s for s in _STEPS if s <= spacing * 1.01), _STEPS[-1])
-    place = np.rint((seen.time - seen.time[-1]) / step).astype(int)
+    step = average or next((s for s in _STEPS if s <= spacing * 1.01), _STEPS[-1])
+    last = float(seen.time[-1])
+    if average:  # a mean stands in the middle of its span, wherever its dates are: else two may share a cell
+        last = float(np.floor(last / average + 1e-9) + 0.5) * average
+        place = (np.floor(seen.time / average + 1e-9) - np.floor(last / average)).astype(int)
+    else:
+        place = np.rint((seen.time - last) / step).astype(int)
     y = np.full(-place[0] + 1, np.nan)
     for i in np.unique(place):
         y[i - place[0]] = seen.y[place == i].mean()
-    moved = np.abs(seen.time - seen.time[-1] - step * place).max()
-    return Cells(y=y, step=step, last=float(seen.time[-1]), moved=float(moved))
+    moved = np.abs(seen.time - last - step * place).max()
+    return Cells(y=y, step=step, last=last, moved=float(moved))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
 from forecast_trends.echo import Increments, drift_variance, path_noise
-from forecast_trends.points import LARGEST, Path, growth_facts, mirrored, path, said_growth
+from forecast_trends.points import LARGEST, Path, checked_average, growth_facts, mirrored, path, said_growth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,11 +54,14 @@ class RandomWalk(Shape):
         differ in θ by their restricted likelihood. One short series hardly tells θ, so the default is the pooled value.
     lag : float
         Years after which a shock is echoed.
+    average : float
+        Average the log values of every so many years first: many things of one year scatter around its level, and a
+        walk takes scatter for shocks.
 
     Raises
     ------
     UsageError
-        For another θ or lag.
+        For another θ, lag or average.
 
     References
     ----------
@@ -72,12 +75,12 @@ class RandomWalk(Shape):
     1.0
     """
 
-    def __init__(self, theta: float | str = POOLED, lag: float = 1.0) -> None:
+    def __init__(self, theta: float | str = POOLED, lag: float = 1.0, average: float = 0.0) -> None:
         if theta != "fitted" and not (_number(theta) and -1 < float(theta) < 1):
             raise UsageError(f"theta: expected a number between -1 and 1 or 'fitted', got '{printable(theta, 40)}'")
         if not (_number(lag) and 0 < lag < float("inf")):
             raise UsageError(f"lag: expected a positive number of years, got '{printable(lag, 40)}'")
-        self.theta, self.lag = theta, float(lag)
+        self.theta, self.lag, self.average = theta, float(lag), checked_average(average)
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Measure drift and noise."""
@@ -85,7 +88,8 @@ class RandomWalk(Shape):
 
         fitted = self.theta == "fitted"
         what = "a random walk whose theta is fitted" if fitted else "a random walk"
-        seen = path(time, value, frontier=frontier, least=_LEAST if fitted else 3, what=what)
+        least = _LEAST if fitted else 3
+        seen = path(time, value, frontier=frontier, least=least, what=what, average=self.average)
         if len(seen.time) > _MOST:
             raise FitError(
                 f"{what} is followed through at most {_MOST} dates, got {len(seen.time)}: average them first"

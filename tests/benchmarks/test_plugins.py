@@ -38,11 +38,14 @@ variants = [("scaling-ends", {"wanted": 5.0 + i}) for i in range(30)]
 variants += [("gpu-limit", {"smallest": 0.4 + 0.05 * i}) for i in range(20)]
 variants += [("gpu-choice", {"budget": 500.0 + 200 * i, "memory": 12}) for i in range(20)]
 variants += [
-    ("gpu-capability", {"precision": p, "shape": s, "ten_percent": rate})
+    ("gpu-capability", {"precision": p, "shape": s, "ten_percent": 0.095})
     for p in ("fp32", "fp16", "fp8")
-    for s in ("exponential", "changepoint", "logistic", "random-walk", "pooled")
-    for rate in (0.05, 0.095)
+    for s in (
+        "exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk", "pooled",
+    )
 ]
+variants += [("gpu-capability", {"ten_percent": 0.05, "precision": "fp16", "shape": "pooled"})] * 3
+variants += [("gpu-capability", {"ten_percent": 0.05, "precision": "fp16", "shape": "damped-trend"})] * 3
 assert len(variants) == 100
 before = used()
 for name, fixed in variants:

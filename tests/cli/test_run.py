@@ -44,10 +44,17 @@ def test_the_headline_opens_then_crossings_then_quantities(said):
     assert "\x1b" not in out
 
 
-def test_a_quantity_along_many_combinations_is_not_shown_step_by_step(said):
+def test_a_quantity_along_many_combinations_is_shown_at_its_first_and_its_last_step(said):
     code, out, err = said("run", "brain-parity", *QUICK)
     assert (code, err) == (0, "")
-    assert out.splitlines()[-1] == "machine: 9 combinations, year by year in --json and --out"
+    lines = out.splitlines()
+    start = lines.index("machine [TFLOP/s]")
+    heads = ["2025: 5 %", "2025: 50 %", "2025: 95 %", "2060: 5 %", "2060: 50 %", "2060: 95 %"]
+    assert re.split(r"  +", lines[start + 1]) == ["metric", "trend", *heads]
+    shown = [line.split() for line in lines[start + 3 : start + 12]]
+    assert len({tuple(row[:2]) for row in shown}) == 9
+    assert all(float(row[3]) < float(row[6]) for row in shown)
+    assert lines[start + 12] == ""
 
 
 def test_json_is_one_object_of_the_agreed_form(said):

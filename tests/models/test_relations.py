@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 
@@ -80,3 +83,52 @@ def test_a_table_without_dates_cannot_be_read_as_of_a_date():
     model = forecast.model("resources/perplexity-from-parameters")
     with pytest.raises(DataError, match="known_since"):
         model.fit(before=2020.0)
+
+
+# --- far outside the data ---------------------------------------------------------------------------------------------
+
+CHIPS = {
+    "start": 2025,
+    "until": 2026,
+    "quantities": {
+        "S": {"value": 2.0, "unit": ""},
+        "A": {"value": 1e8, "unit": ""},
+        "growth": {"model": "resources/chip-progress-from-effort"},
+    },
+}
+
+
+def warned(run):
+    return json.loads(run.attrs.get("warnings", "[]"))
+
+
+@pytest.mark.bad_input(46)
+def test_bad_input_046_researchers_where_1e5_researchers_are_meant_are_warned_of_with_both_ranges():
+    """The law takes S in 1e5 researchers; a series in researchers balances its units and is five decades out."""
+    wired = {**CHIPS["quantities"], "S": {"model": "resources/chip-research"}}
+    (said,) = warned(forecast.project({**CHIPS, "quantities": wired}, draws=50))
+    assert said.startswith("growth: resources/chip-progress-from-effort: S is ")
+    assert re.search(r"S is 1\.\d+e\+06 .* in the median draw, 5\.\d decades outside the data .*\(0\.439 to 4\)", said)
+
+
+def test_inside_the_data_and_a_little_outside_nothing_is_said():
+    assert warned(forecast.project(CHIPS, draws=50)) == []
+    assert warned(forecast.project(CHIPS, draws=50, set={"S": 10.0})) == []  # 0.4 decades
+
+
+def test_far_below_is_as_far_as_far_above():
+    (said,) = warned(forecast.project(CHIPS, draws=50, set={"S": 0.1}))
+    assert "S is 0.1 in the median draw, 0.6 decades outside" in said
+
+
+def test_the_warning_does_not_depend_on_the_number_of_draws_or_workers():
+    runs = [forecast.project(CHIPS, draws=n, workers=w, set={"S": 1e5}) for n, w in ((10, 1), (3000, 1), (3000, 3))]
+    assert warned(runs[0])
+    assert len({str(warned(run)) for run in runs}) == 1
+
+
+@pytest.mark.bad_input(46)
+@pytest.mark.parametrize("name", ["S", "A"])
+def test_bad_input_046_a_negative_input_is_refused_where_the_law_requires_it_above_zero(name):
+    with pytest.raises(DataError, match=rf"chip-progress-from-effort: .*: expected {name} > 0, got -1"):
+        forecast.project(CHIPS, draws=50, set={name: -1.0})

@@ -44,7 +44,9 @@ def test_a_scenario_answers_within_its_time(name, tmp_path, cpu_of, slowness):
     for _ in range(3):  # a busy machine may need another try
         done, seconds = cpu_of(lambda: spawned(tmp_path, "run", name))
         spent.append(seconds)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0
+        # relations carried far outside their data say so, and nothing else is said
+        assert all("outside the data it was fitted to" in line for line in done.stderr.splitlines())
         if spent[-1] < 3.0:
             break
     lines = done.stdout.splitlines()

@@ -11,9 +11,12 @@ import pytest
 
 import forecast
 from forecast.errors import BasisError
+from forecast.streams import Streams
 
 PRECISIONS = ["fp32", "fp16", "fp8"]
-SHAPES = ["exponential", "changepoint", "logistic", "random-walk", "pooled"]
+SHAPES = [
+    "exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk", "pooled",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +31,8 @@ def test_every_measure_is_there_to_2040_on_every_shape(run):
         ("per_watt", "GFLOP/s/W", {"precision", "shape"}),
         ("per_dollar", "GFLOP/s/USD", {"shape"}),
         ("bandwidth", "GB/s", {"shape"}),
-        ("best", "TFLOP/s", set()),
+        ("best", "TFLOP/s", {"features"}),
+        ("bandwidth_steps", "GB/s", {"features"}),
     ):
         assert table[name].attrs["units"] == unit
         assert set(table[name].dims) - {"time", "draw"} == dims
@@ -47,7 +51,9 @@ def test_the_level_of_2025_is_that_of_the_table(run):
     for precision, path in (("fp32", "vector"), ("fp16", "tensor"), ("fp8", "tensor")):
         best = np.nanmax(rows["peak"][dense & (rows["precision"] == precision) & (rows["path"] == path)])
         for shape in SHAPES:
-            assert best / 2 < float(now.sel(precision=precision, shape=shape)) < best * 2, (precision, shape)
+            within = 3 if shape == "gompertz" else 2  # below its judged cap it misses FP32, and the page says so
+            level = float(now.sel(precision=precision, shape=shape))
+            assert best / within < level < best * within, (precision, shape)
     bandwidth = run["projection"]["bandwidth"].isel(time=0).median("draw")
     for shape in SHAPES:
         assert 4000 < float(bandwidth.sel(shape=shape)) < 9000
@@ -76,13 +82,48 @@ def test_growth_without_a_limit_never_ends_and_with_one_it_does(run):
     assert bool(np.isnat(middle.sel(shape="exponential").values).all())
     capped = middle.sel(shape="logistic").dt.year.values
     assert ((capped >= 2027) & (capped <= 2036)).all()
+    fading = middle.sel(shape="gompertz").dt.year.values
+    assert ((fading >= 2027) & (fading <= 2038)).all()
     assert (asked["slows_never"].sel(shape="exponential") > 0.9).all()
     for question in ("watt_slows", "dollar_slows", "bandwidth_slows"):  # asked of every measure, on every shape
         assert set(asked[question]["shape"].values) == set(SHAPES)
 
 
-def test_a_judged_cap_is_not_passed(run):
-    level = run["projection"]["peak"].sel(precision="fp32", shape="logistic").isel(time=-1)
+def test_features_that_came_once_are_asked_of_as_growth_and_as_steps(run):
+    asked = run["questions"].to_dataset()
+    for question in ("best_slows", "bandwidth_steps_slow"):
+        never = asked[f"{question}_never"]
+        assert list(never["features"].values) == ["exponential", "staircase"]
+        assert float(never.sel(features="staircase")) <= float(never.sel(features="exponential"))
+    for name in ("growth_best", "growth_bandwidth_steps"):  # what is left without the steps grows slower
+        growth = run["projection"][name].isel(time=-1).median("draw")
+        assert float(growth.sel(features="staircase")) < float(growth.sel(features="exponential"))
+
+
+@pytest.mark.parametrize("measure", ["per-watt-fp32", "per-watt-fp16", "per-watt-fp8", "per-dollar-fp32"])
+def test_every_shape_of_one_pool_fits_the_same_quantity(measure):
+    """A walk from the best of one year to the best of the next has another level than a line through every device."""
+    line, walk = (forecast.model(f"hardware/gpu-{measure}-{shape}").fit() for shape in ("exponential", "random-walk"))
+    last = float(walk.observed().time.max())
+    streams = [Streams(0, "test", 0) for _ in range(2)]
+    middle = [np.median(f.sample(np.array([last]), {}, s)) for f, s in zip((line, walk), streams, strict=True)]
+    assert len(line.observed().time) == len(walk.observed().time)  # every device
+    assert middle[1] == pytest.approx(middle[0], rel=0.35)  # 1,950 against 1,340 was half as much again
+
+
+def test_per_dollar_is_of_one_precision_for_the_reason_it_states():
+    rows = forecast.tables.columns("datasets/accelerators")
+    tensor = (rows["precision"] == "fp16") & (rows["path"] == "tensor") & (rows["sparsity"] == "dense")
+    priced = tensor & np.isfinite(rows["launch_price"]) & np.isfinite(rows["peak"])
+    verified = priced & (rows["peak_status"] == "verified") & (rows["status"] == "verified")
+    assert priced.sum() > 3 * verified.sum()  # once this fails, FP16 per dollar can join the scenario
+    said = forecast.model("hardware/gpu-per-dollar-fp32-exponential").fit().describe().summary
+    assert "most rates of tensor cores that have a launch price beside them are derived, and marked unverified" in said
+
+
+@pytest.mark.parametrize("shape", ["logistic", "gompertz"])
+def test_a_judged_cap_is_not_passed(run, shape):
+    level = run["projection"]["peak"].sel(precision="fp32", shape=shape).isel(time=-1)
     assert float(level.quantile(0.95, dim="draw")) < 1100  # its cap has 5 % above 1000 TFLOP/s
 
 
@@ -131,4 +172,4 @@ def test_the_command_answers():
     )
     found = json.loads(done.stdout)["result"]
     names = {row["name"] for row in found["questions"]}
-    assert {"slows", "watt_slows", "dollar_slows", "bandwidth_slows"} <= names
+    assert {"slows", "watt_slows", "dollar_slows", "bandwidth_slows", "best_slows", "bandwidth_steps_slow"} <= names

@@ -88,6 +88,35 @@ def test_more_of_the_resource_gives_more(name):
     assert fit.converged
 
 
+def test_a_floor_under_the_horizon_is_fitted_as_by_scipy_and_lies_nearer_than_a_power_alone():
+    from scipy.optimize import curve_fit
+
+    rows = forecast.tables.columns("datasets/time-horizons", where="test")
+    compute, horizon = rows.numeric("training_compute") / 1e25, rows.numeric("horizon")
+    known = np.isfinite(compute) & np.isfinite(horizon) & (rows.column("version") == "TH1.1")
+    fit = forecast.model("resources/horizon-floor").fit().fit
+    assert fit.converged
+    found, _ = curve_fit(
+        lambda x, bottom, b, c: np.log(np.exp(bottom) + np.exp(b) * x**c),
+        compute[known], np.log(horizon[known]), p0=[-2.0, -1.0, 2.0],
+    )  # fmt: skip
+    assert list(fit.values.values()) == pytest.approx([*np.exp(found[:2]), found[2]], rel=1e-3)
+    assert 0 < fit.interval("bottom")[0] < fit.interval("bottom")[1] < 1  # some seconds, and not 0
+    power = forecast.model("resources/horizon-from-compute").fit().fit
+    assert (fit.n, power.n) == (9, 9)
+    assert fit.objective < 0.5 * power.objective  # both of log horizon
+
+
+def test_the_capability_index_shows_no_floor():
+    """Its exponent runs to 0, where the law is the log-linear one: nothing tells floor and factor apart."""
+    rows = forecast.tables.columns("datasets/capability", where="test")
+    compute, eci = rows.numeric("training_compute") / 1e24, rows.numeric("eci")
+    known = np.isfinite(compute) & np.isfinite(eci)
+    fit = forecast.law("resources/power-floor").fit({"x": compute[known], "y": eci[known]})
+    assert "not identified: b, c" in str(fit.verdict)
+    assert fit.objective > 0.999 * forecast.model("resources/capability-from-compute").fit().fit.objective
+
+
 @pytest.mark.parametrize(("name", "law", "top"), [
     ("capability-sigmoid", lambda x, low, high, middle, k: low + (high - low) / (1 + (x / middle) ** -k), "high"),
     ("capability-ceiling", lambda x, top, b, c: top - b * x**-c, "top"),
@@ -106,10 +135,39 @@ def test_laws_with_a_ceiling_are_fitted_as_by_scipy_and_lie_nearer_than_the_line
     assert fit.objective < forecast.model("resources/capability-from-compute").fit().fit.objective
 
 
+def test_compute_that_brings_nothing_is_named():
+    asked = {"by_compute": 0, "compute": "asked"}
+    with pytest.raises(DataError, match=r"compute-growth-asked: by_compute is 0: .* no growth of it is enough"):
+        forecast.project("scaling-ends", draws=BLOCK, set=asked)
+
+
 def test_a_growth_that_is_divided_by_zero_is_named(capfd):
+    spending = {"model": "resources/run-cost", "inputs": {"growth": "rate"}}
+    rate = {"expression": "one/none", "unit": "1/year"}
+    numbers = {"one": {"value": 1, "unit": "1/year"}, "none": {"value": 0, "unit": ""}}
+    record = {"start": 2025, "until": 2030, "quantities": {"spending": spending, "rate": rate, **numbers}}
     with pytest.raises(DataError, match=r"run-cost\.growth: expected finite rates.*divided by zero"):
-        forecast.project("scaling-ends", draws=BLOCK, set={"by_compute": 0})
+        forecast.project(record, draws=BLOCK)
     assert "invalid value" not in capfd.readouterr().err
+
+
+def test_before_its_date_a_level_is_held_whatever_is_to_come():
+    """Growth below 0 would otherwise give more before the start than at it: `--set wanted=-20` had 88 % *already*."""
+    record = {
+        "start": 2020,
+        "until": 2030,
+        "quantities": {
+            "power": {"model": "resources/run-power", "inputs": {"growth": "rate"}},
+            "rate": {"value": -0.5, "unit": "1/year"},
+        },
+    }
+    run = forecast.project(record, draws=100)
+    level, start = run["projection"]["power"], run["posterior/resources/run-power"]["start"].values
+    year = forecast.tables.decimal_year(level["time"].values)
+    for step, when in enumerate(year):
+        np.testing.assert_allclose(level.isel(time=step), start * np.exp(-0.5 * max(when - 2025.55, 0.0)), rtol=1e-9)
+    asked = forecast.project("scaling-ends", draws=BLOCK, set={"wanted": -20, "compute": "asked"})["questions"]
+    assert float(asked["ends_already"].max()) < 0.01
 
 
 # --- the scenario -----------------------------------------------------------------------------------------------------
@@ -123,13 +181,14 @@ def run():
 def test_growth_of_spending_is_what_progress_needs_less_what_hardware_gives(run):
     q = run["projection"].to_dataset().isel(time=0)
     needed = (q.wanted - q.without_compute) / q.by_compute
-    np.testing.assert_allclose(q.compute_growth, needed)
+    np.testing.assert_allclose(q.compute_growth.sel(compute="asked"), needed)
+    np.testing.assert_allclose(q.progress.sel(compute="asked"), q.wanted)
     np.testing.assert_allclose(q.spending_growth, q.compute_growth - q.price_performance)
     assert (q.price_performance.sel(hardware="ends") == 0).all()
 
 
 def test_spending_compounds_from_its_start(run):
-    q = run["projection"].to_dataset().sel(hardware="continues")
+    q = run["projection"].to_dataset().sel(hardware="continues", compute="asked")
     start = run["posterior/resources/run-cost"].to_dataset()["start"]
     when = forecast.tables.decimal_year(q.time.values)
     expected = start.values * np.exp(q.spending_growth.isel(time=0).values * (when[-1] - 2025.13))
@@ -138,13 +197,31 @@ def test_spending_compounds_from_its_start(run):
 
 def test_the_first_ceiling_binds_no_later_than_any(run):
     asked = run["questions"].to_dataset()
-    first = asked["ends_date"].sel(hardware="continues")
+    one = {"hardware": "continues", "compute": "asked"}
+    first = asked["ends_date"].sel(one)
     for name in ("dollars", "gigawatts", "chip_supply"):
-        other = asked[f"{name}_date"].sel(hardware="continues")
+        other = asked[f"{name}_date"].sel(one)
         both = ~(np.isnat(first) | np.isnat(other))
         # two dates within one step are read off lines of the logarithm of different ratios
         assert (first.values[both] <= other.values[both] + np.timedelta64(2, "D")).all()
-    assert float(asked["ends_never"].sel(hardware="ends")) <= float(asked["ends_never"].sel(hardware="continues"))
+    never = asked["ends_never"].sel(compute="asked")
+    assert float(never.sel(hardware="ends")) <= float(never.sel(hardware="continues"))
+
+
+def test_the_measured_growth_of_compute_stands_beside_the_one_asked_for(run):
+    """Progress "as it has been" needs x1.7 of compute a year by the regression; there was x4.7: both are shown."""
+    growth = run["projection"]["compute_growth"].isel(time=0)
+    asked, measured = (np.exp(growth.sel(compute=name).median().item()) for name in ("asked", "as-measured"))
+    assert 1.2 < asked < 2.5
+    assert measured == pytest.approx(4.7, abs=0.3)
+    low, high = growth.sel(compute="as-measured").quantile([0.05, 0.95])
+    facts = forecast.model("resources/training-compute").fit().describe().facts
+    assert [float(low), float(high)] == pytest.approx([facts["growth_p05"], facts["growth_p95"]], abs=0.02)
+    middle = run["questions"]["ends"].sel(quantile=0.5)
+    apart = middle.sel(compute="asked") - middle.sel(compute="as-measured")
+    assert (apart.values > np.timedelta64(2 * 365, "D")).all()
+    more = run["projection"]["progress"].isel(time=0).median("draw")
+    assert float(more.sel(compute="as-measured")) > float(more.sel(compute="asked"))
 
 
 def test_one_or_two_more_years_is_answered_with_a_probability_and_what_drives_it(run):

@@ -1,0 +1,93 @@
+"""``forecast run``: which quantities the text shows, and which steps of them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import forecast
+
+SCENARIO = """
+start = 2025
+until = 2040
+shown = ["speed", "cost"]
+[quantities.cost]
+p05 = 1
+p95 = 4
+unit = "USD"
+[quantities.one]
+value = 1
+unit = "USD"
+[quantities.speed]
+model = "hardware/linpack-exponential"
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = tmp_path / "mine.toml"
+    found.write_text(SCENARIO)
+    return found
+
+
+def test_the_text_shows_what_the_scenario_names_in_its_order_and_counts_the_rest(said, path):
+    code, out, err = said("run", str(path), "--draws", "50")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines.index("speed [TFLOP/s]") < lines.index("cost [USD]")
+    assert "one [USD]" not in lines
+    assert lines[-1] == "in --json and --out alone: one"
+
+
+def test_json_and_the_projection_have_every_quantity(said, path):
+    code, out, _ = said("run", str(path), "--draws", "50", "--json")
+    assert code == 0
+    assert {row["name"] for row in json.loads(out)["result"]["quantities"]} == {"speed", "cost", "one"}
+    assert set(forecast.project(path, draws=10)["projection"].data_vars) == {"speed", "cost", "one"}
+
+
+def test_without_a_word_about_it_every_quantity_is_shown(said, path):
+    path.write_text(SCENARIO.replace('shown = ["speed", "cost"]\n', ""))
+    _, out, _ = said("run", str(path), "--draws", "50")
+    assert "one [USD]" in out
+    assert "alone" not in out
+
+
+@pytest.mark.parametrize("every", [(), ("--every", "4"), ("--every", "100")])
+def test_the_last_step_is_always_shown(said, path, every):
+    _, out, _ = said("run", str(path), "--draws", "50", *every)
+    lines = out.splitlines()
+    table = lines[lines.index("speed [TFLOP/s]") + 3 :]
+    years = [line.split()[0] for line in table[: table.index("")]]
+    assert years[0] == "2025"
+    assert years[-1] == "2040"
+    assert len(years) == len(set(years))
+
+
+@pytest.mark.parametrize(
+    ("shown", "says"),
+    [
+        ('["sped"]', "mine.toml: shown: unknown quantity 'sped'; did you mean 'speed'?"),
+        ('["speed", "speed"]', "mine.toml: shown: a quantity stands there twice"),
+        ('"speed"', "mine.toml: shown: expected a list of texts"),
+        ("[]", "mine.toml: shown: expected a list of texts"),
+    ],
+)
+def test_what_is_shown_must_be_quantities(said, path, shown, says):
+    path.write_text(SCENARIO.replace('["speed", "cost"]', shown))
+    code, out, err = said("run", str(path), "--draws", "50")
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+def test_the_text_shows_the_main_table_to_the_last_year_and_no_helper(said):
+    code, out, _ = said("run", "gpu-capability", "--draws", "200")
+    assert code == 0
+    lines = out.splitlines()
+    start = lines.index("peak [TFLOP/s]")
+    assert "2040: 50 %" in lines[start + 1]
+    assert len({tuple(line.split()[:2]) for line in lines[start + 3 : start + 27]}) == 24
+    heads = {line.partition(" ")[0] for line in lines if line.endswith("]") and " [" in line}
+    assert heads == {"peak", "per_watt", "per_dollar", "bandwidth", "best", "bandwidth_steps"}
+    assert any(line.split()[1:2] == ["2040"] for line in lines[lines.index("per_dollar [GFLOP/s/USD]") :])
