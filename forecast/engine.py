@@ -185,6 +185,8 @@ def _time(
     if first is None:
         nothing = f"{scenario.where}: start: is missing, and no quantity has observations to start from"
         for error in fits.refusals():  # there would be some, had this model been fitted
+            if isinstance(error, UsageError):
+                raise error
             raise DataError(f"{nothing}: {error}") from error
         raise ScenarioError(nothing)
     first = _whole("start", first, 1, 9999)

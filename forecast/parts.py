@@ -162,6 +162,9 @@ class Ranking:
     among : tuple of Condition
         Only values that meet all of these take part; which ones may differ from draw to draw.
     best : {"highest", "lowest"}
+    ordered : bool
+        The values are steps of one ordered quantity (sizes, widths) and are listed along it, also those that seldom
+        take part.
     title : str
     """
 
@@ -169,6 +172,7 @@ class Ranking:
     over: str
     among: tuple[formula.Condition, ...] = ()
     best: Literal["highest", "lowest"] = "highest"
+    ordered: bool = False
     title: str = ""
 
 

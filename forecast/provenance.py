@@ -89,6 +89,7 @@ def _rankings(graph: Graph) -> dict[str, Any]:
             "over": r.over,
             "among": [c.text for c in r.among],
             "best": r.best,
+            **({"ordered": True} if r.ordered else {}),
             "title": r.title,
         }
         for name, r in graph.scenario.rankings.items()

@@ -309,7 +309,7 @@ class Reader:
 
     def ranking(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Ranking:
         """Return a question about an order."""
-        self.only(record, ("rank", "over", "among", "best", "title"), key)
+        self.only(record, ("rank", "over", "among", "best", "ordered", "title"), key)
         over = self.text(record, "over", key)
         if over not in choices:
             raise UnknownNameError("choice", over, choices, where=f"{self.where}: {key}.over")
@@ -322,5 +322,6 @@ class Reader:
             over=over,
             among=tuple(formula.parse_condition(text, where=f"{self.where}: {key}.among") for text in among),
             best=best,  # type: ignore[arg-type]
+            ordered=self.flag(record, "ordered", key),
             title=self.text(record, "title", key, default=""),
         )

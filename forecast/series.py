@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -58,6 +59,23 @@ def _years(values: Any, where: str) -> Array:
     if not np.issubdtype(values.dtype, np.number):
         raise DataError(f"{where}: expected dates (YYYY, YYYY-MM or YYYY-MM-DD) or decimal years, got text")
     return np.asarray(values, dtype=float)
+
+
+def _dated(since: Any) -> Any:
+    """Return text that begins with a year, or a date; a number would be seconds, and numpy also reads "now"."""
+    import numpy as np
+
+    if isinstance(since, (datetime.date, np.datetime64)) or (isinstance(since, str) and since[:1].isdigit()):
+        return since
+    raise ValueError(since)
+
+
+def _named(further: Any, name: str) -> Mapping[str, str]:
+    """Return further columns by name."""
+    if not isinstance(further, Mapping):
+        said = f"expected a mapping of name to column, got {printable(further, 40)}"
+        raise UsageError(f"{name}: further: {said}")
+    return further
 
 
 def rows(data: Any, *, where: Mapping[str, str], before: float | None, name: str, date: str | None = None) -> Columns:
@@ -222,7 +240,7 @@ def read_columns(
     if not known.any():
         raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")
     more: dict[str, Array] = {}
-    for key, text in further.items():
+    for key, text in _named(further, name).items():
         at = f"{name}: column for '{printable(key, 60)}'"
         if _plain(text, columns) and text not in columns:
             raise UnknownNameError("column", text, columns, where=at)
@@ -235,7 +253,7 @@ def read_columns(
     empty = int((~known).sum()) if dataset is None else 0
     if since:
         try:
-            first = np.array([since], dtype="datetime64[s]")
+            first = np.array([_dated(since)], dtype="datetime64[s]")
         except ValueError:
             said = f"expected a date YYYY-MM-DD, got '{printable(since, 40)}'"
             raise UsageError(f"{name}: since: {said}") from None

@@ -9,7 +9,7 @@ import pytest
 
 import forecast
 from forecast.dates import decimal_year
-from forecast.errors import UsageError
+from forecast.errors import UnknownNameError, UsageError
 
 #: Small and with everything random in it: trends with and without a break, formulas, priors, a mixture.
 PARITY = {"start": 2025, "until": 2060}
@@ -57,6 +57,13 @@ def test_an_unused_choice_is_no_dimension():
     run = forecast.project(made, draws=5)
     assert run["projection"]["x"].dims == ("time", "draw")
     assert "unused" not in run["projection"].coords
+
+
+def test_without_a_start_what_is_asked_wrongly_stays_a_wrong_use():
+    wrong = {"until": 2040, "quantities": {"x": {**TREND, "options": {"foo": 3}}}}
+    for start in ({}, {"start": 2025}):
+        with pytest.raises(UnknownNameError, match=r"^model 'x': shape 'trends/exponential': unknown option 'foo'"):
+            forecast.project({**wrong, **start}, draws=5)
 
 
 def test_the_first_year_is_that_of_the_last_observation():

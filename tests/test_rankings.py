@@ -162,24 +162,37 @@ def test_conditions_leave_out(record):
     assert summary.headline(nothing) == "the highest per_dollar: no card of 3 meets price <= budget."
 
 
-def test_what_seldom_takes_part_comes_last_unless_it_is_a_threshold(record):
+def test_what_seldom_takes_part_comes_last_unless_the_values_are_ordered(record):
     """Prices are 300, 600 and 4000: over a limit the dearer takes part the oftener, under one the cheaper does."""
-    limit = {"low": 250, "high": 1200, "unit": "USD"}
-    for condition, best, names in (
-        ("price >= limit", "lowest", ["old", "mid", "big"]),  # in 5, 37 and 100 % of the draws
-        ("price <= limit", "highest", ["mid", "old", "big"]),  # in 63, 95 and 0 %
-        ("price >= limit", "highest", ["big", "mid", "old"]),
+    record["quantities"]["limit"] = {"low": 250, "high": 1200, "unit": "USD"}
+    for condition, best, ordered, names in (
+        ("price >= limit", "lowest", True, ["old", "mid", "big"]),  # in 5, 37 and 100 % of the draws
+        ("price >= limit", "lowest", False, ["big", "old", "mid"]),
+        ("price <= limit", "highest", True, ["mid", "old", "big"]),  # in 63, 95 and 0 %
+        ("price >= limit", "highest", True, ["big", "mid", "old"]),
     ):
-        record["quantities"]["limit"] = limit
-        record["questions"]["best"] = {"rank": "price", "over": "card", "best": best, "among": [condition]}
+        asked = {"rank": "price", "over": "card", "best": best, "among": [condition], "ordered": ordered}
+        record["questions"]["best"] = asked
         (row,) = summary.rankings(forecast.project(record, draws=500))
-        assert [entry["name"] for entry in row["order"]] == names, condition
-    record["questions"]["best"] = {"rank": "per_dollar", "over": "card", "among": ["price <= limit"]}
+        assert [entry["name"] for entry in row["order"]] == names, (condition, ordered)
+
+
+def test_what_takes_part_in_few_draws_is_not_listed_before_what_is_best(record):
+    """The larger the dearer, as of what is sold: each takes part at least as often as the larger one before it."""
     record["quantities"]["limit"] = {"p05": 500, "p95": 3000, "unit": "USD"}
-    (row,) = summary.rankings(forecast.project(record, draws=500))
-    second = {entry["name"]: entry["p50"] for entry in row["order"]}
-    assert second["big"] > second["old"]  # better where it takes part, which is in 2 % of the draws
+    record["questions"]["best"] = {"rank": "memory", "over": "card", "among": ["price <= limit"]}
+    run = forecast.project(record, draws=500)
+    (row,) = summary.rankings(run)
+    shares = {entry["name"]: entry["among"] for entry in row["order"]}
+    assert 0 < shares["big"] < 0.1 < shares["mid"] <= shares["old"]
     assert [entry["name"] for entry in row["order"]] == ["mid", "old", "big"]
+    assert "mid is best in" in summary.headline(run)
+
+
+def test_ordered_is_true_or_false(record):
+    record["questions"]["best"]["ordered"] = "yes"
+    with pytest.raises(ScenarioError, match=r"questions.best.ordered: expected true or false, got yes"):
+        Scenario.from_dict(record)
 
 
 def test_the_lowest_may_be_the_best(record):

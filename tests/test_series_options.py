@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pytest
 
 import forecast
 from forecast import series
-from forecast.errors import EmptyDataError, PluginContractError, UnitError, UnknownNameError
+from forecast.errors import EmptyDataError, PluginContractError, UnitError, UnknownNameError, UsageError
 
 DATA = {
     "year": [2000.0, 2001.0, 2001.0, 2002.0, 2003.0, 2004.0],
@@ -48,6 +50,20 @@ def test_rows_since_a_date():
         forecast.TrendSpec(
             name="a", title="t", reference="r", unit="", shape="s", table="t", x="x", y="y", since="then"
         )
+
+
+@pytest.mark.parametrize("since", [2012, 2012.5, "now", "2001-13-01", np.datetime64("NaT"), ["2001"]])
+def test_since_is_text_or_a_date(since):
+    options = {"shape": "trends/exponential", "x": "year", "y": "speed", "unit": ""}
+    with pytest.raises((UsageError, EmptyDataError), match=r"trend: (since: expected a date YYYY-MM-DD, got|no row)"):
+        forecast.trend(DATA, **options, since=since).fit()
+    for first in ("2001-06-01", datetime.date(2001, 6, 1), np.datetime64("2001-06-01")):
+        assert series.read(DATA, x="year", y="speed", since=first)[0].tolist() == [2002.0, 2004.0]
+
+
+def test_further_columns_have_names():
+    with pytest.raises(UsageError, match="series: further: expected a mapping of name to column, got None"):
+        series.read_columns(DATA, x="year", y="speed", further=None)
 
 
 def test_an_unknown_column_of_a_formula_is_named():

@@ -161,7 +161,7 @@ def test_a_law_without_an_example_is_skipped_with_a_word(fake_plugins):
     [
         ('"9e9 - x": "room"', None),
         ('"9 - x": "room"', "fails in its own domain"),
-        ('"q": "room"', "no part of the law"),
+        ('"q": "room"', "requires: unknown name 'q'"),
     ],
 )
 def test_what_a_law_requires_holds_for_it(law, requires, said):

@@ -9,7 +9,7 @@ mend anything: a technology that cannot be read is left out, with a warning that
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -25,7 +25,9 @@ __all__ = ["Curve", "flat", "performance_curves_archive", "read_folder"]
 LIMIT_ARCHIVE = 256 * 2**20
 LIMIT_MEMBERS = 20_000
 LIMIT_CURVES = 1_000
-LIMIT_BYTES = 2**20
+LIMIT_DIRECTORY = 4 * 2**20
+LIMIT_BYTES = 2**17
+LIMIT_LINES = 2_000
 LIMIT_NAME = 100
 
 _MISSING = frozenset(("", "na", "n/a", "nan"))
@@ -58,20 +60,29 @@ def read_curve(technology: str, data: bytes) -> Curve:
     import csv
     import io
 
+    lines = max(data.count(b"\n"), data.count(b"\r"))
+    if lines > LIMIT_LINES:
+        raise ValueError(f"{lines:,} lines; there are {LIMIT_LINES:,} at most, one a year")
     try:
         content = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         content = data.decode("cp1252")  # what spreadsheets write; UnicodeDecodeError is a ValueError
     try:
-        lines = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(content, newline=""), strict=True)]
+        return _curve(technology, csv.reader(io.StringIO(content, newline=""), strict=True))
     except csv.Error as error:
         raise ValueError(str(error)) from None
-    lines = [_trimmed(row) for row in lines if any(row)]
-    if not lines or len(lines[0]) != 4 or "year" not in lines[0][1].lower():
+
+
+def _curve(technology: str, lines: Iterable[list[str]]) -> Curve:
+    """Read rows one by one, so that nothing is read beyond the first that is wrong."""
+    cells = ([cell.strip() for cell in row] for row in lines)
+    rows = (_trimmed(row) for row in cells if any(row))
+    head = next(rows, [])
+    if len(head) != 4 or "year" not in head[1].lower():
         raise ValueError("expected price, year, yearly and previous production")
     found = []
     seen: set[int] = set()
-    for number, row in enumerate(lines[1:], start=2):
+    for number, row in enumerate(rows, start=2):
         if len(row) != 4:
             raise ValueError(f"row {number}: {len(row)} cells, expected 4")
         price, when, made, before = (_number(cell, f"row {number}") for cell in row)
@@ -84,14 +95,15 @@ def read_curve(technology: str, data: bytes) -> Curve:
         found.append((int(when), price, made, total))
     if not found:
         raise ValueError("no rows")
-    return Curve(technology=technology, cost=lines[0][0], production=lines[0][2], rows=tuple(found))
+    return Curve(technology=technology, cost=head[0], production=head[2], rows=tuple(found))
 
 
 def _trimmed(row: list[str]) -> list[str]:
     """Drop the empty cells that a spreadsheet leaves at the end of a row, but not a figure that is missing."""
-    while len(row) > 4 and not row[-1]:
-        row = row[:-1]
-    return row
+    end = len(row)
+    while end > 4 and not row[end - 1]:
+        end -= 1
+    return row[:end]
 
 
 def _number(cell: str, where: str) -> float | None:
@@ -186,16 +198,26 @@ def flat(curves: Sequence[Curve]) -> Columns:
 
 def _members(path: Path) -> Iterator[tuple[str, bytes]]:
     """Walk the technologies of an archive: the name of each, and its bytes."""
+    import io
+    import struct
     import zipfile
     import zlib
 
     from forecast.errors import DataError, printable
     from forecast.files import check_regular
 
+    class Bounded(io.BufferedReader):
+        """A file whose list of names, which `zipfile` reads in one piece and keeps as objects, is not too long."""
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            if size is not None and size > LIMIT_DIRECTORY:
+                raise DataError(f"{label}: a list of files of {size:,} bytes; at most {LIMIT_DIRECTORY:,} are read")
+            return super().read(size)
+
     label = f"performance_curves: {printable(path.name)}"
     check_regular(path, limit=LIMIT_ARCHIVE)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with Bounded(io.FileIO(path)) as file, zipfile.ZipFile(file) as archive:
             entries = archive.infolist()
             if len(entries) > LIMIT_MEMBERS:
                 raise DataError(f"{label}: {len(entries):,} files; at most {LIMIT_MEMBERS:,} are looked at")
@@ -205,12 +227,16 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
             if len(curves) > LIMIT_CURVES:
                 raise DataError(f"{label}: {len(curves):,} technologies; at most {LIMIT_CURVES:,} are read")
             for name, info in sorted(curves, key=lambda pair: pair[0]):
+                if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise zipfile.BadZipFile(f"'{name}' is packed in a way that is not read here")
                 with archive.open(info) as stream:
                     data = stream.read(LIMIT_BYTES + 1)  # what the archive says of its size need not be true
                 if len(data) > LIMIT_BYTES:
                     raise DataError(f"{label}: '{printable(name, 80)}' is larger than {LIMIT_BYTES:,} bytes")
                 yield name, data
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+    except (
+        zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError,
+    ) as error:  # fmt: skip
         raise DataError(f"{label}: not a zip archive that can be read: {printable(error, 120)}") from error
 
 

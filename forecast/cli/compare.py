@@ -67,11 +67,13 @@ def compare(
     table, about = comparing.compare(found, rows, objective=objective, let=lets, y=y, by=by, seed=seed)
     best = comparing.winners(table)
     judged = [row["law"] for row in table if "failed" not in row]
-    failures = [_reason(row["law"], row["failed"]) for row in table if "failed" in row]
+    said = [_reason(row["law"], reason) for row in table for reason in row.get("warnings", ())]
+    said += [_reason(row["law"], row["failed"]) for row in table if "failed" in row]
     result = {
         **about,
         "headline": _headline(best, about, len(table), judged),
-        "best": best,
+        "best": {measure: names[0] if len(names) == 1 else None for measure, names in best.items()},
+        "tied": {measure: list(names) for measure, names in best.items()},
         "laws": [_whole(row) for row in table],
     }
     render.emit(
@@ -79,7 +81,7 @@ def compare(
         json=as_json,
         command=COMMAND,
         text=lambda: _text(result),
-        warnings=[*([note] if note else []), *failures],
+        warnings=[*([note] if note else []), *said],
         provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
     )
     if len(judged) < min(len(table), 2):
@@ -94,30 +96,42 @@ def _reason(law: str, reason: str) -> str:
 def _whole(row: dict[str, Any]) -> dict[str, Any]:
     keys = ("law", "parameters", "points", "converged", "objective", "aic", "aicc", "bic", "rollout", "origins")
     whole = {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed")}
-    return {**whole, "without": row.get("without", {})}
+    return {**whole, "warnings": list(row.get("warnings", ())), "without": row.get("without", {})}
 
 
-def _headline(best: dict[str, str | None], about: dict[str, Any], count: int, judged: list[str]) -> str:
+def _headline(best: dict[str, tuple[str, ...]], about: dict[str, Any], count: int, judged: list[str]) -> str:
     points = "the one point" if about["points"] == 1 else f"the {about['points']} points"
     if len(judged) == 1 and count == 1:
         return f"{judged[0]} is alone on {points}: name another law to compare it with."
     if len(judged) == 1:
         return f"Only {judged[0]} can be judged on {points}: there is nothing to compare it with."
     explains, forecasts = best["aicc"] or best["aic"], best["rollout"]
+    alike = explains == forecasts
     parts = []
     if explains:
-        parts.append(f"{explains} explains {points} best ({'AICc' if best['aicc'] else 'AIC'})")
+        said = f"{_does(explains, 'explain')} {points} best ({'AICc' if best['aicc'] else 'AIC'})"
+        parts.append(said if alike else said + _tied(explains))
     if forecasts:
-        link = "and also forecasts" if forecasts == explains else f"{forecasts} forecasts"
-        parts.append(f"{link} the larger ones best from the smaller ones")
+        link = f"and also {_does(forecasts, 'forecast', named=False)}" if alike else _does(forecasts, "forecast")
+        parts.append(f"{link} the larger ones best from the smaller ones{_tied(forecasts)}")
     return ", ".join(parts) + "." if parts else "No law can be judged on these data."
+
+
+def _does(laws: tuple[str, ...], verb: str, *, named: bool = True) -> str:
+    """Return "A explains", or "A, B and C explain"."""
+    verb += "" if len(laws) > 1 else "s"
+    return f"{' and '.join(filter(None, (', '.join(laws[:-1]), laws[-1])))} {verb}" if named else verb
+
+
+def _tied(laws: tuple[str, ...]) -> str:
+    return " (they cannot be told apart)" if len(laws) > 1 else ""
 
 
 def _text(result: dict[str, Any]) -> None:
     render.headline(result["headline"])
     rows = []
     for row in result["laws"]:
-        marks = [_number(row[m]) + (" *" if result["best"][m] == row["law"] else "") for m in _SAID]
+        marks = [_number(row[m]) + (" *" if row["law"] in result["tied"][m] else "") for m in _SAID]
         tried = "-" if row["origins_tried"] is None else f"{row['origins']} of {row['origins_tried']}"
         rows.append([row["law"], row["parameters"], *marks, tried, "converged" if row["converged"] else "failed"])
     render.table(["law", "parameters", *_SAID.values(), "origins", "fit"], rows)
@@ -127,7 +141,9 @@ def _text(result: dict[str, Any]) -> None:
         {
             "objective": result["objective"],
             "extrapolation": f"root mean square error {kind} beyond each origin, along {result['by']}",
-            "*": "best by this measure",
+            "*": "best by this measure; several differ by rounding"
+            if any(len(names) > 1 for names in result["tied"].values())
+            else "best by this measure",
         }
     )
     said = []

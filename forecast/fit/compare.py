@@ -28,6 +28,8 @@ CRITERIA = ("aic", "aicc", "bic")
 _LIKELIHOODS = ("poisson", "binomial")
 #: The shares of the points, smallest first, from which the others are forecast.
 ORIGINS = (0.5, 0.6, 0.7, 0.8, 0.9)
+#: Figures that differ by this share, or criteria by this much, differ by how far the solver went.
+_ROUNDING = 1e-6
 
 
 def compare(
@@ -59,8 +61,8 @@ def compare(
     Returns
     -------
     rows : list of dict
-        One a law: ``law``, ``parameters``, ``converged``, ``verdict``, ``objective``, ``aic``, ``aicc``, ``bic``,
-        ``rollout`` (root mean square of the error on what lies beyond each origin, of logarithms under a log
+        One a law: ``law``, ``parameters``, ``converged``, ``verdict``, ``warnings``, ``objective``, ``aic``, ``aicc``,
+        ``bic``, ``rollout`` (root mean square of the error on what lies beyond each origin, of logarithms under a log
         objective), ``origins`` (how many could be fitted), ``without`` (of each measure that is None, the reason), and
         ``failed`` (the reason) where the law cannot be compared by any; it then has no measure.
     about : dict
@@ -102,6 +104,7 @@ def compare(
         try:
             fit = law.fit(columns, seed=seed, **options)
             row |= {"converged": fit.converged, "verdict": fit.verdict, "objective": fit.objective, "points": fit.n}
+            row["warnings"] = fit.warnings
             if fit.converged is False:
                 row["failed"] = "the fit did not converge"
             else:
@@ -219,14 +222,19 @@ def _errors(fit: Fit, columns: Columns, options: Mapping[str, Any]) -> Array:
         return np.asarray(np.log(predicted) - np.log(seen) if fit.log else predicted - seen)
 
 
-def winners(rows: Sequence[Mapping[str, Any]]) -> dict[str, str | None]:
-    """Return the law with the lowest figure by each measure; by rollout among those that did most origins."""
-    found: dict[str, str | None] = {}
+def winners(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """Return the law with the lowest figure by each measure; by rollout among those that did most origins.
+
+    There is none where no law has the measure, and more than one where they differ by rounding: one law written twice.
+    """
+    found: dict[str, tuple[str, ...]] = {}
     good = [row for row in rows if "failed" not in row]
     for measure in (*CRITERIA, "rollout"):
         known = [row for row in good if row.get(measure) is not None]
         if measure == "rollout" and known:
             most = max(row["origins"] for row in known)
             known = [row for row in known if row["origins"] == most]
-        found[measure] = min(known, key=lambda row: row[measure])["law"] if known else None
+        least = min((row[measure] for row in known), default=math.nan)
+        close = _ROUNDING * (least if measure == "rollout" else max(abs(least), 1.0))
+        found[measure] = tuple(row["law"] for row in known if row[measure] <= least + close)
     return found

@@ -10,6 +10,7 @@ from forecast.errors import FormulaError, UnknownNameError, UsageError, printabl
 from forecast.formula import Binary, Call, Formula, Name, Node, check_name, parse
 from forecast.formula.tree import signed, walk
 from forecast.laws.forms import Code, Explicit, Form
+from forecast.laws.forms import changed as replaced
 from forecast.laws.grouped import Groupable
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def options(law: Law) -> dict[str, Any]:
         "unit": law.unit,
         "bounds": {n: b for n, b in law.bounds.items() if b != (-math.inf, math.inf)},
         "linear": law._linear,
+        "requires": dict(law.requires),
         "name": law.name,
         "objective": law.objective,
         "published": law.published_fits,
@@ -125,9 +127,9 @@ def _changed(law: Law, changes: Mapping[str, Formula], renamed: Mapping[str, str
     if law._linear is not None:  # a tied parameter is not linear because one of its roles is
         count = list(renamed.values())
         linear = tuple(renamed[n] for n in law._linear if n in renamed and count.count(renamed[n]) == 1)
-    return type(law)._from_form(
-        form, options(law) | {"bounds": bounds, "linear": linear, "name": None, "published": (), "title": ""}
-    )
+    requires = {replaced(parse(text), changes).text: what for text, what in law.requires.items()}
+    made = {"bounds": bounds, "linear": linear, "requires": requires, "name": None, "published": (), "title": ""}
+    return type(law)._from_form(form, options(law) | made)
 
 
 def _modified(law: Law, fixed: Mapping[str, float], tie: Sequence[Any]) -> Law:
@@ -189,6 +191,7 @@ def _combined(op: str, left: Any, right: Any) -> Law:
         "output": first.output if first.output != "y" else last.output,
         "unit": _unit(op, first, last) if len(laws) == 2 else first.unit if op != "/" or left is first else "",
         "bounds": options(first)["bounds"] | options(last)["bounds"],
+        "requires": {**first.requires, **last.requires},
         "objective": first.objective if first.objective == last.objective else "least_squares",
     }
     changes |= {"linear": None, "name": None, "published": (), "title": "", "reference": reference}

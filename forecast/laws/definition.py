@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, Any, overload
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Formula, check_name, parse
 from forecast.laws.arguments import collect
+from forecast.laws.bounds import limits
 from forecast.laws.compose import Composable, linear_parameters, options, sides
 from forecast.laws.forms import Code, Explicit, Form
-from forecast.laws.meaning import meaningful
+from forecast.laws.meaning import meaningful, required
 from forecast.specs import PublishedFit
 
 if TYPE_CHECKING:
@@ -56,6 +56,9 @@ class Law(Composable):
         the value is nan.
     between : pair of str or float, optional
         What the output of an implicit law lies between: parameters, formulas of parameters, or numbers.
+    requires : mapping of str to str, optional
+        Formulas of its names that are above 0 where the law has a meaning, and what each is. Laws made of this one
+        require the same.
     name : str, optional
         For messages and summaries; the full name of a catalogue law.
     objective : str
@@ -68,7 +71,7 @@ class Law(Composable):
     Raises
     ------
     FormulaError
-        If the formula is outside the grammar; if a declared variable is not in it, or it has no parameter; if a
+        If a formula is outside the grammar; if a declared variable is not in it, or it has no parameter; if a
         parameter differs from a variable only in case, or the output is named like either.
 
     Examples
@@ -82,9 +85,6 @@ class Law(Composable):
     '2 + A*N**-alpha'
     """
 
-    #: Formulas that are above 0 where the law has a meaning, and what each is; of laws of the catalogue.
-    requires: Mapping[str, str] = MappingProxyType({})
-
     def __init__(
         self,
         expression: str,
@@ -97,6 +97,7 @@ class Law(Composable):
         linear: Iterable[str] | None = None,
         equals: str | None = None,
         between: Sequence[str | float] | None = None,
+        requires: Mapping[str, str] | None = None,
         name: str | None = None,
         objective: str = "least_squares",
         published: Iterable[PublishedFit] = (),
@@ -116,7 +117,7 @@ class Law(Composable):
             self._declare(variables, output, unit)
             own = tuple(self.variables)
             self._form = read(expression, equals, output=output, between=between, variables=own, where=self._where)
-        self._finish(bounds, positive, linear)
+        self._finish(bounds, positive, linear, requires)
         self.objective, self.title, self.reference = objective, title, reference
         self.published_fits = tuple(published)
 
@@ -128,7 +129,8 @@ class Law(Composable):
         made._where = f"law '{printable(made.name, 80)}'" if made.name else "law"
         made._declare(options["variables"], options["output"], options["unit"])
         made._form = form
-        made._finish(options.get("bounds"), options.get("positive", ()), options.get("linear"))
+        given = options.get("linear"), options.get("requires")
+        made._finish(options.get("bounds"), options.get("positive", ()), *given)
         made.objective, made.published_fits = options["objective"], tuple(options.get("published", ()))
         made.title, made.reference = options.get("title", ""), options.get("reference", "")
         return made
@@ -158,6 +160,7 @@ class Law(Composable):
         bounds: Mapping[str, tuple[float, float]] | None,
         positive: Iterable[str],
         linear: Iterable[str] | None,
+        requires: Mapping[str, str] | None,
     ) -> None:
         names = self._form.names
         for variable in self.variables:
@@ -176,15 +179,8 @@ class Law(Composable):
             self._refuse(f"the output '{self.output}' is also a name in the formula; give another with output=")
         self._positive = self._names("positive", positive)
         self._linear = None if linear is None else self._names("linear", linear)
-        limits = dict.fromkeys(parameters, (-math.inf, math.inf))
-        for name, pair in {**dict.fromkeys(self._positive, (0.0, math.inf)), **(bounds or {})}.items():
-            if name not in limits:
-                raise UnknownNameError("parameter", name, parameters, where=f"{self._where}: bounds")
-            low, high = map(float, pair)
-            if not low <= high or low == math.inf or high == -math.inf:
-                self._refuse(f"bounds of '{name}': expected low <= high, got ({low:g}, {high:g})")
-            limits[name] = (low, high)
-        self.bounds: Mapping[str, tuple[float, float]] = MappingProxyType(limits)
+        self.bounds = limits(parameters, self._positive, bounds, self._where)
+        self.requires = required(requires, names, self._where)
 
     def _names(self, what: str, given: Iterable[str]) -> tuple[str, ...]:
         if isinstance(given, str):
@@ -261,8 +257,8 @@ class Law(Composable):
         ----------
         parameters : mapping of str to float or array
         **variables : float or array
-            Everything broadcasts together. What overflows is inf; what has no real value, or lies where a law of the
-            catalogue has no meaning (`requires`), is nan; nothing warns. `forecast.Fit.predict` says why.
+            Everything broadcasts together. What overflows is inf; what has no real value, or lies where the law has no
+            meaning (`requires`), is nan; nothing warns. `forecast.Fit.predict` says why.
 
         Returns
         -------

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.formula import Formula, Name, check_name
 from forecast.laws.forms import Code, Form
+from forecast.laws.meaning import meaningful
 from forecast.laws.program import DifferenceProgram, Found, Program
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ class Grouped(Form):
         form = self.law._form
         if not isinstance(form, Code):
             known = np.isin(values[self.by], np.arange(len(self.labels)))
-            found = form.value({**_given(self.law, values), **self.chosen(values)}, shape)
+            given = {**_given(self.law, values), **self.chosen(values)}
+            found = meaningful(self.law.requires, given, form.value(given, shape))
             return np.where(np.broadcast_to(known, shape), found, np.nan)
         # a plugin's code takes one value of each parameter: one group at a time
         whole = {n: np.broadcast_to(values[n], shape) for n in (*self.law.variables, self.by)}
@@ -150,7 +152,7 @@ class Grouped(Form):
                 part = {**_given(self.law, values), **own}
                 part = {n: v if v.size == 1 else np.broadcast_to(v, shape)[rows] for n, v in part.items()}
                 part |= {n: whole[n][rows] for n in self.law.variables}
-                found[rows] = form.value(part, (int(rows.sum()),))
+                found[rows] = meaningful(self.law.requires, part, form.value(part, (int(rows.sum()),)))
         return found
 
     def chosen(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -327,6 +329,7 @@ def made_of(law: Law, by: str, labels: tuple[str, ...], slots: Mapping[str, tupl
         "variables": {**law.variables, by: ""},
         "bounds": {m: b for m, b in bounds.items() if b != (-math.inf, math.inf)},
         "linear": tuple(m for n in law.linear for m in each[n]),
+        "requires": {},  # asked of each group by itself: `Grouped.value`
         "name": f"{law.name or law.expression or 'law'} by {by}",
         "published": (),
         "title": "",

@@ -26,6 +26,7 @@ def _of_code(code: Callable[..., Any], spec: LawSpec, full_name: str) -> Law:
         "bounds": spec.bounds,
         "positive": spec.positive,
         "linear": (),
+        "requires": spec.requires,
         "name": full_name,
         "objective": spec.objective,
         "published": spec.published,
@@ -71,12 +72,12 @@ def law(name: str | Law, *, where: str = "") -> Law:
                 positive=spec.positive,
                 equals=spec.equals,
                 between=spec.between,
+                requires=spec.requires,
                 name=record.full_name,
                 objective=spec.objective,
                 published=spec.published,
                 title=spec.title,
                 reference=spec.reference,
             )
-        made.requires = spec.requires
         _made[id(spec)] = (spec, made)
     return _made[id(spec)][1]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from forecast.errors import UnknownNameError
 from forecast.formula import parse
 
 if TYPE_CHECKING:
@@ -14,9 +16,27 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["meaningful", "unmet"]
+__all__ = ["meaningful", "required", "unmet"]
 
 _parsed = functools.lru_cache(maxsize=256)(parse)
+
+
+def required(given: Mapping[str, str] | None, names: tuple[str, ...], where: str) -> Mapping[str, str]:
+    """Return what a law requires, in canonical spelling.
+
+    Raises
+    ------
+    FormulaError, UnknownNameError
+        If a requirement is no formula, or names what is no part of the law.
+    """
+    found = {}
+    for text, what in (given or {}).items():
+        asked = parse(text, where=f"{where}: requires")
+        for name in asked.names:
+            if name not in names:
+                raise UnknownNameError("name", name, names, where=f"{where}: requires")
+        found[asked.text] = what
+    return MappingProxyType(found)
 
 
 def unmet(

@@ -169,10 +169,13 @@ def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
 
 
 def _checked(made: Shape, where: str) -> Shape:
-    """Return a shape whose further columns are names to columns."""
+    """Return a shape whose further columns are names to columns, and whose fit takes them."""
     asked: object = made.columns
     if not isinstance(asked, Mapping) or not all(isinstance(text, str) for pair in asked.items() for text in pair):
         raise PluginContractError(f"{where}: columns: expected a mapping of name to column, got {printable(asked, 60)}")
+    takes = inspect.signature(made.fit).parameters
+    if asked and "columns" not in takes and not any(p.kind is p.VAR_KEYWORD for p in takes.values()):
+        raise PluginContractError(f"{where}: names columns, but its fit takes no argument 'columns'")
     return made
 
 

@@ -24,8 +24,8 @@ def rankings(tree: xr.DataTree) -> list[dict[str, Any]]:
     list of dict
         ``name``, ``title``, ``rank``, ``over``, ``best``, ``among`` (the conditions), ``unit``, ``choices``, and
         ``order``: best median first, each with its ``name``, the quantiles ``p05`` to ``p95``, the probability
-        ``first`` of being the best, and ``among`` of taking part at all. Those that seldom take part come last, unless
-        each takes part at least as often as the one before it: sizes from a threshold on keep their order.
+        ``first`` of being the best, and ``among`` of taking part at all. Those that seldom take part come last; where
+        the question says ``ordered``, only those that never do.
     """
     if "rankings" not in tree:
         return []
@@ -44,25 +44,17 @@ def rankings(tree: xr.DataTree) -> list[dict[str, Any]]:
                 }
                 for i, value in enumerate(data[over].values.tolist())
             ]
-            order = _ordered(order, lowest=asked["best"] == "lowest")
+            least = np.nextafter(0.0, 1.0) if asked.get("ordered") else 0.5
+            order.sort(key=lambda row: _place(row, least, lowest=asked["best"] == "lowest"))
             said = {k: asked[k] for k in ("title", "rank", "over", "best", "among")}
             out.append({"name": name, **said, "unit": data[name].attrs["units"], "choices": chosen, "order": order})
     return out
 
 
-def _ordered(rows: list[dict[str, Any]], *, lowest: bool) -> list[dict[str, Any]]:
-    """Sort by the median; those that take part in fewer than half of the draws come last."""
-
-    def place(row: dict[str, Any]) -> float:
-        if row["p50"] is None:
-            return float(np.inf)
-        return float(row["p50"] if lowest else -row["p50"])
-
-    found = sorted(rows, key=lambda row: (row["among"] == 0, place(row)))
-    shares = [row["among"] for row in found if row["among"] > 0]
-    if shares == sorted(shares):  # a threshold that each passes if the one before it does
-        return found
-    return sorted(rows, key=lambda row: (row["among"] < 0.5, place(row)))
+def _place(row: dict[str, Any], least: float, *, lowest: bool) -> tuple[bool, float]:
+    """Sort by the median; those that take part in less than this share of the draws come last."""
+    middle = row["p50"] if row["p50"] is not None else (np.inf if lowest else -np.inf)
+    return row["among"] < least, float(middle if lowest else -middle)
 
 
 def sentence(tree: xr.DataTree) -> str:

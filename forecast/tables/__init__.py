@@ -127,7 +127,7 @@ def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
             spec: Any = get_registry().find("table", text).spec
             return Path(spec.descriptor)
         except UnknownNameError:
-            if "\0" in text or len(text) > 4096 or not path.is_dir():
+            if not text or "\0" in text or len(text) > 4096 or not path.is_dir():
                 raise
     try:
         return path / "datapackage.json" if path.is_dir() else path

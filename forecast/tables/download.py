@@ -216,16 +216,18 @@ def _transfer(url: str, stream: Any) -> None:
 
 def _reason(error: OSError) -> str:
     """Say in a few words what requests says in a paragraph."""
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    if status is not None:
-        return f"the server answers {status}"
     name = type(error).__name__
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status is not None and name != "TooManyRedirects":
+        return f"the server answers {status}"
     known = {
         "ConnectionError": "no connection (offline?)",
         "ProxyError": "no connection through the proxy",
         "ConnectTimeout": "no connection within the timeout",
         "ReadTimeout": "the server stopped sending",
         "SSLError": "the server's certificate does not verify",
-        "TooManyRedirects": "too many redirects",
+        "TooManyRedirects": "the server redirects in a circle, or too often",
+        "ChunkedEncodingError": "the connection broke off before the end of the file",
+        "ContentDecodingError": "what the server sends cannot be unpacked",
     }
     return known.get(name) or printable(f"{name}: {error.strerror or error}", 120)

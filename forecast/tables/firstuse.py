@@ -22,7 +22,7 @@ from forecast.tables import snapshots
 from forecast.tables.download import COMMAND, LIMIT_BYTES, cache_folder, check_url, transfer
 from forecast.tables.snapshots import Known, Snapshot
 
-__all__ = ["Copy", "take"]
+__all__ = ["Copy", "intact", "take"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ def take(
     known = snapshots.find(folder, url)
     wanted = expected or (known.current.hash if known and not update else None)
     recorded = known.of(wanted) if known and wanted else None
-    if recorded and file is None and not (update and not expected) and _intact(folder, recorded, limit):
+    if recorded and file is None and not (update and not expected) and intact(folder, recorded, limit):
         return _made(folder, url, known, recorded, "cached")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -97,14 +97,15 @@ def take(
             raise DownloadError(f"{where}: {reason}" if file is not None else unreachable)
         digest = file_hash(temporary, limit=limit)
         if wanted and digest != wanted:
-            raise DownloadError(_another(source, digest, where, command, expected, known))
+            raise DownloadError(_another(source, digest, where, command, expected, known, file is not None))
         if check is not None and recorded is None:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # whoever reads the file then is told what was left out of it
                     check(temporary)
             except DataError as error:
-                raise DownloadError(f"{where}: {source} is not this table, and is not recorded: {error}") from error
+                said = str(error).replace(printable(temporary), name)  # a folder that is gone again helps nobody
+                raise DownloadError(f"{where}: {source} is not this table, and is not recorded: {said}") from error
         new = known.of(digest) if known else None
         if new is None:
             size, today = temporary.stat().st_size, snapshots.today()
@@ -144,7 +145,8 @@ def _made(
     )
 
 
-def _intact(folder: Path, snapshot: Snapshot, limit: int) -> bool:
+def intact(folder: Path, snapshot: Snapshot, limit: int = LIMIT_BYTES) -> bool:
+    """Tell whether the file of a snapshot is in the cache as it was recorded."""
     try:
         return file_hash(folder / snapshot.file, limit=limit) == snapshot.hash
     except DataError:
@@ -163,13 +165,21 @@ def _unreachable(
     return f"{where}: cannot fetch {printable(url, 300)}: {reason}; {state}: {hint}"
 
 
-def _another(source: str, digest: str, where: str, command: str, expected: str | None, known: Known | None) -> str:
+def _another(
+    source: str,
+    digest: str,
+    where: str,
+    command: str,
+    expected: str | None,
+    known: Known | None,
+    given: bool = False,
+) -> str:
     if expected or known is None:
         return f"{where}: {source} has {digest}, expected is {expected}"
     was = known.current
     return (
         f"{where}: {source} is another file than the recorded one: it has {digest}, recorded on {was.fetched} was "
-        f"{was.hash}; to take the new one: '{command} --update'"
+        f"{was.hash}; to take the new one: '{command} --update{' --file PATH' if given else ''}'"
     )
 
 

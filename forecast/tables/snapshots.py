@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -100,7 +101,8 @@ def read(folder: Path) -> dict[str, Known]:
     try:
         text = read_bytes(path, limit=LIMIT_BYTES, error=DownloadError)
         top = strict_json(text, where=NAME, error=DownloadError)
-        if not isinstance(top, dict) or set(top) != {"schema", "snapshots"} or top["schema"] != SCHEMA:
+        whole = isinstance(top, dict) and set(top) == {"schema", "snapshots"}
+        if not whole or type(top["schema"]) is not int or top["schema"] != SCHEMA:  # true is 1
             raise DownloadError(f"expected an object with 'schema' ({SCHEMA}) and 'snapshots'")
         if not isinstance(top["snapshots"], dict):
             raise DownloadError("snapshots: expected an object")
@@ -123,6 +125,10 @@ def _snapshot(raw: Any, at: str) -> Snapshot:
     for key, pattern in texts.items():
         if not isinstance(raw[key], str) or not pattern.fullmatch(raw[key]):
             raise DownloadError(f"{at}: {key}: '{printable(raw[key], 80)}'")
+    try:
+        datetime.date.fromisoformat(raw["fetched"])
+    except ValueError:
+        raise DownloadError(f"{at}: fetched: '{raw['fetched']}' is no day") from None
     if not isinstance(raw["bytes"], int) or isinstance(raw["bytes"], bool) or raw["bytes"] < 0:
         raise DownloadError(f"{at}: bytes: '{printable(raw['bytes'], 40)}'")
     return Snapshot(**raw)
@@ -193,10 +199,12 @@ def _alone(folder: Path) -> Iterator[None]:
     if fcntl is None:
         yield
         return
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
-        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+        handle = os.open(folder / LOCK, flags, 0o666)
     except OSError as error:
-        why = (error.strerror or type(error).__name__).lower()
+        link = error.errno == errno.ELOOP
+        why = "it is a symbolic link" if link else (error.strerror or type(error).__name__).lower()
         raise DownloadError(f"{printable(folder / LOCK, 300)}: cannot write: {why}") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -6,7 +6,15 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
+from forecast.errors import (
+    DataError,
+    DownloadError,
+    EmptyDataError,
+    TableError,
+    UnknownNameError,
+    UsageError,
+    printable,
+)
 from forecast.files import file_hash
 from forecast.tables import checks, csvfile
 from forecast.tables.csvfile import CsvColumns
@@ -84,6 +92,10 @@ def _recorded(package: Package, resource: Resource, snapshot: str, where: str) -
         if one is None:
             raise DataError(f"{where}: no snapshot {printable(snapshot, 80)} is recorded")
         path = folder / one.file
+        if not firstuse.intact(folder, one):
+            why = "altered in the cache" if path.exists() else "not in the cache any more"
+            put = f"put a copy of it at {printable(path, 300)}, or compare with another snapshot"
+            raise DownloadError(f"{where}: the file recorded on {one.fetched} ({one.hash}) is {why}: {put}")
     else:
         found = firstuse.take(
             resource.path,

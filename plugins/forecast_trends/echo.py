@@ -9,6 +9,7 @@ agrees with one by years.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,10 +18,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["STEPS", "Increments", "drift_variance", "forecast_variance", "path_noise"]
+__all__ = ["STEPS", "Increments", "drift_variance", "forecast_variance", "path_noise", "said_taken_back"]
 
 #: Steps of a simulated path in one lag of the echo. Between two steps it is straight.
 STEPS = 12
+
+#: A correlation of neighbouring changes, times √n, that a walk shows in one series of a hundred.
+_SCATTER = -2.33
 
 
 def forecast_variance(horizon: Array | float, window: float, theta: float = 0.0) -> Array | float:
@@ -134,27 +138,59 @@ class Increments:
         half_variance = own**2 * (n - 1) + 2 * own * cross * mixed + cross**2 * np.sum(echoed * echoed.T)
         return np.sqrt(max(squares, 0.0) / mean), np.maximum(1.0, mean**2 / half_variance)
 
+    @cached_property
+    def _bands(self) -> Array:
+        """The lower bands of `shared`."""
+        import numpy as np
+
+        n, reach = len(self.step), np.nonzero(self.shared)
+        out = np.zeros((int(np.max(reach[0] - reach[1], initial=0)) + 1, n))
+        for k in range(len(out)):
+            out[k, : n - k] = np.diagonal(self.shared, -k)
+        return out
+
+    def _root(self, theta: float) -> Array:
+        """Return the Cholesky factor of the noise's covariance in units of σ², as lower bands."""
+        import numpy as np
+        from scipy.linalg import cholesky_banded
+
+        covariance = theta * self._bands
+        covariance[0] += (1 + theta**2) * self.length
+        return np.asarray(cholesky_banded(covariance, lower=True))
+
+    def whitened(self, theta: float) -> Array:
+        """Return step, drive and length, rows of one array, in which the noise is independent and of one size."""
+        import numpy as np
+        from scipy.linalg import solve_banded
+
+        root = self._root(theta)
+        columns = np.stack([self.step, self.drive, self.length], axis=1)
+        return np.asarray(solve_banded((len(root) - 1, 0), root, columns).T)
+
     def likelihood(self, thetas: Array) -> Array:
         """Return the log likelihood of each θ, slope and σ integrated out (restricted likelihood)."""
         import numpy as np
-        from scipy.linalg import cho_solve_banded, cholesky_banded
+        from scipy.linalg import cho_solve_banded
 
         n = len(self.step)
-        reach = np.nonzero(self.shared)
-        width = int(np.max(reach[0] - reach[1], initial=0))
-        bands = np.zeros((width + 1, n))
-        for k in range(width + 1):
-            bands[k, : n - k] = np.diagonal(self.shared, -k)
         known = np.stack([self.drive, self.step], axis=1)
         out = np.empty(len(thetas))
         for i, theta in enumerate(thetas):
-            covariance = theta * bands
-            covariance[0] += (1 + theta**2) * self.length
-            root = cholesky_banded(covariance, lower=True)
+            root = self._root(theta)
             inner = known.T @ cho_solve_banded((root, True), known)
             rest = max(inner[1, 1] - inner[0, 1] ** 2 / inner[0, 0], 1e-300)
             out[i] = -np.log(root[0]).sum() - 0.5 * (np.log(inner[0, 0]) + (n - 1) * np.log(rest))
         return out
+
+
+def said_taken_back(correlation: float, steps: int, what: str) -> str:
+    """Say that points scatter around a level, as the end of a sentence; nothing where steps do not show it."""
+    if correlation * steps**0.5 >= _SCATTER:
+        return ""
+    return (
+        f"; changes are taken back by the next one (correlation {correlation:.2f}): the points scatter around a level, "
+        f"which {what} takes for shocks, and its intervals are then too wide"
+    )
 
 
 def path_noise(

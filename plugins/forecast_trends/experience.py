@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
-from forecast_trends.echo import Increments, path_noise
+from forecast_trends.echo import Increments, path_noise, said_taken_back
 from forecast_trends.points import LARGEST, Path, mirrored, path
 from forecast_trends.production import Production, totals
 from forecast_trends.sahal import Rivals
@@ -154,6 +154,7 @@ class Experience(Shape):
                 "average them first"
             )
         made = totals(time, columns["cumulative"], seen.time)
+        production = Production.of(seen.time, made)
         steps = Increments.of(seen.time, seen.y, _LAG, along=made)
         scales, dofs = steps.scales(np.array([self.rho]))
         return FittedExperience(
@@ -163,7 +164,7 @@ class Experience(Shape):
             rho=self.rho,
             scale=float(scales[0]),
             dof=float(dofs[0]),
-            production=Production.of(seen.time, made),
+            production=production if self.growth is not None else production.known(),
             growth=None if self.growth is None else np.array([self.growth]),
         )
 
@@ -280,7 +281,7 @@ class FittedExperience(FittedShape):
         """Say the learning rate, the growth of production, and whether experience can be told from time."""
         from scipy.stats import t as student
 
-        rivals = Rivals.of(self.steps)
+        rivals = Rivals.of(self.steps, self.rho)
         half = float(student.ppf(0.95, self.dof)) * self.scale * self.steps.variance(self.rho) ** 0.5
         low, high = self.w - half, self.w + half
         noise = self.scale * (1 + self.rho**2) ** 0.5
@@ -307,6 +308,7 @@ class FittedExperience(FittedShape):
                 f"{_said(self.w, low, high)} with every doubling of all that was ever made (w = {self.w:.2f}), and "
                 f"{self._said_production(facts)}; from {self.seen.points} points, whose log value moves by "
                 f"±{noise:.2g} a year around the curve{rivals.said()}"
+                f"{said_taken_back(self.steps.taken_back(), len(self.steps.step), 'the curve')}"
             ),
             assumptions=(
                 "the curve starts at the last observation; shocks stay, and learning has no limit",

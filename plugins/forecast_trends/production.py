@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast.errors import DataError, FitError
+from forecast.errors import DataError, FitError, printable
 from forecast_trends.points import LARGEST, mirrored
 
 if TYPE_CHECKING:
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Production", "totals"]
+__all__ = ["Production", "averaged", "swell", "totals"]
+
+#: Growth of all that was made, in logs, that is rounding.
+_STILL = 1e-12
 
 #: Years of the longest and of the shortest period in which production to come is counted.
 _LONGEST, _SHORTEST = 1.0, 1 / 12
@@ -32,11 +35,16 @@ def totals(time: Array, cumulative: Array, dates: Array) -> Array:
     Raises
     ------
     DataError
-        Naming the first row that has no logarithm, or a date at which production had not grown.
+        Naming the first row that has no logarithm, or a date at which it is less than before; or if nothing was made
+        before the last date, from where production to come starts.
     """
     import numpy as np
 
-    time, made = np.asarray(time, dtype=float), np.asarray(cumulative, dtype=float)
+    time = np.asarray(time, dtype=float)
+    try:
+        made = np.asarray(cumulative, dtype=float)
+    except (TypeError, ValueError):
+        raise DataError(f"cumulative: expected numbers, got {printable(cumulative, 60)}") from None
     if made.shape != time.shape:
         raise DataError(f"cumulative: expected {len(time)} values, one for each date, got {made.size}")
     bad = np.flatnonzero(~np.isfinite(made) | (made <= 0))
@@ -47,14 +55,39 @@ def totals(time: Array, cumulative: Array, dates: Array) -> Array:
             f"got {made[i]:g}"
         )
     logs = np.array([np.log(made[time == date]).mean() for date in dates])
-    stuck = np.flatnonzero(np.diff(logs) <= 0)
-    if stuck.size:
-        then, here = int(stuck[0]), int(stuck[0]) + 1
+    step = np.diff(logs)
+    fell = np.flatnonzero(step < -_STILL)
+    if fell.size:
+        then, here = int(fell[0]), int(fell[0]) + 1
         raise DataError(
-            f"cumulative: expected all that was ever made, which grows from date to date, got {np.exp(logs[here]):g} "
+            f"cumulative: expected all that was ever made, which never falls, got {np.exp(logs[here]):g} "
             f"at {dates[here]:.2f} after {np.exp(logs[then]):g} at {dates[then]:.2f}"
         )
-    return logs
+    if len(step) and step[-1] <= _STILL:
+        raise DataError(
+            f"cumulative: nothing was made from {dates[-2]:.2f} to {dates[-1]:.2f}, the last date, and production to "
+            "come starts from that of the last period: end the series where something was made"
+        )
+    return np.asarray(np.maximum.accumulate(logs))
+
+
+def averaged(length: Array, period: float) -> tuple[Array, Array]:
+    """Return the variance of a mean over each length about the walk at its end, and how its two ends hang together.
+
+    A walk that steps every period, averaged over k of them, differs from its value at either end by a variance of
+    (2k² + 1)/6k periods, and its two differences have a covariance of (k² − 1)/6k: neighbouring means over k periods
+    are (2k² + 1)/3k apart (Working 1960), and not k. A shorter length has one step, from its middle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [part.round(4).tolist() for part in averaged(np.array([0.5, 1.0, 5.0]), 1.0)]
+    [[0.25, 0.5, 1.7], [0.0, 0.0, 0.8]]
+    """
+    import numpy as np
+
+    h = np.minimum(length, period)
+    return length / 3 + h**2 / (6 * length), (length**2 - h**2) / (6 * length)
 
 
 def swell(growth: Array | float, length: Array | float) -> Array:
@@ -76,10 +109,13 @@ def swell(growth: Array | float, length: Array | float) -> Array:
 class Production:
     """Production in the past, as far as its future needs it.
 
-    Its logarithm is a random walk with drift from the middle of one period to the middle of the next, without echo. The
-    production between two dates is taken for that of one period. Periods to come are as long as the usual spacing of
-    the dates, between a month and a year; they add up, and within one of them the sum is straight in logs. Where
-    production has grown steadily, all that was ever made then goes on along the same exponential.
+    Its logarithm is a random walk with drift, without echo, from one period to the next. Periods are as long as the
+    usual spacing of the dates, between a month and a year. Between dates further apart its mean is seen, whose changes
+    vary less than those of the walk and follow one another (Working 1960); growth and noise are generalised least
+    squares with that covariance. (The log of a mean is taken for the mean of logs, but for the growth between them.)
+    Time in which nothing was made is counted with the period that follows. Periods to come add up, and within one of
+    them the sum is straight in logs. Where production has grown steadily, all that was ever made then goes on along the
+    same exponential.
 
     Parameters
     ----------
@@ -90,13 +126,21 @@ class Production:
     period : float
         Years of a period to come.
     growth : float
-        Growth of production a year, in logs, from the first period to the last.
-    span : float
-        Years between the middles of these two; 0 where there is only one.
+        Growth of production a year, in logs.
+    information : float
+        Its precision in units of the noise: a little more than the years of the series; 0 where there is one period.
     noise : float
         Standard deviation of a year's growth.
     dof : float
         Degrees of freedom of `noise`; 0 where it cannot be known.
+    first, shared : float
+        Variance of the step from the last period to the first to come, and its covariance with the error of growth,
+        in units of the noise.
+
+    References
+    ----------
+    Working, H. (1960), Note on the correlation of first differences of averages in a random chain, Econometrica 28(4),
+    916-918.
     """
 
     total: float
@@ -104,53 +148,77 @@ class Production:
     last: float
     period: float
     growth: float
-    span: float
+    information: float
     noise: float
     dof: float
+    first: float
+    shared: float
 
     @classmethod
     def of(cls, time: Array, total: Array) -> Production:
-        """Measure growth and noise; of dates that increase and log cumulative production that does."""
+        """Measure growth and noise; of dates that increase and log cumulative production that never falls."""
         import numpy as np
+        from scipy.linalg import solveh_banded
 
+        grew = np.append(True, np.diff(total) > _STILL)
+        time, total = time[grew], total[grew]
         length, middle = np.diff(time), (time[1:] + time[:-1]) / 2
+        period = float(np.clip(np.median(length), _SHORTEST, _LONGEST))
         made = total[1:] + np.log(-np.expm1(-np.diff(total))) - np.log(length)
-        growth, noise, span = 0.0, 0.0, float(middle[-1] - middle[0])
-        if span:
+        own, across = averaged(length, period)
+        growth, information, noise, shared = 0.0, 0.0, 0.0, 0.0
+        if len(made) > 1:
+            apart = np.diff(middle)
+            bands = np.stack([np.append(0.0, across[1:-1]), own[1:] + own[:-1]])[-len(apart) :]
+            weight = solveh_banded(bands, apart)
+            information = float(weight @ apart)
             for _ in range(50):  # a period that is longer swells more, and by how much depends on the growth
                 level = made - swell(growth, length)
-                growth = float(level[-1] - level[0]) / span
-            apart = np.diff(middle)
+                growth = float(weight @ np.diff(level)) / information
             left = np.diff(level) - growth * apart
-            noise = float(np.sqrt(np.sum(left**2 / apart) / max(len(left) - 1, 1)))
+            noise = float(np.sqrt(left @ solveh_banded(bands, left) / max(len(left) - 1, 1)))
+            shared = float(across[-1] * weight[-1]) / information
         return cls(
             total=float(total[-1]),
             latest=float(made[-1]),
             last=float(length[-1]),
-            period=float(np.clip(np.median(length), _SHORTEST, _LONGEST)),
+            period=period,
             growth=growth,
-            span=span,
+            information=information,
             noise=noise,
             dof=max(len(made) - 2.0, 0.0),
+            first=float(own[-1]) + period / 2,
+            shared=shared,
         )
+
+    def known(self) -> Production:
+        """Return this, where growth and its noise could be measured.
+
+        Raises
+        ------
+        FitError
+        """
+        if not self.dof:
+            raise FitError(
+                "growth of production needs at least 4 dates between which something was made: state it, growth = 0.1"
+            )
+        return self
 
     @property
     def interval(self) -> tuple[float, float]:
         """Return the 90 % interval of growth a year, in logs."""
         from scipy.stats import t as student
 
-        half = float(student.ppf(0.95, self.dof)) * self.noise / self.span**0.5
+        half = float(student.ppf(0.95, self.dof)) * self.noise / self.information**0.5
         return self.growth - half, self.growth + half
 
     def half(self, streams: Streams) -> tuple[Array, Array]:
         """Return the error of growth and the noise of a year, for every other draw."""
         import numpy as np
 
-        if not self.dof:
-            raise FitError("growth of production needs at least 4 dates: state it, growth = 0.1")
         rng, size = streams("production"), streams.draws // 2
         noise = self.noise * np.sqrt(self.dof / rng.chisquare(self.dof, size))
-        return noise * rng.standard_normal(size) / self.span**0.5, noise
+        return noise * rng.standard_normal(size) / self.information**0.5, noise
 
     def drawn_growth(self, streams: Streams) -> Array:
         """Draw growth a year, in logs, in antithetic pairs."""
@@ -160,13 +228,19 @@ class Production:
         """Draw log cumulative production less that of today, (time, draw), so many years ahead (increasing)."""
         import numpy as np
 
-        noise, rng = self.half(streams)[1], streams("production to come")
-        steps = np.sqrt(np.append((self.last + self.period) / 2, np.full(_BLOCK - 1, self.period)))
+        (error, noise), rng = self.half(streams), streams("production to come")
+        # what the first step has in common with the error of growth, and the rest of it
+        common = self.shared * self.information * error
+        rest = max(self.first - self.shared**2 * self.information, 0.0)
+        steps = np.sqrt(np.append(rest, np.full(_BLOCK - 1, self.period)))
 
         def shocks() -> Iterator[Array]:
+            begins = common
             while True:
-                yield mirrored(noise * steps[:, None] * rng.standard_normal((_BLOCK, len(noise))))
-                steps[0] = self.period**0.5
+                half = noise * steps[:, None] * rng.standard_normal((_BLOCK, len(noise)))
+                half[0] += begins
+                yield mirrored(half)
+                steps[0], begins = self.period**0.5, np.zeros_like(common)
 
         return self._added_up(ahead, self.drawn_growth(streams), shocks())
 

@@ -53,13 +53,12 @@ class Rivals:
     time: float
 
     @classmethod
-    def of(cls, steps: Increments) -> Rivals:
-        """Regress the steps of a series on both; a step weighs by its length."""
+    def of(cls, steps: Increments, rho: float) -> Rivals:
+        """Regress the steps of a series on both, by generalised least squares with the noise's covariance."""
         import numpy as np
         from scipy.stats import t as student
 
-        root = np.sqrt(steps.length)
-        y, drive, length = (column / root for column in (steps.step, steps.drive, steps.length))
+        y, drive, length = steps.whitened(rho)
         pace = float(steps.drive.sum() / steps.length.sum())
         left = steps.drive / steps.length - pace
         spread = float(np.sqrt(np.sum(steps.length * left**2) / steps.length.sum()))

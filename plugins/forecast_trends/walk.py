@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
-from forecast_trends.echo import Increments, drift_variance, path_noise
+from forecast_trends.echo import Increments, drift_variance, path_noise, said_taken_back
 from forecast_trends.points import LARGEST, Path, checked_average, growth_facts, mirrored, path, said_growth
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ _GRID = (-0.96, 0.96, 97)
 
 #: Dates from which θ can be fitted: with fewer its intervals are too narrow.
 _LEAST = 10
-
-#: A correlation of neighbouring changes, times √n, that a walk shows in one series of a hundred.
-_SCATTER = -2.33
 
 #: Dates whose covariance is still handled in a second.
 _MOST = 3000
@@ -233,12 +230,7 @@ class FittedWalk(FittedShape):
             how = f"fitted, 90 %: {low:.2f} to {high:.2f}"
         elif self.pooled:
             how = "pooled over 53 technologies by Farmer & Lafond 2016"
-        scatter = ""
-        if self.taken_back * (len(self.seen.time) - 1) ** 0.5 < _SCATTER:
-            scatter = (
-                f"; changes are taken back by the next one (correlation {self.taken_back:.2f}): the points scatter "
-                "around a level, which a walk takes for shocks, and its intervals are then too wide"
-            )
+        scatter = said_taken_back(self.taken_back, len(self.seen.time) - 1, "a walk")
         return Description(
             summary=(
                 f"{said_growth(facts)} from {self.seen.points} points, as a random walk whose log value moves by "

@@ -42,6 +42,31 @@ def test_the_winner_by_each_measure_is_said(capsys, data):
     assert "5 of 5" in row
 
 
+def test_laws_that_differ_by_rounding_cannot_be_told_apart(capsys, data):
+    words = ("a*x**b", "c*x**d", "--variables", "x", "--data", data)
+    code, out, _ = run(capsys, *words)
+    assert code == 0
+    assert out.splitlines()[0] == (
+        "a*x**b and c*x**d explain the 40 points best (AICc), and also forecast the larger ones best from the smaller "
+        "ones (they cannot be told apart)."
+    )
+    assert out.count("*\n") + out.count(" * ") >= 8
+    found = json.loads(run(capsys, *words, "--json")[1])["result"]
+    assert set(found["best"].values()) == {None}
+    assert found["tied"]["aicc"] == ["a*x**b", "c*x**d"]
+
+
+def test_the_warnings_of_the_fits_are_said(capsys, data):
+    words = ("a*x**b", LAWS[1], "--variables", "x", "--data", data, "--objective", "poisson")
+    code, _, err = run(capsys, *words)
+    assert code == 0
+    assert err.count("objective 'poisson' expects counts") == 2
+    assert "forecast: warning: a*x**b: objective 'poisson'" in err
+    found = json.loads(run(capsys, *words, "--json")[1])
+    assert "expects counts" in found["result"]["laws"][0]["warnings"][0]
+    assert any("expects counts" in line for line in found["warnings"])
+
+
 def test_one_law_wins_nothing(capsys, data):
     code, out, _ = run(capsys, LAWS[0], "--data", data)
     assert code == 0

@@ -200,6 +200,7 @@ def test_a_file_by_hand(site, said, here):
         (("datasets/supercomputers",), 2, "table 'supercomputers' is shipped: there is nothing to fetch"),
         (("datasets/gpu-trends", "--update"), 2, "has published hashes: there is nothing to update"),
         (("speed",), 2, "did you mean 'demo/speeds'?"),
+        (("",), 2, "unknown table ''"),
         (("speeds", "--hash", "abc"), 2, "--hash: expected 'sha256:' and 64 hexadecimal digits, got 'abc'"),
         (("speeds", "--file", "a", "--file", "b"), 2, "--file: given twice for 'speeds'"),
         (("speeds", "--file", "absent.csv"), 1, "absent.csv: no such file"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import struct
 import warnings
 import zipfile
 from pathlib import Path
@@ -158,7 +159,7 @@ def test_a_second_file_of_a_name_is_left_out(tmp_path):
 def test_a_bomb_is_refused(tmp_path, monkeypatch):
     file = archive(tmp_path / "a.zip", Good=DISKS, Bomb=b"0" * (curves.LIMIT_BYTES + 1))
     assert file.stat().st_size < 10_000
-    with pytest.raises(DataError, match=r"a\.zip: 'Bomb' is larger than 1,048,576 bytes"):
+    with pytest.raises(DataError, match=r"a\.zip: 'Bomb' is larger than 131,072 bytes"):
         curves.performance_curves_archive(file)
     monkeypatch.setattr(curves, "LIMIT_CURVES", 1)
     with pytest.raises(DataError, match="2 technologies; at most 1 are read"):
@@ -169,6 +170,53 @@ def test_a_bomb_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(curves, "LIMIT_ARCHIVE", 10)
     with pytest.raises(DataError, match="bytes; at most 10 are read"):
         curves.performance_curves_archive(file)
+
+
+def test_a_file_of_nothing_but_lines_is_left_out_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("csv.reader", lambda *_, **__: pytest.fail("read"))
+    with pytest.raises(ValueError, match="100,000 lines; there are 2,000 at most, one a year"):
+        curves.read_curve("Lines", b"\n" * 100_000)
+    with pytest.raises(ValueError, match="3,000 lines"):
+        curves.read_curve("Lines", b"\r" * 3_000)
+
+
+def test_a_long_row_is_cut_in_one_piece():
+    from time import process_time
+
+    start = process_time()
+    with pytest.raises(ValueError, match="expected price, year"):
+        curves.read_curve("Wide", b"a," * 2 + b"," * (curves.LIMIT_BYTES - 10))
+    assert process_time() - start < 1.0
+
+
+def test_a_long_list_of_files_is_refused_before_it_is_kept(tmp_path):
+    count = 100_000
+    entry = struct.pack("<4s4B4HL2L5H2L", b"PK\1\2", 20, 3, 20, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
+    names = entry * count
+    end = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, count, count, len(names), 0)
+    end += struct.pack("<4sLQL", b"PK\6\7", 0, len(names), 1)
+    end += struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    (tmp_path / "a.zip").write_bytes(names + end)
+    with pytest.raises(DataError, match=r"a\.zip: a list of files of 4,700,000 bytes; at most 4,194,304 are read"):
+        curves.performance_curves_archive(tmp_path / "a.zip")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_other_ways_to_pack_are_refused(tmp_path, method):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as made:
+        made.writestr(f"{TOP}/expCurveData/T.csv", DISKS)
+    packed = bytearray((tmp_path / "a.zip").read_bytes())
+    packed[packed.index(b"T.csv") + 15] ^= 0xFF
+    (tmp_path / "a.zip").write_bytes(bytes(packed))
+    with pytest.raises(DataError, match=r"a\.zip: not a zip archive that can be read: 'T' is packed in a way"):
+        curves.performance_curves_archive(tmp_path / "a.zip")
+
+
+def test_a_name_that_is_no_utf8_is_refused(tmp_path):
+    whole = archive(tmp_path / "a.zip", **{"\u00e4": DISKS}).read_bytes()
+    (tmp_path / "a.zip").write_bytes(whole.replace("\u00e4".encode(), b"\xc3\xff"))
+    with pytest.raises(DataError, match=r"a\.zip: not a zip archive that can be read: .*utf-8"):
+        curves.performance_curves_archive(tmp_path / "a.zip")
 
 
 def test_what_is_no_archive_is_refused(tmp_path):

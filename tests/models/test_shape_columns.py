@@ -133,6 +133,20 @@ def test_columns_that_are_no_mapping_break_the_contract(asked):
         shape(wrong)
 
 
+def test_a_shape_that_names_columns_takes_them():
+    class Deaf(Recorder):
+        def fit(self, time, value, *, frontier=False, seed=0):
+            return Fitted()
+
+    class Open(Recorder):
+        def fit(self, time, value, **given):
+            return Fitted()
+
+    with pytest.raises(PluginContractError, match="shape Deaf: names columns, but its fit takes no argument 'columns'"):
+        trend(DATA, shape=Deaf(), x="year", y="cost", unit="").fit()
+    assert trend(DATA, shape=Open(), x="year", y="cost", unit="").fit() is not None
+
+
 def test_an_uncertain_option_may_have_a_unit_of_its_own():
     made = trend(DATA, shape=Recorder(), x="year", y="cost", unit="USD",
                  options={"speed": {"p05": 1.0, "p95": 2.0, "unit": "1/month"}})  # fmt: skip

@@ -335,8 +335,10 @@ def changed(values, at, to):
 
 WRONG = {
     "falls": (lambda: fit(cost(made()), changed(made(), 4, 1.0)), DataError,
-              "grows from date to date, got 1 at 2004.00 after .* at 2003.00"),
-    "stops": (lambda: fit(cost(made()), changed(made(), 4, made()[3])), DataError, "at 2004.00 after"),
+              "which never falls, got 1 at 2004.00 after .* at 2003.00"),
+    "stops": (lambda: fit(cost(made()), changed(made(), 15, made()[14])), DataError,
+              "cumulative: nothing was made from 2014.00 to 2015.00, the last date"),
+    "text": (lambda: fit(cost(made()), ["a"] * 16), DataError, r"cumulative: expected numbers, got \['a', "),
     "falls by its mean": (lambda: fit(np.ones(6), [100.0, 5.0, 7.0, 50.0, 60.0, 70.0],
                                       np.array([2000.0, 2000, 2001, 2002, 2003, 2004])), DataError,
                           "got 7 at 2001.00 after 22.3607 at 2000.00"),

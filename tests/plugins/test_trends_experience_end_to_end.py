@@ -168,7 +168,7 @@ WRONG = {
     "yearly": (
         {"options": {"cumulative": "sold"}},
         DataError,
-        "expected all that was ever made, which grows from date to date, got .* at ",
+        "expected all that was ever made, which never falls, got .* at ",
     ),
     "unit": ({"options": {**BY, "growth": {"p05": 0, "p95": 1, "unit": "USD"}}}, UnitError, r"options\.growth"),
 }

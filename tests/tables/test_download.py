@@ -23,7 +23,7 @@ DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves BODY, an error, an endless body or a redirect to a local file."""
+    """Serves BODY, half of it, an error, an endless body, a redirect to a local file or a circle of them."""
 
     asked: list[str] = []  # noqa: RUF012
 
@@ -31,6 +31,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.asked.append(self.path)
         if self.path == "/missing":
             self.send_error(404)
+        elif self.path == "/circle":
+            self.send_response(302)
+            self.send_header("Location", "/circle")
+            self.end_headers()
+        elif self.path == "/short":
+            self.send_response(200)
+            self.send_header("Content-Length", str(2 * len(BODY)))
+            self.end_headers()
+            self.wfile.write(BODY)
         elif self.path == "/redirect":
             self.send_response(302)
             self.send_header("Location", "file:///etc/hostname")
@@ -109,6 +118,8 @@ def test_a_described_table_is_fetched_once(server: str, tmp_path: Path) -> None:
     [
         ("/missing", "the server answers 404"),
         ("/big", "sha256:"),
+        ("/circle", "/circle: the server redirects in a circle, or too often;"),
+        ("/short", "/short: the connection broke off before the end of the file;"),
         ("/redirect", "No connection adapters|InvalidSchema"),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 
 from forecast import tables
 from forecast.errors import DownloadError, TableError, UnknownNameError, UsageError
-from forecast.tables import cited, diff, firstuse, snapshots, table
+from forecast.tables import cited, csvfile, diff, firstuse, snapshots, table
 from forecast.tables.download import cache_folder, fetch
 from forecast.tables.snapshots import Snapshot
 
@@ -138,7 +138,7 @@ def test_two_snapshots_of_one_table_are_compared(runs, upstream):
     with pytest.raises(UnknownNameError, match="table 'runs': unknown snapshot 'sha256:00000'"):
         diff.read(f"{runs}@sha256:00000")
     (cache_folder() / f"{sha(ONE)[7:19]}-runs.csv").write_bytes(TWO)
-    with pytest.raises(TableError, match=f"its hash is {sha(TWO)}, recorded is {sha(ONE)}"):
+    with pytest.raises(DownloadError, match=f"recorded on {DAY} .{sha(ONE)}. is altered in the cache: put a copy"):
         diff.read(f"{runs}@earlier")
 
 
@@ -162,8 +162,9 @@ def test_a_file_given_by_hand(runs, upstream, tmp_path):
     take(runs).path.unlink()
     assert take(runs, file=mine).how == "restored"
     mine.write_bytes(TWO)
-    with pytest.raises(DownloadError, match=r"mine\.csv is another file than the recorded one"):
+    with pytest.raises(DownloadError, match=r"mine\.csv is another file than the recorded one") as caught:
         take(runs, file=mine)
+    assert str(caught.value).endswith("to take the new one: 'forecast tables fetch NAME --update --file PATH'")
     assert take(runs, file=mine, update=True).how == "updated"
     with pytest.raises(DownloadError, match="no such file"):
         take(runs, file=tmp_path / "absent.csv")
@@ -218,6 +219,8 @@ def test_the_size_is_capped(runs, upstream):
         (lambda text: text.replace('"bytes": 22', '"bytes": "22"'), "bytes: '22'"),
         (lambda text: text.replace("-runs.csv", "-../../x"), "file: '"),
         (lambda text: text.replace(DAY, "yesterday"), "fetched: 'yesterday'"),
+        (lambda text: text.replace(DAY, "2026-13-99"), "fetched: '2026-13-99' is no day"),
+        (lambda text: text.replace('"schema": 1', '"schema": true'), "expected an object with 'schema'"),
         (lambda text: text.replace("sha256:", "md5:"), "hash: 'md5:"),
         (lambda text: text.replace('"earlier": []', '"earlier": {}'), "expected an object with 'current'"),
         (lambda text: text.replace('"fetched"', '"day"'), "expected an object with 'hash'"),
@@ -234,6 +237,39 @@ def test_a_damaged_record_is_an_error_that_names_it_and_is_left_alone(runs, dama
             again()
         assert says in str(caught.value)
     assert record.read_text() == wrong
+
+
+def test_the_lock_is_no_link(runs, tmp_path):
+    cache_folder().mkdir(parents=True)
+    (cache_folder() / "snapshots.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DownloadError, match=r"snapshots\.lock: cannot write: it is a symbolic link"):
+        take(runs)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_an_earlier_snapshot_that_is_lost_says_what_to_do(runs, upstream):
+    earlier = take(runs).path
+    upstream.pages["/runs.csv"] = TWO
+    take(runs, update=True)
+    earlier.write_bytes(TWO)
+    put = rf"put a copy of it at {earlier}, or compare with another snapshot"
+    with pytest.raises(DownloadError, match=f"recorded on {DAY} .{sha(ONE)}. is altered in the cache: {put}"):
+        tables.snapshot(str(runs), "earlier")
+    earlier.unlink()
+    with pytest.raises(DownloadError, match="is not in the cache any more: put a copy of it at"):
+        tables.snapshot(str(runs), "earlier")
+    earlier.write_bytes(ONE)
+    assert tables.snapshot(str(runs), "earlier")["loss"].values.tolist() == [2.5, 2.25]
+
+
+def test_a_file_too_large_for_a_table_is_named_as_it_was_given(runs, tmp_path):
+    large = tmp_path / "large.csv"
+    with large.open("wb") as stream:
+        stream.truncate(csvfile.LIMIT_BYTES + 1)
+    with pytest.raises(DownloadError, match=r"large\.csv is not this table.*: runs\.csv: .* bytes; at most") as caught:
+        take(runs, file=large, check=lambda path: csvfile.read(path))
+    assert ".part" not in str(caught.value)
+    assert cached() == []
 
 
 def test_a_local_file_needs_its_hash(runs, tmp_path):
