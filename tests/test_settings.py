@@ -102,3 +102,18 @@ def test_an_input_states_its_own_under_every_name_it_has(key):
 def test_what_is_never_negative_is_not_answered_as_if_it_could_be(scenario, key, unit):
     with pytest.raises(UsageError, match=rf"^set {key}: expected at least 0{unit.replace('*', '.')}, got -5$"):
         forecast.project(scenario, draws=2, set={key: -5})
+
+
+@pytest.mark.parametrize(
+    ("scenario", "given"),
+    [
+        ("gpu-cluster", {"chips": 0}),
+        ("gpu-delivered", {"columns": 0}),
+        ("gpu-limit", {"area": -1}),
+        ("scaling-ends", {"ceiling_power": -5}),
+        ("brain-parity", {"brain": -5}),
+    ],
+)
+def test_what_no_machine_can_have_is_refused(scenario, given):
+    with pytest.raises(UsageError, match=rf"^set {next(iter(given))}: expected at least [01]"):
+        forecast.project(scenario, set=given, draws=10)

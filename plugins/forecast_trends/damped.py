@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from forecast.models import Description, FittedShape, Shape
-from forecast_trends.points import Path, checked_average, path, said_growth
+from forecast_trends.points import LARGEST, Path, checked_average, path, said_growth
 from forecast_trends.states import FittedStates, Point, cells, maximise, weigh
 
 if TYPE_CHECKING:
@@ -106,13 +106,22 @@ def _describe(fitted: FittedStates, seen: Path, said: str) -> Description:
     import numpy as np
 
     facts = fitted.growth_facts() | {"n": float(seen.points)}
-    phi = fitted.best.parameters["damping"]
-    ahead = float(fitted.best.growth @ fitted.best.state) / (1 - phi)
-    facts |= {"damping": phi, "damping_per_year": phi ** (1 / fitted.grid.step), "log_growth_to_come": ahead}
+    each = np.array([p.parameters["damping"] for p in fitted.points])
+    phi = float(fitted.weights @ each)
+    low, ahead, high = (fitted.quantile_of_growth(q, 1 / (1 - each)) for q in (0.05, 0.5, 0.95))
+    facts |= {
+        "damping": phi,
+        "damping_per_year": phi ** (1 / fitted.grid.step),
+        "log_growth_to_come": ahead,
+        "log_growth_to_come_p05": low,
+        "log_growth_to_come_p95": high,
+    }
+    ends = [f"{np.exp(min(x, LARGEST)):.3g}" for x in (ahead, low, high)]
     return Description(
         summary=(
             f"{said_growth(facts, 'now ')}; growth falls by {1 - facts['damping_per_year']:.0%} a year and the level "
-            f"ends at {np.exp(ahead):.3g} times today's; from {seen.points} points{f' ({said})' if said else ''}"
+            f"ends at {ends[0]} times today's [90 %: {ends[1]}, {ends[2]}]; from {seen.points} points"
+            f"{f' ({said})' if said else ''}"
         ),
         assumptions=(
             "growth dies away geometrically: the level ends at a finite value",

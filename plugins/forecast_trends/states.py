@@ -317,19 +317,22 @@ class FittedStates(FittedShape):
         return self.summarise(self)
 
     def growth_facts(self) -> dict[str, float]:
-        """Return the growth at the last observation with its 90 % interval, and the counts behind it."""
-        import numpy as np
-
-        centres = np.array([p.growth @ p.state for p in self.points]) / self.grid.step
-        widths = np.array([p.scale * float(np.linalg.norm(p.growth @ p.root)) for p in self.points]) / self.grid.step
-        low, high = (quantile(q, centres, widths, self.dof, self.weights) for q in (0.05, 0.95))
-        growth = float(self.best.growth @ self.best.state) / self.grid.step
+        """Return the growth at the last observation as it is drawn, with its 90 % interval, and the counts behind."""
+        low, growth, high = (self.quantile_of_growth(q) / self.grid.step for q in (0.05, 0.5, 0.95))
         return growth_facts(growth, low, high) | {
             "n": float(self.grid.counted),
             "n_effective": self.dof + 2,
             "degrees_of_freedom": self.dof,
             "step_years": self.grid.step,
         }
+
+    def quantile_of_growth(self, q: float, factors: Array | float = 1.0) -> float:
+        """Return a quantile of the growth in one step, over all points: times a factor of each."""
+        import numpy as np
+
+        centres = factors * np.array([p.growth @ p.state for p in self.points])
+        widths = factors * np.array([p.scale * float(np.linalg.norm(p.growth @ p.root)) for p in self.points])
+        return quantile(q, centres, widths, self.dof, self.weights)
 
 
 def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array) -> float:
