@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DampedTrend"]
 
-_LEVEL = (0.02, 0.2, 0.4, 0.6, 0.8, 0.98)
-_GROWTH = (0.01, 0.1, 0.3, 0.6, 0.95)  # as a share of the level's
-_DAMPING = (0.8, 0.85, 0.9, 0.94, 0.98)
+_LEVEL = (0.02, 0.3, 0.65, 0.98)
+_GROWTH = (0.01, 0.15, 0.5, 0.95)  # as a share of the level's
+_DAMPING = (0.8, 0.87, 0.93, 0.98)
 
 
 class DampedTrend(Shape):
@@ -62,21 +62,24 @@ class DampedTrend(Shape):
 
         points, weights = weigh(point(a, a * b, c) for a in _LEVEL for b in _GROWTH for c in _DAMPING)
         first = points[0]
-        best, said = first, ""
-        if first.scale**2 > 1e-12 * (1.0 + float(np.nanmax(np.abs(grid.y))) ** 2):
+
+        def climb() -> Point:
+            if first.scale**2 <= 1e-12 * (1.0 + float(np.nanmax(np.abs(grid.y))) ** 2):
+                return first
             alpha, beta, phi = first.parameters.values()
             climbing = ExponentialSmoothing(grid.y, trend=True, damped_trend=True)
             edges = np.clip([alpha, beta, phi], [1e-3, 1e-3, 0.802], [0.99, 0.98, 0.978])
             slope = (seen.y[-1] - seen.y[0]) / seen.span * grid.step
-            found, said = maximise(climbing, np.array([*edges, seen.y[0] - slope, slope]))
-            best = self._at(grid.y, *(float(p) for p in found.params))
+            found = maximise(climbing, np.array([*edges, seen.y[0] - slope, slope]))
+            return self._at(grid.y, *(float(p) for p in found.params))
+
         return FittedStates(
             grid=grid,
             points=points,
             weights=weights,
-            best=best,
+            climb=climb,
             dof=float(grid.counted - 2),
-            summarise=lambda fitted: _describe(fitted, seen, said),
+            summarise=lambda fitted: _describe(fitted, seen),
         )
 
     @staticmethod
@@ -102,7 +105,7 @@ def _diffuse(alpha: float) -> Any:
     return start
 
 
-def _describe(fitted: FittedStates, seen: Path, said: str) -> Description:
+def _describe(fitted: FittedStates, seen: Path) -> Description:
     import numpy as np
 
     facts = fitted.growth_facts() | {"n": float(seen.points)}
@@ -121,7 +124,6 @@ def _describe(fitted: FittedStates, seen: Path, said: str) -> Description:
         summary=(
             f"{said_growth(facts, 'now ')}; growth falls by {1 - facts['damping_per_year']:.0%} a year and the level "
             f"ends at {ends[0]} times today's [90 %: {ends[1]}, {ends[2]}]; from {seen.points} points"
-            f"{f' ({said})' if said else ''}"
         ),
         assumptions=(
             "growth dies away geometrically: the level ends at a finite value",

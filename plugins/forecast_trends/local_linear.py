@@ -62,34 +62,33 @@ class LocalLinear(Shape):
         points, weights = weigh(point(np.array([a, b])) for a in _LEVEL for b in _GROWTH)
         first = points[0]
         tiny = 1e-12 * (1.0 + float(np.nanmax(np.abs(grid.y))) ** 2)
-        if first.scale**2 < tiny:
-            best, said = first, ""  # an exact straight line has no likelihood to climb
-        else:
+
+        def climb() -> Point:
+            if first.scale**2 < tiny:
+                return first  # an exact straight line has no likelihood to climb
             start = first.scale**2 * np.array([1.0, *np.square([*first.parameters.values()])])
-            found, said = maximise(model, np.maximum(start, 1e-6 * first.scale**2))
+            found = maximise(model, np.maximum(start, 1e-6 * first.scale**2))
             scatter, level, growth = np.maximum(found.params, 0.0)
             unit = max(scatter, level, growth)
             model.update(np.array([scatter, level, growth]) / unit)
             named = {"level_shock": (level / scatter) ** 0.5 if scatter else np.inf}
             named["growth_shock"] = (growth / scatter) ** 0.5 if scatter else np.inf
-            best = Point.of(model.ssm, named, level=0, growth=[0, 1], scatter=(scatter / unit) ** 0.5)
+            return Point.of(model.ssm, named, level=0, growth=[0, 1], scatter=(scatter / unit) ** 0.5)
+
         return FittedStates(
             grid=grid,
             points=points,
             weights=weights,
-            best=best,
+            climb=climb,
             dof=float(grid.counted - 2),
-            summarise=lambda fitted: _describe(fitted, seen, said),
+            summarise=lambda fitted: _describe(fitted, seen),
         )
 
 
-def _describe(fitted: FittedStates, seen: Path, said: str) -> Description:
+def _describe(fitted: FittedStates, seen: Path) -> Description:
     facts = fitted.growth_facts() | {"n": float(seen.points)}
     return Description(
-        summary=(
-            f"{said_growth(facts, 'now ')} from {seen.points} points, as a level and a growth that both wander"
-            f"{f' ({said})' if said else ''}"
-        ),
+        summary=(f"{said_growth(facts, 'now ')} from {seen.points} points, as a level and a growth that both wander"),
         assumptions=(
             "growth and level may change at every step, by normal shocks of a constant size",
             fitted.grid.said(),

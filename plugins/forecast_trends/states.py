@@ -7,6 +7,7 @@ months reads the same paths, straight in logs between two steps, so that both ag
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -179,8 +180,8 @@ def weigh(points: Iterable[Point]) -> tuple[tuple[Point, ...], Array]:
     return tuple(found[:keep]), weights[:keep] / weights[:keep].sum()
 
 
-def maximise(model: Any, start: Array) -> tuple[Any, str]:
-    """Fit by maximum likelihood and return the result and what went wrong, in words; nothing is printed."""
+def maximise(model: Any, start: Array) -> Any:
+    """Fit by maximum likelihood; what went wrong is one warning, and nothing is printed."""
     import warnings
 
     with warnings.catch_warnings(record=True) as caught:
@@ -188,7 +189,9 @@ def maximise(model: Any, start: Array) -> tuple[Any, str]:
         found = model.fit(start, disp=False, maxiter=500)
     said = [] if found.mle_retvals.get("converged", False) else ["the likelihood's maximum was not reached"]
     said += [str(w.message).splitlines()[0] for w in caught if "converge" not in str(w.message)]
-    return found, "; ".join(dict.fromkeys(said))
+    if said:
+        warnings.warn(f"central path: {'; '.join(dict.fromkeys(said))}", stacklevel=2)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,8 +205,8 @@ class FittedStates(FittedShape):
         Support of the parameters.
     weights : ndarray
         Share of draws that take each point.
-    best : Point
-        At the maximum of the likelihood.
+    climb : callable
+        Finds the point at the maximum of the likelihood, for who asks for the central path: no draw needs it.
     dof : float
         Degrees of freedom of the scale.
     summarise : callable
@@ -213,9 +216,14 @@ class FittedStates(FittedShape):
     grid: Cells
     points: tuple[Point, ...]
     weights: Array
-    best: Point
+    climb: Callable[[], Point]
     dof: float
     summarise: Callable[[FittedStates], Description]
+
+    @functools.cached_property
+    def best(self) -> Point:
+        """The point at the maximum of the likelihood."""
+        return self.climb()
 
     def _half(self, streams: Streams) -> tuple[NDArray[np.intp], Array, Array]:
         """Return which point, the scale and the state's deviation at the last cell, for every other draw."""
@@ -254,7 +262,7 @@ class FittedStates(FittedShape):
         transition, selection, mean = (
             np.stack([getattr(p, name) for p in self.points])[pick] for name in ("transition", "selection", "state")
         )
-        level = self.best.level
+        level = self.points[0].level
         middle, away = mean.T, scale * away
 
         centre, spread = np.empty((2, len(time), len(pick)))
