@@ -29,6 +29,7 @@ __all__ = [
     "FittedModel",
     "FittedShape",
     "Model",
+    "ModelRecord",
     "Need",
     "Observations",
     "OtherModel",
@@ -172,8 +173,8 @@ class Model(abc.ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unfitted(Model, FittedModel):
-    """A model that reads no data: it is its own fitted model, and says how to `sample` and `describe`.
+class ModelRecord(Model):
+    """What every model states of itself, as a record: a subclass says how to `fit`.
 
     Parameters
     ----------
@@ -185,6 +186,24 @@ class Unfitted(Model, FittedModel):
         What it rests on.
     basis : mapping of str to str
         What its unit cannot say (see `forecast.basis`).
+    """
+
+    name: str
+    unit: str
+    inputs: Mapping[str, Need] = field(default_factory=dict)
+    note: str = ""
+    sources: tuple[str, ...] = ()
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unfitted(ModelRecord, FittedModel):
+    """A model that reads no data: it is its own fitted model, and says how to `sample` and `describe`.
+
+    Parameters
+    ----------
+    name, unit, inputs, note, sources, basis
+        See `ModelRecord`.
 
     Examples
     --------
@@ -200,13 +219,6 @@ class Unfitted(Model, FittedModel):
     >>> half.fit(before=2020.0) is half
     True
     """
-
-    name: str
-    unit: str
-    inputs: Mapping[str, Need] = field(default_factory=dict)
-    note: str = ""
-    sources: tuple[str, ...] = ()
-    basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         """Return the model itself."""

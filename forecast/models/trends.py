@@ -12,7 +12,7 @@ from forecast import units
 from forecast.distributions import distribution
 from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable
 from forecast.models.contract import guarded
-from forecast.models.protocol import Description, FittedModel, FittedShape, Model, Observations, Shape
+from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
 from forecast.registry import get_registry, resolve
 from forecast.specs import Input, TrendSpec
 
@@ -96,9 +96,7 @@ class _FittedTrend(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Trend(Model):
-    name: str
-    unit: str
+class _Trend(ModelRecord):
     shape: str
     data: Any
     x: str
@@ -109,10 +107,7 @@ class _Trend(Model):
     since: str = ""
     where: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    sources: tuple[str, ...] = ()
-    note: str = ""
     inputs: Mapping[str, Input] = field(default_factory=dict)
-    basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         from forecast import series

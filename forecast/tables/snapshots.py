@@ -22,6 +22,7 @@ from typing import Any
 from forecast.errors import DownloadError, printable
 from forecast.files import read_bytes, write_atomic
 from forecast.jsontext import strict_json, to_json
+from forecast.tables.descriptor import HASH
 
 fcntl: Any
 try:
@@ -29,13 +30,12 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-__all__ = ["HASH", "Known", "Snapshot", "find", "keep", "read", "today"]
+__all__ = ["Known", "Snapshot", "find", "keep", "read", "today"]
 
 NAME = "snapshots.json"
 LOCK = "snapshots.lock"
 SCHEMA = 1
 LIMIT_BYTES = 4 * 2**20
-HASH = re.compile(r"sha256:[0-9a-f]{64}")
 #: A name in the cache, never a path: the record must not lead out of its folder.
 _FILE = re.compile(r"[0-9a-f]{12}-[a-z0-9._-]{1,150}")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast import EstimateSpec, Input, ModelSpec, RelationSpec
-from forecast.models import Description, FittedModel, Model, Need, OtherQuantity
+from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity
 from forecast_emergence.outliers import RELATION
 from forecast_emergence.sources import INT8, TOKENIZER
 
@@ -131,13 +131,7 @@ class _Fitted(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Regimes(Model):
-    name: str
-    unit: str
-    inputs: Mapping[str, Need]
-    basis: Mapping[str, str] = field(default_factory=dict)
-    sources: tuple[str, ...] = ()
-
+class _Regimes(ModelRecord):
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         from forecast import law, tables
 

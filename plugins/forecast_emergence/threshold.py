@@ -15,11 +15,11 @@ Three rival routes from the same measurements up to 1.5e9 parameters, never pool
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast import ModelSpec
-from forecast.models import Description, FittedModel, Model, Need
+from forecast.models import Description, FittedModel, Model, ModelRecord
 from forecast_emergence.censored import bracket
 
 if TYPE_CHECKING:
@@ -206,13 +206,8 @@ def _fitted(route: str, upto: float, sources: tuple[str, ...] = ()) -> _Fitted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Threshold(Model):
-    name: str
-    unit: str
+class _Threshold(ModelRecord):
     route: str
-    inputs: Mapping[str, Need] = field(default_factory=dict)
-    basis: Mapping[str, str] = field(default_factory=dict)
-    sources: tuple[str, ...] = ()
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         return _fitted(self.route, UPTO, self.sources)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from forecast.errors import PluginContractError
-from forecast.models import FittedModel, Model, Need, OtherQuantity
+from forecast.models import FittedModel, Model, ModelRecord, Need, OtherQuantity
 from forecast.models.relations import from_spec
 from forecast.specs import ModelSpec, RelationSpec
 from forecast_emergence.sources import TOKENIZER
@@ -15,12 +14,8 @@ __all__ = ["relation"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tokenized(Model):
-    name: str
-    unit: str
+class _Tokenized(ModelRecord):
     relation: Model
-    inputs: Mapping[str, Need]
-    basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         return self.relation.fit(before=before, seed=seed)

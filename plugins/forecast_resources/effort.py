@@ -6,11 +6,11 @@ Growth is a(t)' / a(t) = theta·S·A**-beta: the more has been found (A), the mo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast import Input, LawSpec, ModelSpec, RelationSpec, TrendSpec
-from forecast.models import Description, FittedModel, Model, Need
+from forecast.models import Description, FittedModel, Model, ModelRecord, Need
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,14 +117,7 @@ def needed(name: str, spec: ModelSpec) -> Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Needed(Model):
-    name: str
-    unit: str
-    inputs: Mapping[str, Need]
-    note: str
-    sources: tuple[str, ...]
-    basis: Mapping[str, str] = field(default_factory=dict)
-
+class _Needed(ModelRecord):
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         import forecast
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast import ModelSpec
 from forecast.errors import DataError
-from forecast.models import Description, FittedModel, Model, Need, OtherQuantity, Unfitted
+from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity, Unfitted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,14 +81,7 @@ class _Asked(Unfitted):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Measured(Model):
-    name: str
-    unit: str
-    note: str
-    sources: tuple[str, ...]
-    inputs: Mapping[str, Need] = field(default_factory=dict)
-    basis: Mapping[str, str] = field(default_factory=dict)
-
+class _Measured(ModelRecord):
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         import forecast
 

@@ -8,11 +8,11 @@ one compute (algorithms, data, training after training). The two estimates depen
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast import LawSpec, ModelSpec
-from forecast.models import Description, FittedModel, Model, Need, OtherModel
+from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherModel
 from forecast.streams import symmetric_t
 
 if TYPE_CHECKING:
@@ -81,14 +81,7 @@ def frontier(name: str, spec: ModelSpec) -> Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PerCompute(Model):
-    name: str
-    unit: str
-    note: str
-    sources: tuple[str, ...]
-    inputs: Mapping[str, Need] = field(default_factory=dict)
-    basis: Mapping[str, str] = field(default_factory=dict)
-
+class _PerCompute(ModelRecord):
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         centre, table, dof, n = _fitted(before, self.name)
         return _Fitted(model=self, centre=centre, table=table, dof=dof, n=n, which=0)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
 from forecast_trends.echo import Increments, path_noise, said_taken_back
-from forecast_trends.points import LARGEST, Path, mirrored, path
+from forecast_trends.points import LARGEST, Path, is_number, mirrored, path
 from forecast_trends.production import Production, totals
 from forecast_trends.sahal import Rivals
 
@@ -124,9 +124,9 @@ class Experience(Shape):
                 "cumulative: expected the column of all that was made up to each date, or a formula over columns, got "
                 f"'{printable(cumulative, 40)}'"
             )
-        if growth is not None and not (_number(growth) and math.isfinite(growth)):
+        if growth is not None and not (is_number(growth) and math.isfinite(growth)):
             raise UsageError(f"growth: expected a number a year in logs, such as 0.1, got '{printable(growth, 40)}'")
-        if not (_number(rho) and -1 < rho < 1):
+        if not (is_number(rho) and -1 < rho < 1):
             raise UsageError(f"rho: expected a number between -1 and 1, got '{printable(rho, 40)}'")
         self.columns = {"cumulative": cumulative}
         self.growth, self.rho = None if growth is None else float(growth), float(rho)
@@ -377,7 +377,3 @@ def _said(w: float, low: float, high: float) -> str:
 def _percent(share: float, digits: int = 1) -> str:
     """Return a share in per cent; what rounds to nothing has no sign."""
     return f"{round(100 * share, digits) + 0.0:.{digits}f} %"
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

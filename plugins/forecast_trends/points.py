@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LARGEST", "Path", "checked_average", "growth_facts", "mirrored", "path", "said_growth"]
+__all__ = ["LARGEST", "Path", "checked_average", "growth_facts", "is_number", "mirrored", "path", "said_growth"]
 
 #: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
 LARGEST = 600.0
@@ -58,6 +58,11 @@ class Path:
         return np.interp(time, self.time, self.y)
 
 
+def is_number(value: object) -> bool:
+    """Tell a number from other options; a truth value is none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def checked_average(average: object) -> float:
     """Return the option `average` of a shape that follows one path.
 
@@ -66,9 +71,9 @@ def checked_average(average: object) -> float:
     UsageError
         If it is no number of years.
     """
-    if isinstance(average, bool) or not isinstance(average, (int, float)) or not 0 <= average < math.inf:
+    if not is_number(average) or not 0 <= (years := float(average)) < math.inf:  # type: ignore[arg-type]
         raise UsageError(f"average: expected a number of years, or 0 for none, got '{printable(average, 40)}'")
-    return float(average)
+    return years
 
 
 def path(time: Array, value: Array, *, frontier: bool, least: int, what: str, average: float = 0.0) -> Path:

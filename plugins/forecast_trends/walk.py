@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
 from forecast_trends.echo import Increments, drift_variance, path_noise, said_taken_back
-from forecast_trends.points import LARGEST, Path, checked_average, growth_facts, mirrored, path, said_growth
+from forecast_trends.points import LARGEST, Path, checked_average, growth_facts, is_number, mirrored, path, said_growth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,9 +73,9 @@ class RandomWalk(Shape):
     """
 
     def __init__(self, theta: float | str = POOLED, lag: float = 1.0, average: float = 0.0) -> None:
-        if theta != "fitted" and not (_number(theta) and -1 < float(theta) < 1):
+        if theta != "fitted" and not (is_number(theta) and -1 < float(theta) < 1):
             raise UsageError(f"theta: expected a number between -1 and 1 or 'fitted', got '{printable(theta, 40)}'")
-        if not (_number(lag) and 0 < lag < float("inf")):
+        if not (is_number(lag) and 0 < lag < float("inf")):
             raise UsageError(f"lag: expected a positive number of years, got '{printable(lag, 40)}'")
         self.theta, self.lag, self.average = theta, float(lag), checked_average(average)
 
@@ -246,7 +246,3 @@ class FittedWalk(FittedShape):
             sources=("Farmer, J. D. & Lafond, F. (2016), Research Policy 45(3), 647-665",),
             facts=facts,
         )
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
