@@ -111,7 +111,7 @@ class _Frontier(_PerCompute):
         variance = float(left @ left / (n - 2) / (t @ t)) * (1 + rho) / (1 - rho)
         dof = max(n * (1 - rho) / (1 + rho) - 2, 1.0)
         return _Fitted(
-            model=self, centre=np.array([slope]), table=np.array([[variance]]), dof=dof, n=n, which=0,
+            model=self, centre=np.array([slope]), table=np.array([[variance]]), dof=dof, n=len(np.unique(y)), which=0,
             what="points a year, of the best model so far",
         )  # fmt: skip
 

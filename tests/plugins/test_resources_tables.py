@@ -237,3 +237,11 @@ def test_one_or_two_more_years_is_answered_with_a_probability_and_what_drives_it
     moved = next(d["drivers"] for d in summary.drivers(run) if d["name"] == "ends")
     assert moved[0]["share"] > 0.1
     assert summary.headline(run).startswith("When the first ceiling binds")
+
+
+def test_the_frontier_counts_models_and_not_the_date_at_which_the_last_record_stands():
+    rows = forecast.tables.columns("datasets/capability", where="test")
+    score, date = rows.numeric("eci"), rows.column("release_date")
+    known = np.isfinite(score)
+    of_each = [score[known & (date == day)].max() for day in np.unique(date[known])]  # of one date the best counts
+    assert facts("frontier-progress")["n"] == len(np.unique(np.maximum.accumulate(of_each)))
