@@ -1,15 +1,26 @@
-"""``python -m forecast`` and the ``forecast`` command."""
+"""``python -m forecast`` and the ``forecast`` command: a process of our own, begun and ended here."""
 
 from __future__ import annotations
 
-import sys
+import os
 
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    from forecast import foreign
     from forecast.cli import main as run
 
-    sys.exit(run())
+    supervised = False
+    if os.environ.get("FORECAST_SUPERVISED"):
+        from forecast import isolation
+
+        supervised = isolation.confined()
+    foreign.set_stdout_aside()
+    status = run()
+    foreign.run_exit_functions()
+    if supervised:
+        isolation.done()
+    foreign.leave(status)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from forecast import settings
 from forecast.distributions import Distribution, distribution
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
+from forecast.foreign import guarded
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
-from forecast.models.contract import guarded
 from forecast.specs import Input
 from forecast.streams import Streams, check_seed
 

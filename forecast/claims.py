@@ -129,8 +129,8 @@ def _facts(spec: ClaimSpec, where: str) -> dict[str, float]:
 
 
 def _fact(text: str, where: str) -> float:
+    from forecast.foreign import guarded
     from forecast.models import model
-    from forecast.models.contract import guarded
 
     name, dot, key = text.rpartition(".")
     if not dot:

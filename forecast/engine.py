@@ -16,9 +16,9 @@ from forecast import backing
 from forecast import graph as graphs
 from forecast.dates import decimal_year
 from forecast.errors import DataError, ScenarioError, UsageError, printable
+from forecast.foreign import stdout_is_data
 from forecast.graph import Graph
 from forecast.provenance import provenance
-from forecast.registry import stdout_is_data
 from forecast.sampled import Sampled
 from forecast.scenario import Scenario
 from forecast.streams import BLOCK, check_seed

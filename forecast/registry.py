@@ -6,22 +6,21 @@ raises in one or returns rubbish is listed as ``failed`` with its reason, and th
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import inspect
 import os
-import sys
 import traceback
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, distributions
 from types import MappingProxyType
 from typing import Any, Literal
 
 import pluggy
 
-from forecast import hookspecs
+from forecast import foreign, hookspecs, recorder
 from forecast.errors import (
     AmbiguousNameError,
     ConflictError,
@@ -46,9 +45,11 @@ from forecast.specs import (
     UnitSpec,
 )
 
-__all__ = ["HOOKS", "Plugin", "Record", "Registry", "get_registry", "resolve"]
+__all__ = ["HOOKS", "Plugin", "Record", "Registry", "ended_inside", "get_registry", "resolve"]
 
 GROUP = "forecast.plugins"
+#: A plugin that has not loaded after so many seconds is left out of this command.
+LOAD_S = 5.0
 
 #: Hook name to the record it must return.
 HOOKS: Mapping[str, type[Spec]] = MappingProxyType(
@@ -88,6 +89,8 @@ class Plugin:
         The first line of its module's docstring.
     traceback : str
         The whole traceback of the failure.
+    threads : int
+        How many threads it started while it loaded, and left running.
     specs : tuple of Spec
         What it brings; empty unless loaded.
     """
@@ -100,6 +103,7 @@ class Plugin:
     reason: str = ""
     title: str = ""
     traceback: str = field(default="", repr=False)
+    threads: int = 0
     specs: tuple[Spec, ...] = field(default=(), repr=False)
 
     @property
@@ -115,13 +119,6 @@ class Record:
     full_name: str
     spec: Spec
     plugin: Plugin
-
-
-@contextlib.contextmanager
-def stdout_is_data() -> Iterator[None]:
-    """Send what foreign code prints to stderr: stdout carries results, which a program may be reading."""
-    with contextlib.redirect_stdout(sys.stderr):
-        yield
 
 
 def strict() -> bool:
@@ -148,21 +145,78 @@ def _selection(text: str | None, known: Collection[str]) -> Callable[[str], bool
 
 def _origin(entry: EntryPoint) -> tuple[str, str]:
     """Return the name and version of an entry point's distribution, whose metadata may be broken or missing."""
-    if entry.dist is None:
-        return "?", ""
+    return ("?", "") if entry.dist is None else _origin_of(entry.dist)
+
+
+def _origin_of(distribution: Distribution) -> tuple[str, str]:
     try:
         # The head of METADATA is read by hand: `dist.metadata` parses the README in it as e-mail, every time anew,
         # which is a tenth of what a listing costs.
-        text = entry.dist.read_text("METADATA") or entry.dist.read_text("PKG-INFO") or ""
+        text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
         head = dict(line.partition(": ")[::2] for line in text.partition("\n\n")[0].splitlines())
         return printable(head.get("Name") or "?", 100), printable(head.get("Version") or "", 60)
     except Exception:  # a broken installation must not end the listing
         return "?", ""
 
 
-def _import(entry: EntryPoint) -> Any:
-    with stdout_is_data():
-        return entry.load()
+def _normal(distribution: Distribution) -> str:
+    """Return a distribution's name by which importlib tells two of one name apart: from its folder's, not METADATA."""
+    known = getattr(distribution, "_normalized_name", None)
+    return printable(known if isinstance(known, str) else _origin_of(distribution)[0], 100)
+
+
+def _installed() -> tuple[list[EntryPoint], list[Plugin]]:
+    """Return the entry points of every installed distribution, and those distributions whose list cannot be read.
+
+    `importlib.metadata.entry_points` passes over a list that it may not read, and fails whole where one is not UTF-8.
+    """
+    entries: list[EntryPoint] = []
+    unreadable: list[Plugin] = []
+    seen: set[str] = set()
+    for distribution in distributions():
+        name = "?"
+        try:
+            name = _normal(distribution)
+            if name in seen:
+                continue
+            seen.add(name)
+            text = distribution.read_text("entry_points.txt")
+            if text is None:
+                folder = getattr(distribution, "_path", None)
+                if folder is not None and (folder / "entry_points.txt").exists():
+                    raise PluginError("it cannot be opened")
+            elif GROUP in text:
+                entries += distribution.entry_points.select(group=GROUP)
+        except Exception as error:  # whatever is wrong with one installation is not the others' business
+            said = str(error) if isinstance(error, PluginError) else one_line(error, 120)
+            reason = f"the list of its entry points, entry_points.txt, cannot be read: {said}"
+            unreadable.append(Plugin(name=name, distribution=name, status="failed", reason=reason))
+    return entries, unreadable
+
+
+@functools.cache
+def ended_inside() -> tuple[str, ...]:
+    """Return the code of plugins inside which earlier commands ended, and not by themselves."""
+    return tuple(recorder.deaths())
+
+
+def _try_alone(entry: EntryPoint, what: str) -> None:
+    """Load a plugin that ended an earlier command in a process of its own first; leave it out if it does so again."""
+    from forecast import alone
+
+    try:
+        alone.load(entry.name, entry.value, seconds=LOAD_S)
+    except PluginError as problem:
+        recorder.keep(what)
+        raise PluginError(
+            f"it ended an earlier command and does so still: {problem}; FORECAST_PLUGINS=-{entry.name} "
+            "leaves it out for good"
+        ) from problem
+
+
+def _reason(error: BaseException, what: str) -> str:
+    ours = isinstance(error, PluginError) and not isinstance(error, PluginContractError)
+    return str(error).removeprefix(f"{what}: ").removeprefix("left out: ") if ours else one_line(error)
 
 
 def _title(module: Any) -> str:
@@ -198,9 +252,7 @@ def _answers(module: Any, name: str, hooks: Collection[str]) -> tuple[Spec, ...]
         if hook not in hooks:
             continue
         for implementation in getattr(manager.hook, hook).get_hookimpls():
-            with stdout_is_data():
-                answer = implementation.function()
-                found.extend(_records(hook, expected, answer))
+            found.extend(_records(hook, expected, implementation.function()))
     seen: set[tuple[str, str]] = set()
     for spec in found:
         if (spec.kind, spec.name) in seen:
@@ -249,14 +301,13 @@ class Registry:
         select: str | None = None,
         hooks: Collection[str] = tuple(HOOKS),
     ) -> None:
-        found = list(entry_points(group=GROUP) if entries is None else entries)
+        found, unreadable = _installed() if entries is None else (list(entries), [])
         unique = {(e.name, *_origin(e), e.value): e for e in found}
         chosen = _selection(
             os.environ.get("FORECAST_PLUGINS") if select is None else select, sorted({e.name for e in found})
         )
-        self.plugins: tuple[Plugin, ...] = tuple(
-            self._load(unique[key], key[1], key[2], chosen, hooks) for key in sorted(unique)
-        )
+        loaded = [self._load(unique[key], key[1], key[2], chosen, hooks) for key in sorted(unique)]
+        self.plugins: tuple[Plugin, ...] = tuple(sorted([*loaded, *unreadable], key=lambda p: p.name))
         self._by_kind: dict[str, dict[str, list[Record]]] = {}
         for plugin in self.plugins:
             for spec in plugin.specs:
@@ -270,18 +321,29 @@ class Registry:
         plugin = Plugin(name=entry.name, distribution=distribution, version=version, value=entry.value)
         if not chosen(entry.name):
             return replace(plugin, status="off", reason="deselected by FORECAST_PLUGINS")
+        what, threads = f"plugin {plugin.origin}", foreign.running_threads()
         try:
             if not NAME.fullmatch(entry.name):
                 raise PluginContractError("the entry point's name: expected lower case letters, digits and hyphens")
-            module = _import(entry)
-            plugin = replace(plugin, title=_title(module))
-            return replace(plugin, specs=_answers(module, entry.name, hooks))
-        except KeyboardInterrupt:
-            raise
+            if what in ended_inside() and what not in foreign.left_out():
+                _try_alone(entry, what)
+            with foreign.code(what), foreign.within(LOAD_S, what):
+                module = entry.load()
+                plugin = replace(plugin, title=_title(module))
+                plugin = replace(plugin, specs=_answers(module, entry.name, hooks))
         except BaseException as error:  # a plugin may raise anything, SystemExit included
+            if foreign.interrupts(error):
+                raise
             if strict():
                 raise PluginError(f"plugin {plugin.origin}: {one_line(error)}") from error
-            return replace(plugin, status="failed", reason=one_line(error), traceback=traceback.format_exc())
+            reason = _reason(error, what)
+            plugin = replace(plugin, status="failed", reason=reason, traceback=traceback.format_exc(), specs=())
+            if what in ended_inside() or isinstance(error, foreign.OverTimeError) or what in foreign.left_out():
+                warnings.warn(f"{what} is left out: {reason}", stacklevel=2)  # it costs every command, whatever it asks
+        left = max(0, foreign.running_threads() - threads)
+        if left:
+            recorder.mark(what)
+        return replace(plugin, threads=left)
 
     def plugin(self, name: str) -> Sequence[Plugin]:
         """Return the plugins of that name (several where distributions clash).
@@ -347,12 +409,11 @@ def resolve(target: str, *, what: str) -> Any:
     """
     module_name, _, attribute = target.partition(":")
     try:
-        with stdout_is_data():
-            module = importlib.import_module(module_name)
-        return getattr(module, attribute)
-    except KeyboardInterrupt:
-        raise
+        with foreign.code(f"{what}: import"):
+            return getattr(importlib.import_module(module_name), attribute)
     except BaseException as error:  # foreign code at import
+        if foreign.interrupts(error):
+            raise
         raise PluginError(f"{what}: cannot load '{printable(target)}': {one_line(error)}") from error
 
 

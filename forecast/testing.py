@@ -14,19 +14,15 @@ On the command line: ``forecast plugins check demo``.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import unittest
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
-from forecast.errors import ForecastError, PluginContractError, printable
-from forecast.registry import Plugin, Record, get_registry
+from forecast import foreign
+from forecast.errors import ForecastError, PluginContractError, PluginError, printable
+from forecast.registry import LOAD_S, Plugin, Record, get_registry
 
 __all__ = ["Check", "Outcome", "checks", "run_checks"]
 
@@ -34,18 +30,8 @@ __all__ = ["Check", "Outcome", "checks", "run_checks"]
 HEAVY = ("matplotlib", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
 #: CPU seconds for importing a plugin and calling its hooks.
 IMPORT_BUDGET = 0.25
-IMPORT_LIMIT = 60
-
-_IMPORT = """
-import json, sys, time
-from importlib.metadata import EntryPoint
-from forecast.registry import GROUP, Registry
-name, value = sys.argv[1:]
-began = time.process_time()
-plugin = Registry([EntryPoint(name, value, GROUP)], select="").plugins[0]
-spent = time.process_time() - began
-print(json.dumps({"spent": spent, "reason": plugin.reason, "modules": sorted(sys.modules)}))
-"""
+#: And seconds of the clock: a plugin that waits keeps everybody waiting.
+WAIT_BUDGET = 2.0
 
 
 @dataclass(frozen=True)
@@ -139,15 +125,17 @@ def run_checks(plugin: str, *, report: Callable[[float, float], None] | None = N
 
 
 def _outcome(check: Check) -> Outcome:
+    label = f"check '{check.label}'"
     try:
-        check()
+        with foreign.code(label):
+            check()
     except unittest.SkipTest as reason:
         return Outcome(check.label, "skipped", printable(reason, 1000))
-    except KeyboardInterrupt:
-        raise
     except ForecastError as problem:
-        return Outcome(check.label, "failed", printable(problem, 1000))
+        return Outcome(check.label, "failed", printable(str(problem).removeprefix(f"{label}: "), 1000))
     except BaseException as problem:  # the plugin's code may raise anything
+        if foreign.interrupts(problem):
+            raise
         return Outcome(check.label, "failed", printable(f"{type(problem).__name__}: {problem}", 1000))
     return Outcome(check.label, "passed")
 
@@ -172,30 +160,32 @@ def _loads(offers: list[Plugin]) -> None:
 
 def _imports(plugin: Plugin) -> None:
     """Load the plugin in a process of its own: in ours, somebody else may have imported the heavy ones."""
-    path = os.pathsep.join(str(Path(p).absolute()) for p in sys.path)
+    from forecast import alone
+
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter and our own text
-            [sys.executable, "-c", _IMPORT, plugin.name, plugin.value],
-            capture_output=True, text=True, timeout=IMPORT_LIMIT, check=False,
-            env={**os.environ, "PYTHONPATH": path, "FORECAST_STRICT": ""},
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise PluginContractError(f"plugin '{plugin.name}': importing it takes over {IMPORT_LIMIT} s") from None
-    try:
-        answer = json.loads(done.stdout.splitlines()[-1])
-    except (IndexError, ValueError):
-        why = printable((done.stderr.strip().splitlines() or ["no output"])[-1])
-        raise PluginContractError(f"plugin '{plugin.name}': importing it ends Python: {why}") from None
-    if answer["reason"]:
-        raise PluginContractError(f"plugin '{plugin.name}': does not load by itself: {answer['reason']}")
-    if heavy := [m for m in HEAVY if m in answer["modules"]]:
+        found = alone.load(plugin.name, plugin.value, seconds=LOAD_S)
+    except PluginError as problem:
+        raise PluginContractError(f"plugin '{plugin.name}': {problem}") from None
+    if found.reason:
+        raise PluginContractError(f"plugin '{plugin.name}': does not load by itself: {found.reason}")
+    if heavy := [m for m in HEAVY if m in found.modules]:
         raise PluginContractError(
             f"plugin '{plugin.name}': its module or hooks import {', '.join(heavy)}; "
             "import them where they are used, or name the code by target="
         )
-    if answer["spent"] > IMPORT_BUDGET:
+    if found.cpu > IMPORT_BUDGET:
         raise PluginContractError(
-            f"plugin '{plugin.name}': import and hooks take {answer['spent']:.2f} s of CPU; at most {IMPORT_BUDGET} s"
+            f"plugin '{plugin.name}': import and hooks take {found.cpu:.2f} s of CPU; at most {IMPORT_BUDGET} s"
+        )
+    if found.wall > WAIT_BUDGET:
+        raise PluginContractError(
+            f"plugin '{plugin.name}': import and hooks take {found.wall:.1f} s; at most {WAIT_BUDGET:g} s"
+        )
+    if found.threads:
+        raise PluginContractError(f"plugin '{plugin.name}': leaves {found.threads} threads running after its import")
+    if found.written:
+        raise PluginContractError(
+            f"plugin '{plugin.name}': writes to stdout while it loads: '{printable(found.written, 60)}'"
         )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from forecast import units
 from forecast.distributions import distribution
 from forecast.errors import DataError, ForecastError, PluginContractError
+from forecast.foreign import guarded
 from forecast.formula import Formula
 from forecast.graph import Combination, Graph, Node
 from forecast.models import Description, FittedModel, Model, Observations, OtherModel
@@ -23,7 +24,6 @@ from forecast.models.contract import (
     checked_draws,
     checked_observations,
     checked_posterior,
-    guarded,
 )
 from forecast.scenario import Expression, Prior
 from forecast.specs import Input

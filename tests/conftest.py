@@ -77,8 +77,9 @@ def chinchilla_points(reference_data: Path) -> dict[str, np.ndarray]:
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Derivatives are kept in a folder of this run: nothing is read from a home, and nothing left there."""
+    """Derivatives and state are kept in folders of this run: nothing is read from a home, and nothing left there."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORECAST_STATE", str(tmp_path_factory.mktemp("state")))
         patch.setenv("FORECAST_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
 
@@ -120,19 +121,24 @@ class FakePlugins:
 
 
 @pytest.fixture
-def fake_plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakePlugins]:
+def fake_plugins(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FakePlugins]:
     """Plugins made for one test, beside the installed ones; the registry is loaded anew before and after."""
-    from forecast.registry import get_registry
+    from forecast.registry import ended_inside, get_registry
 
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.delenv("FORECAST_PLUGINS", raising=False)
     monkeypatch.delenv("FORECAST_STRICT", raising=False)
+    monkeypatch.setenv("FORECAST_STATE", str(tmp_path_factory.mktemp("state")))
     get_registry.cache_clear()
+    ended_inside.cache_clear()
     fakes = FakePlugins(folder)
     yield fakes
     get_registry.cache_clear()
+    ended_inside.cache_clear()
     for module in fakes.modules:
         sys.modules.pop(module, None)
 

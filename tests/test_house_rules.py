@@ -21,6 +21,8 @@ LAYERS = (
     {"inputs", "published"},
     {"specs"},
     {"hookspecs"},
+    {"alone", "recorder"},
+    {"foreign", "isolation"},
     {"registry"},
     {"basis", "units"},
     {"results"},

@@ -19,8 +19,10 @@ from typing import Any
 import click
 
 import forecast
+from forecast import foreign
 from forecast.cli import render
 from forecast.errors import ForecastError, PluginContractError, UnknownNameError, printable
+from forecast.foreign import Interrupted, Terminated
 
 __all__ = ["cli", "main"]
 
@@ -41,10 +43,6 @@ COMMANDS = {
     "scenarios": ("forecast.cli.scenarios:scenarios", "List scenarios or show one: its choices and questions."),
     "plugins": ("forecast.cli.plugins:plugins", "List, show, check or start plugins."),
 }
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM. A KeyboardInterrupt, so that no loader takes it for a plugin's failure."""
 
 
 class LazyGroup(click.Group):
@@ -114,6 +112,7 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command:
     if not isinstance(command, click.Command):
         raise PluginContractError(f"{what}: expected a click command, got {type(command).__name__}")
     ctx.ensure_object(dict)["foreign"] = what
+    foreign.hand_stdout_over()
     return command
 
 
@@ -129,6 +128,9 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
     epilog="Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted, 141 closed pipe, 143 terminated.",
 )
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+@click.option(
+    "--isolate", is_flag=True, expose_value=False, help="Answer without plugins that hang, take too much or end it."
+)
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -152,18 +154,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     own = words[: words.index("--")] if "--" in words else words
-    debug = "--debug" in own
-    words = [w for w in own if w != "--debug"] + words[len(own) :]
+    debug, isolate = "--debug" in own, "--isolate" in own or os.environ.get("FORECAST_ISOLATE", "") not in ("", "0")
+    words = [w for w in own if w not in ("--debug", "--isolate")] + words[len(own) :]
     _tolerant_streams()
     context: dict[str, Any] = {"argv": words, "debug": debug}
     with _signals(), _one_line_warnings():
         try:
-            code = _run(words, context)
+            code = (
+                _isolated(words, debug) if isolate and "FORECAST_SUPERVISED" not in os.environ else _run(words, context)
+            )
             if sys.stdout is not None:
                 sys.stdout.flush()
         except BaseException as problem:
             code = _report(problem, context)
     return code
+
+
+def _isolated(words: list[str], debug: bool) -> int:
+    from forecast import isolation
+
+    return isolation.supervised([*(["--debug"] if debug else []), *words], say=render.warn)
 
 
 def _run(words: list[str], context: dict[str, Any]) -> int:
@@ -184,11 +194,13 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
         _drop_stdout()
         return 141
     if isinstance(problem, Terminated):
+        render.error(f"terminated; {_kept(context)}")
         return 143
     if isinstance(problem, (KeyboardInterrupt, click.Abort)):
+        render.error(f"interrupted; {_kept(context)}")
         return 130
-    if isinstance(problem, SystemExit) and (problem.code is None or isinstance(problem.code, int)):
-        return problem.code or 0
+    if isinstance(problem, SystemExit) and "foreign" in context and isinstance(problem.code, (int, type(None))):
+        return problem.code or 0  # a command of a plugin says how it ended
     if context["debug"]:
         render.traceback_of(problem)
     if isinstance(problem, click.UsageError):
@@ -211,6 +223,10 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
     else:
         render.error(f"unexpected {what}; please report this (its traceback: --debug)")
     return 1
+
+
+def _kept(context: dict[str, Any]) -> str:
+    return "nothing was written"
 
 
 def _line(text: object) -> str:
@@ -262,17 +278,22 @@ def _one_line_warnings() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    """Turn SIGTERM into an exception, so that ``finally`` removes what is half written."""
+    """Turn signals that end us into exceptions, so that ``finally`` removes what is half written.
+
+    SIGINT too: then a KeyboardInterrupt that a plugin raises is not the user's.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise Terminated
+        raise Interrupted if number == signal.SIGINT else Terminated
 
-    try:
-        before = signal.signal(signal.SIGTERM, stop)
-    except ValueError:  # not the main thread: the program that calls us owns the signals
-        yield
-        return
+    before: dict[int, Any] = {}
+    with contextlib.suppress(ValueError):  # not the main thread: the program that calls us owns the signals
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+                before[number] = signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -102,9 +102,17 @@ def _details(plugin: Plugin) -> dict[str, Any]:
 @json_option
 @click.pass_context
 def check(ctx: click.Context, name: str, as_json: bool) -> None:
-    """Run the conformance kit on one plugin; exit 1 if a check fails."""
+    """Run the conformance kit on one plugin; exit 1 if a check fails.
+
+    The plugin runs in a process of its own, with limits on time and memory: what hangs there, or ends the process, is a
+    failed check.
+    """
+    from forecast import isolation
     from forecast.testing import run_checks
 
+    if not isolation.supervising():
+        words = ["plugins", "check", name, *(["--json"] if as_json else [])]
+        ctx.exit(isolation.supervised(words, say=lambda line: None))
     registry = get_registry()
     registry.plugin(name)  # an unknown name is a usage error, not a failed check
     with render.progress(f"checking {name}") as report:

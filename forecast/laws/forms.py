@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import PluginError, printable
+from forecast.foreign import guarded
 from forecast.formula import Formula
 from forecast.formula.tree import latex_name
 
@@ -107,16 +107,17 @@ class Code(Form):
         """Call the code."""
         import numpy as np
 
-        own = {n: values[n] for n in self._parameters}
-        try:
+        own = {n: _frozen(values[n]) for n in self._parameters}
+        variables = {n: _frozen(values[n]) for n in self._variables}
+
+        def call() -> Array:
             with np.errstate(all="ignore"):
-                found = np.asarray(self._code(own, **{n: values[n] for n in self._variables}))
+                found = np.asarray(self._code(own, **variables))
             if found.dtype.kind not in "fiu":  # a cast would drop an imaginary part in silence
                 raise TypeError(f"expected real numbers, got {found.dtype}")
             return np.array(np.broadcast_to(found, shape), dtype=np.float64)
-        except Exception as error:  # a plugin's code may raise anything
-            reason = f"{type(error).__name__}: {printable(error)}"
-            raise PluginError(f"{self._where}: its code failed: {reason}") from error
+
+        return guarded(f"{self._where}: its code", call)
 
     def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
         """Return a program with derivatives by differences."""
@@ -134,6 +135,17 @@ class Code(Form):
             return code(whole, **variables)
 
         return Code(call, left, self._variables, self._where)
+
+
+def _frozen(value: Any) -> Any:
+    """Return a view that cannot be written to: what the code is given stays what it was."""
+    import numpy as np
+
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 def changed(formula: Formula, changes: Mapping[str, Formula]) -> Formula:

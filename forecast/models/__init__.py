@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from forecast import basis
 from forecast.errors import PluginContractError, PluginError
+from forecast.foreign import guarded
 from forecast.models import estimates, mixtures, relations, trends
-from forecast.models.contract import checked_model, guarded
+from forecast.models.contract import checked_model
 from forecast.models.estimates import estimate
 from forecast.models.protocol import (
     Broken,

@@ -1,19 +1,14 @@
-"""What foreign code may do and must return: the one place where a model is not trusted.
-
-Whatever a plugin raises becomes a `PluginError` that names it, whatever it prints goes to stderr, and what it returns
-is checked and copied, so that a buffer it keeps and uses again changes nothing here.
-"""
+"""What a model of a plugin must return: it is checked and copied, so that a buffer it keeps changes nothing here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from forecast import basis
-from forecast.errors import ForecastError, PluginContractError, PluginError, one_line, printable
+from forecast.errors import PluginContractError, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
-from forecast.registry import stdout_is_data
 from forecast.specs import Input
 
 if TYPE_CHECKING:
@@ -28,23 +23,9 @@ __all__ = [
     "checked_model",
     "checked_observations",
     "checked_posterior",
-    "guarded",
 ]
 
 _MODEL_NAME = re.compile(r"[A-Za-z0-9_][\w-]{0,63}(/[A-Za-z0-9_][\w-]{0,63})?", re.ASCII)
-
-T = TypeVar("T")
-
-
-def guarded(what: str, call: Callable[[], T]) -> T:
-    """Run foreign code: its own errors become a `PluginError` naming `what`, and it cannot print to stdout."""
-    try:
-        with stdout_is_data():
-            return call()
-    except (ForecastError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # SystemExit and endless recursion included
-        raise PluginError(f"{what}: {one_line(error)}") from error
 
 
 def checked_model(made: object, what: str) -> Model:

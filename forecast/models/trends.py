@@ -11,7 +11,7 @@ from forecast import basis as bases
 from forecast import units
 from forecast.distributions import distribution
 from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable
-from forecast.models.contract import guarded
+from forecast.foreign import guarded
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
 from forecast.registry import get_registry, resolve
 from forecast.specs import Input, TrendSpec

@@ -179,7 +179,8 @@ def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvCol
 
 def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
     """Hand the file to the parser the descriptor names; what comes back passes the same schema as a CSV."""
-    from forecast.registry import resolve, stdout_is_data
+    from forecast.foreign import stdout_is_data
+    from forecast.registry import resolve
 
     parser = resolve(resource.parser, what=f"{where}: parser")
     try:

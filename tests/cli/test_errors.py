@@ -143,7 +143,8 @@ def test_bad_input_080_signals_end_quietly_with_their_code(fake_plugins, tmp_pat
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert (process.returncode, out, err) == (code, "", "")
+    word = {"SIGINT": "interrupted", "SIGTERM": "terminated"}[name]
+    assert (process.returncode, out, err) == (code, "", f"forecast: error: {word}; nothing was written\n")
 
 
 @pytest.mark.bad_input(80)

@@ -116,7 +116,8 @@ def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_p
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
-    assert (process.returncode, out, err) == (code, "", "")
+    word = {"SIGINT": "interrupted", "SIGTERM": "terminated"}[name]
+    assert (process.returncode, out, err) == (code, "", f"forecast: error: {word}; nothing was written\n")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["begun", "mine.toml", "site"]
 
 
@@ -129,6 +130,10 @@ def test_bad_input_080_an_interrupt_while_saving_leaves_nothing_half_done(said, 
 
     Path("a.nc").write_text("what was here")
     monkeypatch.setattr(Path, "write_bytes", interrupted)
-    assert said("run", "brain-parity", *QUICK, "--out", "a.nc") == (130, "", "")
+    assert said("run", "brain-parity", *QUICK, "--out", "a.nc") == (
+        130,
+        "",
+        "forecast: error: interrupted; nothing was written\n",
+    )
     assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
     assert Path("a.nc").read_text() == "what was here"

@@ -206,7 +206,7 @@ def test_law_as_code(monkeypatch):
     with pytest.raises(UsageError, match="no text form"):
         found.latex()
     fake_registry(monkeypatch, spec(target="law_as_code:broken", example={"a": 2.0}))
-    with pytest.raises(PluginError, match="law 'demo/demo': its code failed: ZeroDivisionError"):
+    with pytest.raises(PluginError, match="law 'demo/demo': its code: ZeroDivisionError"):
         law("demo").value({"a": 1.0}, x=X)
 
 

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from forecast import foreign, recorder
+from forecast.errors import FitError, PluginError
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    """A folder of records of its own, and no record begun."""
+    monkeypatch.setenv("FORECAST_STATE", str(tmp_path))
+    monkeypatch.setattr(recorder, "_file", None)
+    monkeypatch.setattr(recorder, "_tried", False)
+    yield tmp_path
+    recorder.end()
+
+
+def raises(error):
+    raise error
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(0), RecursionError(), MemoryError(), GeneratorExit()])
+def test_what_foreign_code_raises_names_it(error):
+    with pytest.raises(PluginError, match=f"^model 'demo/x': {type(error).__name__}"):
+        foreign.guarded("model 'demo/x'", lambda: raises(error))
+
+
+def test_our_own_errors_pass():
+    with pytest.raises(FitError, match=r"^too few$"):
+        foreign.guarded("model 'demo/x'", lambda: raises(FitError("too few")))
+
+
+@pytest.mark.bad_input(66)
+def test_bad_input_066_a_keyboard_interrupt_of_a_plugin_is_not_the_users(monkeypatch):
+    with pytest.raises(KeyboardInterrupt):  # nobody can tell: Python's own handler is in place
+        foreign.guarded("model 'demo/x'", lambda: raises(KeyboardInterrupt()))
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with pytest.raises(PluginError, match="KeyboardInterrupt"):
+            foreign.guarded("model 'demo/x'", lambda: raises(KeyboardInterrupt()))
+        with pytest.raises(foreign.Interrupted):
+            foreign.guarded("model 'demo/x'", lambda: raises(foreign.Interrupted()))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.bad_input(68)
+def test_bad_input_068_what_foreign_code_prints_goes_to_stderr(capsys):
+    foreign.guarded("x", lambda: print("hello"))
+    assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_what_is_left_out_is_not_called(monkeypatch):
+    monkeypatch.setenv("FORECAST_LEAVE_OUT", '{"model \'demo/x\'": "ended the process"}')
+    foreign.left_out.cache_clear()
+    try:
+        with pytest.raises(PluginError, match=r"^model 'demo/x': left out: ended the process$"):
+            foreign.guarded("model 'demo/x'", lambda: raises(AssertionError("called")))
+        assert foreign.guarded("model 'demo/y'", lambda: 3) == 3
+    finally:
+        foreign.left_out.cache_clear()
+
+
+@pytest.mark.bad_input(65)
+def test_bad_input_065_code_over_its_time_is_interrupted():
+    began = time.monotonic()
+    with pytest.raises(foreign.OverTimeError, match=r"after 0\.1 s"), foreign.within(0.1, "x"):
+        time.sleep(5)
+    assert time.monotonic() - began < 2
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+def test_a_thread_and_a_taken_alarm_have_no_limit():
+    found = []
+
+    def call():
+        with foreign.within(0.01, "x"):
+            time.sleep(0.05)
+            found.append(1)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    signal.setitimer(signal.ITIMER_REAL, 60)
+    try:
+        call()
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 50
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    assert found == [1, 1]
+
+
+def test_the_record_says_inside_which_code_the_process_is(state):
+    with recorder.inside("outer"):
+        with recorder.inside("inner"):
+            (file,) = state.iterdir()
+            assert [e.what for e in recorder.entries(file)] == ["inner"]
+        assert [e.what for e in recorder.entries(file)] == ["outer"]
+        assert time.monotonic() - recorder.entries(file)[0].since < 5
+    assert recorder.entries(file) == []
+    recorder.end()
+    assert list(state.iterdir()) == []
+
+
+def test_each_thread_has_a_place_of_its_own(state):
+    inside, out = threading.Barrier(4), threading.Event()
+
+    def call(name):
+        with recorder.inside(name):
+            inside.wait(5)
+            out.wait(5)
+
+    recorder.begin()
+    threads = [threading.Thread(target=call, args=(f"t{i}",)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    inside.wait(5)
+    (file,) = state.iterdir()
+    assert sorted(e.what for e in recorder.entries(file)) == ["t0", "t1", "t2"]
+    out.set()
+    for thread in threads:
+        thread.join()
+    assert recorder.entries(file) == []
+
+
+def test_a_name_longer_than_its_place_is_cut(state):
+    with recorder.inside("ü" * 500):
+        (file,) = state.iterdir()
+        (entry,) = recorder.entries(file)
+    assert entry.what.startswith("ü" * 100)
+
+
+DIES = """
+import os, sys
+from forecast import recorder
+with recorder.inside("model 'demo/x': fit"):
+    os._exit(0)
+"""
+
+
+def test_a_death_is_told_once_and_a_live_process_is_left_alone(state):
+    with recorder.inside("mine"):
+        subprocess.run([sys.executable, "-c", DIES], check=True, env={**os.environ, "FORECAST_STATE": str(state)})
+        assert recorder.deaths() == ["model 'demo/x': fit"]
+        assert recorder.deaths() == []
+        assert len(list(state.iterdir())) == 1
+    recorder.keep("plugin demo")
+    assert recorder.deaths() == ["plugin demo"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 4096, b"\x00" * 10, b"garbage" * 999])
+def test_a_damaged_record_says_nothing_or_something_printable(state, content):
+    (state / "0.inside").write_bytes(content)
+    assert all(len(name) < 300 for name in recorder.deaths())
+    assert list(state.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["", "/proc/no-such-folder"])
+def test_where_nothing_can_be_recorded_all_else_goes_on(state, monkeypatch, where):
+    monkeypatch.setenv("FORECAST_STATE", where)
+    assert foreign.guarded("x", lambda: 3) == 3
+    assert recorder.deaths() == []
