@@ -21,6 +21,11 @@ hypothesis.settings.register_profile("lawcast", deadline=None)
 hypothesis.settings.load_profile("lawcast")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--fuzz N``."""
+    parser.addoption("--fuzz", type=int, default=10_000, metavar="N", help="try N hostile inputs  [default: 10000]")
+
+
 #: Seconds of CPU that an interpreter takes to import click where the budgets of the tests were set.
 CLICK = 0.04
 

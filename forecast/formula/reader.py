@@ -231,7 +231,10 @@ class Reader:
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
             kinds = {str: "text in quotes", bytes: "bytes", complex: "a complex number"}
             self.fail(f"{kinds.get(type(node.value), 'a constant')} is outside the grammar", self._at(node))
-        value = float(node.value)
+        try:
+            value = float(node.value)
+        except OverflowError:  # a whole number that no float holds
+            value = math.inf
         if math.isinf(value):
             self.fail("a number is too large", self._at(node))
         return Number(value), value

@@ -1,0 +1,53 @@
+"""Ten thousand hostile formulas, scenarios, descriptors, tables and results; more with ``--fuzz N``."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def tried(folder: Path, count: int, first: int = 0) -> tuple[dict[str, int], list[dict[str, object]]]:
+    """Try cases in a process of their own, whose memory is bounded; return how many there were and what went wrong."""
+    words = [sys.executable, str(HERE / "cases.py"), str(folder), str(count), str(first), str(HERE / "kept.txt")]
+    limited = ["sh", "-c", 'ulimit -v 4194304; exec "$@"', "sh", *words]
+    env = {**os.environ, "FORECAST_STATE": "", "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(limited, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr[-2000:]
+    *wrong, last = [json.loads(line) for line in done.stdout.splitlines()]
+    return last["done"], wrong
+
+
+@pytest.mark.slow
+def test_nothing_a_stranger_writes_runs_reaches_out_or_ends_in_a_traceback(tmp_path, request):
+    count = request.config.getoption("--fuzz")
+    done, wrong = tried(tmp_path, count)
+    lines = [f"{w['kind']} {w['seed']}: {w['wrong']}" for w in wrong]
+    assert not lines, "\n".join(["add to tests/fuzz/kept.txt when mended:", *lines])
+    assert sum(done.values()) >= 0.99 * count
+
+
+@pytest.mark.parametrize(
+    ("call", "seen"),
+    [
+        ("__import__('os').system('true')", "os.system"),
+        ("__import__('subprocess').run(['true'])", "subprocess.Popen"),
+        ("open('/etc/hostname')", "open /etc/hostname"),
+        ("__import__('socket').create_connection(('127.0.0.1', 9))", "socket."),
+    ],
+)
+def test_the_watch_sees(tmp_path, call, seen):
+    source = (
+        f"import sys; sys.path.insert(0, {str(HERE)!r}); from pathlib import Path; import random, cases\n"
+        f"watch = cases.Watch(Path({str(tmp_path)!r}))\n"
+        f"class Kinds:\n    def bad(self, r):\n        {call}\n"
+        "print(cases.attempt(Kinds(), 'bad', 0, watch))"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"did {seen}")
