@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from forecast.errors import (
     DataError,
@@ -178,10 +179,12 @@ def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvCol
 
 
 def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
-    """Hand the file to the parser the descriptor names; what comes back passes the same schema as a CSV."""
-    from forecast.registry import resolve, stdout_is_data
+    """Hand the file to the reader the descriptor names; what comes back passes the same schema as a CSV."""
+    from forecast.registry import get_registry, resolve, stdout_is_data
 
-    parser = resolve(resource.parser, what=f"{where}: parser")
+    record = get_registry().find("reader", resource.parser, where=f"{where}: parser")
+    spec: Any = record.spec
+    parser = resolve(spec.target, what=f"reader '{record.full_name}'")
     try:
         with stdout_is_data():
             given = parser(path)
@@ -192,10 +195,10 @@ def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColum
         raise
     except Exception as error:  # foreign code
         reason = f"{type(error).__name__}: {printable(error, 120)}"
-        raise TableError(f"{where}: parser {resource.parser}: {reason}") from error
+        raise TableError(f"{where}: reader {record.full_name}: {reason}") from error
     lengths = {len(values) for values in text.values()}
     if lengths in (set(), {0}):
-        raise EmptyDataError(f"{where}: parser {resource.parser} returned no rows")
+        raise EmptyDataError(f"{where}: reader {record.full_name} returned no rows")
     if len(lengths) > 1:
-        raise TableError(f"{where}: parser {resource.parser} returned columns of different length")
+        raise TableError(f"{where}: reader {record.full_name} returned columns of different length")
     return CsvColumns(text, list(range(1, lengths.pop() + 1)), printable(path.name), digest)
