@@ -16,6 +16,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+from forecast import access
+
 # How long an example takes says how busy the machine is; what may be slow is measured in tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
 hypothesis.settings.load_profile("lawcast")
@@ -185,6 +187,7 @@ def upstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstre
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
         here.url = f"http://127.0.0.1:{running.server_port}"
-        yield here
+        with access.allow(downloads=True, hosts=["127.0.0.1"]):
+            yield here
         running.shutdown()
         thread.join()

@@ -145,7 +145,10 @@ class _Session(requests.Session):
     def get_redirect_target(self, resp: requests.Response) -> str | None:
         target = super().get_redirect_target(resp)
         if target is not None:
-            whole = urljoin(str(resp.url), target)
+            try:
+                whole = urljoin(str(resp.url), target)
+            except ValueError:
+                whole = target
             _checked_url(whole)
             if urlsplit(str(resp.url)).scheme == "https" and urlsplit(whole).scheme != "https":
                 raise RefusedError(f"the server redirects from https to '{printable(whole, 120)}'")
