@@ -28,41 +28,11 @@ WAYS = (
 )  # fmt: skip
 
 
-def described(folder: Path, path: str = "price.csv", **changes: object) -> Path:
-    fields = [{"name": "date", "type": "date"}, {"name": "price", "type": "number", "unit": "USD"}]
-    resource = {"name": "price", "path": path, "hash": f"sha256:{64 * '0'}", "schema": {"fields": fields}, **changes}
-    if (folder / path).is_file() and "hash" not in changes:
-        resource["hash"] = file_hash(folder / path)
-    package = {
-        "name": "price", "title": "Price", "version": "1", "licenses": [{"name": "CC0-1.0"}],
-        "sources": [{"title": "me"}], "resources": [resource],
-    }  # fmt: skip
-    (folder / "datapackage.json").write_text(json.dumps(package))
-    return folder / "datapackage.json"
-
-
-def scenario(key: str, text: str) -> str:
-    """Return a scenario that names something at one of the keys that can hold a path."""
-    quoted = json.dumps(text)
-    if key == "quantities.x.data":
-        body = f'[quantities.x]\nshape = "trends/exponential"\ndata = {quoted}\nx = "date"\ny = "price"\nunit = "USD"\n'
-    elif key == "quantities.x.table":
-        body = f'[quantities.x]\ntable = {quoted}\ncolumn = "price"\ntake = "lowest"\n'
-    elif key == "quantities.x.otherwise.table":
-        body = (
-            '[quantities.x]\ntable = "datasets/fabs"\ncolumn = "cost"\nwhere = { fab = "none" }\n'
-            f'otherwise = {{ table = {quoted}, column = "price", take = "lowest" }}\n'
-        )
-    else:
-        body = f'[choices]\nc = {{ table = {quoted}, column = "name" }}\n[quantities.x]\nvalue = 1\nunit = ""\n'
-    return f"start = 2024\nuntil = 2026\n{body}"
-
-
 KEYS = ("quantities.x.data", "quantities.x.table", "quantities.x.otherwise.table", "choices.c.table")
 
 
 @pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, described) -> tuple[Path, Path]:
     """A stranger's folder, and one beside it with a file of ours; the program runs in a third."""
     mine, out, here = (tmp_path / name for name in ("mine", "out", "here"))
     for folder in (mine, out, here):
@@ -83,14 +53,14 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
 @pytest.mark.bad_input(73)
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("way", WAYS)
-def test_no_path_in_a_scenario_leaves_its_folder(places, key, way, monkeypatch):
+def test_no_path_in_a_scenario_leaves_its_folder(places, key, way, monkeypatch, naming):
     mine, out = places
     opened = []
     real = os.open
     monkeypatch.setattr(
         os, "open", lambda path, *rest, **more: (opened.append(str(path)), real(path, *rest, **more))[1]
     )
-    (mine / "s.toml").write_text(scenario(key, way.format(out=out)))
+    (mine / "s.toml").write_text(naming(key, way.format(out=out)))
     with pytest.raises((ScenarioError, UnknownNameError)) as caught:
         forecast.project(mine / "s.toml", draws=10)
     said = str(caught.value)
@@ -104,10 +74,10 @@ def test_no_path_in_a_scenario_leaves_its_folder(places, key, way, monkeypatch):
 
 @pytest.mark.parametrize("key", KEYS[:2])
 @pytest.mark.parametrize("there", ["{out}/price.csv", "{out}/absent.csv", "/etc/absent.csv", "/root/.x/y.csv"])
-def test_a_refusal_does_not_say_what_stands_outside(places, key, there):
+def test_a_refusal_does_not_say_what_stands_outside(places, key, there, naming):
     mine, out = places
     text = there.format(out=out)
-    (mine / "s.toml").write_text(scenario(key, text))
+    (mine / "s.toml").write_text(naming(key, text))
     with pytest.raises(ScenarioError) as caught:
         forecast.project(mine / "s.toml", draws=10)
     assert str(caught.value) == (
@@ -119,59 +89,59 @@ def test_a_refusal_does_not_say_what_stands_outside(places, key, there):
 @pytest.mark.parametrize(
     "way", ["price.csv", "./price.csv", "sub/price.csv", "sub/../price.csv", "datapackage.json", "./"]
 )
-def test_what_lies_in_the_folder_is_read_from_there(places, way):
+def test_what_lies_in_the_folder_is_read_from_there(places, way, naming):
     mine, _ = places
-    (mine / "s.toml").write_text(scenario(KEYS[0], way))
+    (mine / "s.toml").write_text(naming(KEYS[0], way))
     run = forecast.project(mine / "s.toml", draws=10)
     assert json.loads(run.attrs["data"])  # the bytes behind it are cited
     assert run["projection"]["x"].sizes["time"] == 3
 
 
-def test_a_parquet_file_lies_beside_its_scenario_too(places):
+def test_a_parquet_file_lies_beside_its_scenario_too(places, naming):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     mine, out = places
     frame = pandas.read_csv(mine / "price.csv", parse_dates=["date"])
     for folder in (mine, out):
         frame.to_parquet(folder / "price.parquet")
-    (mine / "s.toml").write_text(scenario(KEYS[0], "price.parquet"))
+    (mine / "s.toml").write_text(naming(KEYS[0], "price.parquet"))
     run = forecast.project(mine / "s.toml", draws=10)
     assert json.loads(run.attrs["data"]) == {"price.parquet": file_hash(mine / "price.parquet")}
-    (mine / "s.toml").write_text(scenario(KEYS[0], "../out/price.parquet"))
+    (mine / "s.toml").write_text(naming(KEYS[0], "../out/price.parquet"))
     with pytest.raises(ScenarioError, match="leaves the scenario's folder"):
         forecast.project(mine / "s.toml", draws=10)
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_folder_where_the_program_runs_is_no_table_of_the_scenario(places, key):
+def test_a_folder_where_the_program_runs_is_no_table_of_the_scenario(places, key, naming):
     mine, _ = places
     assert Path("near/datapackage.json").is_file()
-    (mine / "s.toml").write_text(scenario(key, "near"))
+    (mine / "s.toml").write_text(naming(key, "near"))
     with pytest.raises(UnknownNameError, match=f"{key}: unknown table 'near'"):
         forecast.project(mine / "s.toml", draws=10)
 
 
 @pytest.mark.parametrize("key", KEYS[:2])
-def test_a_folder_that_holds_a_link_out_is_no_way_out(places, key):
+def test_a_folder_that_holds_a_link_out_is_no_way_out(places, key, naming):
     mine, out = places
     (mine / "sub" / "datapackage.json").symlink_to(out / "datapackage.json")
     for way in ("sub", "sub/", "./sub", "sub/datapackage.json"):
-        (mine / "s.toml").write_text(scenario(key, way))
+        (mine / "s.toml").write_text(naming(key, way))
         with pytest.raises(ScenarioError, match="leaves the scenario's folder"):
             forecast.project(mine / "s.toml", draws=10)
 
 
-def test_a_registered_table_keeps_its_name(places):
+def test_a_registered_table_keeps_its_name(places, naming):
     mine, _ = places
     (mine / "datasets").mkdir()
     (mine / "datasets" / "fabs").mkdir()  # what lies there does not stand in for it
-    (mine / "s.toml").write_text(scenario("quantities.x.table", "datasets/fabs").replace('"price"', '"cost"'))
+    (mine / "s.toml").write_text(naming("quantities.x.table", "datasets/fabs").replace('"price"', '"cost"'))
     assert forecast.project(mine / "s.toml", draws=10).attrs["data"].startswith('{"datasets/fabs": "sha256:')
 
 
-def test_a_registered_scenario_keeps_to_its_own_folder(places, fake_plugins):
+def test_a_registered_scenario_keeps_to_its_own_folder(places, fake_plugins, naming):
     mine, out = places
-    (mine / "s.toml").write_text(scenario(KEYS[0], f"{out}/price.csv"))
+    (mine / "s.toml").write_text(naming(KEYS[0], f"{out}/price.csv"))
     fake_plugins.add(
         "demo",
         "from forecast import ScenarioSpec, hookimpl\n@hookimpl\ndef forecast_scenarios():\n"
@@ -184,9 +154,9 @@ def test_a_registered_scenario_keeps_to_its_own_folder(places, fake_plugins):
 @pytest.mark.parametrize(
     "way", ["{out}/price.csv", "../out/price.csv", "link.csv", "way/price.csv", "{out}", "../out/", "way"]
 )
-def test_the_user_may_allow_a_folder(places, way):
+def test_the_user_may_allow_a_folder(places, way, naming):
     mine, out = places
-    (mine / "s.toml").write_text(scenario(KEYS[0], way.format(out=out)))
+    (mine / "s.toml").write_text(naming(KEYS[0], way.format(out=out)))
     with forecast.allow(paths=[out]):
         forecast.project(mine / "s.toml", draws=10, workers=2)
     refused = (ScenarioError, UnknownNameError)  # what could be a name is said to be no table
@@ -210,7 +180,7 @@ def test_what_the_user_names_is_the_users_own(places):
 
 
 @pytest.mark.parametrize("way", [w for w in WAYS if "://" not in w])
-def test_no_path_in_a_descriptor_leaves_its_folder(places, way):
+def test_no_path_in_a_descriptor_leaves_its_folder(places, way, described):
     mine, out = places
     digest = file_hash(out / "price.csv")
     path = described(mine, way.format(out=out), hash=digest)
@@ -219,7 +189,7 @@ def test_no_path_in_a_descriptor_leaves_its_folder(places, way):
     assert digest not in str(caught.value)
 
 
-def test_a_missing_hash_is_not_told_of_a_file_outside(places):
+def test_a_missing_hash_is_not_told_of_a_file_outside(places, described):
     mine, out = places
     path = described(mine, str(out / "price.csv"), hash="")
     with pytest.raises(TableError, match=r"is missing; the file's is unknown$") as caught:
@@ -227,7 +197,7 @@ def test_a_missing_hash_is_not_told_of_a_file_outside(places):
     assert file_hash(out / "price.csv") not in str(caught.value)
 
 
-def test_a_table_outside_is_read_while_it_is_allowed_and_not_afterwards(places):
+def test_a_table_outside_is_read_while_it_is_allowed_and_not_afterwards(places, described):
     mine, out = places
     path = described(mine, "../out/price.csv", hash=file_hash(out / "price.csv"))
     with forecast.allow(paths=[out]):
@@ -241,7 +211,7 @@ def test_a_table_outside_is_read_while_it_is_allowed_and_not_afterwards(places):
     "parser",
     ["runpy:run_path", "os:system", "subprocess:run", "builtins:eval", "os.path", "csv:reader", "../x", "a.b:c"],
 )
-def test_a_descriptor_names_no_code(places, parser):
+def test_a_descriptor_names_no_code(places, parser, described):
     mine, _ = places
     (mine / "evil.dat").write_text(f"open({str(mine / 'ran')!r}, 'w')\n")
     path = described(mine, "evil.dat", parser=parser, format="data")
@@ -254,7 +224,7 @@ def test_a_descriptor_names_no_code(places, parser):
     assert not (mine / "ran").exists()
 
 
-def test_a_misspelt_reader_and_an_import_path_suggest_the_nearest(places):
+def test_a_misspelt_reader_and_an_import_path_suggest_the_nearest(places, described):
     mine, _ = places
     path = described(mine, parser="gpu-trend", format="data")
     with pytest.raises(
@@ -266,7 +236,7 @@ def test_a_misspelt_reader_and_an_import_path_suggest_the_nearest(places):
         forecast.table(path)
 
 
-def test_reading_a_descriptor_loads_no_plugin(places):
+def test_reading_a_descriptor_loads_no_plugin(places, described):
     import subprocess
     import sys
 
@@ -323,11 +293,11 @@ def test_what_cannot_be_allowed(asked, says):
     assert access.current() == access.Access()
 
 
-def test_the_command_line_allows_and_forgets(places, capsys):
+def test_the_command_line_allows_and_forgets(places, capsys, naming):
     from forecast.cli import main
 
     mine, out = places
-    (mine / "s.toml").write_text(scenario(KEYS[0], "../out/price.csv"))
+    (mine / "s.toml").write_text(naming(KEYS[0], "../out/price.csv"))
     words = ["run", str(mine / "s.toml"), "--draws", "10", "--json"]
     assert main(words) == 2
     assert "--allow-path DIR" in capsys.readouterr().err
@@ -367,12 +337,12 @@ def test_every_command_that_reads_tables_takes_the_options(words, capsys):
 
 @pytest.mark.bad_input(73)
 @pytest.mark.parametrize("key", KEYS[:2])
-def test_a_fifo_or_device_in_the_folder_is_refused_at_once(places, key):
+def test_a_fifo_or_device_in_the_folder_is_refused_at_once(places, key, described, naming):
     mine, _ = places
     os.mkfifo(mine / "fifo.csv")
     os.mkfifo(mine / "fifo.json")
     for way in ("fifo.csv", "fifo.json"):
-        (mine / "s.toml").write_text(scenario(key, way))
+        (mine / "s.toml").write_text(naming(key, way))
         with pytest.raises(ForecastError):
             forecast.project(mine / "s.toml", draws=10)
     os.mkfifo(mine / "price.fifo")

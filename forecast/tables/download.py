@@ -28,8 +28,8 @@ COMMAND = "forecast tables fetch NAME"
 TIMEOUT_S = 30.0
 #: A server that drips a byte now and then keeps every read within its timeout.
 DEADLINE_S = 1800.0
-#: Small: a server that drips is noticed after so many bytes, and what a chunk unpacks to is bounded with it.
-CHUNK_BYTES = 1 << 14
+#: Small: a server that drips is noticed after so many bytes, and what a chunk unpacks to is bounded by it.
+CHUNK_BYTES = 1 << 10
 
 
 def cache_folder() -> Path:
