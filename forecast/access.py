@@ -125,6 +125,10 @@ def _folders(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
 
 
 def _hosts(hosts: Iterable[str]) -> Iterator[str]:
+    if not hosts:  # nearly always, and every command asks
+        return
+    import ipaddress
+
     if isinstance(hosts, str):
         raise UsageError(f"hosts: expected a list of names or addresses, got '{printable(hosts, 80)}' alone")
     for host in hosts:
@@ -134,7 +138,10 @@ def _hosts(hosts: Iterable[str]) -> Iterator[str]:
             raise UsageError(
                 f"allowed host: expected a bare name or address, such as 10.0.0.5, got '{printable(host, 80)}'"
             )
-        yield plain
+        try:
+            yield str(ipaddress.ip_address(plain))  # an IPv6 address has several spellings
+        except ValueError:
+            yield plain
 
 
 def inside(folder: Path, text: str) -> Path | None:

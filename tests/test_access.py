@@ -257,7 +257,7 @@ def test_reading_a_descriptor_loads_no_plugin(places, described):
 
 def test_what_is_allowed_adds_up_and_ends(tmp_path):
     with access.allow(paths=[tmp_path], hosts=["Data.Lab."]):
-        with access.allow(downloads=True, hosts=["[::1]"]):
+        with access.allow(downloads=True, hosts=["[0:0::1]"]):
             assert access.current().downloads
             assert access.current().hosts == ("data.lab", "::1")
             assert tmp_path.resolve() in access.current().paths

@@ -71,6 +71,33 @@ def test_no_scenario_opens_a_file_outside(here, said, key, naming):
     assert "--allow-path DIR" in said("run", "stranger/s.toml").refused(2)
 
 
+@pytest.mark.parametrize(
+    "text", ["os:system", "runpy:run_path", "../x", "/etc/passwd", "__import__('os')", "os.system"]
+)
+@pytest.mark.parametrize(
+    "body",
+    [
+        "[quantities.x]\nmodel = {}\n",
+        '[quantities.x]\nshape = {}\ndata = "price.csv"\nx = "date"\ny = "price"\nunit = "USD"\n',
+        "[quantities.x]\nexpression = {}\n",
+        "[quantities.x]\nvalue = 1\nunit = {}\n",
+        '[quantities.x]\nvalue = 1\nunit = ""\n[questions.q]\nwhen = {}\n',
+        '[quantities.x]\nshape = "trends/exponential"\ndata = "price.csv"\nx = "date"\ny = {}\nunit = "USD"\n',
+        '[choices]\nc = ["a"]\n[quantities.x]\nmodel = "{{c}}"\n[questions.q]\nrank = {}\nover = "c"\n',
+    ],
+)
+def test_no_other_text_of_a_scenario_names_code_or_a_file(here, said, monkeypatch, body, text):
+    import importlib
+
+    (here / "price.csv").write_bytes(CSV)
+    (here / "s.toml").write_text(f"start = 2024\nuntil = 2026\n{body.format(json.dumps(text))}")
+    real = importlib.import_module
+    asked: list[str] = []
+    monkeypatch.setattr(importlib, "import_module", lambda name, *rest: (asked.append(name), real(name, *rest))[1])
+    said("run", "s.toml", "--draws", "10").refusal  # noqa: B018 - one line, and not a word from elsewhere
+    assert not {"os", "runpy"} & set(asked)
+
+
 @pytest.mark.parametrize("digest", ["recorded", f"sha256:{64 * '0'}"])
 @pytest.mark.parametrize(
     "words",
