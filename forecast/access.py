@@ -184,7 +184,7 @@ def inside(folder: Path, text: str) -> Path | None:
 def outside(text: str, what: str) -> str:
     """Return why a path is refused, and how to allow it; `what` is the kind of file in which it stands."""
     return (
-        f"'{printable(text, 80)}' leaves the {what}'s folder; expected a relative path in it "
+        f"'{printable(text)}' leaves the {what}'s folder; expected a relative path in it "
         "(the user may allow another folder: --allow-path DIR)"
     )
 
