@@ -236,6 +236,18 @@ def test_a_misspelt_reader_and_an_import_path_suggest_the_nearest(places, descri
         forecast.table(path)
 
 
+def test_the_readers_of_shipped_descriptions_are_registered():
+    import forecast_datasets
+    from forecast.tables import descriptor
+
+    found = forecast.catalogue("reader")
+    assert "datasets/gpu-trends" in found
+    shelf = Path(forecast_datasets.__file__).parent
+    packages = [descriptor.read(path) for path in shelf.glob("*/datapackage.json")]
+    named = {resource.parser for package in packages for resource in package.resources} - {"csv"}
+    assert named == {name for name in found if name.startswith("datasets/")}
+
+
 def test_reading_a_descriptor_loads_no_plugin(places, described):
     import subprocess
     import sys

@@ -91,7 +91,7 @@ def forecast_tables() -> Iterator[TableSpec]:
     )
     yield _table(
         "chinchilla-points",
-        "Training runs of Chinchilla, read from a figure (described, fetched at first use)",
+        "Training runs of Chinchilla, read from a figure (described, not shipped)",
         "Besiroglu, Erdil, Barnett, You 2024, arXiv:2404.10102, from figure 4 of Hoffmann et al. 2022, "
         "arXiv:2203.15556",
     )
