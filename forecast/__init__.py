@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from forecast.access import allow
     from forecast.engine import project
     from forecast.fit.result import Fit
     from forecast.fit.save import load
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         ModelSpec,
         ProtocolSpec,
         PublishedFit,
+        ReaderSpec,
         RelationSpec,
         ScenarioSpec,
         ScoreSpec,
@@ -53,6 +55,7 @@ __all__ = [
     "Protocol",
     "ProtocolSpec",
     "PublishedFit",
+    "ReaderSpec",
     "RelationSpec",
     "Scenario",
     "ScenarioSpec",
@@ -62,6 +65,7 @@ __all__ = [
     "TrendSpec",
     "UnitSpec",
     "__version__",
+    "allow",
     "catalogue",
     "estimate",
     "hookimpl",
@@ -79,6 +83,7 @@ _HOME = {
     "Law": "forecast.laws",
     "Protocol": "forecast.protocols",
     "Scenario": "forecast.scenario",
+    "allow": "forecast.access",
     "estimate": "forecast.models",
     "hookimpl": "forecast.hookspecs",
     "law": "forecast.laws",
@@ -96,7 +101,7 @@ def catalogue(kind: str = "law") -> list[str]:
 
     Parameters
     ----------
-    kind : {"law", "shape", "table", "model", "scenario", "claim", "score", "unit", "command"}
+    kind : {"law", "shape", "table", "model", "scenario", "claim", "score", "reader", "unit", "command"}
 
     Returns
     -------

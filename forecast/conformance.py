@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.errors import printable
 from forecast.lawchecks import LAW_CHECKS, guarded, numbers, refuse
-from forecast.registry import Record, resolve
+from forecast.registry import Record, get_registry, resolve
 from forecast.specs import EstimateSpec
 
 if TYPE_CHECKING:
@@ -182,6 +182,10 @@ def _table_described(record: Record) -> None:
     spec: Any = record.spec
     package = descriptor.read(Path(spec.descriptor))
     for resource in package.resources:
+        if resource.parser != "csv":
+            get_registry().find(
+                "reader", resource.parser, where=f"table '{record.full_name}': '{resource.name}': parser"
+            )
         for field in resource.fields:
             units.unit(field.unit, where=f"table '{record.full_name}': column '{printable(field.name, 60)}'")
 
@@ -249,5 +253,6 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
     "claim": (("computes", _claim_computes),),
     "unit": (("parses", _unit_parses),),
     "score": (("its code loads", _target_loads),),
+    "reader": (("its code loads", _target_loads),),
     "command": (("its code loads", _command_loads),),
 }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast import backing
+from forecast import access, backing
 from forecast import graph as graphs
 from forecast.dates import decimal_year
 from forecast.errors import DataError, ScenarioError, UsageError, printable
@@ -111,7 +111,7 @@ def project(
     # Swapping sys.stdout is no business of several threads at once: it is swapped here, around them all.
     with stdout_is_data(), ExitStack() as stack:
         # one worker is this thread: an interrupt then ends a slow model at once
-        each = map if workers == 1 else stack.enter_context(ThreadPoolExecutor(max_workers=workers)).map
+        each = map if workers == 1 else stack.enter_context(_threads(workers)).map
         drawn = each(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks)
         for done, _ in enumerate(drawn, 1):
             if progress is not None:
@@ -152,6 +152,11 @@ def project(
         )
     )
     return result
+
+
+def _threads(workers: int) -> ThreadPoolExecutor:
+    """Return threads in which a model may read what it may read in this one."""
+    return ThreadPoolExecutor(max_workers=workers, initializer=access.use, initargs=(access.current(),))
 
 
 def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:

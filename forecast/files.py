@@ -18,7 +18,7 @@ from pathlib import Path
 
 from forecast.errors import DataError, ForecastError, ResultError, printable
 
-__all__ = ["check_regular", "file_hash", "inside", "read_bytes", "replacing", "safe_output", "write_atomic"]
+__all__ = ["check_regular", "file_hash", "read_bytes", "replacing", "safe_output", "write_atomic"]
 
 #: The longest file name that common file systems take.
 NAME_MAX = 255
@@ -113,19 +113,6 @@ def file_hash(path: str | os.PathLike[str], *, limit: int = 1 << 40) -> str:
             return "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as fault:
             raise DataError(f"{printable(source)}: {_why(fault)}") from fault
-
-
-def inside(folder: Path, relative: str) -> Path | None:
-    """Return the path of `relative` in `folder`, or None where it would leave it (``..``, absolute, a link out)."""
-    bad = not relative or "\0" in relative or "\\" in relative or ":" in relative or relative.startswith("/")
-    if bad or ".." in relative.split("/"):
-        return None
-    path = folder / relative
-    try:
-        within = path.resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError):  # a loop of links
-        return None
-    return path if within else None
 
 
 def safe_output(path: str | os.PathLike[str]) -> Path:

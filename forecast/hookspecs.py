@@ -21,6 +21,7 @@ from forecast.specs import (
     CommandSpec,
     LawSpec,
     ModelSpec,
+    ReaderSpec,
     ScenarioSpec,
     ScoreSpec,
     ShapeSpec,
@@ -137,6 +138,21 @@ def forecast_scores() -> Iterable[ScoreSpec]:  # type: ignore[empty-body]
     ...     yield ScoreSpec(name="crps", target="my_plugin.scores:crps", reference="Gneiting & Raftery 2007, eq. 21")
     >>> [score.name for score in forecast_scores()]
     ['crps']
+    """
+
+
+@hookspec
+def forecast_readers() -> Iterable[ReaderSpec]:  # type: ignore[empty-body]
+    """Which readers of files do you bring? A table that is described names one of them as its parser.
+
+    Examples
+    --------
+    >>> from forecast import ReaderSpec, hookimpl
+    >>> @hookimpl
+    ... def forecast_readers():
+    ...     yield ReaderSpec(name="site-log", target="my_plugin.readers:site_log", reference="the site's manual, p. 3")
+    >>> [reader.target for reader in forecast_readers()]
+    ['my_plugin.readers:site_log']
     """
 
 

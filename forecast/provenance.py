@@ -154,11 +154,13 @@ def _data(graph: Graph) -> dict[str, str]:
     found = {}
     for name in used:
         with contextlib.suppress(ForecastError):
-            if name.lower().endswith(".csv"):
+            if tables.is_plain_file(name):
                 found[Path(name).name] = files.file_hash(name)
             else:
-                full = registry.find("table", name).full_name
-                found[full] = tables.cited(tables.table(full))
+                table = tables.table(name)
+                path = Path(name).suffix == ".json"  # a name has no suffix
+                full = str(table.attrs["name"]) if path else registry.find("table", name).full_name
+                found[full] = tables.cited(table)
     return dict(sorted(found.items()))
 
 

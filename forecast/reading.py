@@ -34,10 +34,10 @@ TAKEN = ("date", "quantile", "value")
 
 
 class Reader:
-    """Checks one scenario; `where` is the file it came from."""
+    """Checks one scenario; `where` is the file it came from, `folder` its folder, None for the user's own mapping."""
 
-    def __init__(self, where: str) -> None:
-        self.where = where
+    def __init__(self, where: str, folder: Path | None = None) -> None:
+        self.where, self.folder = where, folder
 
     def fail(self, key: str, reason: str) -> ScenarioError:
         """Return the error that names the file and the key."""
@@ -60,6 +60,15 @@ class Reader:
         if not isinstance(value, str):
             raise self.fail(at, f"expected text, got {printable(value, 40)}")
         return value
+
+    def source(self, record: Mapping[str, Any], name: str, key: str) -> str:
+        """Return what data are read from: a table's name, or a path that a scenario in a file may reach."""
+        from forecast import tables
+
+        text = self.text(record, name, key)
+        if self.folder is None:
+            return text
+        return tables.named(text, self.folder, where=f"{printable(self.where)}: {printable(f'{key}.{name}', 120)}")
 
     def year(self, record: Mapping[str, Any], key: str) -> int | None:
         """Return a year, or None where it is absent."""
@@ -103,7 +112,7 @@ class Reader:
                 yield (
                     name,
                     TableChoice(
-                        table=self.text(values, "table", key),
+                        table=self.source(values, "table", key),
                         column=self.text(values, "column", key),
                         where=dict(self.where_of(values, key)),
                         known=self.texts(values.get("known", ()), f"{key}.known") if "known" in values else (),
@@ -143,9 +152,7 @@ class Reader:
         """Return the basis that is stated."""
         return basis.check(self.mapping(record, "basis", key), where=f"{self.where}: {key}")
 
-    def quantity(
-        self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any], folder: Path | None
-    ) -> Quantity:
+    def quantity(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> Quantity:
         """Return a quantity."""
         key = f"quantities.{name}"
         if "model" in record:
@@ -160,19 +167,17 @@ class Reader:
         if "table" in record:
             return self.cell(record, key, choices)
         if "shape" in record or "data" in record:
-            return self.series(record, key, folder)
+            return self.series(record, key)
         numbers = {k: v for k, v in record.items() if k not in ("unit", "basis")}
         if not numbers:
             raise self.fail(key, "expected a model, an expression, a table, a shape with data, or a distribution")
         made = distribution(numbers, where=f"{self.where}: {key}")
         return Prior(distribution=made, unit=self.unit(record, key), basis=self.basis(record, key))
 
-    def series(self, record: Mapping[str, Any], key: str, folder: Path | None) -> SeriesRef:
+    def series(self, record: Mapping[str, Any], key: str) -> SeriesRef:
         """Return a shape and a column."""
         self.only(record, tuple(each.name for each in fields(SeriesRef)), key)
-        data = self.text(record, "data", key)
-        if folder is not None and data.lower().endswith(".csv"):
-            data = str(folder / data)
+        data = self.source(record, "data", key)
         columns = self.mapping(record, "where", key)
         where: dict[str, str] = {}
         for column, value in columns.items():
@@ -233,7 +238,7 @@ class Reader:
         if other is not None and not isinstance(other, Mapping):
             raise self.fail(f"{key}.otherwise", f"expected a table, got {type(other).__name__}")
         return Cell(
-            table=self.text(record, "table", key),
+            table=self.source(record, "table", key),
             column=self.text(record, "column", key),
             where=where,
             newest=self.text(record, "newest", key, default=""),

@@ -37,6 +37,7 @@ from forecast.specs import (
     CommandSpec,
     LawSpec,
     ModelSpec,
+    ReaderSpec,
     ScenarioSpec,
     ScoreSpec,
     ShapeSpec,
@@ -61,6 +62,7 @@ HOOKS: Mapping[str, type[Spec]] = MappingProxyType(
         "forecast_scenarios": ScenarioSpec,
         "forecast_claims": ClaimSpec,
         "forecast_scores": ScoreSpec,
+        "forecast_readers": ReaderSpec,
         "forecast_units": UnitSpec,
         "forecast_commands": CommandSpec,
     }

@@ -128,7 +128,7 @@ class Scenario:
         >>> s.quantities["x"].unit
         'FLOP/s'
         """
-        reader = Reader(where)
+        reader = Reader(where, folder)
         reader.only(record, _TOP, "")
         until, start = (reader.year(record, key) for key in ("until", "start"))
         step = reader.text(record, "step", "", default="year")
@@ -138,7 +138,7 @@ class Scenario:
         given = dict(reader.tables(record, "quantities"))
         least = {key: reader.least(value, f"quantities.{key}") for key, value in given.items() if "least" in value}
         quantities = {
-            key: reader.quantity(key, {k: v for k, v in value.items() if k != "least"}, asked, folder)
+            key: reader.quantity(key, {k: v for k, v in value.items() if k != "least"}, asked)
             for key, value in given.items()
         }
         if not quantities:

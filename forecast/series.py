@@ -380,7 +380,7 @@ def _dataset(data: Any) -> xr.Dataset | None:
     """Return the table that units and dimensions are read from; None for what has neither."""
     from forecast import tables
 
-    found = tables.look(data) if isinstance(data, str) and not data.lower().endswith(".csv") else data
+    found = tables.look(data) if isinstance(data, str) and not tables.is_plain_file(data) else data
     return found if hasattr(found, "data_vars") else None
 
 

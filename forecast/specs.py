@@ -26,6 +26,7 @@ __all__ = [
     "ModelSpec",
     "ProtocolSpec",
     "PublishedFit",
+    "ReaderSpec",
     "RelationSpec",
     "ScenarioSpec",
     "ScoreSpec",
@@ -370,6 +371,19 @@ class ScoreSpec(Spec):
     """
 
     kind: ClassVar[str] = "score"
+
+    target: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderSpec(Spec):
+    """A reader of files: what ``parser`` in a ``datapackage.json`` names, since a file never names code.
+
+    ``target`` names ``f(path)``, which is given the path of the file and returns a mapping of column to cells: text,
+    numbers, dates, truth values, or None where a cell is missing. They then pass the schema as those of a CSV do.
+    """
+
+    kind: ClassVar[str] = "reader"
 
     target: str = text_field()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import http.server
+import json
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
+
+from forecast import access
 
 # How long an example takes says how busy the machine is; what may be slow is measured in tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
@@ -196,6 +199,52 @@ def upstream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstre
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
         here.url = f"http://127.0.0.1:{running.server_port}"
-        yield here
+        with access.allow(downloads=True, hosts=["127.0.0.1"]):
+            yield here
         running.shutdown()
         thread.join()
+
+
+def _described(folder: Path, path: str = "price.csv", **changes: object) -> Path:
+    """Describe a table of prices, whose file is named so."""
+    from forecast.tables import file_hash
+
+    fields = [{"name": "date", "type": "date"}, {"name": "price", "type": "number", "unit": "USD"}]
+    resource = {"name": "price", "path": path, "hash": f"sha256:{64 * '0'}", "schema": {"fields": fields}, **changes}
+    if (folder / path).is_file() and "hash" not in changes:
+        resource["hash"] = file_hash(folder / path)
+    package = {
+        "name": "price", "title": "Price", "version": "1", "licenses": [{"name": "CC0-1.0"}],
+        "sources": [{"title": "me"}], "resources": [resource],
+    }  # fmt: skip
+    (folder / "datapackage.json").write_text(json.dumps(package))
+    return folder / "datapackage.json"
+
+
+def _naming(key: str, text: str) -> str:
+    """Return a scenario that names something at one of the keys that can hold a path."""
+    quoted = json.dumps(text)
+    if key == "quantities.x.data":
+        body = f'[quantities.x]\nshape = "trends/exponential"\ndata = {quoted}\nx = "date"\ny = "price"\nunit = "USD"\n'
+    elif key == "quantities.x.table":
+        body = f'[quantities.x]\ntable = {quoted}\ncolumn = "price"\ntake = "lowest"\n'
+    elif key == "quantities.x.otherwise.table":
+        body = (
+            '[quantities.x]\ntable = "datasets/fabs"\ncolumn = "cost"\nwhere = { fab = "none" }\n'
+            f'otherwise = {{ table = {quoted}, column = "price", take = "lowest" }}\n'
+        )
+    else:
+        body = f'[choices]\nc = {{ table = {quoted}, column = "name" }}\n[quantities.x]\nvalue = 1\nunit = ""\n'
+    return f"start = 2024\nuntil = 2026\n{body}"
+
+
+@pytest.fixture
+def described() -> Callable[..., Path]:
+    """Write the description of a table of prices into a folder."""
+    return _described
+
+
+@pytest.fixture
+def naming() -> Callable[[str, str], str]:
+    """Write a scenario that names something at one of the keys that can hold a path."""
+    return _naming

@@ -17,7 +17,7 @@ MAX_LINES = 800
 LAYERS = (
     {"errors"},
     {"dates", "distributions", "formula", "h5check", "jsontext", "streams"},
-    {"fields", "files", "settings"},
+    {"access", "fields", "files", "settings"},
     {"inputs", "published"},
     {"specs"},
     {"hookspecs"},

@@ -341,9 +341,14 @@ def test_a_table_has_schema_licence_source_and_hash(fake_plugins, change, says):
         assert all(says in message for message in found.values())
 
 
-def test_a_shape_that_is_none_and_a_score_that_does_not_load_are_caught(fake_plugins):
+def test_a_shape_that_is_none_and_code_that_does_not_load_are_caught(fake_plugins):
     source = """
-from forecast import CommandSpec, ScoreSpec, ShapeSpec, hookimpl
+from forecast import CommandSpec, ReaderSpec, ScoreSpec, ShapeSpec, hookimpl
+
+@hookimpl
+def forecast_readers():
+    yield ReaderSpec(name="r", target="no_such_module_r:f", reference="r")
+    yield ReaderSpec(name="n", target="math:pi", reference="r")
 
 @hookimpl
 def forecast_shapes():
@@ -362,6 +367,19 @@ def forecast_commands():
     assert "expected a forecast.models.Shape, got dict" in found["shape s: fits, and same seed, same draws"]
     assert "no_such_module_q" in found["score c: its code loads"]
     assert "expected a click command" in found["command d: its code loads"]
+    assert "no_such_module_r" in found["reader r: its code loads"]
+    assert "expected something to call, got float" in found["reader n: its code loads"]
+
+
+def test_a_table_whose_reader_is_not_registered_is_caught(fake_plugins, tmp_path, described):
+    path = described(tmp_path, "price.csv", parser="datasets/gpu-trend", format="data")
+    fake_plugins.add(
+        "kit",
+        "from forecast import TableSpec, hookimpl\n@hookimpl\ndef forecast_tables():\n"
+        f"    yield TableSpec(name='t', descriptor={str(path)!r}, reference='r')\n",
+    )
+    found = failures("kit")["table t: has schema, licence, source and hash"]
+    assert "parser: unknown reader 'datasets/gpu-trend'; did you mean 'datasets/gpu-trends'?" in found
 
 
 def test_progress_is_reported(fake_plugins):

@@ -5,11 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import TableSpec, UnitSpec, hookimpl
+from forecast import ReaderSpec, TableSpec, UnitSpec, hookimpl
 from forecast_datasets.emergence import TABLES as EMERGENCE
 from forecast_datasets.hardware import TABLES as HARDWARE
 
 _HERE = Path(__file__).parent
+
+_CURVES = "performance-curve database, through carnegie/clab_experience_curve"
+_EPOCH = "Epoch AI, https://epoch.ai/data"
+_GPUS = "Hobbhahn & Besiroglu 2022, Predicting GPU performance"
+_OBSERVATIONAL = "Ruan, Maddison, Hashimoto 2024, arXiv:2405.10938"
+_POINTS = "Besiroglu, Erdil, Barnett, You 2024, arXiv:2404.10102"
+_PROCESSORS = "Rupp, Microprocessor trend data"
+
+#: What a descriptor's `parser` names, the function here that reads the file, and whose file it is.
+_READERS = (
+    ("chinchilla-points", "readers:chinchilla_points", _POINTS),
+    ("gpu-trends", "readers:gpu_trends", _GPUS),
+    ("processor-transistors", "readers:processor_transistors", _PROCESSORS),
+    ("processor-frequency", "readers:processor_frequency", _PROCESSORS),
+    ("processor-power", "readers:processor_power", _PROCESSORS),
+    ("processor-specint", "readers:processor_specint", _PROCESSORS),
+    ("processor-cores", "readers:processor_cores", _PROCESSORS),
+    ("dram-curve", "readers:dram_curve", _CURVES),
+    ("hard-disk-curve", "readers:hard_disk_curve", _CURVES),
+    ("wind-curve", "readers:wind_curve", _CURVES),
+    ("performance-curves", "curves:performance_curves_archive", _CURVES),
+    ("epoch-hardware", "epoch:epoch_hardware", _EPOCH),
+    ("epoch-models", "epoch:epoch_models", _EPOCH),
+    ("epoch-prices", "epoch:epoch_prices", _EPOCH),
+    ("observational-benchmarks", "observational:benchmarks", _OBSERVATIONAL),
+    ("observational-emergent", "observational:emergent", _OBSERVATIONAL),
+)
 
 
 def _table(name: str, title: str, reference: str) -> TableSpec:
@@ -64,12 +91,25 @@ def forecast_tables() -> Iterator[TableSpec]:
     )
     yield _table(
         "chinchilla-points",
-        "Training runs of Chinchilla, read from a figure (described, fetched at first use)",
+        "Training runs of Chinchilla, read from a figure (described, not shipped)",
         "Besiroglu, Erdil, Barnett, You 2024, arXiv:2404.10102, from figure 4 of Hoffmann et al. 2022, "
         "arXiv:2203.15556",
     )
     for name, title, reference in (*HARDWARE, *EMERGENCE):
         yield _table(name, title, reference)
+
+
+@hookimpl
+def forecast_readers() -> Iterator[ReaderSpec]:
+    """Bring the readers of the files that tables here describe, as their authors publish them.
+
+    Examples
+    --------
+    >>> [reader.name for reader in forecast_readers()][:3]
+    ['chinchilla-points', 'gpu-trends', 'processor-transistors']
+    """
+    for name, function, reference in _READERS:
+        yield ReaderSpec(name=name, target=f"forecast_datasets.{function}", reference=reference)
 
 
 @hookimpl

@@ -143,7 +143,8 @@ def read_folder(folder: Path) -> list[Curve]:
 def performance_curves_archive(path: str | os.PathLike[str]) -> Columns:
     """Read the archive of a commit of carnegie/clab_experience_curve (MIT): the files ``*/expCurveData/*.csv`` in it.
 
-    Nothing is unpacked to disk, and no name in the archive is used as a path.
+    Nothing is unpacked to disk, no name in the archive is used as a path, and an archive with a name that leaves its
+    folder, or with a symbolic link, is refused.
 
     Returns
     -------
@@ -221,6 +222,9 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
             entries = archive.infolist()
             if len(entries) > LIMIT_MEMBERS:
                 raise DataError(f"{label}: {len(entries):,} files; at most {LIMIT_MEMBERS:,} are looked at")
+            for info in entries:
+                if reason := _strange(info):
+                    raise DataError(f"{label}: '{printable(info.filename, 160)}' {reason}: the archive is refused")
             curves = [(name, info) for info in entries if (name := _technology(info))]
             if not curves:
                 raise DataError(f"{label}: no file '*/expCurveData/*.csv' in it: another archive?")
@@ -238,6 +242,16 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
         zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError,
     ) as error:  # fmt: skip
         raise DataError(f"{label}: not a zip archive that can be read: {printable(error, 120)}") from error
+
+
+def _strange(info: zipfile.ZipInfo) -> str:
+    """Say what no honest archive of these files holds; though nothing is unpacked, who made it meant it to be."""
+    import stat
+
+    parts = info.filename.replace("\\", "/").split("/")
+    if not parts[0] or ".." in parts or any(":" in part for part in parts):
+        return "would be unpacked outside the archive's folder"
+    return "is a symbolic link" if stat.S_ISLNK(info.external_attr >> 16) else ""
 
 
 def _technology(info: zipfile.ZipInfo) -> str:

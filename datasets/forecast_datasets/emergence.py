@@ -44,7 +44,7 @@ TABLES = (
     ),
     (
         "observational-scores",
-        "Benchmark and emergent scores of base models (described, fetched at first use)",
+        "Benchmark and emergent scores of base models (described, not shipped)",
         "Ruan, Maddison, Hashimoto 2024, Observational Scaling Laws, arXiv:2405.10938",
     ),
 )

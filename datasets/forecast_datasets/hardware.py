@@ -39,38 +39,38 @@ TABLES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "gpu-trends",
-        "GPUs 2006-2021 with their factors (described, fetched at first use)",
+        "GPUs 2006-2021 with their factors (described, not shipped)",
         "Hobbhahn & Besiroglu 2022, Predicting GPU performance, https://epoch.ai/blog/predicting-gpu-performance",
     ),
     (
         "microprocessors",
-        "Fifty years of microprocessors (described, fetched at first use)",
+        "Fifty years of microprocessors (described, not shipped)",
         "Rupp, Microprocessor trend data (CC-BY 4.0), https://github.com/karlrupp/microprocessor-trend-data",
     ),
     (
         "technologies",
-        "Experience curves: DRAM, hard disks, wind electricity (described, fetched at first use)",
+        "Experience curves: DRAM, hard disks, wind electricity (described, not shipped)",
         "Nagy et al. 2013, PLoS ONE 8(2) e52669, https://doi.org/10.1371/journal.pone.0052669; performance-curve "
         "database, https://pcdb.santafe.edu",
     ),
     (
         "epoch-hardware",
-        "Machine-learning hardware of Epoch AI (described, fetched at first use)",
+        "Machine-learning hardware of Epoch AI (described, not shipped)",
         "Epoch AI, Data on Machine Learning Hardware (CC-BY 4.0), https://epoch.ai/data/machine-learning-hardware",
     ),
     (
         "epoch-models",
-        "AI models of Epoch AI (described, fetched at first use)",
+        "AI models of Epoch AI (described, not shipped)",
         "Epoch AI, Data on AI models (CC-BY 4.0), https://epoch.ai/data/ai-models",
     ),
     (
         "epoch-prices",
-        "Prices of accelerators collected by Epoch AI (described, fetched at first use)",
+        "Prices of accelerators collected by Epoch AI (described, not shipped)",
         "Epoch AI, hardware prices (CC-BY 4.0), epoch-research/training-cost-trends@f2dc68a",
     ),
     (
         "performance-curves",
-        "Experience curves of the performance-curve database (described, fetched at first use)",
+        "Experience curves of the performance-curve database (described, not shipped)",
         "Nagy et al. 2013, PLoS ONE 8(2) e52669, https://doi.org/10.1371/journal.pone.0052669; performance-curve "
         "database, https://pcdb.santafe.edu, as carnegie/clab_experience_curve@01516c5 keeps it (MIT)",
     ),

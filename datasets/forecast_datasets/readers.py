@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from forecast_datasets.rows import figure
+from forecast_datasets.rows import LIMIT_BYTES, figure
 
 __all__ = [
     "chinchilla_points",
@@ -50,11 +50,13 @@ _GPU = {
 def gpu_trends(path: Path) -> dict[str, list[object]]:
     """Read the dated GPUs of Hobbhahn & Besiroglu 2022; the first column, which has no name, is a GPU's number."""
     import csv
+    import io
 
     from forecast.errors import DataError
+    from forecast.files import read_bytes
 
-    with path.open(encoding="utf-8", newline="") as stream:  # a header without a name is none for the strict reader
-        rows = list(csv.reader(stream))
+    content = read_bytes(path, limit=LIMIT_BYTES).decode("utf-8")
+    rows = list(csv.reader(io.StringIO(content, newline="")))  # a header without a name is none for the strict reader
     if not rows:
         raise DataError(f"{path.name}: is empty")
     header = {name or "gpu": place for place, name in enumerate(rows[0])}
@@ -103,11 +105,12 @@ def _processors(path: Path, quantity: str, factor: float) -> dict[str, list[obje
     import numpy as np
 
     from forecast.errors import DataError
+    from forecast.files import read_bytes
     from forecast.tables import cells as grammar
     from forecast.tables import from_decimal_year
 
     years, values = [], []
-    for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), start=1):
+    for number, line in enumerate(read_bytes(path, limit=LIMIT_BYTES).decode("ascii").splitlines(), start=1):
         cells = line.partition("#")[0].split()
         if not cells:
             continue

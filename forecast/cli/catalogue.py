@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
+from forecast.cli.allowed import access_options
 from forecast.registry import Plugin, Record, Registry, get_registry
 
 __all__ = ["catalogue", "json_option", "troubles"]
@@ -29,6 +30,10 @@ def troubles(registry: Registry, kind: str | None = None) -> list[str]:
     return lines
 
 
+def _as_it_is(command: Callable[..., Any]) -> Callable[..., Any]:
+    return command
+
+
 def origin(record: Record) -> dict[str, str]:
     """Return who brings a record."""
     plugin = record.plugin
@@ -36,7 +41,12 @@ def origin(record: Record) -> dict[str, str]:
 
 
 def catalogue(
-    noun: str, kind: str, *, columns: dict[str, Callable[[Record], Any]], describe: Callable[[Record], dict[str, Any]]
+    noun: str,
+    kind: str,
+    *,
+    columns: dict[str, Callable[[Record], Any]],
+    describe: Callable[[Record], dict[str, Any]],
+    reads: bool = False,
 ) -> click.Group:
     """Make the group ``forecast NOUN list|show``.
 
@@ -48,6 +58,8 @@ def catalogue(
         What `list` shows beside name and title; computed from the record alone, so that it stays cheap.
     describe : callable
         What `show` shows of a record, beside name, title, reference and origin.
+    reads : bool
+        `show` reads tables.
     """
 
     @click.group(noun, help=f"List {noun} or show one.", invoke_without_command=True)
@@ -80,6 +92,7 @@ def catalogue(
 
     @group.command("show", help=f"Show one {kind}; a bare name works while it is unique.")
     @click.argument("name")
+    @(access_options if reads else _as_it_is)
     @json_option
     def show(name: str, as_json: bool) -> None:
         record = get_registry().find(kind, name)

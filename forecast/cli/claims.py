@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
+from forecast.cli.allowed import access_options
 from forecast.cli.catalogue import json_option, troubles
 from forecast.errors import ForecastError, UnknownNameError
 
@@ -18,6 +19,7 @@ COMMAND = "claims"
 @click.command()
 @click.argument("identifier", metavar="[ID]", required=False)
 @click.option("--group", metavar="GROUP[,GROUP...]", help="Only the claims of these groups.")
+@access_options
 @json_option
 def claims(identifier: str | None, group: str | None, as_json: bool) -> None:
     """Recompute published figures and judge them."""

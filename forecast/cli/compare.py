@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
+from forecast.cli.allowed import access_options
 from forecast.cli.catalogue import json_option
 
 __all__ = ["compare"]
@@ -27,6 +28,7 @@ _SAID = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
 )
 @click.option("--by", metavar="FORMULA", help="What the rollout goes along, small to large.  [default: 1st variable]")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
+@access_options
 @json_option
 @click.pass_context
 def compare(

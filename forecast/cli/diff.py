@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
+from forecast.cli.allowed import access_options
 from forecast.cli.catalogue import json_option
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _TELLING = {"doubling_years": ("doubling time", " years"), "growth_per_year": ("
 @click.option("--option", multiple=True, metavar="NAME=VALUE", help="Of the trend's shape: cumulative=dram_cumulative.")
 @click.option("--frontier", is_flag=True, help="The trend's column is a running maximum.")
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, metavar="N", help="Rows shown of each.")
+@access_options
 @json_option
 @click.pass_context
 def diff(

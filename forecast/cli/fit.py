@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
+from forecast.cli.allowed import access_options
 from forecast.cli.catalogue import json_option
 from forecast.cli.targets import out_option, plot_option
 from forecast.errors import UsageError, printable
@@ -52,6 +53,7 @@ KINDS = ("case", "residual", "wild", "cluster")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
 @out_option("nc", "Save the fit, for predict and allocate.")
 @plot_option
+@access_options
 @json_option
 @click.pass_context
 def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json: bool, **asked_for: Any) -> None:

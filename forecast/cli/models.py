@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
+from forecast.cli.allowed import access_options
 from forecast.cli.catalogue import catalogue, json_option
 from forecast.registry import Record
 from forecast.specs import EstimateSpec, Input, MixtureSpec, ModelSpec, RelationSpec, TrendSpec
@@ -94,7 +95,7 @@ def _needs(record: Record) -> list[dict[str, Any]]:
 
 
 models = catalogue(
-    "models", "model", columns={"kind": _kind, "unit": lambda r: _spec(r).unit}, describe=_describe
+    "models", "model", columns={"kind": _kind, "unit": lambda r: _spec(r).unit}, describe=_describe, reads=True
 )  # fmt: skip
 
 
@@ -106,6 +107,7 @@ models = catalogue(
 )
 @click.option("--draws", type=int, default=1_000_000, show_default=True, metavar="N", help="How often to compute it.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
+@access_options
 @json_option
 def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed: int, as_json: bool) -> None:
     """Say which of an estimate's uncertain numbers its variance comes from.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
+from forecast.cli.allowed import access_options
 from forecast.cli.catalogue import json_option
 from forecast.cli.targets import out_option
 from forecast.errors import UsageError, printable
@@ -32,6 +33,7 @@ _MOST_SHOWN = 50
 @click.option("--level", type=float, default=0.9, show_default=True, help="Of both bands.")
 @click.option("--statistic", type=click.Choice(["median", "mean"]), default="median", show_default=True, help="Centre.")
 @out_option("csv", "Write the points and predictions.")
+@access_options
 @json_option
 @click.pass_context
 def predict(

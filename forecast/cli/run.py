@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
+from forecast.cli.allowed import access_options
 from forecast.cli.targets import out_option, plot_option
 from forecast.errors import UsageError, printable
 
@@ -47,6 +48,7 @@ _ENDS = ("p05", "p50", "p95")
 )
 @out_option("nc", "Save the whole projection.")
 @plot_option
+@access_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.pass_context
 def run(

@@ -109,6 +109,6 @@ def _data(record: Record) -> str:
         return "cannot be read"
 
 
-tables = catalogue("tables", "table", columns={"data": _data}, describe=_describe)
+tables = catalogue("tables", "table", columns={"data": _data}, describe=_describe, reads=True)
 tables.add_command(diff)
 tables.add_command(fetch)

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast import access
 from forecast.dates import decimal_year, from_decimal_year
 from forecast.errors import (
     DataError,
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 __all__ = [
-    "Columns", "cited", "columns", "decimal_year", "descriptor_of", "file_hash", "from_decimal_year", "rows", "select",
-    "snapshot", "table", "wanted",
+    "Columns", "cited", "columns", "decimal_year", "descriptor_of", "file_hash", "from_decimal_year", "is_plain_file",
+    "named", "rows", "select", "snapshot", "table", "wanted",
 ]  # fmt: skip
 
 #: A primary key of k columns spans a grid; two long keys that hardly meet would fill the memory.
@@ -133,6 +134,53 @@ def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
         return path / "datapackage.json" if path.is_dir() else path
     except (OSError, ValueError):
         return path
+
+
+def is_plain_file(text: str) -> bool:
+    """Tell a file of data that no descriptor describes from a table, by its ending.
+
+    Examples
+    --------
+    >>> [is_plain_file(text) for text in ("runs.csv", "runs.parquet", "datasets/fabs", "mine/datapackage.json")]
+    [True, True, False, False]
+    """
+    return text.lower().endswith((".csv", ".parquet", ".pq"))
+
+
+def named(text: str, folder: Path, *, where: str) -> str:
+    """Return what a file in `folder` names as its data: a registered table's name, or a path that it may reach.
+
+    Parameters
+    ----------
+    text : str
+        A registered name, or a file (.csv, .parquet, datapackage.json) or folder, relative to `folder`.
+    folder : Path
+    where : str
+        The file and the key, for messages.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is neither such a table nor such a folder.
+    ScenarioError
+        If the path is out of reach (`forecast.access`).
+    """
+    from forecast.errors import ScenarioError
+    from forecast.registry import get_registry
+
+    if not (is_plain_file(text) or text.endswith((".json", "/")) or text.startswith((".", "/", "~"))):
+        try:
+            get_registry().find("table", text, where=where)
+            return text
+        except UnknownNameError:
+            near = access.inside(folder, text)
+            if near is None or not (near.is_dir() or near.suffix):
+                raise
+    path = access.within(folder, text, where=where, what="scenario", error=ScenarioError)
+    if path.is_dir():
+        path = access.within(folder, f"{text}/datapackage.json", where=where, what="scenario", error=ScenarioError)
+    # without a folder before it, what has no ending would be looked up as a name
+    return str(path) if path.is_absolute() or path.suffix else f"./{path}"
 
 
 def snapshot(name_or_path: str | os.PathLike[str], which: str) -> xr.Dataset:

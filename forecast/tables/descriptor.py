@@ -1,8 +1,9 @@
 """``datapackage.json``: what a table says about itself, read into records.
 
 The vocabulary is that of Frictionless Data Package and Table Schema, with five words of our own: `unit` and `basis` on
-a field, `checks` and `separate` on a schema, and `parser` on a resource that is downloaded. Keys that are not known are
-errors: a misspelt ``primaryKey`` would otherwise be passed over in silence.
+a field, `checks` and `separate` on a schema, and `parser` on a resource that is downloaded: the name of a reader that
+a plugin registered, for a file from a stranger runs nothing. Keys that are not known are errors: a misspelt
+``primaryKey`` would otherwise be passed over in silence.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from forecast import access
 from forecast.basis import ATTRIBUTES
 from forecast.errors import TableError, nearest, printable
-from forecast.files import inside, read_bytes
+from forecast.files import read_bytes
 from forecast.jsontext import strict_json
 from forecast.tables import cells, checks
 
@@ -27,6 +29,8 @@ HASH = re.compile(r"sha256:[0-9a-f]{64}")
 #: In the place of a hash that nobody published: the one that a download has at its first fetch, from then on.
 RECORDED = "recorded"
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
+#: The name of a registered reader: ``datasets/gpu-trends``, or bare.
+READER = re.compile(r"(?:[a-z0-9][a-z0-9-]{0,63}/)?[a-z0-9][a-z0-9-]{0,63}")
 
 # fmt: off
 _PACKAGE = frozenset((
@@ -243,8 +247,8 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource:
     remote = "://" in path
     if remote and not path.startswith(("https://", "http://")):
         r.fail(f"{at}.path", "a URL: expected http or https")
-    elif path and not remote and inside(folder, path) is None:
-        r.fail(f"{at}.path", f"'{printable(path, 80)}' leaves the descriptor's folder; expected a relative path in it")
+    elif path and not remote and access.inside(folder, path) is None:
+        r.fail(f"{at}.path", access.outside(path, "descriptor"))
     if not digest:
         r.fail(f"{at}.hash", "is missing" + ("" if remote else f"; the file's is {_actual(folder, path)}"))
     elif digest == RECORDED and not remote:
@@ -252,7 +256,7 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource:
     elif digest != RECORDED and not HASH.fullmatch(digest):
         r.fail(f"{at}.hash", "expected 'sha256:' and 64 lower case hexadecimal digits")
     if remote and "parser" not in top:
-        r.fail(f"{at}.parser", "is missing: 'csv', or 'module:attribute' of a function from the file's path to columns")
+        r.fail(f"{at}.parser", "is missing: 'csv', or the name of a reader that a plugin registered")
     licenses = r.described(top, "licenses", at, ("name", "path", "title"), required=remote)
     r.described(top, "sources", at, ("title", "path"), required=False)
     if top.get("encoding", "utf-8") not in ("utf-8", "UTF-8"):
@@ -261,6 +265,8 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource:
     parser = r.text(top, "parser", at) or "csv"
     if parser == "csv" and form != "csv":
         r.fail(f"{at}.format", f"'{printable(form, 40)}' needs a parser; csv does not")
+    elif not READER.fullmatch(parser):
+        r.fail(f"{at}.parser", _no_reader(parser))
     name = r.text(top, "name", at, required=True)
     if name and not NAME.fullmatch(name):
         r.fail(f"{at}.name", "expected lower case letters, digits, '.', '_' and '-'")
@@ -272,6 +278,16 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource:
         checks=_checks(r, schema if isinstance(schema, dict) else {}, f"{at}.schema"),
         separate=_separate(r, schema if isinstance(schema, dict) else {}, fields, f"{at}.schema"),
     )  # fmt: skip
+
+
+def _no_reader(parser: str) -> str:
+    """Say that a file names no code, and which reader may be meant; only here are the plugins loaded."""
+    from forecast.registry import get_registry
+
+    known = get_registry().names("reader")
+    hint = nearest(parser.rpartition(":")[2].replace("_", "-"), known) or nearest(parser, known)
+    says = f"; did you mean '{printable(hint)}'?" if hint else ""
+    return f"'{printable(parser, 80)}': a file names 'csv' or a reader that a plugin registered, never code{says}"
 
 
 def _checks(r: _Reader, schema: Mapping[str, Any], at: str) -> tuple[checks.Check, ...]:
@@ -302,7 +318,7 @@ def _actual(folder: Path, path: str) -> str:
     from forecast.errors import DataError
     from forecast.files import file_hash
 
-    target = inside(folder, path)
+    target = access.inside(folder, path)
     try:
         return file_hash(target) if target else "unknown"
     except DataError:

@@ -1,7 +1,8 @@
 """Tables that are described, not shipped: fetched once, verified, kept in a cache.
 
 The cache is ``FORECAST_DATA``, or the user's cache folder. A cached copy with the described hash is used without asking
-the network. A file put there by hand does as well: the error of an offline machine says under which name. A file whose
+the network. Reading a table downloads nothing unless the user allows it (`forecast.access`); ``forecast tables fetch``
+does. A file put there by hand does as well: the error of an offline machine says under which name. A file whose
 hash nobody published is verified against the one it had at the first fetch (`forecast.tables.firstuse`).
 """
 
@@ -15,17 +16,20 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from forecast import access
 from forecast.errors import DataError, DownloadError, ResultError, printable
 from forecast.files import file_hash, replacing
 from forecast.tables.descriptor import RECORDED
 
-__all__ = ["COMMAND", "LIMIT_BYTES", "adopt", "cache_folder", "check_url", "fetch", "transfer"]
+__all__ = ["COMMAND", "LIMIT_BYTES", "absent", "adopt", "cache_folder", "check_url", "fetch", "transfer"]
 
 LIMIT_BYTES = 2 * 2**30
 COMMAND = "forecast tables fetch NAME"
 TIMEOUT_S = 30.0
 #: A server that drips a byte now and then keeps every read within its timeout.
 DEADLINE_S = 1800.0
+#: Small: a server that drips is noticed after so many bytes, and what a chunk unpacks to is bounded by it.
+CHUNK_BYTES = 1 << 10
 
 
 def cache_folder() -> Path:
@@ -131,12 +135,22 @@ def fetch(
     cached = _cached(target, digest, limit)
     if cached:
         return target
+    wrong = " (the file there now is another one)" if cached is False else ""
+    if not access.current().downloads:
+        raise DownloadError(absent(url, where, command, f"put the file by hand at {printable(target, 300)}{wrong}"))
     reason = _download(url, target, digest, limit)
     if reason:
-        wrong = " (the file there now is another one)" if cached is False else ""
         by_hand = f"run '{command}' online, or put the file by hand at {printable(target, 300)}{wrong}"
         raise DownloadError(f"{where}: cannot fetch {printable(url, 300)}: {reason}; {by_hand}")
     return target
+
+
+def absent(url: str, where: str, command: str, by_hand: str) -> str:
+    """Say of a file that is not here yet how it comes here; reading a table opens no connection on its own."""
+    return (
+        f"{where}: {printable(url, 300)} is not here yet: run '{command}', allow the download (--allow-download, "
+        f"forecast.allow(downloads=True) in Python), or {by_hand}"
+    )
 
 
 def adopt(file: str | os.PathLike[str], digest: str, name: str, *, where: str, limit: int = LIMIT_BYTES) -> Path:
@@ -188,6 +202,8 @@ def _download(url: str, target: Path, digest: str, limit: int) -> str:
 
 def transfer(url: str, target: Path, limit: int = LIMIT_BYTES) -> str:
     """Write what a URL gives to a file. Return why it could not be done, or nothing."""
+    if not access.current().downloads:  # this is the one place that opens a connection
+        return "downloads are not allowed"
     try:
         with target.open("wb") as stream:
             _transfer(url, _Bounded(stream, limit))
@@ -201,13 +217,17 @@ def transfer(url: str, target: Path, limit: int = LIMIT_BYTES) -> str:
 
 
 def _transfer(url: str, stream: Any) -> None:
-    import pooch
+    from forecast.tables.connection import RefusedError, session
 
-    pooch.get_logger().setLevel("WARNING")
     try:
-        pooch.HTTPDownloader(timeout=TIMEOUT_S)(url, stream, None)
+        with session() as made, made.get(url, timeout=TIMEOUT_S, stream=True) as answer:
+            answer.raise_for_status()
+            for chunk in answer.iter_content(CHUNK_BYTES):
+                stream.write(chunk)
     except _TooMuchError:
         raise
+    except RefusedError as error:
+        raise _TransferError(str(error)) from error
     except OSError as error:  # requests' exceptions are OSErrors; a full disk is one too
         raise _TransferError(_reason(error)) from error
     except Exception as error:  # urllib3 lets some of its own through (LocationParseError)

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from forecast import access
 from forecast.errors import DataError, DownloadError, printable
 from forecast.files import check_regular, file_hash
 from forecast.tables import snapshots
-from forecast.tables.download import COMMAND, LIMIT_BYTES, cache_folder, check_url, transfer
+from forecast.tables.download import COMMAND, LIMIT_BYTES, absent, cache_folder, check_url, transfer
 from forecast.tables.snapshots import Known, Snapshot
 
 __all__ = ["Copy", "intact", "take"]
@@ -85,6 +86,9 @@ def take(
     recorded = known.of(wanted) if known and wanted else None
     if recorded and file is None and not (update and not expected) and intact(folder, recorded, limit):
         return _made(folder, url, known, recorded, "cached")
+    if file is None and not access.current().downloads:
+        lost = f" (the file recorded on {recorded.fetched} is not in the cache, or altered there)" if recorded else ""
+        raise DownloadError(absent(url, where, command, f"'{command} --file PATH' with a copy of the file{lost}"))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

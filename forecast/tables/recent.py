@@ -9,9 +9,12 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from forecast import access
+
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.access import Access
     from forecast.tables.intake import Columns
 
 __all__ = ["look", "remember", "remember_columns"]
@@ -31,7 +34,8 @@ class _Kept:
     columns: Columns | None = None
 
 
-_kept: OrderedDict[Path, _Kept] = OrderedDict()
+#: By descriptor, and by what files may reach: what was read while more was allowed is not there afterwards.
+_kept: OrderedDict[tuple[Path, Access], _Kept] = OrderedDict()
 _lock = Lock()
 
 
@@ -56,8 +60,9 @@ def remember(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Pat
     found, files = load(descriptor)
     if files:
         with _lock:
-            _kept[descriptor] = _Kept(_stamp(files), found.copy(deep=True))
-            _kept.move_to_end(descriptor)
+            place = (descriptor, access.current())
+            _kept[place] = _Kept(_stamp(files), found.copy(deep=True))
+            _kept.move_to_end(place)
             while len(_kept) > MOST:
                 _kept.popitem(last=False)
     return found
@@ -96,7 +101,7 @@ def remember_columns(
 
 def _known(descriptor: Path) -> _Kept | None:
     with _lock:
-        known = _kept.get(descriptor)
+        known = _kept.get((descriptor, access.current()))
     return known if known is not None and _same(known.stamp) else None
 
 

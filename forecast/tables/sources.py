@@ -5,11 +5,13 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from forecast.errors import (
     DataError,
     DownloadError,
     EmptyDataError,
+    PluginError,
     TableError,
     UnknownNameError,
     UsageError,
@@ -169,8 +171,12 @@ def readable(resource: Resource, path: Path, where: str) -> int:
 
 
 def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
+    from forecast.tables.download import LIMIT_BYTES
+
     read = csvfile.read(path) if resource.parser == "csv" else None
-    found = read.hash if read is not None else file_hash(path)  # of a CSV: over the very bytes that were read
+    found = (
+        read.hash if read is not None else file_hash(path, limit=LIMIT_BYTES)
+    )  # of a CSV: over the very bytes that were read
     if found != digest:
         stated = RECORDED if resource.hash == RECORDED else "described"
         raise TableError(f"{printable(path.name, 40)}: its hash is {found}, {stated} is {digest}")
@@ -178,25 +184,26 @@ def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvCol
 
 
 def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
-    """Hand the file to the parser the descriptor names; what comes back passes the same schema as a CSV."""
-    from forecast.foreign import stdout_is_data
-    from forecast.registry import resolve
+    """Hand the file to the reader the descriptor names; what comes back passes the same schema as a CSV."""
+    from forecast.foreign import guarded
+    from forecast.registry import get_registry, resolve
 
-    parser = resolve(resource.parser, what=f"{where}: parser")
+    record = get_registry().find("reader", resource.parser, where=f"{where}: parser")
+    spec: Any = record.spec
+    parser = resolve(spec.target, what=f"reader '{record.full_name}'")
+    what = f"{where}: reader {record.full_name}"
+
+    def call() -> dict[str, list[str]]:
+        given = parser(path)
+        return {str(n): [csvfile.plain_cell(v, f"{where}: {n}") for v in values] for n, values in given.items()}
+
     try:
-        with stdout_is_data():
-            given = parser(path)
-        text = {
-            str(name): [csvfile.plain_cell(v, f"{where}: {name}") for v in values] for name, values in given.items()
-        }
-    except DataError:
-        raise
-    except Exception as error:  # foreign code
-        reason = f"{type(error).__name__}: {printable(error, 120)}"
-        raise TableError(f"{where}: parser {resource.parser}: {reason}") from error
+        text = guarded(what, call)
+    except PluginError as error:
+        raise TableError(str(error)) from error
     lengths = {len(values) for values in text.values()}
     if lengths in (set(), {0}):
-        raise EmptyDataError(f"{where}: parser {resource.parser} returned no rows")
+        raise EmptyDataError(f"{where}: reader {record.full_name} returned no rows")
     if len(lengths) > 1:
-        raise TableError(f"{where}: parser {resource.parser} returned columns of different length")
+        raise TableError(f"{where}: reader {record.full_name} returned columns of different length")
     return CsvColumns(text, list(range(1, lengths.pop() + 1)), printable(path.name), digest)

@@ -75,9 +75,10 @@ def site(fake_plugins, upstream, here, monkeypatch):
 
 
 def test_end_to_end(site, fake_plugins, here):
-    def run(*words):
+    def run(verb, *words):
+        asked = [verb, "--allow-host", "127.0.0.1", *words]
         return subprocess.run(
-            [sys.executable, "-m", "forecast", "tables", *words], cwd=here, env={**fake_plugins.env, "NO_COLOR": "1"},
+            [sys.executable, "-m", "forecast", "tables", *asked], cwd=here, env={**fake_plugins.env, "NO_COLOR": "1"},
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
 
@@ -222,7 +223,7 @@ def test_a_server_without_the_file(site, said):
 
 
 def test_two_processes_at_once_agree(site, fake_plugins, here):
-    words = [sys.executable, "-m", "forecast", "tables", "fetch", "several", "--json"]
+    words = [sys.executable, "-m", "forecast", "tables", "fetch", "several", "--json", "--allow-host", "127.0.0.1"]
     running = [
         subprocess.Popen(words, cwd=here, env=fake_plugins.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(3)
@@ -264,7 +265,7 @@ def test_a_warning_is_said_once(site, fake_plugins, here, upstream):
     series = SCENARIO[SCENARIO.index("shape") : SCENARIO.index("[quantities.goal]")]
     (here / "s.toml").write_text(f"{SCENARIO}[quantities.too]\n{series}")
     done = subprocess.run(
-        [sys.executable, "-m", "forecast", "run", "s.toml", "--draws", "100"],
+        [sys.executable, "-m", "forecast", "run", "s.toml", "--allow-download", "--allow-host", "127.0.0.1"],
         cwd=here, env=fake_plugins.env, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

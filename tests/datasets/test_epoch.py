@@ -15,6 +15,7 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast.errors import BasisError, DataError, DownloadError
+from forecast.registry import get_registry
 from forecast.series import states
 from forecast.tables import columns, file_hash
 from forecast_datasets import adapters, epoch, readers
@@ -73,7 +74,9 @@ def test_one_reader_serves_the_table_and_the_adapter():
         assert getattr(adapters, name) is getattr(epoch, name)
     for name in ("epoch-hardware", "epoch-models", "epoch-prices"):
         package = json.loads((SHELF / name / "datapackage.json").read_text(encoding="utf-8"))
-        assert package["resources"][0]["parser"] == f"forecast_datasets.epoch:{name.replace('-', '_')}"
+        assert package["resources"][0]["parser"] == f"datasets/{name}"
+        spec = get_registry().find("reader", f"datasets/{name}").spec
+        assert spec.target == f"forecast_datasets.epoch:{name.replace('-', '_')}"
         assert package["licenses"][0]["name"] == package["resources"][0]["licenses"][0]["name"] == "CC-BY-4.0"
         assert [path.name for path in (SHELF / name).iterdir()] == ["datapackage.json"]
 

@@ -11,9 +11,11 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from forecast import access
 from forecast.errors import DownloadError, TableError
 from forecast.tables import download, table
 from forecast.tables.download import cache_folder, fetch
@@ -62,20 +64,22 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
-        yield f"http://127.0.0.1:{running.server_port}"
+        with access.allow(downloads=True, hosts=["127.0.0.1"]):
+            yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
         thread.join()
 
 
 @pytest.fixture
-def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     def refuse(*_: object, **__: object) -> None:
         raise OSError("the network was used")
 
     monkeypatch.setenv("FORECAST_DATA", str(tmp_path / "cache"))
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    return tmp_path / "cache"
+    with access.allow(downloads=True):
+        yield tmp_path / "cache"
 
 
 def descriptor(folder: Path, url: str, **changes: object) -> Path:
@@ -120,7 +124,7 @@ def test_a_described_table_is_fetched_once(server: str, tmp_path: Path) -> None:
         ("/big", "sha256:"),
         ("/circle", "/circle: the server redirects in a circle, or too often;"),
         ("/short", "/short: the connection broke off before the end of the file;"),
-        ("/redirect", "No connection adapters|InvalidSchema"),
+        ("/redirect", "file:///etc/hostname': expected an http or https URL;"),
     ],
 )
 def test_what_is_not_the_described_file_is_not_kept(server: str, page: str, says: str) -> None:
@@ -177,7 +181,7 @@ def test_bad_input_088_a_dead_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         monkeypatch.setenv(name, f"http://127.0.0.1:{port}")
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.setenv(name, "")
-    with pytest.raises(DownloadError, match="no connection through the proxy"):
+    with access.allow(downloads=True), pytest.raises(DownloadError, match="no connection through the proxy"):
         fetch("http://example.org/a", DIGEST, "a.csv", where="demo")
 
 
@@ -229,7 +233,20 @@ def test_a_download_is_fully_described(change: dict, says: str, tmp_path: Path, 
         table(descriptor(tmp_path, "https://example.org/a", **change))
 
 
-def test_a_parser_hands_over_columns(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+READERS = """
+from forecast import ReaderSpec, hookimpl
+
+@hookimpl
+def forecast_readers():
+    for name in ("semicolons", "broken", "wrong", "ragged"):
+        yield ReaderSpec(name=name, target=f"demo_parser:{name}", reference="test")
+"""
+
+
+def test_a_reader_hands_over_columns(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_plugins: Any
+) -> None:
+    fake_plugins.add("demo", READERS)
     (tmp_path / "demo_parser.py").write_text(
         "def semicolons(path):\n    print('noise')\n    return {'run': ['a', 'b'], 'loss': [0.1, None]}\n"
         "def broken(path):\n    raise ValueError('bad\\nfile')\n"
@@ -239,12 +256,12 @@ def test_a_parser_hands_over_columns(server: str, tmp_path: Path, monkeypatch: p
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def load(name: str) -> object:
-        return table(descriptor(tmp_path, f"{server}/runs", parser=f"demo_parser:{name}", format="text"))
+        return table(descriptor(tmp_path, f"{server}/runs", parser=name, format="text"))
 
-    loss = load("semicolons")["loss"].values  # type: ignore[index]
+    loss = load("demo/semicolons")["loss"].values  # type: ignore[index]
     assert loss[0] == 0.1
     assert loss[1] != loss[1]
-    with pytest.raises(TableError, match="parser demo_parser:broken: ValueError: bad"):
+    with pytest.raises(TableError, match="reader demo/broken: ValueError: bad"):
         load("broken")
     with pytest.raises(TableError, match=r"runs\.data:1:loss: 'x': expected a number"):
         load("wrong")

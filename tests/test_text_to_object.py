@@ -1,0 +1,172 @@
+"""Where a text becomes an object: whose text it may be, at each place. That of a file from a stranger is never one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from forecast import registry
+
+ROOT = Path(__file__).resolve().parent.parent
+
+#: Whose text it is.
+RECORD = "what an installed plugin hands in: its records, entry point and classes"
+OURS = "our own: a constant, or the name of a field of a class of ours"
+LISTED = "anybody's, and it has to be a key of a list of ours"
+ANSWERS = (RECORD, OURS, LISTED)
+
+#: Every such place: file, function, what is called.
+PLACES = {
+    "__init__.py: __getattr__: getattr": LISTED,  # __all__
+    "__init__.py: __getattr__: import_module": LISTED,
+    "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
+    "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
+    "cli/__init__.py: _plugin_command: resolve": RECORD,
+    "cli/diff.py: _headline: getattr": OURS,
+    "conformance.py: _command_loads: resolve": RECORD,
+    "conformance.py: _target_loads: resolve": RECORD,
+    "fields.py: Checked.__post_init__: getattr": OURS,
+    "fit/batch.py: _put: getattr": OURS,
+    "fit/bootstrap.py: _audited: getattr": OURS,
+    "fit/bootstrap.py: bootstrap: getattr": OURS,
+    "fit/curves.py: _put: getattr": OURS,
+    "fit/effective.py: scattered: getattr": OURS,
+    "fit/groups.py: check: getattr": OURS,
+    "fit/limits.py: _Search._refitted: getattr": OURS,
+    "fit/newton.py: _Live.join: getattr": OURS,
+    "fit/newton.py: _Live.join: setattr": OURS,
+    "fit/newton.py: _Live.keep: getattr": OURS,
+    "fit/newton.py: _Live.keep: setattr": OURS,
+    "fit/objective.py: Objective.pointwise: getattr": LISTED,  # OBJECTIVES: a file names an objective, never its loss
+    "fit/save.py: _encode: getattr": OURS,
+    "fit/save.py: save: getattr": OURS,
+    "formula/symbolic.py: _functions: getattr": OURS,
+    "formula/tree.py: _numpy: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
+    "laws/lookup.py: law: resolve": RECORD,
+    "laws/sending.py: _plain: getattr": OURS,
+    "laws/sending.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
+    "laws/tape.py: _function: getattr": LISTED,
+    "models/__init__.py: _build: resolve": RECORD,
+    "models/contract.py: checked_model: getattr": OURS,
+    "models/trends.py: _uncertain: resolve": RECORD,
+    "models/trends.py: shape: resolve": RECORD,
+    "protocols.py: fit_by: getattr": OURS,
+    "registry.py: _answers: getattr": OURS,
+    "registry.py: _hook_fault: getattr": RECORD,
+    "registry.py: _import: entry.load": RECORD,
+    "registry.py: resolve: getattr": RECORD,
+    "registry.py: resolve: import_module": RECORD,
+    "tables/sources.py: _parsed: resolve": RECORD,  # a file names the record, see tests/test_access.py
+}
+
+IMPORTS = ("__import__", "find_spec", "import_module", "run_module", "run_path", "spec_from_file_location")
+ATTRIBUTES = ("attrgetter", "delattr", "getattr", "methodcaller", "setattr")
+
+
+def resolvers(tree: ast.Module) -> set[str]:
+    """Return what `registry.resolve` is called in a file."""
+    imports = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "forecast.registry")
+    return {a.asname or a.name for n in imports for a in n.names if a.name == "resolve"} | {"registry.resolve"}
+
+
+def becomes_an_object(call: ast.Call, known: set[str]) -> str:
+    """Return what is called where a text becomes an object; nothing where it does not."""
+    called = ast.unparse(call.func)
+    last = called.rpartition(".")[2]
+    if last in ATTRIBUTES:
+        place = 0 if last in ("attrgetter", "methodcaller") else 1
+        plain = len(call.args) > place and isinstance(call.args[place], ast.Constant)
+        return "" if plain else last
+    if last in IMPORTS:
+        return last
+    return called if called == "entry.load" else "resolve" if called in known else ""
+
+
+def places(tree: ast.Module) -> Iterator[str]:
+    known = resolvers(tree)
+
+    def walk(node: ast.AST, name: tuple[str, ...]) -> Iterator[str]:
+        for child in ast.iter_child_nodes(node):
+            named = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            inner = (*name, child.name) if named else name
+            if isinstance(child, ast.Call) and (called := becomes_an_object(child, known)):
+                yield f"{'.'.join(inner)}: {called}"
+            yield from walk(child, inner)
+
+    yield from walk(tree, ())
+
+
+def found() -> set[str]:
+    files = [p for p in sorted((ROOT / "forecast").rglob("*.py")) if "templates" not in p.parts]
+    shelf = ROOT / "forecast"
+    return {
+        f"{path.relative_to(shelf)}: {place}"
+        for path in files
+        for place in places(ast.parse(path.read_text(encoding="utf-8")))
+    }
+
+
+def test_every_place_where_a_text_becomes_an_object_is_known():
+    assert found() == set(PLACES), "say whose text it may be; that of a stranger's file may not"
+    assert set(PLACES.values()) == set(ANSWERS)
+
+
+@pytest.mark.parametrize(
+    ("line", "called"),
+    [
+        ("getattr(x, name)", "getattr"), ("getattr(x, 'a' + name)", "getattr"), ("setattr(x, name, 1)", "setattr"),
+        ("attrgetter(name)", "attrgetter"), ("importlib.import_module(name)", "import_module"),
+        ("importlib.import_module('os')", "import_module"), ("__import__(name)", "__import__"),
+        ("runpy.run_path(name)", "run_path"), ("entry.load()", "entry.load"),
+        ("from forecast.registry import resolve\nresolve(name, what='')", "resolve"),
+        ("from forecast.registry import resolve as r\nr(name, what='')", "resolve"),
+        ("from forecast import registry\nregistry.resolve(name, what='')", "resolve"),
+    ],
+)  # fmt: skip
+def test_the_scan_sees(line, called):
+    assert list(places(ast.parse(line))) == [f": {called}"]
+
+
+@pytest.mark.parametrize("line", ["getattr(x, 'name')", "path.resolve()", "getattr(x, 'a', None)", "results.load(p)"])
+def test_the_scan_lets_pass(line):
+    assert list(places(ast.parse(line))) == []
+
+
+def test_every_resolved_target_comes_from_a_record():
+    """Each call hands over ``spec.target``: an attribute of a record, never a text at hand."""
+    for path in (ROOT / "forecast").rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        known = resolvers(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in known and path.name != "registry.py":
+                assert ast.unparse(node.args[0]) in ("record.spec.target", "spec.target"), f"{path}:{node.lineno}"
+
+
+def test_a_target_that_names_more_than_an_attribute_is_no_target():
+    from forecast import ReaderSpec
+    from forecast.errors import PluginContractError
+
+    for target in ("os", "os:path.join", "os:system('x')", "a b:c", ":x", "os:"):
+        with pytest.raises(PluginContractError, match="expected 'module:attribute'"):
+            ReaderSpec(name="x", target=target, reference="r")
+    assert registry.HOOKS["forecast_readers"] is ReaderSpec
+
+
+@pytest.mark.parametrize("loss", ["huber.__class__", "np", "os", "__builtins__", "_scratch"])
+def test_an_objective_is_a_name_of_the_list(loss):
+    import forecast
+    from forecast.errors import UnknownNameError
+
+    with pytest.raises(UnknownNameError, match="objective"):
+        forecast.Law("a*x", variables=["x"]).fit({"x": [1, 2, 3], "y": [1, 2, 3]}, objective=loss)
+
+
+@pytest.mark.parametrize("name", ["__class__", "os", "__builtins__", "import_module", "annotations"])
+def test_the_front_door_gives_what_it_lists(name):
+    import forecast
+
+    with pytest.raises(AttributeError):
+        forecast.__getattr__(name)
