@@ -99,8 +99,8 @@ def tuples(of: Callable[[object], bool]) -> Callable[[object], bool]:
 
 
 def pair(value: object) -> bool:
-    """Tell whether a value is (low, high)."""
-    return isinstance(value, tuple) and len(value) == 2 and all(map(number, value))
+    """Tell whether a value is (low, high), low <= high."""
+    return isinstance(value, tuple) and len(value) == 2 and all(map(number, value)) and bool(value[0] <= value[1])
 
 
 numbers = maps(number)

@@ -100,6 +100,10 @@ class Request:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise UsageError(f"{name}: seed: expected an integer of at least 0, got {printable(repr(self.seed), 40)}")
         check_level(self.level, name)
+        start: object = self.start
+        if start is not None and not isinstance(start, Mapping):
+            got = printable(repr(start), 40)
+            raise UsageError(f"{name}: start: expected a mapping of parameter to number, got {got}")
 
     def but(self, **changes: Any) -> Request:
         """Return the request with some things changed."""
