@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 __all__ = [
     "AmbiguousNameError",
@@ -113,6 +114,16 @@ class ForecastError(Exception):
     """Base of every error raised on purpose by this package."""
 
     exit_code = 1
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Come back from another process with the same words, whatever the class is made of."""
+        return _again, (type(self), self.args, self.__dict__.copy())
+
+
+def _again(kind: type[ForecastError], words: tuple[Any, ...], held: dict[str, Any]) -> ForecastError:
+    made = kind.__new__(kind, *words)
+    made.__dict__.update(held)
+    return made
 
 
 class UsageError(ForecastError):

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
-from types import MappingProxyType
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from forecast.errors import PluginContractError, printable
 
 __all__ = [
     "Checked",
+    "FrozenMapping",
     "checked",
     "empty",
     "maps",
@@ -26,9 +26,45 @@ __all__ = [
 ]
 
 
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class FrozenMapping(Mapping[_K, _V]):
+    """A mapping that cannot be written to; unlike a mapping proxy it pickles and copies.
+
+    Examples
+    --------
+    >>> import copy
+    >>> bounds = FrozenMapping({"a": (0.0, 1.0)})
+    >>> bounds, copy.deepcopy(bounds) == bounds == {"a": (0.0, 1.0)}
+    (FrozenMapping({'a': (0.0, 1.0)}), True)
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[_K, _V]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, key: _K) -> _V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[_K]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._items!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._items,)
+
+
 def empty() -> Mapping[str, Any]:
     """Return a mapping of nothing, for defaults."""
-    return MappingProxyType({})
+    return FrozenMapping({})
 
 
 def _shown(value: object) -> str:
@@ -63,8 +99,8 @@ def tuples(of: Callable[[object], bool]) -> Callable[[object], bool]:
 
 
 def pair(value: object) -> bool:
-    """Tell whether a value is (low, high)."""
-    return isinstance(value, tuple) and len(value) == 2 and all(map(number, value))
+    """Tell whether a value is (low, high), low <= high."""
+    return isinstance(value, tuple) and len(value) == 2 and all(map(number, value)) and bool(value[0] <= value[1])
 
 
 numbers = maps(number)
@@ -96,8 +132,8 @@ class Checked:
             value = getattr(self, f.name)
             if "test" in f.metadata and not f.metadata["test"](value):
                 self._refuse(f.name, f"expected {f.metadata['says']}, got {_shown(value)}")
-            if isinstance(value, Mapping) and not isinstance(value, MappingProxyType):
-                object.__setattr__(self, f.name, MappingProxyType(dict(value)))
+            if isinstance(value, Mapping) and not isinstance(value, FrozenMapping):
+                object.__setattr__(self, f.name, FrozenMapping(value))
 
     def _refuse(self, field_name: str, reason: str) -> None:
         raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")

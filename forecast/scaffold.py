@@ -70,6 +70,8 @@ def create(name: str, *, parent: Path | None = None) -> tuple[Path, list[str]]:
             f"plugin name '{shown}': expected lower case letters, digits and single hyphens, starting with a letter, "
             f"at most {LONGEST} characters"
         )
+    if name == "none":
+        raise UsageError(f"plugin name '{shown}': FORECAST_PLUGINS=none asks for no plugin at all; choose another name")
     for plugin in get_registry().plugins:
         if plugin.name == name and plugin.distribution != f"forecast-{name}":
             raise UsageError(f"plugin name '{shown}': {plugin.distribution} brings a plugin of that name")

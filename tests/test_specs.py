@@ -132,3 +132,9 @@ def test_all_is_sorted_and_complete():
     public = {n for n in ours if not n.startswith("_")}
     assert specs.__all__ == sorted(specs.__all__)
     assert public == set(specs.__all__)
+
+
+@pytest.mark.bad_input(50)
+def test_bad_input_050_bounds_of_a_record_are_low_and_high():
+    with pytest.raises(PluginContractError, match=r"bounds: expected a mapping to \(low, high\)"):
+        LawSpec(name="x", reference="r", variables={"x": ""}, expression="a*x", bounds={"a": (2.0, 1.0)})

@@ -131,6 +131,12 @@ def _gathered(asked_for: dict[str, Any]) -> tuple[Law, list[Any], Any, dict[str,
         raise UsageError("--select chooses rows as a protocol did: name it with --protocol")
     found, plugins = asked.law_of(asked_for["law"], asked_for["variables"])
     lets = asked.formulas(asked_for["let"], "--let")
+    explained = asked_for["y"] or found.output
+    for variable in found.variables:
+        if lets.get(variable) == explained:
+            raise UsageError(
+                f"--let: '{printable(explained, 60)}' is what the law explains, and the variable '{variable}'"
+            )
     columns, source = asked.data_of(asked_for["data"], found.name or COMMAND)
     columns = asked.widened(columns, lets, found.variables if protocol is None else None)
     rows, note = asked.kept(columns, asked_for["where"])

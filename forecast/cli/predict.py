@@ -125,6 +125,9 @@ def _points(fit: Fit, words: tuple[str, ...], columns: Columns | None, lets: dic
                 found[name] = columns[name]
             elif name not in found:
                 found[name] = _compute(lets.get(name, name), columns, f"variable '{name}'")
+    for name, values in found.items():
+        if values.dtype.kind == "f" and np.isinf(values).any():
+            raise UsageError(f"'{printable(name, 60)}': expected finite numbers, got {values[np.isinf(values)][0]:g}")
     sizes = {n: v.size for n, v in found.items()}
     longest = max(sizes.values(), default=1)
     for name, size in sizes.items():
@@ -169,13 +172,18 @@ def _headline(fit: Fit, rows: list[dict[str, Any]], answer: xr.Dataset, centre: 
     begin = "Not converged: " if fit.converged is False else ""
     said = f"{fit.law.output} {_number(row[centre])} {fit.law.unit}".rstrip()
     if row[centre] is None:
-        return f"{begin}{fit.name} cannot be computed at {at}{many}."
+        return f"{begin}{fit.name} cannot be computed at {at}{many}{_because(answer)}."
     if row.get("lower") is None or row.get("upper") is None:
         why = answer.attrs.get("no_interval", "none at this point").removeprefix(f"{fit.name}: no interval: ")
         return f"{begin}{fit.name} says {said} at {at}{many}; no interval: {why}."
     band = f"{_number(row['lower'])} to {_number(row['upper'])}"
     one = f"one observation {_number(row['observed_lower'])} to {_number(row['observed_upper'])}"
     return f"{begin}{fit.name} says {said} at {at}{many}: the law {band}, {one} ({answer.attrs['level']:.0%})."
+
+
+def _because(answer: xr.Dataset) -> str:
+    why = answer.attrs.get("lost")
+    return f": {why}" if why else ""
 
 
 def _text(fit: Fit, result: dict[str, Any]) -> None:

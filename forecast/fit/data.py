@@ -156,6 +156,10 @@ def gather(
     explained = y if y is not None else law.output
     if y is None and explained not in columns:
         raise UnknownNameError("column", explained, columns, where=f"{name}: say y=, the column that the law explains")
+    itself = next((v for v in law.variables if asked.get(v, v) == explained), None)
+    if itself is not None:
+        what = "column" if explained in columns else "formula"
+        raise UsageError(f"{name}: y: the {what} '{printable(explained, 60)}' is also the variable '{itself}'")
     observed = _compute(explained, columns, f"{name}: y")
     if weights is not None and sigma is not None:
         raise UsageError(f"{name}: give weights or sigma, not both")

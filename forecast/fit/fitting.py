@@ -16,7 +16,7 @@ from forecast.fit.bootstrap import Resampling, replicated
 from forecast.fit.data import Observed, gather, no_counts
 from forecast.fit.domain import USUAL, check_domain
 from forecast.fit.effective import with_scatter
-from forecast.fit.incoming import in_units
+from forecast.fit.incoming import in_order, in_units
 from forecast.fit.parallel import check_workers
 from forecast.fit.prepare import given_start, label, problem_of
 from forecast.fit.request import Request
@@ -56,6 +56,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     request.check(name)
     check_workers(request.workers, name, law)
     own = grouping.check(request, name)
+    request = in_order(data, request, name)
     data = in_units(law, data, request, name)
     _check_mixed(law, data, request, name)
     if request.protocol is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,30 @@ from forecast.fit.request import Request
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["in_units"]
+__all__ = ["in_order", "in_units"]
+
+
+def in_order(data: Any, request: Request, name: str) -> Request:
+    """Return the request with weights, errors and groups that have row labels in the order of the data's rows.
+
+    Raises
+    ------
+    DataError
+        Where their labels are not those of the data.
+    """
+    labelled = [v for v in (request.weights, request.sigma, request.groups) if hasattr(v, "reindex")]
+    errors = request.sigma_x if isinstance(request.sigma_x, Mapping) else {}
+    if not labelled and not any(hasattr(v, "reindex") for v in errors.values()):
+        return request
+    from forecast.tables.frames import beside
+
+    return request.but(
+        weights=beside(data, request.weights, f"{name}: weights"),
+        sigma=beside(data, request.sigma, f"{name}: sigma"),
+        groups=beside(data, request.groups, f"{name}: groups"),
+        sigma_x={n: beside(data, v, f"{name}: sigma_x: '{printable(n, 60)}'") for n, v in errors.items()}
+        or request.sigma_x,
+    )
 
 
 def in_units(law: Law, data: Any, request: Request, name: str) -> Any:

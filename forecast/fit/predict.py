@@ -61,7 +61,9 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
             notes.append(f"{fit.name}: predicts {where}")
     lost = ~np.isfinite(centre)
     if lost.any():
-        notes.append(f"{fit.name}: {int(lost.sum())} of {centre.size} points cannot be computed{_which(lost)}")
+        attrs["lost"] = _why_lost(fit, values, lost)
+        why = f": {attrs['lost']}" if attrs["lost"] else ""
+        notes.append(f"{fit.name}: {int(lost.sum())} of {centre.size} points cannot be computed{_which(lost)}{why}")
     unknown = np.zeros(shape, dtype=bool) if "lower" not in found else ~lost & ~np.isfinite(found["upper"])
     if unknown.any():
         notes.append(f"{fit.name}: {int(unknown.sum())} of {centre.size} points have no interval{_which(unknown)}")
@@ -80,6 +82,21 @@ def _check_meaning(fit: Fit, values: Mapping[str, Array]) -> None:
         said = ", ".join(f"{n} = {float(np.broadcast_to(v, bad.shape)[at]):.6g}" for n, v in given.items())
         what = f"{fit.law.requires[text]}: expected {text} > 0"
         raise UsageError(f"{fit.name}: {what}, got {float(found[at]):.4g} at {said}{_which(bad)}")
+
+
+def _why_lost(fit: Fit, values: Mapping[str, Array], lost: NDArray[np.bool_]) -> str:
+    """Say which variable is to blame at points without a value: missing, or not positive where it must be."""
+    found = []
+    for name, column in values.items():
+        if np.isnan(column[lost]).any():
+            found.append(f"'{name}' is missing")
+        low = lost & (column <= 0)
+        if name in fit.law.levels or not low.any():
+            continue
+        moved = fit.law.value(fit.values, **{n: np.abs(v[low]) + (v[low] == 0) for n, v in values.items()})
+        if np.isfinite(moved).any():
+            found.append(f"'{name}' is not positive ({float(column[low].min()):g})")
+    return ", ".join(found)
 
 
 def _which(marked: NDArray[np.bool_]) -> str:

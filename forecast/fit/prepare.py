@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,27 +100,37 @@ def problem_of(law: Law, seen: Observed, objective: Objective, name: str) -> Pro
     return Effective(**vars(problem), sigma_x=seen.sigma_x)
 
 
+def _number(value: Any) -> float:
+    """Return a number; nan where it is none, as True is not."""
+    try:
+        return math.nan if isinstance(value, (bool, np.bool_)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
 def given_start(problem: Problem, start: Mapping[str, float], name: str) -> Array:
     """Return a start in the solver's coordinates.
 
     Raises
     ------
     UsageError
-        If a parameter is missing, unknown, outside its bounds or no number.
+        If a parameter is missing, unknown, outside its bounds or no number, or is fixed at another one.
     """
     for parameter in start:
         if parameter not in problem.law.parameters:
             raise UnknownNameError("parameter", parameter, problem.law.parameters, where=f"{name}: start")
+        if parameter in problem.fixed and _number(start[parameter]) != problem.fixed[parameter]:
+            got = printable(repr(start[parameter]), 40)
+            raise UsageError(
+                f"{name}: start: '{parameter}' is fixed at {problem.fixed[parameter]:g} by its bounds, got {got}"
+            )
     values = []
     for i, parameter in enumerate(problem.free):
         if parameter not in start:
             raise UsageError(
                 f"{name}: start: '{parameter}' is missing; a start names every parameter that is not fixed"
             )
-        try:
-            value = float(start[parameter])
-        except (TypeError, ValueError):
-            value = math.nan
+        value = _number(start[parameter])
         if not math.isfinite(value) or (problem.logs[i] and value <= 0):
             kind = "a positive number" if problem.logs[i] else "a finite number"
             raise UsageError(

@@ -97,9 +97,14 @@ class Request:
 
     def check(self, name: str) -> None:
         """Raise `UsageError` for a seed or a level that cannot be."""
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise UsageError(f"{name}: seed: expected an integer of at least 0, got {printable(repr(self.seed), 40)}")
+        seed: object = self.seed
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+            raise UsageError(f"{name}: seed: expected an integer from 0 to 2**64 - 1, got {printable(repr(seed), 40)}")
         check_level(self.level, name)
+        start: object = self.start
+        if start is not None and not isinstance(start, Mapping):
+            got = printable(repr(start), 40)
+            raise UsageError(f"{name}: start: expected a mapping of parameter to number, got {got}")
 
     def but(self, **changes: Any) -> Request:
         """Return the request with some things changed."""

@@ -149,6 +149,9 @@ class Kind:
     residuals: bool = False
 
 
+#: Replicates at most: more take hours and tell the percentiles no better.
+MOST = 1_000_000
+
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         "case": Kind(_case),
@@ -203,6 +206,8 @@ def check(replicates: object, kind: object, groups: bool, objective: Objective, 
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
         got = printable(repr(replicates), 40)
         raise UsageError(f"{where}: bootstrap: expected a number of replicates of at least 2, got {got}")
+    if replicates > MOST:
+        raise UsageError(f"{where}: bootstrap: expected at most {MOST:,} replicates, got {printable(replicates, 40)}")
     if KINDS[kind].groups and not groups:
         raise UsageError(f"{where}: kind='{kind}' needs groups=, one label a row")
     if KINDS[kind].residuals and objective.scale == "known":

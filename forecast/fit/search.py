@@ -20,13 +20,15 @@ Array: TypeAlias = NDArray[np.float64]
 SAME = 1e-6
 #: How many starts are polished in each round; the next round comes where those do not agree.
 ROUNDS = (4, 24, 96, 288)
-#: Iterations for one start of several, and for one that must arrive.
-SHORT, LONG = 100, 1000
+#: Iterations for one start of several, and for one that must arrive; and how many of those there are at the end.
+SHORT, LONG, LAST = 100, 1000, 3
 #: Iterations of the first heat of many starts, and how many go on at least.
 HEAT, LEADERS = 25, 8
 
 #: Huber's threshold is never less (of logarithms): below, nothing but rounding is left of the squares.
 FLOOR = 1e-8
+#: It is settled once it moves by less than this share: another unit of the data must not show in the objective.
+STEADY = 1e-10
 
 
 def agreeing(problem: Problem, found: list[Solution]) -> int:
@@ -70,10 +72,22 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
         if len(begun) == 1 or (found[0].settled and agreeing(tried, found) > enough):
             return tried, found
     if found and not found[0].settled and math.isfinite(found[0].value):
-        again = solve(tried, [found[0].at], iterations=LONG, both=True)[0]
-        if again.value <= found[0].value:
-            found[0] = again
+        # a long curved valley takes many steps; a second one that arrives at the same end confirms it
+        last = _different(found, LAST)
+        ends = solve(tried, [s.at for s in last], iterations=LONG, both=True)
+        if ends[0].value <= found[0].value:
+            rest = [s for s in found if not any(s is one for one in last)]
+            found = sorted([*ends, *rest], key=lambda s: (s.value, not s.settled))
     return tried, found
+
+
+def _different(found: list[Solution], count: int) -> list[Solution]:
+    """Return the first solutions that do not stand at one place."""
+    chosen: list[Solution] = []
+    for solution in found:
+        if len(chosen) < count and all(abs(solution.value - s.value) > SAME * abs(s.value) for s in chosen):
+            chosen.append(solution)
+    return chosen
 
 
 def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]]:
@@ -131,7 +145,7 @@ def _threshold(problem: Problem, at: Array) -> tuple[Problem, Array]:
         delta = HUBER_FACTOR * _huber_scale(problem, at)
         # noise-free points have no scale: any threshold above rounding leaves their squares alone
         delta = max(delta, FLOOR)
-        if problem.delta is not None and abs(delta - problem.delta) <= 1e-6 * problem.delta:
+        if problem.delta is not None and abs(delta - problem.delta) <= STEADY * problem.delta:
             break
         problem = problem.with_options(delta=delta)
         at = solve(problem, [at])[0].at

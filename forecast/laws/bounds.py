@@ -6,9 +6,13 @@ import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from forecast.errors import FormulaError, UnknownNameError
+from forecast.errors import FormulaError, UnknownNameError, printable
 
 __all__ = ["limits"]
+
+
+def _got(value: object) -> str:
+    return printable(repr(value), 60)
 
 
 def limits(
@@ -25,11 +29,18 @@ def limits(
     >>> dict(limits(["a", "b"], ["b"], {"a": (0, 1)}, "law"))
     {'a': (0.0, 1.0), 'b': (0.0, inf)}
     """
+    if not isinstance(bounds or {}, Mapping):
+        raise FormulaError(f"{where}: bounds: expected a mapping of parameter to (low, high), got {_got(bounds)}")
     found = dict.fromkeys(parameters, (-math.inf, math.inf))
     for name, pair in {**dict.fromkeys(positive, (0.0, math.inf)), **(bounds or {})}.items():
         if name not in found:
             raise UnknownNameError("parameter", name, list(found), where=f"{where}: bounds")
-        low, high = map(float, pair)
+        try:
+            if isinstance(pair, str):
+                raise TypeError
+            low, high = map(float, pair)
+        except (TypeError, ValueError):
+            raise FormulaError(f"{where}: bounds of '{name}': expected (low, high), got {_got(pair)}") from None
         if not low <= high or low == math.inf or high == -math.inf:
             raise FormulaError(f"{where}: bounds of '{name}': expected low <= high, got ({low:g}, {high:g})")
         found[name] = (low, high)

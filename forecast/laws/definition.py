@@ -141,7 +141,11 @@ class Law(Composable):
     def _declare(self, variables: Iterable[str] | Mapping[str, str], output: str, unit: str) -> None:
         if isinstance(variables, str):
             self._refuse(f"variables: expected a list of names, got the text '{printable(variables, 60)}'")
-        found = dict(variables) if isinstance(variables, Mapping) else dict.fromkeys(variables, "")
+        names = tuple(variables)
+        found = dict(variables) if isinstance(variables, Mapping) else dict.fromkeys(names, "")
+        if len(found) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            self._refuse(f"variables: '{printable(twice, 60)}' is given twice")
         if not found:
             self._refuse("has no variable")
         for name in found:

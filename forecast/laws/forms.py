@@ -160,5 +160,6 @@ def formula_program(formula: Formula, parameters: tuple[str, ...], variables: tu
     from forecast.laws.cache import derivatives
     from forecast.laws.program import FormulaProgram
 
-    taken = functools.cache(functools.partial(derivatives, formula, parameters, variables))
-    return FormulaProgram(formula.root, parameters, variables, taken)
+    return FormulaProgram(
+        formula.root, parameters, variables, functools.partial(derivatives, formula, parameters, variables)
+    )

@@ -92,7 +92,7 @@ class FormulaProgram(Program):
     root : Node
     parameters, variables : sequence of str
     derivatives : callable
-        Gives the derivatives up to an order when they are first needed.
+        Gives the derivatives up to an order; it is asked once for each, when they are first needed.
     """
 
     def __init__(
@@ -103,8 +103,18 @@ class FormulaProgram(Program):
         derivatives: Callable[[int], Derivatives],
     ) -> None:
         super().__init__(parameters, variables)
-        self._root, self._derivatives = root, derivatives
+        self._root, self._derive = root, derivatives
+        self._derived: dict[int, Derivatives] = {}
         self._tapes: dict[tuple[int, tuple[bool, ...]], tuple[Tape, list[tuple[int, int]]]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Make copies from the formula, without what was compiled."""
+        return type(self), (self._root, self.parameters, self.variables, self._derive)
+
+    def _derivatives(self, order: int) -> Derivatives:
+        if order not in self._derived:
+            self._derived[order] = self._derive(order)
+        return self._derived[order]
 
     def curved(self) -> frozenset[tuple[int, int]]:
         """Return the pairs of parameters that have a second derivative."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["aligned", "frame", "parquet"]
+__all__ = ["aligned", "beside", "frame", "labels", "parquet"]
 
 LIMIT_CELLS = 100_000_000
 LIMIT_BYTES = 2**31
@@ -100,7 +100,8 @@ def parquet(path: str, at: str) -> dict[str, Array]:
     if len(set(table.column_names)) != len(table.column_names):
         raise DataError(f"{shown}: a column name is given twice")
     found = frame(table, at)
-    assert found is not None
+    if found is None:  # pyarrow changed under us
+        raise DataError(f"{shown}: not a table")
     return found
 
 
@@ -110,12 +111,13 @@ def aligned(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
     Raises
     ------
     DataError
-        If their labels are not the same ones: no value is dropped or invented to make them meet.
+        If their labels are not the same ones: no value is dropped or invented to make them meet. So are labels beside
+        columns that have none, unless they count the rows from 0: what belongs together is not guessed.
     """
     kinds: dict[str, list[Any]] = {"Series": [], "DataArray": []}
     for name, values in data.items():
-        if type(values).__name__ in kinds and hasattr(values, "reindex"):  # polars' Series have no labels
-            kinds[type(values).__name__].append(name)
+        if (kind := _labelled(values)) is not None:
+            kinds[kind].append(name)
     changed: dict[Any, Any] = {}
     for kind, names in kinds.items():
         for other in names[1:]:
@@ -124,7 +126,81 @@ def aligned(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
             changed[other] = move(
                 data[first], data[other], f"{at}columns '{printable(first, 60)}' and '{printable(other, 60)}'"
             )
+    for names in kinds.values():
+        others = [name for name in data if name not in names]
+        if not names or not others or (own := labels(data[names[0]])) is None:
+            continue
+        for other in others:
+            theirs = labels(data[other])
+            if theirs is None or not own.equals(theirs):
+                where = f"{at}column '{printable(names[0], 60)}'"
+                raise DataError(f"{where} has row labels and '{printable(other, 60)}' {_lacks(theirs)}; {BY_POSITION}")
     return {**data, **changed} if changed else data
+
+
+#: What to do about labels that nothing else has.
+BY_POSITION = "give both the same labels, or match by position with .to_numpy()"
+
+
+def _lacks(labels: Any) -> str:
+    return "has none" if labels is None else "has others"
+
+
+def _labelled(values: Any) -> str | None:
+    """Return what kind of labelled column this is; None where it has no labels (those of polars have none)."""
+    kind = type(values).__name__
+    return kind if kind in ("Series", "DataArray") and hasattr(values, "reindex") else None
+
+
+def labels(data: Any) -> Any:
+    """Return the row labels of a pandas object or a one-dimensional DataArray; None where they only count the rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> labels(pd.Series([1.0, 2.0], index=["a", "b"])).to_list(), labels(pd.Series([1.0, 2.0]))
+    (['a', 'b'], None)
+    """
+    import numpy as np
+
+    if hasattr(data, "dims"):
+        found = data.indexes.get(next(iter(data.dims))) if len(data.dims) == 1 else None
+    else:
+        found = getattr(data, "index", None) if hasattr(data, "reindex") else None
+    if found is None or (found.dtype.kind in "iu" and np.array_equal(found.to_numpy(), np.arange(len(found)))):
+        return None
+    return found
+
+
+def beside(data: Any, extra: Any, where: str) -> Any:
+    """Return a labelled column that is given beside data, in the order of the data's rows.
+
+    Parameters
+    ----------
+    data : as in `forecast.tables.columns`
+    extra : Series, DataArray or anything else
+        What has no labels is returned as it is.
+    where : str
+        What it is, for messages.
+
+    Raises
+    ------
+    DataError
+        If the data have no labels and `extra` has, or others.
+    """
+    if _labelled(extra) is None or len(getattr(extra, "dims", (1,))) != 1:
+        return extra
+    if isinstance(data, Mapping) and not hasattr(data, "dims"):
+        data = next((values for values in data.values() if _labelled(values) is not None), None)
+    one, two = labels(data), labels(extra)
+    if two is None and (one is None or hasattr(extra, "dims")):
+        return extra
+    two = extra.index if two is None else two
+    if one is None or not one.is_unique or not two.is_unique or len(one) != len(two) or not one.isin(two).all():
+        if one is not None and one.equals(two):
+            return extra
+        raise DataError(f"{where} has row labels that the data do not have; {BY_POSITION}")
+    return extra.reindex({extra.dims[0]: one}) if hasattr(extra, "dims") else extra.reindex(one)
 
 
 def _series(first: Any, other: Any, where: str) -> Any:

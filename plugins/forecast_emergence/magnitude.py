@@ -7,7 +7,8 @@ that one says about 91 at 66B, of which it was told nothing but the range of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from forecast import Input, ModelSpec
@@ -45,19 +46,15 @@ def _hill(small: str, large: str, at_small: str, at_large: str) -> str:
     return f"{ceiling}/(1 + ({ceiling}/{at_large} - 1)*({large}/N)**({power}))"
 
 
-def _bounded(*factors: str) -> Callable[[Mapping[str, Array]], None]:
-    """Return a check that the ceiling bounds the magnitude at 13B, the product of these inputs, but for stray draws."""
+def _bounded(factors: tuple[str, ...], values: Mapping[str, Array]) -> None:
+    """Check that the ceiling bounds the magnitude at 13B, the product of these inputs, but for stray draws."""
+    import numpy as np
 
-    def check(values: Mapping[str, Array]) -> None:
-        import numpy as np
-
-        at = np.prod([np.asarray(values[name], dtype=float) for name in factors], axis=0)
-        ceiling = np.asarray(values["ceiling"], dtype=float)
-        if np.mean(ceiling <= at) > 0.01:
-            said = f"ceiling: {np.median(ceiling):.3g} does not lie above the magnitude at 13B, {np.median(at):.3g}"
-            raise UsageError(f"{said} ({' × '.join(factors)})")
-
-    return check
+    at = np.prod([np.asarray(values[name], dtype=float) for name in factors], axis=0)
+    ceiling = np.asarray(values["ceiling"], dtype=float)
+    if np.mean(ceiling <= at) > 0.01:
+        said = f"ceiling: {np.median(ceiling):.3g} does not lie above the magnitude at 13B, {np.median(at):.3g}"
+        raise UsageError(f"{said} ({' × '.join(factors)})")
 
 
 LINKS = {
@@ -66,7 +63,7 @@ LINKS = {
         unit="",
         expression=f"max(6, {_hill('6e9', '13e9', 'at_6b', 'at_13b')})",
         takes={"N": "param"},
-        check=_bounded("at_13b"),
+        check=functools.partial(_bounded, ("at_13b",)),
         inputs=(
             Input(
                 name="at_6b", unit="", distribution={"p05": 12.0, "p95": 18.0},
@@ -87,7 +84,7 @@ LINKS = {
         unit="",
         expression=f"before + heaviside(N - shift)*({_hill('6.7e9', '13e9', 'at_6_7b', '(at_6_7b*growth)')} - before)",
         takes={"N": "param", "shift": "param"},
-        check=_bounded("at_6_7b", "growth"),
+        check=functools.partial(_bounded, ("at_6_7b", "growth")),
         inputs=(
             Input(
                 name="before", unit="", distribution={"p05": 16.0, "p95": 23.0},

@@ -183,3 +183,15 @@ def test_odd_numbers_are_one_line(said, data, number):
         line = said(*words).refusal
         assert "unexpected" not in line
         assert line.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--variables", "x,x"], "variables: 'x' is given twice"),
+        (["--variables", "x", "--y", "x"], "y: the column 'x' is also the variable 'x'"),
+        (["--variables", "x", "--let", "x = y"], "--let: 'y' is what the law explains, and the variable 'x'"),
+    ],
+)
+def test_a_name_with_two_roles_is_refused(said, data, words, says):
+    assert says in said("fit", "E + A*x**-a", "--data", data, *words).refused()

@@ -265,3 +265,12 @@ def test_new_in_a_folder_that_is_gone_is_one_line(fake_plugins, tmp_path, monkey
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "forecast: error: forecast-demo: cannot be written here: no such file or directory\n"
+
+
+def test_a_plugin_is_not_called_none(command_line, tmp_path):
+    done = command_line("plugins", "new", "none")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "forecast: error: plugin name 'none': FORECAST_PLUGINS=none asks for no plugin at all; choose another name\n"
+    )
+    assert not (tmp_path / "forecast-none").exists()

@@ -1,6 +1,7 @@
 """Data that are wrong, odd or extreme, through ``law.fit``: the same answer, or one line that says what is wrong."""
 
 import decimal
+import math
 import warnings
 
 import numpy as np
@@ -306,3 +307,110 @@ def test_counts_that_are_all_zero_have_no_exponent():
     assert "not identified" in found.verdict or "no intervals" in found.verdict
     with pytest.raises(FitError, match="no interval for 'c'"):
         found.interval("c")
+
+
+SATURATING = forecast.Law("E + A*x**-a", variables=["x"], bounds={"E": (1.5, 1.5), "a": (0.1, 1.0)})
+
+
+@pytest.mark.bad_input(50)
+@pytest.mark.parametrize(
+    ("start", "says"),
+    [
+        ({"A": 1.0, "a": math.nan}, "start: 'a': expected a positive number, got nan"),
+        ({"A": math.inf, "a": 0.3}, "start: 'A': expected a finite number, got inf"),
+        ({"A": True, "a": 0.3}, "start: 'A': expected a finite number, got True"),
+        ({"A": 1.0}, "start: 'a' is missing"),
+        ({}, "start: 'A' is missing"),
+        ([1.0, 0.3], "start: expected a mapping of parameter to number"),
+        ({"A": 1.0, "a": 2.0}, "start: 'a' is outside its bounds"),
+        ({"A": 1.0, "a": 0.3, "E": 1.0}, "start: 'E' is fixed at 1.5 by its bounds, got 1.0"),
+        ({"A": 1.0, "a": 0.3, "E": math.nan}, "start: 'E' is fixed at 1.5 by its bounds, got nan"),
+    ],
+)
+def test_bad_input_050_starts_that_are_none(start, says):
+    with pytest.raises(UsageError, match=says):
+        SATURATING.fit({"x": X, "y": Y}, start=start)
+
+
+@pytest.mark.bad_input(50)
+@pytest.mark.parametrize("a", [0.1, 1.0])
+def test_bad_input_050_a_start_at_a_bound_reaches_the_same_end(a):
+    data = {"x": X, "y": 1.5 + 8 * X**-0.35 * (1 + 0.01 * np.cos(7 * np.arange(40)))}
+    free, begun = SATURATING.fit(data), SATURATING.fit(data, start={"A": 1.0, "a": a, "E": 1.5})
+    assert begun.converged
+    assert dict(begun.values) == pytest.approx(dict(free.values), rel=1e-6)
+    assert begun.values["E"] == 1.5
+
+
+@pytest.mark.bad_input(44)
+@pytest.mark.parametrize("other", ["array", "list", "series", "dataarray"])
+def test_bad_input_044_labels_beside_a_column_without_them_are_refused(other):
+    labels = [f"run{i}" for i in range(40)]
+    plain = {"array": X, "list": list(X), "series": pd.Series(X), "dataarray": xr.DataArray(X, dims="run")}[other]
+    for labelled in (pd.Series(Y, labels), pd.Series(Y[::-1], np.arange(40)[::-1])):
+        if other == "series" and labelled.index.dtype.kind == "i":
+            continue  # both count the rows: matched by label
+        with pytest.raises(DataError, match=r"labels"):
+            POWER.fit({"x": plain, "y": labelled})
+    assert POWER.fit({"x": plain, "y": pd.Series(Y)}).converged  # labels that only count the rows are none
+
+
+@pytest.mark.bad_input(44)
+@pytest.mark.parametrize("keyword", ["weights", "sigma", "groups"])
+def test_bad_input_044_what_is_given_beside_the_data_is_matched_by_label(keyword):
+    labels = pd.Index([f"run{i}" for i in range(40)])
+    order = np.random.default_rng(1).permutation(40)
+    frame = pd.DataFrame({"x": X, "y": Y}, index=labels)
+    extra = np.repeat(np.arange(1.0, 9.0), 5)
+    want = POWER.fit(frame, **{keyword: extra})
+    for same in (pd.Series(extra, labels), pd.Series(extra, labels).iloc[order]):
+        found = POWER.fit(frame, **{keyword: same})
+        assert dict(found.values) == dict(want.values)
+        assert found.stderr.identical(want.stderr)
+    for strange in (pd.Series(extra), pd.Series(extra, labels + "x")):
+        with pytest.raises(DataError, match=f"{keyword} has row labels that the data do not have"):
+            POWER.fit(frame, **{keyword: strange})
+    with pytest.raises(DataError, match=f"{keyword} has row labels that the data do not have"):
+        POWER.fit({"x": X, "y": Y}, **{keyword: pd.Series(extra, labels)})
+
+
+#: Laws whose parameters take up any unit: which of them do not move, and what the prefactor's unit is.
+FREE = {
+    "power": (forecast.law("scaling/power"), "c", "beta"),
+    "saturating": (forecast.law("scaling/saturating-power"), "c", "beta"),
+    "text": (forecast.Law("E + A*x**-a", variables=["x"]), "a", "A"),
+    "positive": (forecast.Law("E + A*x**-a", variables=["x"], positive=["E", "A", "a"]), "a", "A"),
+}
+
+
+@pytest.mark.bad_input(34)
+@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log"])
+@pytest.mark.parametrize("name", FREE)
+def test_bad_input_034_units_far_from_one_change_the_prefactor_and_nothing_else(name, objective):
+    law, exponent, factor = FREE[name]
+    x = np.geomspace(10, 1e6, 40)
+    y = (1.7 * (name != "power") + 8 * x**-0.35) * np.exp(0.02 * np.random.default_rng(0).standard_normal(40))
+    (variable,) = law.variables
+    one = law.fit({variable: x, law.output: y}, objective=objective)
+    for sx, sy in ((1e-30, 1e12), (1e30, 1e-12), (1e30, 1.0), (1e-30, 1.0), (1.0, 1e12), (1.0, 1e-12)):
+        two = law.fit({variable: x * sx, law.output: y * sy}, objective=objective)
+        assert one.converged
+        assert two.converged, (sx, sy)
+        power = one.values[exponent]
+        assert two.values[exponent] == pytest.approx(power, rel=1e-6)
+        assert two.values[factor] == pytest.approx(one.values[factor] * sy * sx**power, rel=1e-4)
+        assert two.interval(exponent, method="wald") == pytest.approx(one.interval(exponent, method="wald"), rel=1e-5)
+
+
+@pytest.mark.bad_input(34)
+@pytest.mark.parametrize("objective", ["least_squares", "huber_log"])
+def test_bad_input_034_chinchilla_in_units_far_from_one(objective):
+    law = forecast.law("scaling/chinchilla")
+    n, d = (a.ravel()[::2] for a in np.meshgrid(np.geomspace(1e7, 1e10, 12), np.geomspace(1e9, 1e12, 12)))
+    y = (1.69 + 406.4 * n**-0.34 + 410.7 * d**-0.28) * np.exp(0.005 * np.random.default_rng(0).standard_normal(n.size))
+    one = law.fit({"N": n, "D": d, "loss": y}, objective=objective)
+    for sx, sy in ((1e-30, 1e12), (1e30, 1e-12)):
+        two = law.fit({"N": n * sx, "D": d * sx, "loss": y * sy}, objective=objective)
+        assert two.converged
+        for name in ("alpha", "beta"):
+            assert two.values[name] == pytest.approx(one.values[name], rel=1e-6)

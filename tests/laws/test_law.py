@@ -270,3 +270,29 @@ def test_an_implicit_law_comes_from_a_record(monkeypatch):
     given = {"expression": "(y - e)/(f - y)", "equals": "b/x", "between": ("e", "f")}
     fake_registry(monkeypatch, spec(**given))
     assert law("demo").text == "(y - e)/(f - y) = b/x"
+
+
+@pytest.mark.bad_input(50)
+@pytest.mark.parametrize(
+    ("bounds", "says"),
+    [
+        ({"a": (1, 0)}, "expected low <= high, got"),
+        ({"a": (math.nan, 1)}, "expected low <= high, got"),
+        ({"a": (math.inf, math.inf)}, "expected low <= high, got"),
+        ({"a": ("x", 1)}, "bounds of 'a': expected"),
+        ({"a": (1,)}, "bounds of 'a': expected"),
+        ({"a": (1, 2, 3)}, "bounds of 'a': expected"),
+        ({"a": (None, 1)}, "bounds of 'a': expected"),
+        ({"a": 1}, "bounds of 'a': expected"),
+        ({"a": "12"}, "bounds of 'a': expected"),
+        ([(0, 1)], "bounds: expected a mapping"),
+    ],
+)
+def test_bad_input_050_bounds_that_are_none(bounds, says):
+    with pytest.raises(FormulaError, match=says):
+        Law("a*x", variables=["x"], bounds=bounds)
+
+
+def test_a_variable_given_twice_is_refused():
+    with pytest.raises(FormulaError, match="variables: 'x' is given twice"):
+        Law("a*x", variables=["x", "x"])
