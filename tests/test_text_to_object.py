@@ -25,6 +25,7 @@ PLACES = {
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
     "cli/__init__.py: _plugin_command: resolve": RECORD,
+    "cli/__init__.py: _signals: getattr": OURS,
     "cli/diff.py: _headline: getattr": OURS,
     "conformance.py: _command_loads: resolve": RECORD,
     "conformance.py: _target_loads: resolve": RECORD,
@@ -56,7 +57,7 @@ PLACES = {
     "protocols.py: fit_by: getattr": OURS,
     "registry.py: _answers: getattr": OURS,
     "registry.py: _hook_fault: getattr": RECORD,
-    "registry.py: _import: entry.load": RECORD,
+    "registry.py: Registry._load: entry.load": RECORD,
     "registry.py: resolve: getattr": RECORD,
     "registry.py: resolve: import_module": RECORD,
     "tables/sources.py: _parsed: resolve": RECORD,  # a file names the record, see tests/test_access.py
