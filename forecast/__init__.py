@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from forecast.budgets import budget
     from forecast.engine import project
     from forecast.fit.result import Fit
     from forecast.fit.save import load
@@ -62,6 +63,7 @@ __all__ = [
     "TrendSpec",
     "UnitSpec",
     "__version__",
+    "budget",
     "catalogue",
     "estimate",
     "hookimpl",
@@ -79,6 +81,7 @@ _HOME = {
     "Law": "forecast.laws",
     "Protocol": "forecast.protocols",
     "Scenario": "forecast.scenario",
+    "budget": "forecast.budgets",
     "estimate": "forecast.models",
     "hookimpl": "forecast.hookspecs",
     "law": "forecast.laws",

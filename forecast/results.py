@@ -62,7 +62,7 @@ def save(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            data = bytes(ready.to_netcdf(engine="h5netcdf"))
+            data = ready.to_netcdf(engine="h5netcdf")
     except (OSError, ValueError, TypeError, RuntimeError, KeyError) as error:
         raise ResultError(f"{printable(target)}: cannot write: {one_line(error, 160)}") from error
     return write_atomic(target, data)

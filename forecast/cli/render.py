@@ -254,8 +254,12 @@ def emit(
     text: Callable[[], None] | None = None,
     warnings: Sequence[str] = (),
     provenance: Mapping[str, Any] | None = None,
+    files: Sequence[Callable[[], object]] = (),
 ) -> None:
-    """Write an answer: as one JSON object, or as text.
+    """Write an answer: as one JSON object, or as text; and the files that were asked for.
+
+    A file that cannot be written does not cost the answer, nor the other files: the answer is written all the same,
+    and then the error is raised. A reader who closes stdout costs no file.
 
     Parameters
     ----------
@@ -271,7 +275,41 @@ def emit(
         In the JSON object, or one line each on stderr.
     provenance : mapping, optional
         Default: `provenance()`.
+    files : sequence of callable
+        Each writes one file.
     """
+    unwritten: list[Exception] = []
+    for write_file in files:
+        try:
+            write_file()
+        except Exception as problem:
+            unwritten.append(problem)
+    try:
+        _answer(result, json=json, command=command, text=text, warnings=warnings, provenance=provenance)
+        if unwritten and sys.stdout is not None:
+            sys.stdout.flush()
+    except BaseException:
+        _say_all(unwritten)
+        raise
+    _say_all(unwritten[:-1])
+    if unwritten:
+        raise unwritten[-1]
+
+
+def _say_all(problems: Iterable[Exception]) -> None:
+    for problem in problems:
+        error(" ".join(str(problem).split()))
+
+
+def _answer(
+    result: Any,
+    *,
+    json: bool,
+    command: str,
+    text: Callable[[], None] | None,
+    warnings: Sequence[str],
+    provenance: Mapping[str, Any] | None,
+) -> None:
     from forecast.jsontext import to_json  # a listing for people needs none
 
     if not json:
