@@ -23,7 +23,7 @@ LAYERS = (
     {"hookspecs"},
     {"registry"},
     {"basis", "units"},
-    {"results"},
+    {"resultcheck", "results"},
     {"tables"},
     {"series"},
     {"fit", "laws", "protocols"},

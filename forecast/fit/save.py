@@ -12,12 +12,13 @@ import os
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from forecast.errors import ForecastError, ResultError, UsageError, printable
 from forecast.fit.verify import check_fields, check_fit, equal
 from forecast.formula import check_name
 from forecast.jsontext import strict_json, to_json
+from forecast.resultcheck import check_projection, is_projection
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["is_fit", "load", "load_fit", "save"]
 
+T = TypeVar("T")
+
 KIND, FORMAT = "fit", "1"
 LONGEST_NAME = 500
+_UNCHECKED = "saved without its data: errors and ranges are as the file states them"
 
 
 def save(fit: Fit, path: str | os.PathLike[str]) -> Path:
@@ -90,7 +94,11 @@ def load(path: str | os.PathLike[str]) -> Fit | xr.DataTree:
     from forecast import results
 
     tree = results.load(path)
-    return _fit(tree, printable(path)) if is_fit(tree) else tree
+    if is_fit(tree):
+        return _fit(tree, printable(path))
+    if is_projection(tree):
+        _guarded(lambda: check_projection(tree, printable(path)), printable(path), "projection")
+    return tree
 
 
 def load_fit(path: str | os.PathLike[str]) -> Fit:
@@ -330,7 +338,7 @@ def _grouped(record: Mapping[str, Any], where: str) -> tuple[Law, str]:
     check_name(own["by"], where=f"{where}: law: groups")
     read = {p: tuple(parse(text, where=where) for text in each) for p, each in slots.items()}
     made = made_of(plain, own["by"], labels, read)
-    if record["name"] != made.name:
+    if record["name"] not in (None, made.name):
         raise ResultError(
             f"{where}: law: name: expected '{printable(made.name, 80)}', got '{printable(record['name'])}'"
         )
@@ -339,15 +347,20 @@ def _grouped(record: Mapping[str, Any], where: str) -> tuple[Law, str]:
 
 def _fit(tree: xr.DataTree, where: str) -> Fit:
     """Make a fit of a file, and believe nothing in it that can be checked (`forecast.fit.verify`)."""
+    return _guarded(lambda: _checked(tree, where), where, "fit")
+
+
+def _guarded(read: Callable[[], T], where: str, what: str) -> T:
+    """Read a stranger's file: whatever goes wrong is an error of one line that names it."""
     try:
-        return _checked(tree, where)
+        return read()
     except ResultError:
         raise
     except ForecastError as problem:
         raise ResultError(f"{where}: {problem}") from problem
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError) as problem:
         shown = printable(f"{type(problem).__name__}: {problem}", 120)
-        raise ResultError(f"{where}: not a fit of this version: {shown}") from problem
+        raise ResultError(f"{where}: not a {what} of this version: {shown}") from problem
 
 
 def _checked(tree: xr.DataTree, where: str) -> Fit:
@@ -361,7 +374,10 @@ def _checked(tree: xr.DataTree, where: str) -> Fit:
     groups = sorted(map(str, tree.children))
     if groups != ["arrays", "parameters"] or any(tree[g].children for g in groups) or tree.to_dataset().variables:
         raise ResultError(f"{where}: expected the groups /arrays and /parameters alone")
-    arrays = {str(n): v.values for n, v in tree["arrays"].to_dataset().variables.items()}
+    kept = tree["arrays"].to_dataset()
+    if kept.attrs or any(v.attrs for v in kept.variables.values()):
+        raise ResultError(f"{where}: /arrays: expected no attributes")
+    arrays = {str(n): v.values for n, v in kept.variables.items()}
     if not isinstance(read["fit"], dict):
         raise ResultError(f"{where}: fit: expected an object")
     found, note = _law(read["law"], where)
@@ -373,7 +389,9 @@ def _checked(tree: xr.DataTree, where: str) -> Fit:
     plain = Fit(law=found, **fields)
     check_fit(plain, where)
     _check_copies(tree, plain, read["provenance"], where)
-    return dataclasses.replace(plain, warnings=(*plain.warnings, note)) if note else plain
+    notes = [note, "" if plain.data is not None or plain.published else f"{plain.name}: {_UNCHECKED}"]
+    new = tuple(line for line in notes if line and line not in plain.warnings)
+    return dataclasses.replace(plain, warnings=(*plain.warnings, *new)) if new else plain
 
 
 def _check_copies(tree: xr.DataTree, fit: Fit, provenance: Any, where: str) -> None:
@@ -385,7 +403,7 @@ def _check_copies(tree: xr.DataTree, fit: Fit, provenance: Any, where: str) -> N
         raise ResultError(f"{where}: /parameters/{printable(name, 60)}: is missing, or no parameter of the fit")
     for name, value in own.items():
         copy = stated[name]
-        if copy.dims or copy.dtype.kind != "f" or not equal(float(copy), value):
+        if copy.dims or copy.attrs or copy.dtype.name != "float64" or not equal(float(copy), value):
             got = printable(copy.values, 40)
             raise ResultError(
                 f"{where}: /parameters/{printable(name, 60)}: expected {value:.12g}, as the fit says, got {got}"

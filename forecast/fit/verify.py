@@ -83,7 +83,9 @@ def _map(test: Test) -> Test:
 
 
 def _array(kinds: str, ndim: int = 1) -> Test:
-    return lambda v: isinstance(v, np.ndarray) and v.dtype.kind in kinds and v.dtype.itemsize <= 8 and v.ndim == ndim
+    return lambda v: (
+        isinstance(v, np.ndarray) and v.dtype.kind in kinds and v.dtype.itemsize in (1, 8) and v.ndim == ndim
+    )
 
 
 def _record(name: str) -> Test:
@@ -91,7 +93,9 @@ def _record(name: str) -> Test:
 
 
 def _bound(value: object) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and _number(value[0]) and value[1] in (1, -1)
+    return (
+        isinstance(value, tuple) and len(value) == 2 and _number(value[0]) and _whole(value[1]) and abs(value[1]) == 1
+    )
 
 
 def _option(value: object) -> bool:
@@ -212,6 +216,8 @@ def check_fit(fit: Fit, where: str) -> None:
     _check_values(fit, where)
     if fit.published is not None:
         _check_published(fit, where)
+    elif fit.data is None and fit.objective is not None:
+        _refuse(where, "Fit.objective", "null, of a fit without its data", fit.objective)
     elif fit.uncertainty is None:
         _refuse(where, "Fit.uncertainty", "a record, of a fit that is not published", "null")
     else:
@@ -376,7 +382,12 @@ def _check_data(fit: Fit, seen: Observed, where: str) -> None:
     if (objective.log or objective.loss == "poisson") and not (seen.y >= 0 if not objective.log else seen.y > 0).all():
         _refuse(where, f"{at}.y", f"numbers of which '{objective.name}' can be computed", "others")
     _names(where, f"{at}.options", sorted(seen.options), sorted({*objective.options, *({"delta"} & {*seen.options})}))
-    if fit.delta is not None and seen.options.get("delta") != fit.delta:
+    if objective.loss == "binomial":
+        trials, chance = seen.options["trials"], seen.options["chance"]
+        good = isinstance(trials, np.ndarray) and isinstance(chance, np.ndarray)
+        if not good or not ((trials > 0) & (seen.y >= 0) & (seen.y <= trials) & (chance >= 0) & (chance < 1)).all():
+            _refuse(where, f"{at}.options", "trials above 0, y of them, and chances from 0 to below 1", "others")
+    if seen.options.get("delta") != fit.delta:
         _refuse(where, "Fit.delta", f"that of the options, {seen.options.get('delta')}", fit.delta)
 
 
