@@ -149,6 +149,12 @@ def arrays(variable: xr.Variable) -> Iterator[xr.Variable]:
     if values.dtype.kind == "b":
         yield xr.Variable(dims, ~values, attrs)
         yield xr.Variable(dims, values.astype("i8"), attrs)
+    elif values.dtype.kind in "MU":
+        other = values + np.timedelta64(400, "D") if values.dtype.kind == "M" else np.char.add(values, "x")
+        yield xr.Variable(dims, other, attrs)
+        yield xr.Variable(dims, np.full(values.shape, 1.5), attrs)
+        if values.dtype.kind == "M":
+            yield xr.Variable(dims, np.full_like(values, "NaT"), attrs)
     else:
         for new in (values * 1.5 + (values == 0), -values - (values == 0), values * np.nan, values + np.inf):
             if new.dtype == values.dtype or values.dtype.kind == "f":
