@@ -34,6 +34,8 @@ __all__ = ["SAME", "check_fields", "check_fit", "equal"]
 SAME = 1e-9
 #: Of covariances, relative to the standard errors; and what rounding does to them, for each unit of condition.
 NEAR, ROUNDING = 1e-6, 1e-13
+#: The inverse of a matrix that is nearly a ridge is symmetric but for rounding, relative to the standard errors.
+ASYMMETRIC = 1e-4
 LONGEST_TEXT = 20_000
 
 
@@ -314,9 +316,9 @@ def _check_uncertainty(fit: Fit, known: Uncertainty, where: str) -> None:
     if not np.isfinite(table).all() or (np.diag(table) < 0).any():
         _refuse(where, f"{at}.covariance", "finite numbers, and none below 0 on the diagonal", "others")
     errors = np.sqrt(np.diag(table))
-    if (np.abs(table - table.T) > SAME * np.outer(errors, errors)).any():
+    if (np.abs(table - table.T) > ASYMMETRIC * np.outer(errors, errors)).any():
         _refuse(where, f"{at}.covariance", "a symmetric matrix", "another")
-    if (np.abs(table) > np.outer(errors, errors) * (1 + NEAR)).any():
+    if (np.abs(table) > np.outer(errors, errors) * (1 + ASYMMETRIC)).any():
         _refuse(where, f"{at}.covariance", "correlations between -1 and 1", "others")
     if known.scale < 0 or (fit.n is not None and known.dof != fit.n - k and fit.data is not None):
         _refuse(
