@@ -75,6 +75,7 @@ HARMLESS = {
     "/fit/published/rounded": "false adds no warning, and one too many does no harm",
     "/fit/published/stderr": "stated, not computed; /parameters holds a copy",
     "/law/": "without its arguments the catalogue's law is used, which has the same parameters",
+    "/law/name": "null stands for the name that a law with groups is given",
     "/law/bounds": "other bounds, within which this is the optimum too",
     "/arrays/data.groups": "other numbers for the same groups: whose rows go together is computed again",
     "/law/title": "text for people",
