@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from forecast.access import allow
+    from forecast.budgets import budget
     from forecast.engine import project
     from forecast.fit.result import Fit
     from forecast.fit.save import load
@@ -66,6 +67,7 @@ __all__ = [
     "UnitSpec",
     "__version__",
     "allow",
+    "budget",
     "catalogue",
     "estimate",
     "hookimpl",
@@ -84,6 +86,7 @@ _HOME = {
     "Protocol": "forecast.protocols",
     "Scenario": "forecast.scenario",
     "allow": "forecast.access",
+    "budget": "forecast.budgets",
     "estimate": "forecast.models",
     "hookimpl": "forecast.hookspecs",
     "law": "forecast.laws",

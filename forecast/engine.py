@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 
 from forecast import access, backing
 from forecast import graph as graphs
+from forecast.budgets import check_memory, memory
 from forecast.dates import decimal_year
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.foreign import stdout_is_data
@@ -32,8 +33,12 @@ if TYPE_CHECKING:
 
 __all__ = ["project"]
 
-#: A projection larger than this is refused before it fills the memory.
-LIMIT_BYTES = 4 << 30
+#: What is kept of a quantity is held once, and copied once when the result is saved or summarised.
+COPIES = 2
+#: A block is held by the models, the quantities made of them, and what is on the way from one to the other.
+DRAWN = 5
+#: The dates of a question: as years, finite ones alone, as dates, and who has crossed already.
+DATES = 6
 
 
 def project(
@@ -208,13 +213,19 @@ def _last_observation(graph: Graph, fits: Fits) -> int | None:
 
 def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
     """Refuse what would fill the memory: what is kept, and the whole blocks that are being drawn."""
-    cells = sum(math.prod(len(graph.scenario.choices[d]) for d in n.dims) for n in graph.nodes.values())
+    cells = sum(_combinations(graph, n.dims) for n in graph.nodes.values())
+    questions = [q.when for q in graph.scenario.questions.values()]
+    asked = sum(_combinations(graph, graph.dims([*q.left.names, *q.right.names])) for q in questions)
     blocks = BLOCK * min(workers, -(-draws // BLOCK))
-    size = 8 * steps * cells * (draws + blocks)
-    if size > LIMIT_BYTES:
-        left = LIMIT_BYTES // (8 * steps * cells) - blocks
-        hint = f"that is {left:,} draws" if left > 0 else "fewer steps or fewer choices fit"
-        raise UsageError(
-            f"draws: {draws:,} draws of {cells:,} quantities over {steps:,} steps need {size / 2**30:.1f} GiB; "
-            f"{LIMIT_BYTES / 2**30:.0f} GiB is the limit: {hint}"
-        )
+    each = 8 * (COPIES * steps * cells + DATES * asked)
+    drawn = 8 * DRAWN * steps * cells * blocks
+    left = (memory() - drawn) // each
+    check_memory(
+        each * draws + drawn,
+        f"draws: {draws:,} draws of {cells:,} quantities over {steps:,} steps take",
+        instead=f"{left:,} draws fit" if left > 0 else "fewer steps or fewer choices fit",
+    )
+
+
+def _combinations(graph: Graph, dims: Iterable[str]) -> int:
+    return math.prod(len(graph.scenario.choices[d]) for d in dims)

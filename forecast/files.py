@@ -2,7 +2,8 @@
 
 Everything that is read is a regular file of bounded size: a FIFO would wait for ever and ``/dev/zero`` has no end.
 Everything that is written goes to a temporary name in the same folder and is then renamed, so that a reader sees the
-old file or the new one and a full disk leaves the old one as it was.
+old file or the new one and a full disk leaves the old one as it was. A writer that is killed leaves its temporary file;
+the next one in that folder removes it.
 """
 
 from __future__ import annotations
@@ -11,17 +12,39 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from forecast.errors import DataError, ForecastError, ResultError, printable
 
-__all__ = ["check_regular", "file_hash", "read_bytes", "replacing", "safe_output", "write_atomic"]
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+__all__ = [
+    "arriving",
+    "check_regular",
+    "file_hash",
+    "read_bytes",
+    "replacing",
+    "safe_output",
+    "sweep",
+    "write_atomic",
+]
 
 #: The longest file name that common file systems take.
 NAME_MAX = 255
+#: The names of temporary files, and of nothing else.
+_PART = re.compile(r"\.[0-9a-f]{16}\.part")
+#: Where there are no locks, a temporary file this many seconds old has no writer.
+ABANDONED = 86_400.0
 
 
 def _why(error: OSError) -> str:
@@ -166,9 +189,106 @@ def safe_output(path: str | os.PathLike[str]) -> Path:
     return target
 
 
+def _locked(handle: int) -> bool:
+    """Lock an open file for its writer; False where somebody else holds it."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as fault:
+        return fault.errno not in (errno.EWOULDBLOCK, errno.EACCES)  # some file systems have no locks
+    return True
+
+
+def _same(handle: int, path: Path) -> bool:
+    """Tell whether a name still is the open file."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.lstat())
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def arriving(folder: Path, *, inside: bool = False) -> Iterator[Path]:
+    """Give a new temporary file in `folder`, or a folder with `inside`; nobody sweeps it while its writer lives.
+
+    What killed writers left there is swept first. A writer holds a lock on what it writes to, and a lock ends with its
+    process, however that ends: what can be locked has no writer.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made.
+    """
+    sweep(folder)
+    handle = -1
+    try:
+        while True:
+            # Short, so that a name at the limit still has room; random and exclusive, so that nobody's file is opened.
+            path = folder / f".{secrets.token_hex(8)}.part"
+            if inside:
+                path.mkdir()
+                handle = os.open(path, os.O_RDONLY) if fcntl else -1
+            else:
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+            # Between the two a sweeper may have taken it for one that was left.
+            if handle < 0 or (_locked(handle) and _same(handle, path)):
+                break
+            os.close(handle)
+            handle = -1
+        try:
+            yield path
+        finally:
+            _remove(path)
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed writers left in a folder: names of our pattern that nobody holds a lock on."""
+    try:
+        left = [Path(entry.path) for entry in os.scandir(folder) if _PART.fullmatch(entry.name)]
+    except OSError:
+        return
+    for path in left:
+        with contextlib.suppress(OSError):
+            _sweep_one(path)
+
+
+def _sweep_one(path: Path) -> None:
+    status = path.lstat()
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        return
+    if fcntl is None:
+        if time.time() - status.st_mtime > ABANDONED:
+            _remove(path)
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # an error, and so nothing is done, where there are no locks
+        if _same(handle, path):
+            _remove(path)
+    finally:
+        os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    """Remove a temporary file, or a temporary folder and the files right in it."""
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            for each in path.iterdir():
+                each.unlink()
+            path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary name in the folder of `path`; on leaving, it is renamed to `path`, or removed after an error.
+
+    What killed writers left in that folder is removed (see `arriving`).
 
     Raises
     ------
@@ -176,25 +296,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         For a name that `safe_output` refuses and for any failure of the file system; `path` is then as it was.
     """
     target = safe_output(path)
-    # Short, so that a name at the limit still has room; random and exclusive, so that nobody's file is opened.
-    temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        with arriving(target.parent) as temporary:
+            yield temporary
+            with temporary.open("rb") as handle:
+                os.fsync(handle.fileno())
+            temporary.replace(target)
     except OSError as fault:
         raise ResultError(f"{printable(target)}: cannot write: {_why(fault)}") from fault
-    try:
-        yield temporary
-        with temporary.open("rb") as handle:
-            os.fsync(handle.fileno())
-        temporary.replace(target)
-    except OSError as fault:
-        raise ResultError(f"{printable(target)}: cannot write: {_why(fault)}") from fault
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
-def write_atomic(path: str | os.PathLike[str], content: bytes | str) -> Path:
+def write_atomic(path: str | os.PathLike[str], content: bytes | memoryview | str) -> Path:
     r"""Write a file whole or not at all, and return its path.
 
     Text is written as UTF-8 with the line ends it has; a lone surrogate, which UTF-8 cannot hold, as ``\udXXX``.

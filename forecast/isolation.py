@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TextIO
 
-from forecast import alone, recorder
+from forecast import alone, budgets, recorder
 from forecast.errors import UsageError, printable
 
 __all__ = ["CHILD", "SECONDS", "confined", "done", "supervised", "supervising"]
@@ -31,8 +31,6 @@ __all__ = ["CHILD", "SECONDS", "confined", "done", "supervised", "supervising"]
 CHILD = "FORECAST_SUPERVISED"
 #: What one call of a plugin's code may take, in seconds of the clock; ``FORECAST_ISOLATE_SECONDS`` says otherwise.
 SECONDS = 60.0
-#: The bytes of memory that such a process may ask for; ``FORECAST_MAX_MEMORY`` says otherwise.
-MEMORY = 4 << 30
 #: After so many culprits a command is given up.
 MOST = 50
 #: Left in the record where the process came to its end.
@@ -100,7 +98,8 @@ def confined() -> bool:
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (_memory(), _memory()))
+        limit = budgets.memory()
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     except (ImportError, ValueError, OSError):  # no such limits here
         pass
     return True
@@ -182,7 +181,3 @@ def _seconds() -> float:
     if not 0 < found < 1e9:
         raise UsageError(f"FORECAST_ISOLATE_SECONDS: expected a number of seconds, got '{printable(text, 40)}'")
     return found
-
-
-def _memory() -> int:
-    return MEMORY

@@ -1,8 +1,10 @@
 """Results: an `xarray.DataTree` saved so that equal results are equal bytes and come back bitwise.
 
 The file is netCDF-4. Attributes are text (JSON where they are more than a word). It holds no clock, host or path. The
-root attribute ``content_hash`` is over everything else, and `load` verifies it: a file that was cut, changed or made by
-something else is refused, with its name. Nothing in it is ever executed or unpickled.
+root attribute ``content_hash`` is over everything else, and `load` verifies it: a file that was cut, damaged or made by
+something else is refused, with its name. The hash is a checksum against accidents and no signature: whoever changes a
+file can compute a new one, so that `forecast.load` checks what it reads besides. Nothing in a file is ever executed or
+unpickled.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ def save(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            data = bytes(ready.to_netcdf(engine="h5netcdf"))
+            data = ready.to_netcdf(engine="h5netcdf")
     except (OSError, ValueError, TypeError, RuntimeError, KeyError) as error:
         raise ResultError(f"{printable(target)}: cannot write: {one_line(error, 160)}") from error
     return write_atomic(target, data)
@@ -99,7 +101,9 @@ def load(path: str | os.PathLike[str]) -> xr.DataTree:
         raise ResultError(f"{printable(source)}: not a result saved by forecast (it has no {HASH})")
     found = content_hash(tree)
     if stated != found:
-        raise ResultError(f"{printable(source)}: the contents are not those that were saved ({HASH} differs)")
+        raise ResultError(
+            f"{printable(source)}: the contents are not those that were saved ({HASH}, a checksum, differs)"
+        )
     return tree
 
 
@@ -195,6 +199,8 @@ def _encoded(variable: xr.Variable, at: str) -> xr.Variable:
 
 def content_hash(tree: xr.DataTree) -> str:
     """Return a hash over names, dimensions, values and attributes of a tree, whatever their order.
+
+    It is a checksum against accidents, and no signature: anybody can compute it.
 
     The root attribute ``content_hash`` itself is left out.
 

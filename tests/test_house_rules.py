@@ -16,7 +16,7 @@ MAX_LINES = 800
 #: Who may import whom: a module imports its own line and the lines above it. Imports inside functions count too.
 LAYERS = (
     {"errors"},
-    {"dates", "distributions", "formula", "h5check", "jsontext", "streams"},
+    {"budgets", "dates", "distributions", "formula", "h5check", "jsontext", "streams"},
     {"access", "fields", "files", "settings"},
     {"inputs", "published"},
     {"specs"},
@@ -25,7 +25,7 @@ LAYERS = (
     {"foreign", "isolation"},
     {"registry"},
     {"basis", "units"},
-    {"results"},
+    {"resultcheck", "results"},
     {"tables"},
     {"series"},
     {"fit", "laws", "protocols"},

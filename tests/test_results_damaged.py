@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
 import time
+import zlib
 from pathlib import Path
 
 import h5py
@@ -12,7 +15,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from forecast import h5check
+from forecast.budgets import budget
 from forecast.errors import ResultError
 from forecast.results import content_hash, load, save
 
@@ -166,12 +169,194 @@ def test_bad_input_072_nothing_outside_the_file_is_read(kind: str, saved: Path, 
 
 
 @pytest.mark.bad_input(72)
-def test_bad_input_072_a_small_file_that_describes_a_large_array(saved: Path) -> None:
+@pytest.mark.parametrize("kind", ["chunks", "contiguous", "one chunk of many", "packed", "packed twice"])
+def test_bad_input_072_a_small_file_that_describes_a_large_array(kind: str, saved: Path) -> None:
     with h5py.File(saved, "r+") as file:
-        file["projection"].create_dataset("huge", (10**12,), "f8", chunks=(1024,), compression="gzip")
-    assert saved.stat().st_size < 10**6
-    with pytest.raises(ResultError, match=rf"'/projection/huge': the variables hold more than {h5check.LIMIT_BYTES:,}"):
+        group = file["projection"]
+        if kind == "chunks":
+            group.create_dataset("huge", (10**9,), "f8", chunks=(1024,), compression="gzip")
+        elif kind == "contiguous":
+            group.create_dataset("huge", (10**7,), "f8")
+        elif kind == "one chunk of many":
+            group.create_dataset("huge", (10**7,), "f8", chunks=(10**5,))[0] = 1.0
+        else:
+            data = group.create_dataset("huge", (10**7,), "f8", chunks=(10**6,), compression=9, shuffle=True)
+            if kind == "packed":
+                data[...] = 0.0
+            else:
+                piece = zlib.compress(zlib.compress(bytes(8 * 10**6), 9), 9)
+                for low in range(0, 10**7, 10**6):
+                    data.id.write_direct_chunk((low,), piece)
+    assert saved.stat().st_size < 2 * 10**6
+    began = time.monotonic()
+    with pytest.raises(ResultError, match=r"'/projection/huge': holds .*iB, of which the file stores .*") as caught:
         load(saved)
+    assert time.monotonic() - began < 2
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.bad_input(72)
+def test_bad_input_072_the_limit_of_memory_can_be_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save(xr.DataTree(xr.Dataset({"x": ("n", np.zeros(1_000_000))})), tmp_path / "r.nc")
+    with budget(memory="10MB"), pytest.raises(ResultError) as caught:
+        load(path)
+    says = "reading it with what stands before it takes 15.3 MiB; 9.54 MiB is the limit, which FORECAST_MAX_MEMORY sets"
+    assert str(caught.value) == f"{path}: '/x': {says}"
+    with budget(memory="20MB"):
+        load(path)
+    monkeypatch.setenv("FORECAST_MAX_MEMORY", "1MB")
+    with pytest.raises(ResultError, match=r"r\.nc: reading it takes 7\.63 MiB; 977 KiB is the limit"):
+        load(path)
+
+
+def _many_texts(file: h5py.File) -> None:
+    file["projection"].create_dataset("bomb", (100_000,), h5py.string_dtype())[...] = ["a" * 100_000] + ["b"] * 99_999
+
+
+def _many_attributes(file: h5py.File) -> None:
+    for i in range(1100):
+        file.attrs[f"a{i}"] = "x"
+
+
+def _texts_in_an_attribute(file: h5py.File) -> None:
+    file.attrs.create("bomb", ["a", "b"], dtype=h5py.string_dtype())
+
+
+def _deep(file: h5py.File) -> None:
+    group = file
+    for _ in range(200):
+        group = group.create_group("g")
+
+
+def _objects(file: h5py.File) -> None:
+    for i in range(10_050):
+        file.create_group(f"g{i}")
+
+
+def _compound(file: h5py.File) -> None:
+    file["projection/odd"] = np.zeros(2, dtype=[("a", "f8"), ("b", "i4")])
+
+
+def _compound_attribute(file: h5py.File) -> None:
+    file.attrs["odd"] = np.zeros(1, dtype=[("a", "f8")])
+
+
+def _reference(file: h5py.File) -> None:
+    file["projection"].create_dataset("odd", data=[file["projection"].ref], dtype=h5py.ref_dtype)
+
+
+def _opaque(file: h5py.File) -> None:
+    file["projection/odd"] = np.void(b"abc")
+
+
+def _vlen(file: h5py.File) -> None:
+    file["projection"].create_dataset("odd", (1,), h5py.vlen_dtype("f8"))[0] = [1.0, 2.0]
+
+
+def _enumeration(file: h5py.File) -> None:
+    file["projection"].create_dataset("odd", (1,), h5py.enum_dtype({"a": 1}, "i1"))[0] = 1
+
+
+def _array(file: h5py.File) -> None:
+    file["projection"].create_dataset("odd", (1,), np.dtype(("f8", (3,))))[0] = np.ones(3)
+
+
+def _complex(file: h5py.File) -> None:
+    file["projection/odd"] = np.array([1j])
+
+
+def _named_type(file: h5py.File) -> None:
+    file["projection/odd"] = np.dtype("f8")
+
+
+def _long(file: h5py.File) -> None:
+    file["projection/odd"] = np.zeros(1, dtype=np.longdouble)
+
+
+@pytest.mark.bad_input(72)
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (_many_texts, r"'/projection/bomb': reading text of 100,000 characters takes 74\.5 GiB; 4 GiB is the limit"),
+        (_many_attributes, r"'/': 1,10\d attributes; at most 1,000 are read"),
+        (_texts_in_an_attribute, "'/@bomb': several texts in one attribute; expected one"),
+        (_deep, "groups in groups, more than 32 deep"),
+        (_objects, "more than 10,000 variables and groups"),
+        (_compound, "'/projection/odd': an HDF5 type of its own; expected numbers or text"),
+        (_compound_attribute, "'/@odd': an HDF5 type of its own"),
+        (_reference, "'/projection/odd': an HDF5 type of its own"),
+        (_opaque, "'/projection/odd': an HDF5 type of its own"),
+        (_vlen, "'/projection/odd': an HDF5 type of its own"),
+        (_array, "'/projection/odd': an HDF5 type of its own"),
+        (_complex, "'/projection/odd': an HDF5 type of its own"),
+        (_long, "'/projection/odd': an HDF5 type of its own"),
+        (_enumeration, "'/projection/odd': an HDF5 enumeration"),
+        (_named_type, "'/projection/odd': neither a group nor a variable"),
+    ],
+)
+def test_bad_input_072_what_no_result_holds(edit: object, says: str, saved: Path) -> None:
+    began = time.monotonic()
+    edited(saved, edit)
+    made = time.monotonic()
+    with pytest.raises(ResultError, match=says) as caught:
+        load(saved)
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - made < 5 + (made - began)
+
+
+@pytest.mark.bad_input(72)
+def test_bad_input_072_text_that_many_cells_share(saved: Path) -> None:
+    """In the file a cell of text is a reference; a million references to one long text are a small file."""
+    with h5py.File(saved, "r+") as file:
+        data = file["projection"].create_dataset("bomb", (2000,), h5py.string_dtype(), chunks=(2000,))
+        data[0] = "a" * 2_000_000
+        where = data.id.get_chunk_info(0)
+        at, size = where.byte_offset, where.size
+    with saved.open("r+b") as stream:
+        stream.seek(at)
+        first = stream.read(size // 2000)
+        stream.seek(at)
+        stream.write(first * 2000)
+    with h5py.File(saved) as file:
+        assert len(file["projection/bomb"][1999]) == 2_000_000
+    with pytest.raises(ResultError, match=r"'/projection/bomb': reading text of 2,000,000 characters takes 29\.8 GiB"):
+        load(saved)
+
+
+@pytest.mark.bad_input(72)
+def test_bad_input_072_no_filter_is_loaded_from_outside(saved: Path, tmp_path: Path) -> None:
+    """HDF5 looks for an unknown filter among the libraries in HDF5_PLUGIN_PATH: a file must not make it look."""
+    with h5py.File(saved, "r+") as file:
+        plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plan.set_chunk((4,))
+        plan.set_filter(32015, h5py.h5z.FLAG_OPTIONAL, ())
+        space = h5py.h5s.create_simple((4,))
+        made = h5py.h5d.create(file["projection"].id, b"odd", h5py.h5t.IEEE_F64LE, space, plan)
+        made.write_direct_chunk((0,), bytes(32))
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "libh5odd.so").write_bytes(b"no library: to load it is to fail")
+    code = (
+        "import os, sys\n"
+        "seen = []\n"
+        "from forecast import load\n"
+        "from forecast.errors import ResultError\n"
+        "try: load(sys.argv[1])\n"
+        "except ResultError as error: print(error)\n"
+        "print(os.stat(sys.argv[2]).st_atime_ns)\n"
+    )
+    os.utime(plugins / "libh5odd.so", ns=(1, 1))
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(saved), str(plugins / "libh5odd.so")],
+        env={**os.environ, "HDF5_PLUGIN_PATH": str(plugins)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    says, read = done.stdout.splitlines()
+    assert says.endswith("'/projection/odd': packed by the HDF5 filter 32015; results are saved unpacked")
+    assert read == "1", "the library was read"
 
 
 @pytest.mark.bad_input(7)

@@ -44,6 +44,10 @@ PLACES = {
     "fit/objective.py: Objective.pointwise: getattr": LISTED,  # OBJECTIVES: a file names an objective, never its loss
     "fit/save.py: _encode: getattr": OURS,
     "fit/save.py: save: getattr": OURS,
+    "fit/verify.py: _check_published: getattr": OURS,
+    "fit/verify.py: _check_replicates: getattr": OURS,
+    "fit/verify.py: _check_uncertainty: getattr": OURS,
+    "fit/verify.py: _compare: getattr": OURS,
     "formula/symbolic.py: _functions: getattr": OURS,
     "formula/tree.py: _numpy: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
     "laws/lookup.py: law: resolve": RECORD,

@@ -158,6 +158,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [w for w in own if w not in ("--debug", "--isolate")] + words[len(own) :]
     _tolerant_streams()
     context: dict[str, Any] = {"argv": words, "debug": debug}
+    render.written.clear()
     with _signals(), _one_line_warnings():
         try:
             code = (
@@ -194,10 +195,10 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
         _drop_stdout()
         return 141
     if isinstance(problem, Terminated):
-        render.error(f"terminated; {_kept(context)}")
+        render.error(f"terminated; {_kept()}")
         return 143
     if isinstance(problem, (KeyboardInterrupt, click.Abort)):
-        render.error(f"interrupted; {_kept(context)}")
+        render.error(f"interrupted; {_kept()}")
         return 130
     if isinstance(problem, SystemExit) and "foreign" in context and isinstance(problem.code, (int, type(None))):
         return problem.code or 0  # a command of a plugin says how it ended
@@ -225,8 +226,9 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
     return 1
 
 
-def _kept(context: dict[str, Any]) -> str:
-    return "nothing was written"
+def _kept() -> str:
+    names = ", ".join(printable(name, 80) for name in render.written)
+    return f"{names} {'was' if len(render.written) == 1 else 'were'} written" if names else "nothing was written"
 
 
 def _line(text: object) -> str:

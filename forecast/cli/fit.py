@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -74,10 +75,6 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
     found, plugins, rows, source, notes = _gathered(asked_for)
     with render.progress("refitting") as report:
         made = found.fit(rows, **_keywords(asked_for), progress=report)
-    if out is not None:
-        made.save(out)
-    for path in plots:
-        fit_figure.plot(made, path, rows, y=asked_for["y"])
     level = asked_for["level"]
     many = asked_for["over"] is not None
     result = fitted.many(made, level) if many else fitted.one(made, level, _title(found, made, asked_for["protocol"]))
@@ -88,6 +85,10 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
         text=lambda: fitted.write_many(result) if many else fitted.write_one(result),
         warnings=[*notes, *made.warnings, *([] if many else _judged(made))],
         provenance=render.provenance(plugins, computed=True, seed=asked_for["seed"], data=source),
+        files={
+            **({} if out is None else {out: partial(made.save, out)}),
+            **{path: partial(fit_figure.plot, made, path, rows, y=asked_for["y"]) for path in plots},
+        },
     )
     if not (made.converged.values.all() if many else made.converged is not False):
         ctx.exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,8 +70,6 @@ def predict(
     points = _points(found, values, columns, asked.formulas(let, "--let"))
     answer = found.predict(level=level, statistic=statistic, **points)
     rows = _rows(found, answer)
-    if out is not None:
-        _write(out, columns, found, answer)
     centre = "mean" if statistic == "mean" else "median"
     result = {
         "fit": answer.attrs["fit"],
@@ -93,6 +92,7 @@ def predict(
         text=lambda: _text(found, result),
         warnings=[line for line in answer.attrs["warnings"].splitlines() if line],
         provenance=render.provenance(plugins, computed=True, **({"data": source} if source else {})),
+        files={} if out is None else {out: partial(_write, out, columns, found, answer)},
     )
     if not any(row[centre] is not None for row in rows):
         ctx.exit(1)

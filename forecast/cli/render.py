@@ -246,6 +246,10 @@ def provenance(plugins: Iterable[Any] = (), *, computed: bool = False, **more: A
 _provenance = provenance  # `emit` has an argument of that name
 
 
+#: The names of the files that this process has written.
+written: list[str] = []
+
+
 def emit(
     result: Any,
     *,
@@ -254,8 +258,12 @@ def emit(
     text: Callable[[], None] | None = None,
     warnings: Sequence[str] = (),
     provenance: Mapping[str, Any] | None = None,
+    files: Mapping[str, Callable[[], object]] | None = None,
 ) -> None:
-    """Write an answer: as one JSON object, or as text.
+    """Write an answer: as one JSON object, or as text; and the files that were asked for.
+
+    A file that cannot be written does not cost the answer, nor the other files: the answer is written all the same,
+    and then the error is raised. A reader who closes stdout costs no file.
 
     Parameters
     ----------
@@ -271,7 +279,42 @@ def emit(
         In the JSON object, or one line each on stderr.
     provenance : mapping, optional
         Default: `provenance()`.
+    files : mapping of str to callable, optional
+        A file's name, and what writes it.
     """
+    unwritten: list[Exception] = []
+    for name, write_file in (files or {}).items():
+        try:
+            write_file()
+            written.append(Path(name).name)
+        except Exception as problem:
+            unwritten.append(problem)
+    try:
+        _answer(result, json=json, command=command, text=text, warnings=warnings, provenance=provenance)
+        if unwritten and sys.stdout is not None:
+            sys.stdout.flush()
+    except BaseException:
+        _say_all(unwritten)
+        raise
+    _say_all(unwritten[:-1])
+    if unwritten:
+        raise unwritten[-1]
+
+
+def _say_all(problems: Iterable[Exception]) -> None:
+    for problem in problems:
+        error(" ".join(str(problem).split()))
+
+
+def _answer(
+    result: Any,
+    *,
+    json: bool,
+    command: str,
+    text: Callable[[], None] | None,
+    warnings: Sequence[str],
+    provenance: Mapping[str, Any] | None,
+) -> None:
     from forecast.jsontext import to_json  # a listing for people needs none
 
     if not json:

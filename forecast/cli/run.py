@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,7 @@ def run(
     from forecast.engine import project
     from forecast.files import safe_output
     from forecast.report import figures, summary
+    from forecast.results import save
 
     targets = [safe_output(path) for path in (out, *plots) if path is not None]  # refuse before the work
     for target in targets:
@@ -99,12 +101,6 @@ def run(
             set=_pairs(settings),
             progress=report,
         )
-    if out is not None:
-        from forecast.results import save
-
-        save(tree, out)
-    for path in plots:
-        figures.plot(tree, path)
     failures = summary.attribute(tree, "failures")
     result = {
         "scenario": summary.attribute(tree, "scenario"),
@@ -126,6 +122,10 @@ def run(
         text=lambda: _show(tree, result, every),
         warnings=[*failures, *summary.warnings(tree)],
         provenance=record,
+        files={
+            **({} if out is None else {out: partial(save, tree, out)}),
+            **{path: partial(figures.plot, tree, path) for path in plots},
+        },
     )
     if failures:
         ctx.exit(1)

@@ -86,7 +86,7 @@ def plot(
         with replacing(target) as temporary:
             try:
                 figure.savefig(temporary, format=form, metadata=metadata, dpi=110)
-            except (OSError, ValueError) as error:
+            except ValueError as error:  # more pixels than the format holds
                 raise ForecastError(f"{printable(target)}: {printable(error)}") from error
     return target
 

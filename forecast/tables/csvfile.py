@@ -3,8 +3,9 @@
 The format: UTF-8 (a byte-order mark is dropped), commas, double quotes (``""`` inside quotes), lines ending in LF, CRLF
 or CR, the last one with or without. Lines before the header that start with ``# `` (a hash and a blank) are remarks.
 The header names the columns: none empty, none twice (compared in Unicode NFC), no blanks around. Blank lines are
-skipped. Every row has as many cells as the header. Files over `LIMIT_BYTES` and `LIMIT_CELLS` are refused. Everything
-else is an error that names file and line.
+skipped. Every row has as many cells as the header. Files over `LIMIT_BYTES` (256 MiB), and files that take more memory
+than `forecast.budgets.memory` allows, are refused before they are read; those of more than `LIMIT_CELLS` (10 million)
+cells where that shows. Everything else is an error that names file and line.
 
 Spreadsheets run a text cell that starts with ``=``, ``+``, ``-``, ``@``, TAB, CR or LF. `write` puts an apostrophe
 before such *text* (numbers are untouched) and `read` takes one off again, so that what was written comes back.
@@ -21,8 +22,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from forecast.budgets import check_memory
 from forecast.errors import DataError, EmptyDataError, TableError, printable
-from forecast.files import read_bytes, write_atomic
+from forecast.files import check_regular, read_bytes, write_atomic
 from forecast.tables import cells
 
 __all__ = ["LIMIT_BYTES", "LIMIT_CELLS", "CsvColumns", "read", "write"]
@@ -31,6 +33,8 @@ LIMIT_BYTES = 256 * 2**20
 LIMIT_CELLS = 10_000_000
 LIMIT_COLUMNS = 10_000
 LIMIT_NAME = 256
+#: What reading takes: the bytes, a copy while they are checked, and a text a cell.
+BYTES_COPIES, CELL_BYTES = 3, 66
 
 _GUARDED = re.compile(r"'+[=+\-@\t\r\n]")
 _DANGEROUS = re.compile(r"'*[=+\-@\t\r\n]")
@@ -166,6 +170,10 @@ def read(path: str | os.PathLike[str], *, limit_bytes: int = LIMIT_BYTES) -> Csv
     {'x': ['1', '3'], 'y': ['2', '']}
     """
     source = Path(path)
+    check_regular(source, limit=limit_bytes)
+    size = source.stat().st_size
+    need = BYTES_COPIES * size + CELL_BYTES * min(size // 2, LIMIT_CELLS)
+    check_memory(need, f"{printable(source)}: reading it takes up to", error=DataError)
     return parse(read_bytes(source, limit=limit_bytes), printable(source.name))
 
 

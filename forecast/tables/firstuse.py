@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from forecast import access
 from forecast.errors import DataError, DownloadError, printable
-from forecast.files import check_regular, file_hash
+from forecast.files import arriving, check_regular, file_hash
 from forecast.tables import snapshots
 from forecast.tables.download import COMMAND, LIMIT_BYTES, absent, cache_folder, check_url, transfer
 from forecast.tables.snapshots import Known, Snapshot
@@ -205,18 +204,12 @@ def _arrival(folder: Path, name: str) -> Iterator[Path]:
 
     It has a folder of its own, so that messages about what is in it name the file as it will be called.
     """
-    own = folder / f".{secrets.token_hex(8)}.part"
-    path = own / name
     try:
-        own.mkdir()
-        yield path
+        with arriving(folder, inside=True) as own:
+            yield own / name
     except OSError as error:
         why = (error.strerror or type(error).__name__).lower()
         raise DownloadError(f"{printable(folder, 300)}: cannot write: {why}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
-            own.rmdir()
 
 
 def _settle(temporary: Path, target: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast.budgets import check_memory
 from forecast.errors import DataError, UsageError, one_line, printable
 from forecast.files import check_regular
 
@@ -21,6 +22,8 @@ __all__ = ["aligned", "beside", "frame", "labels", "parquet"]
 
 LIMIT_CELLS = 100_000_000
 LIMIT_BYTES = 2**31
+#: A Parquet file is held as Arrow has it, and as numpy.
+COPIES = 2
 
 
 def frame(data: Any, at: str) -> dict[str, Array] | None:
@@ -94,6 +97,10 @@ def parquet(path: str, at: str) -> dict[str, Array]:
             rows, width = file.metadata.num_rows, file.metadata.num_columns
             if rows * width > LIMIT_CELLS:
                 raise DataError(f"{shown}: {rows * width:,} cells; at most {LIMIT_CELLS:,} are read")
+            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+            stated = sum(max(group.total_byte_size, 0) for group in groups)
+            # a value packed in a dictionary takes a few bits in the file
+            check_memory(COPIES * max(stated, 8 * rows * width), f"{shown}: reading it takes", error=DataError)
             table = file.read()
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DataError(f"{shown}: not a Parquet file that can be read: {one_line(error, 160)}") from error

@@ -84,9 +84,9 @@ def changed(path, **attrs):
     ("attrs", "says"),
     [
         ({"format": '"9"'}, "in the format 9"),
-        ({"fit": "{}"}, "not a fit of this version"),
+        ({"fit": "{}"}, "no field of the fit uses it"),
         ({"fit": "not json"}, "not JSON"),
-        ({"fit": '{"uncertainty": {"record": "Popen", "fields": {}}}'}, "not a fit of this version"),
+        ({"fit": '{"uncertainty": {"record": "Popen", "fields": {}}}'}, "a record 'Popen', which no fit holds"),
         ({"law": '{"name": "evil/code", "arguments": null, "parameters": []}'}, "no plugin here brings the same"),
     ],
 )

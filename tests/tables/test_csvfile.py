@@ -287,3 +287,17 @@ def test_what_has_no_csv_form_is_refused(given_columns: dict, says: str, tmp_pat
 def test_writing_to_a_missing_folder_names_it(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="nowhere"):
         write(tmp_path / "nowhere" / "a.csv", {"a": [1]})
+
+
+@pytest.mark.bad_input(74)
+def test_bad_input_074_a_file_that_takes_more_memory_than_allowed_is_not_read(tmp_path):
+    from forecast.budgets import budget
+
+    path = tmp_path / "large.csv"
+    path.write_text("x\n" + "12\n" * 100_000)
+    with (
+        budget(memory="5MB"),
+        pytest.raises(DataError, match=r"large\.csv: reading it takes up to .*; 4\.77 MiB is the"),
+    ):
+        read(path)
+    assert len(read(path).lines) == 100_000

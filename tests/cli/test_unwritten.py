@@ -1,0 +1,98 @@
+"""A file that cannot be written costs neither the answer nor the other files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DATA = "x,y\n" + "\n".join(f"{i},{2 * i + (i % 3) / 10}" for i in range(1, 40)) + "\n"
+FIT = ["fit", "a + b*x", "--variables", "x", "--data", "d.csv", "--y", "y"]
+RUN = ["run", "brain-parity", "--draws", "100"]
+POINTS = "x=" + ",".join(map(str, range(200)))
+
+#: Runs commands with files of at most `limit` bytes; stdout and stderr of each between marks.
+LIMITED = """
+import json, resource, sys
+from forecast.cli import main
+limit, commands = json.loads(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+for words in commands:
+    code = main(words)
+    print("CODE", code, flush=True)
+    print("END", file=sys.stderr, flush=True)
+"""
+
+
+def limited(folder: Path, limit: int, *commands: list[str]) -> list[tuple[int, str, str]]:
+    """Run commands on a disk that is full beyond some bytes: the exit code, stdout and stderr of each."""
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, json.dumps([limit, commands])],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    outs = done.stdout.split("CODE ")
+    codes = [int(part.split("\n", 1)[0]) for part in outs[1:]]
+    texts = [outs[0], *(part.split("\n", 1)[1] for part in outs[1:])]
+    assert len(codes) == len(commands), done.stderr
+    return list(zip(codes, texts, done.stderr.split("END\n"), strict=False))
+
+
+@pytest.mark.bad_input(21)
+def test_bad_input_021_a_full_disk_costs_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(DATA)
+    for name in ("r.nc", "f.nc", "f.svg"):
+        (tmp_path / name).write_text("before")
+    every = limited(
+        tmp_path,
+        700,
+        [*RUN, "--out", "r.nc"],
+        [*RUN, "--plot", "r.svg", "--json"],
+        [*FIT, "--out", "f.nc", "--plot", "f.svg"],
+        [*FIT, "--out", "f.nc", "--json"],
+        ["predict", "scaling/chinchilla@besiroglu2024", "N=" + "1e9," * 60 + "1e9", "D=1e12", "--out", "p.csv"],
+    )
+    named = (["r.nc"], ["r.svg"], ["f.nc", "f.svg"], ["f.nc"], ["p.csv"])
+    for (code, out, err), files in zip(every, named, strict=True):
+        assert code == 1
+        assert len(out) > 500
+        for name in files:
+            assert f"forecast: error: {name}: cannot write: file too large\n" in err
+    assert json.loads(every[1][1])["command"] == "run"
+    assert json.loads(every[3][1])["result"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "f.nc", "f.svg", "r.nc"]
+    assert {(tmp_path / name).read_text() for name in ("r.nc", "f.nc", "f.svg")} == {"before"}
+
+
+@pytest.mark.bad_input(21)
+def test_bad_input_021_one_file_that_cannot_be_written_costs_no_other(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(DATA)
+    ((code, out, err),) = limited(tmp_path, 60_000, [*FIT, "--plot", "f.svg", "--plot", "f.png", "--out", "f.nc"])
+    # the .svg and the .nc fit, or not: what does not is named, what does is whole
+    written = {p.name for p in tmp_path.iterdir()} - {"d.csv"}
+    named = {name for name in ("f.svg", "f.png", "f.nc") if f"{name}: cannot write" in err}
+    assert written | named == {"f.svg", "f.png", "f.nc"}
+    assert not written & named
+    assert written
+    assert code == (1 if named else 0)
+    assert "a" in out
+
+
+def test_a_reader_who_closes_stdout_loses_no_file(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text(DATA)
+    command = [sys.executable, "-m", "forecast", *FIT, "--out", "f.nc"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        running.wait(60)
+        assert running.returncode in (0, 141)
+        assert running.stderr is not None
+        assert running.stderr.read().count(b"Traceback") == 0
+    import forecast
+
+    assert forecast.load(tmp_path / "f.nc").converged

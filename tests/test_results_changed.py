@@ -1,0 +1,99 @@
+"""Projections that somebody changed and hashed again: refused in one line, or read without a surprise."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+import forecast
+from forecast import results
+from forecast.errors import ForecastError, ResultError
+from forecast.report import summary
+
+#: The changes are those that saved fits are put through.
+CHANGES = Path(__file__).parent / "fit" / "test_save_changed.py"
+
+
+def changes_of(tree: xr.DataTree) -> Iterator[tuple[str, xr.DataTree]]:
+    spec = importlib.util.spec_from_file_location("saved_changes", CHANGES)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield from module.changes(tree)
+
+
+@pytest.fixture(scope="module")
+def tree() -> xr.DataTree:
+    return forecast.project(
+        "brain-parity", draws=20, until=2060, set={"metric": "hpcg,linpack", "trend": "exponential,changepoint"}
+    )
+
+
+def test_a_projection_comes_back(tree: xr.DataTree, tmp_path: Path) -> None:
+    assert forecast.load(results.save(tree, tmp_path / "p.nc")).identical(tree)
+
+
+def test_every_change_is_refused_or_read_without_a_surprise(
+    tree: xr.DataTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = results.save(tree, tmp_path / "p.nc")
+    whole = results.load(path)
+    now: list[xr.DataTree] = []
+    monkeypatch.setattr(results, "load", lambda _: now[-1])
+    wrong, refused, count, read = [], 0, 0, set()
+    for what, changed in itertools.islice(changes_of(whole), 0, None, 8):
+        count += 1
+        now[:] = [changed]
+        try:
+            back = forecast.load(path)
+        except ResultError as error:
+            said = str(error)
+            refused += 1
+            if "\n" in said or not said.isprintable() or not said.startswith(str(path)) or len(said) > 600:
+                wrong.append(f"{what}: {said}")
+            continue
+        except BaseException as error:
+            wrong.append(f"{what}: {type(error).__name__}: {error}")
+            continue
+        place = "/".join(what.split("/")[:3])
+        if place in read:  # one of a kind is enough: reading takes as long as a hundred refusals
+            continue
+        read.add(place)
+        try:
+            summary.questions(back)
+            summary.quantities(back)
+            summary.headline(back)
+            summary.warnings(back)
+            summary.rankings(back)
+        except ForecastError:
+            pass
+        except Exception as error:
+            wrong.append(f"{what}: accepted, then {type(error).__name__}: {error}")
+    assert count > 150
+    assert refused > 50
+    assert not wrong, "\n".join(wrong[:40])
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (lambda t: t.attrs.pop("questions"), "attribute 'questions': is missing"),
+        (lambda t: t.attrs.update(evil='"x"'), "attribute 'evil': none of a projection's"),
+        (lambda t: t.attrs.update(draws='"20"'), "attribute 'draws': expected a count, got '20'"),
+        (lambda t: t.attrs.update(until="2061"), r"/projection/time: expected \d+ to 2061, got \d+ to 2060"),
+        (lambda t: t.attrs.update(choices="{}"), "/projection/"),
+    ],
+)
+def test_the_sentence_names_the_field(edit: object, says: str, tree: xr.DataTree, tmp_path: Path) -> None:
+    changed = tree.copy(deep=True)
+    edit(changed)  # type: ignore[operator]
+    path = results.save(changed, tmp_path / "p.nc")
+    with pytest.raises(ResultError, match=says) as caught:
+        forecast.load(path)
+    assert str(caught.value).startswith(str(path))
