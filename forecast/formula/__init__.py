@@ -134,7 +134,7 @@ class Formula:
 
     def derivative(self, name: str) -> Formula:
         """Return the derivative with respect to `name`, as a formula of the same grammar."""
-        from forecast.formula.symbolic import derivative
+        from forecast.formula.differentiate import derivative
 
         return Formula(derivative(self.root, name))
 

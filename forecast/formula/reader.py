@@ -23,7 +23,8 @@ NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 REFUSED: Mapping[str, str] = {
     **dict.fromkeys(keyword.kwlist, "is a Python keyword"),
     **dict.fromkeys(FUNCTIONS, "is the name of a function"),
-    **dict.fromkeys(("pi", "nan", "inf", "oo", "zoo"), "is the name of a constant elsewhere; write the number"),
+    "pi": "is the constant",
+    **dict.fromkeys(("nan", "inf", "oo", "zoo"), "is the name of a constant elsewhere; write the number"),
     **dict.fromkeys(("draw", "time", "point", "level"), "is a dimension of every result"),
 }
 
@@ -207,6 +208,8 @@ class Reader:
         match node:
             case ast.Constant():
                 return self._number(node)
+            case ast.Name(id="pi"):
+                return Number(math.pi), math.pi
             case ast.Name(id=name):
                 if name in REFUSED or not NAME.fullmatch(name):
                     prefix = f"{self.where}: " if self.where else ""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from forecast.formula import Node
-from forecast.laws.derive import Derivatives
+from forecast.formula.differentiate import Derivatives
 from forecast.laws.graph import Graph, assign
 from forecast.laws.tape import Tape
 

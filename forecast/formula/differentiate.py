@@ -1,0 +1,658 @@
+"""First and second derivatives of a formula, as trees that share their parts.
+
+The formula becomes a graph in which equal parts are one node: sums with coefficients, products of powers. Every node is
+differentiated once, with what is already there (the slope of ``u**v`` is ``u**v`` times something), and what stands in
+several places is written once, under a name of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from forecast.errors import FormulaError, printable
+from forecast.formula import tree
+from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
+
+__all__ = ["RULES", "Derivatives", "derivative", "differentiate"]
+
+#: Parts of a formula and its derivatives together.
+MAX_PARTS = 20_000
+#: Levels of a tree before a part of it is given a name.
+_DEEP = 16
+#: A product whose factors are sought in other products; there may be this many.
+_PAIRED = 4000
+
+#: The slope of each function of one argument, in its own grammar; the slopes of steps are taken away from the step.
+RULES: Mapping[str, str] = {
+    "abs": "sign(x)",
+    "acos": "-1/sqrt(1 - x**2)",
+    "asin": "1/sqrt(1 - x**2)",
+    "atan": "1/(1 + x**2)",
+    "cbrt": "1/(3*cbrt(x)**2)",
+    "ceil": "0",
+    "cos": "-sin(x)",
+    "cosh": "sinh(x)",
+    "erf": "2/sqrt(pi)*exp(-x**2)",
+    "erfc": "-2/sqrt(pi)*exp(-x**2)",
+    "exp": "exp(x)",
+    "expm1": "exp(x)",
+    "heaviside": "0",
+    "log": "1/x",
+    "log10": "1/(log(10)*x)",
+    "log1p": "1/(1 + x)",
+    "log2": "1/(log(2)*x)",
+    "sign": "0",
+    "sin": "cos(x)",
+    "sinh": "cosh(x)",
+    "sqrt": "1/(2*sqrt(x))",
+    "tan": "1 + tan(x)**2",
+    "tanh": "1 - tanh(x)**2",
+}
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """Derivatives of a formula.
+
+    Parameters
+    ----------
+    shared : tuple of (str, Node)
+        Assignments, to be made in order.
+    gradient : tuple of Node
+        One tree for each parameter, over the formula's names and the assigned ones.
+    hessian : tuple of (int, int, Node)
+        The second derivatives that are not zero, row <= column; empty where they were not asked for.
+    """
+
+    shared: tuple[tuple[str, Node], ...]
+    gradient: tuple[Node, ...]
+    hessian: tuple[tuple[int, int, Node], ...]
+
+
+def differentiate(root: Node, parameters: Sequence[str], order: int) -> Derivatives:
+    """Differentiate a tree by each of `parameters`, once (`order` 1) or twice (`order` 2).
+
+    Raises
+    ------
+    FormulaError
+        If the derivatives have too many parts, or a number in them is out of range.
+
+    Examples
+    --------
+    >>> from forecast.formula import parse
+    >>> from forecast.formula.tree import text
+    >>> found = differentiate(parse("a*exp(b*x)").root, ["a", "b"], 2)
+    >>> [(name, text(node)) for name, node in found.shared]
+    [('shared0', 'exp(b*x)'), ('shared1', 'a*shared0')]
+    >>> [text(node) for node in found.gradient], [(i, j, text(node)) for i, j, node in found.hessian]
+    (['shared0', 'x*shared1'], [(0, 1, 'x*shared0'), (1, 1, 'x**2*shared1')])
+    """
+    parts = _Parts(parameters, printable(tree.text(root), 80))
+    whole = parts.enter(root)
+    first = [parts.slope(whole, name) for name in parameters]
+    second = []
+    if order > 1:
+        for (i, slope), (j, name) in itertools.combinations_with_replacement(
+            list(zip(range(len(first)), zip(first, parameters, strict=True), strict=True)), 2
+        ):
+            curve = parts.slope(slope[0], name[1])
+            if not parts.is_zero(curve):
+                second.append((i, j, curve))
+    shared, trees = _Writer(parts, whole, [*first, *(c for _, _, c in second)]).written()
+    return Derivatives(
+        shared=tuple(shared),
+        gradient=tuple(trees[: len(first)]),
+        hessian=tuple((i, j, t) for (i, j, _), t in zip(second, trees[len(first) :], strict=True)),
+    )
+
+
+def derivative(root: Node, name: str) -> Node:
+    """Return the derivative of a tree with respect to `name`, as one tree."""
+    parts = _Parts([name], printable(tree.text(root), 80))
+    whole = parts.enter(root)
+    return _Writer(parts, whole, [parts.slope(whole, name)]).whole_tree()
+
+
+# The graph ------------------------------------------------------------------------------------------------------------
+
+#: What a node is made of, as bits: parameters come as columns, variables as rows, and what holds both is a matrix.
+_COLUMN, _ROW, _MATRIX = 1, 2, 3
+
+
+class _Parts:
+    """Nodes in normal form, each once; what a node rests on stands before it.
+
+    A node is ``("number", value)``, ``("name", name)``, ``("sum", constant, ((coefficient, node), ...))``,
+    ``("product", ((node, exponent), ...))`` with numbers for exponents, ``("power", base, exponent)`` or
+    ``("call", function, arguments)``.
+    """
+
+    def __init__(self, parameters: Sequence[str], shown: str) -> None:
+        self.nodes: list[tuple[Any, ...]] = []
+        self.kinds: list[int] = []
+        self.holds: list[int] = []  # which parameters, as bits
+        self.bits = {name: 1 << i for i, name in enumerate(parameters)}
+        self.names: set[str] = set()
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._slopes: dict[str, dict[int, int]] = {name: {} for name in parameters}
+        self._shown = shown
+
+    def _add(self, *node: Any) -> int:
+        found = self._known.get(node)
+        if found is not None:
+            return found
+        if len(self.nodes) >= MAX_PARTS:
+            raise FormulaError(
+                f"formula '{self._shown}': its derivatives have more than {MAX_PARTS} parts; "
+                "a formula with fewer nested powers and functions has fewer"
+            )
+        at = self._known[node] = len(self.nodes)
+        kind = holds = 0
+        if node[0] == "name":
+            self.names.add(node[1])
+            holds = self.bits.get(node[1], 0)
+            kind = _COLUMN if holds else _ROW
+        for part in below(node):
+            kind |= self.kinds[part]
+            holds |= self.holds[part]
+        self.nodes.append(node)
+        self.kinds.append(kind)
+        self.holds.append(holds)
+        return at
+
+    def is_zero(self, node: int) -> bool:
+        """Tell whether a node is the number 0."""
+        return bool(self.nodes[node] == ("number", 0.0))
+
+    def number(self, value: float) -> int:
+        """Return the node of a number."""
+        if not math.isfinite(value):
+            raise FormulaError(f"formula '{self._shown}': a number in its derivatives is out of range")
+        return self._add("number", value + 0.0)
+
+    def sum(self, terms: Iterable[tuple[float, int]], *, flat: bool = False) -> int:
+        """Add nodes times numbers; `flat` also takes sums among them apart."""
+        constant, found = 0.0, dict[int, float]()
+        for factor, term in terms:
+            node = self.nodes[term]
+            if node[0] == "number":
+                constant += factor * node[1]
+            elif node[0] == "sum" and (flat or _scaled(node)):
+                constant += factor * node[1]
+                for inner, part in node[2]:
+                    found[part] = found.get(part, 0.0) + factor * inner
+            else:
+                found[term] = found.get(term, 0.0) + factor
+        left = tuple((factor, term) for term, factor in sorted(found.items()) if factor)
+        if not left:
+            return self.number(constant)
+        if len(left) == 1 and left[0][0] == 1 and not constant:
+            return left[0][1]
+        if not all(math.isfinite(factor) for factor, _ in left) or not math.isfinite(constant):
+            self.number(math.inf)
+        return self._add("sum", constant + 0.0, left)
+
+    def product(self, factors: Iterable[tuple[int, float]], factor: float = 1.0) -> int:
+        """Multiply powers of nodes, exponents being numbers."""
+        todo, found = list(factors), dict[int, float]()
+        while todo:
+            for at, exponent in todo:
+                factor *= self._collect(at, exponent, found)
+            # what has become a first power may itself be a product
+            todo = [(at, 1.0) for at, e in found.items() if e == 1 and self._parts_of_product(at)]
+            for at, _ in todo:
+                del found[at]
+        left = tuple((at, exponent) for at, exponent in sorted(found.items()) if exponent)
+        if factor == 0 or not left:
+            return self.number(factor)
+        whole = left[0][0] if len(left) == 1 and left[0][1] == 1 else self._add("product", left)
+        return whole if factor == 1 else self.sum([(factor, whole)])
+
+    def _parts_of_product(self, at: int) -> bool:
+        node = self.nodes[at]
+        return bool(node[0] == "product" or _scaled(node))
+
+    def _collect(self, at: int, exponent: float, found: dict[int, float]) -> float:
+        """Take a factor apart as far as its power allows; return the number in it."""
+        node, whole = self.nodes[at], exponent == int(exponent)
+        if node[0] == "number":
+            value = _raised(node[1], exponent)
+            if value is not None:
+                return value
+        elif _scaled(node):
+            ((inner, part),) = node[2]
+            value = _raised(inner, exponent)
+            if value:
+                return value * self._collect(part, exponent, found)
+        elif node[0] == "product" and whole:
+            value = 1.0
+            for part, power in node[1]:
+                if abs(power * exponent) > 1e6:
+                    break
+            else:
+                for part, power in node[1]:
+                    value *= self._collect(part, power * exponent, found)
+                return value
+        found[at] = found.get(at, 0.0) + exponent
+        return 1.0
+
+    def power(self, base: int, exponent: int) -> int:
+        """Raise a node to a node."""
+        if self.nodes[exponent][0] == "number":
+            return self.product([(base, self.nodes[exponent][1])])
+        return base if self.nodes[base] == ("number", 1.0) else self._add("power", base, exponent)
+
+    def call(self, function: str, args: Sequence[int]) -> int:
+        """Apply a function."""
+        if len(args) > 2:
+            return functools.reduce(lambda a, b: self.call(function, (a, b)), args)
+        nodes = [self.nodes[a] for a in args]
+        if all(node[0] == "number" for node in nodes):
+            made = Call(function, tuple(signed(node[1]) for node in nodes))
+            value = float(tree.evaluate(made, {}))
+            if math.isfinite(value):
+                return self.number(value)
+        if function == "sqrt":
+            return self.product([(args[0], 0.5)])
+        if (function, *nodes[0][:2]) in (("exp", "call", "log"), ("log", "call", "exp")):
+            return int(nodes[0][2][0])
+        return self._add("call", function, tuple(args))
+
+    def enter(self, root: Node, names: Mapping[str, int] | None = None) -> int:
+        """Put a tree into the graph, `names` being nodes that stand for names."""
+        made: dict[int, int] = {}
+        for node in reversed(list(tree.walk(root))):  # children come before what they are in
+            parts = [made[id(child)] for child in tree.children(node)]
+            made[id(node)] = self._entered(node, parts, names or {})
+        return made[id(root)]
+
+    def _entered(self, node: Node, parts: list[int], names: Mapping[str, int]) -> int:
+        match node:
+            case Number(value):
+                return self.number(value)
+            case Name(name):
+                return names[name] if name in names else self._add("name", name)
+            case Unary():
+                return self.sum([(-1.0, parts[0])], flat=True)
+            case Call(function):
+                return self.call(function, parts)
+            case Binary("+" | "-" as op):
+                return self.sum([(1.0, parts[0]), (1.0 if op == "+" else -1.0, parts[1])], flat=True)
+            case Binary("*" | "/" as op):
+                return self.product([(parts[0], 1.0), (parts[1], 1.0 if op == "*" else -1.0)])
+        return self.power(*parts)
+
+    def slope(self, root: int, name: str) -> int:
+        """Return the node of a derivative; every node is differentiated once by every parameter."""
+        known, bit = self._slopes[name], self.bits[name]
+        found, todo = set[int](), [root]
+        while todo:
+            at = todo.pop()
+            if at not in found and at not in known and self.holds[at] & bit:
+                found.add(at)
+                todo.extend(below(self.nodes[at]))
+        for at in sorted(found):
+            known[at] = self._slope(at, known)
+        return known[root] if root in known else self.number(0.0)
+
+    def _slope(self, at: int, known: Mapping[int, int]) -> int:
+        match self.nodes[at]:
+            case ("name", _):
+                return self.number(1.0)
+            case ("sum", _, terms):
+                return self.sum([(factor, known[term]) for factor, term in terms if term in known])
+            case ("product", factors):
+                return self.sum([(1.0, term) for term in self._product_slopes(at, factors, known)])
+            case ("power", base, exponent):
+                terms = []
+                if exponent in known:
+                    terms.append((1.0, self.product([(at, 1), (known[exponent], 1), (self.call("log", [base]), 1)])))
+                if base in known:
+                    terms.append((1.0, self.product([(at, 1), (exponent, 1), (known[base], 1), (base, -1)])))
+                return self.sum(terms)
+            case ("call", function, args) if len(args) == 1:
+                outer = self.enter(_rule(function), {"x": args[0]})
+                return self.product([(known[args[0]], 1), (outer, 1)])
+            case ("call", function, (left, right)):
+                ahead = [(1.0, left), (-1.0, right)] if function == "max" else [(1.0, right), (-1.0, left)]
+                back = [(-factor, node) for factor, node in ahead]
+                steps = [(left, self.call("heaviside", [self.sum(ahead)]))]
+                steps.append((right, self.call("heaviside", [self.sum(back)])))
+                return self.sum([(1.0, self.product([(known[a], 1), (s, 1)])) for a, s in steps if a in known])
+        raise AssertionError(self.nodes[at])
+
+    def _product_slopes(self, at: int, factors: Any, known: Mapping[int, int]) -> Iterator[int]:
+        for i, (base, exponent) in enumerate(factors):
+            if base not in known:
+                continue
+            if self.nodes[base][0] == "product":  # (a*x)**1.7 by a is 1.7*(a*x)**1.7/a
+                yield self.product([(at, 1.0), (known[base], 1.0), (base, -1.0)], exponent)
+            else:
+                others = (*factors[:i], *factors[i + 1 :])
+                yield self.product([(base, exponent - 1), (known[base], 1.0), *others], exponent)
+
+
+def below(node: tuple[Any, ...]) -> tuple[int, ...]:
+    """Return what a node of the graph is made of."""
+    match node:
+        case ("sum", _, terms):
+            return tuple(term for _, term in terms)
+        case ("product", factors):
+            return tuple(base for base, _ in factors)
+        case ("power", base, exponent):
+            return base, exponent
+        case ("call", _, args):
+            return tuple(args)
+    return ()
+
+
+def _scaled(node: tuple[Any, ...]) -> bool:
+    """Tell whether a node is a number times a node."""
+    return node[0] == "sum" and not node[1] and len(node[2]) == 1
+
+
+def _raised(value: float, exponent: float) -> float | None:
+    """Return a power of two numbers, if it is a number that float64 holds well."""
+    if exponent == 1:
+        return value
+    try:
+        found = value**exponent
+    except (OverflowError, ZeroDivisionError):
+        return None
+    if isinstance(found, complex) or not math.isfinite(found) or (value and abs(found) < 1e-290):
+        return None
+    return found
+
+
+@functools.cache
+def _rule(function: str) -> Node:
+    from forecast.formula import parse
+
+    return parse(RULES[function]).root
+
+
+# Writing --------------------------------------------------------------------------------------------------------------
+
+#: A part of what is written: ``("node", node)``, ``("to", node, exponent)`` for a numeric power,
+#: ``("moved", base, exponent, number)`` for a power whose exponent has a number added, ``("of", part, ...)`` a product.
+_Part: TypeAlias = "tuple[Any, ...]"
+
+
+class _Writer:
+    """Writes nodes as trees: what stands in several places once, and of products that share factors those first."""
+
+    def __init__(self, parts: _Parts, value: int, results: Sequence[int]) -> None:
+        self.parts, self.results = parts, [("node", r) for r in results]
+        self.products = self._split([value, *results])
+        self._pair()
+        self.uses: Counter[_Part] = Counter()
+        self._count([*self.results])
+        self.shared: list[tuple[str, Node]] = []
+        self.made: dict[_Part, tuple[Node, int]] = {}
+        self.fresh = (n for n in (f"shared{i}" for i in itertools.count()) if n not in parts.names)
+        self.naming = True
+
+    # What stands in several places ------------------------------------------------------------------------------------
+
+    def _split(self, results: Sequence[int]) -> dict[int, list[_Part]]:
+        """Return the factors of every product that is needed, those of one kind together."""
+        found, todo = set[int](), list(results)
+        while todo:
+            at = todo.pop()
+            if at not in found:
+                found.add(at)
+                todo.extend(below(self.parts.nodes[at]))
+        return {
+            at: self._factors(self.parts.nodes[at][1], self.parts.kinds[at] == _MATRIX)
+            for at in sorted(found)
+            if self.parts.nodes[at][0] == "product"
+        }
+
+    def _factors(self, factors: Sequence[tuple[int, float]], matrix: bool) -> list[_Part]:
+        nodes, numbers = self.parts.nodes, dict(factors)
+        made: list[_Part] = []
+        for at, exponent in factors:
+            node = nodes[at]
+            if node[0] == "power" and abs(exponent) == 1 and node[1] in numbers:
+                # u**v/u is u**(v - 1), which is right at u = 0 too
+                moved = ("moved", node[1], node[2], numbers.pop(node[1]) * exponent)
+                made.append(moved if exponent == 1 else ("to", moved, exponent))
+                del numbers[at]
+        made += [("node", at) if e == 1 else ("to", ("node", at), e) for at, e in factors if at in numbers]
+        made.sort(key=self._place)
+        if not matrix:
+            return made
+        kinds = {kind: [part for part in made if self._kind(part) == kind] for kind in range(4)}
+        together = [
+            [("of", *kinds[kind])] if len(kinds[kind]) > 1 else kinds[kind] for kind in (0, _COLUMN, _ROW)
+        ]
+        return [*itertools.chain(*together), *kinds[_MATRIX]]
+
+    def _place(self, part: _Part) -> int:
+        match part:
+            case ("node", at):
+                return int(at)
+            case ("moved", base, exponent, _):
+                return int(max(base, exponent))
+            case ("to", inner, _):
+                return self._place(inner)
+        return min(map(self._place, part[1:]))
+
+    def _kind(self, part: _Part) -> int:
+        kinds = self.parts.kinds
+        match part:
+            case ("node", at):
+                return kinds[at]
+            case ("moved", base, exponent, _):
+                return kinds[base] | kinds[exponent]
+            case ("to", inner, _):
+                return self._kind(inner)
+        return functools.reduce(int.__or__, map(self._kind, part[1:]))
+
+    def _pair(self) -> None:
+        """Multiply first what stands together in the most products of full size."""
+        lists = {at: parts for at, parts in self.products.items() if self.parts.kinds[at] == _MATRIX}
+        if len(lists) > _PAIRED:
+            return
+        where: dict[tuple[_Part, _Part], set[int]] = {}
+
+        def note(at: int, one: _Part, other: _Part) -> None:
+            where.setdefault((one, other), set()).add(at)
+
+        for at, parts in lists.items():
+            for one, other in itertools.combinations(parts, 2):
+                note(at, one, other)
+        queue = [(-len(there), i, pair) for i, (pair, there) in enumerate(where.items())]
+        import heapq
+
+        heapq.heapify(queue)
+        tick = itertools.count(len(queue))
+        while queue:
+            count, _, pair = heapq.heappop(queue)
+            there = {at for at in where[pair] if pair[0] in lists[at] and pair[1] in lists[at]}
+            if len(there) < 2:
+                continue
+            if len(there) < -count:  # fewer than when it was noted
+                where[pair] = there
+                heapq.heappush(queue, (-len(there), next(tick), pair))
+                continue
+            whole = ("of", *pair)
+            touched: set[tuple[_Part, _Part]] = set()
+            for at in sorted(there):
+                rest = [part for part in lists[at] if part not in pair]
+                lists[at][:] = [*rest, whole]
+                for part in rest:
+                    note(at, part, whole)
+                    touched.add((part, whole))
+            for new in touched:
+                if len(where[new]) > 1:
+                    heapq.heappush(queue, (-len(where[new]), next(tick), new))
+
+    def _inside(self, part: _Part) -> list[_Part]:
+        match part:
+            case ("node", at):
+                node = self.parts.nodes[at]
+                if node[0] == "product":
+                    found = self.products[at]
+                    return found[0][1:] if len(found) == 1 and found[0][0] == "of" and False else found
+                return [("node", inner) for inner in below(node)]
+            case ("moved", base, exponent, _):
+                return [("node", base), ("node", exponent)]
+            case ("to", inner, exponent):
+                if exponent < 0 and exponent != -1 and ("to", inner, -1.0) in self._inverses:
+                    return [("to", inner, -1.0)]
+                return [inner]
+        return list(part[1:])
+
+    @functools.cached_property
+    def _inverses(self) -> set[_Part]:
+        """Return the parts whose inverse stands in some product."""
+        found = set()
+        for parts in self.products.values():
+            todo = list(parts)
+            while todo:
+                part = todo.pop()
+                if part[0] == "of":
+                    todo.extend(part[1:])
+                elif part[0] == "to" and part[2] == -1:
+                    found.add(part)
+        return found
+
+    def _count(self, todo: list[_Part]) -> None:
+        for part in todo:
+            self.uses[part] += 1
+        seen = set(todo)
+        while todo:
+            for inner in self._inside(todo.pop()):
+                self.uses[inner] += 1
+                if inner not in seen:
+                    seen.add(inner)
+                    todo.append(inner)
+
+    # Trees ------------------------------------------------------------------------------------------------------------
+
+    def written(self) -> tuple[list[tuple[str, Node]], list[Node]]:
+        """Return assignments, and the tree of each result."""
+        for at in range(len(self.parts.nodes)):  # from below, so that nothing is called deep inside itself
+            if self.uses[("node", at)]:
+                self.tree(("node", at))
+        return self.shared, [self.tree(part)[0] for part in self.results]
+
+    def whole_tree(self) -> Node:
+        """Return the one result without names for what is shared."""
+        self.naming = False
+        return self.written()[1][0]
+
+    def tree(self, part: _Part) -> tuple[Node, int]:
+        """Return a part as a tree, and the depth of that."""
+        if part in self.made:
+            return self.made[part]
+        node, depth = self._tree(part)
+        leaf = isinstance(node, Name | Number) or (isinstance(node, Unary) and isinstance(node.operand, Number))
+        if self.naming and not leaf and (self.uses[part] > 1 or depth > _DEEP):
+            name = next(self.fresh)
+            self.shared.append((name, node))
+            node, depth = Name(name), 1
+        self.made[part] = node, depth
+        return node, depth
+
+    def _tree(self, part: _Part) -> tuple[Node, int]:
+        match part:
+            case ("node", at):
+                return self._node(at)
+            case ("moved", base, exponent, number):
+                (b, i), (e, j) = self.tree(("node", base)), self.tree(("node", exponent))
+                moved = _added(e, number)
+                return Binary("**", b, moved), max(i, j + 1) + 1
+            case ("to", inner, exponent):
+                if exponent < 0 and exponent != -1 and ("to", inner, -1.0) in self._inverses:
+                    node, depth = self.tree(("to", inner, -1.0))
+                    return _powered(node, -exponent), depth + 1
+                node, depth = self.tree(inner)
+                if exponent < 0:
+                    return Binary("/", Number(1.0), _powered(node, -exponent)), depth + 2
+                return _powered(node, exponent), depth + 1
+        return self._times(part[1:])
+
+    def _node(self, at: int) -> tuple[Node, int]:
+        match self.parts.nodes[at]:
+            case ("number", value):
+                return signed(value), 1
+            case ("name", name):
+                return Name(name), 1
+            case ("sum", constant, terms):
+                return self._total(constant, terms)
+            case ("product", _):
+                return self._times(self.products[at])
+            case ("power", base, exponent):
+                (b, i), (e, j) = self.tree(("node", base)), self.tree(("node", exponent))
+                return Binary("**", b, e), max(i, j) + 1
+            case ("call", function, args):
+                made = [self.tree(("node", a)) for a in args]
+                return Call(function, tuple(node for node, _ in made)), max(d for _, d in made) + 1
+        raise AssertionError(at)
+
+    def _total(self, constant: float, terms: Sequence[tuple[float, int]]) -> tuple[Node, int]:
+        plus: list[Node] = []
+        minus: list[Node] = []
+        deepest = 0
+        for factor, term in terms:
+            node, depth = self.tree(("node", term))
+            deepest = max(deepest, depth + (abs(factor) != 1))
+            (plus if factor > 0 else minus).append(_multiplied(node, abs(factor)))
+        if constant:
+            (plus if constant > 0 else minus).append(Number(abs(constant)))
+        deepest += 2 * max(1, len(terms)).bit_length()
+        if not plus:
+            return Unary("-", _chain("+", minus)), deepest + 1
+        whole = _chain("+", plus)
+        return (Binary("-", whole, _chain("+", minus)) if minus else whole), deepest
+
+    def _times(self, factors: Iterable[_Part]) -> tuple[Node, int]:
+        above: list[Node] = []
+        under: list[Node] = []
+        deepest, count = 0, 0
+        for part in factors:
+            node, depth = self.tree(part)
+            deepest, count = max(deepest, depth), count + 1
+            match node:
+                case Binary("/", Number(1.0), lower):
+                    under.append(lower)
+                case _:
+                    above.append(node)
+        whole = _chain("*", above) if above else Number(1.0)
+        deepest += 2 * count.bit_length()
+        return (Binary("/", whole, _chain("*", under)) if under else whole), deepest
+
+
+def _chain(op: str, nodes: Sequence[Node]) -> Node:
+    """Join many nodes by one operator as a balanced tree, which keeps it shallow."""
+    if len(nodes) < 5:
+        return functools.reduce(lambda a, b: Binary(op, a, b), nodes)
+    half = len(nodes) // 2
+    return Binary(op, _chain(op, nodes[:half]), _chain(op, nodes[half:]))
+
+
+def _powered(node: Node, exponent: float) -> Node:
+    if exponent == 1:
+        return node
+    return Call("sqrt", (node,)) if exponent == 0.5 else Binary("**", node, Number(exponent))
+
+
+def _multiplied(node: Node, factor: float) -> Node:
+    if factor == 1:
+        return node
+    match node:
+        case Binary("/", Number(1.0), lower):
+            return Binary("/", Number(factor), lower)
+    return Binary("*", Number(factor), node)
+
+
+def _added(node: Node, number: float) -> Node:
+    return Binary("+" if number > 0 else "-", node, Number(abs(number)))
