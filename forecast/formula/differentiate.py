@@ -8,6 +8,7 @@ several places is written once, under a name of its own.
 from __future__ import annotations
 
 import functools
+import heapq
 import itertools
 import math
 from collections import Counter
@@ -19,14 +20,14 @@ from forecast.errors import FormulaError, printable
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
 
-__all__ = ["RULES", "Derivatives", "derivative", "differentiate"]
+__all__ = ["RULES", "Derivatives", "Differentiated", "derivative", "differentiate"]
 
 #: Parts of a formula and its derivatives together.
 MAX_PARTS = 20_000
 #: Levels of a tree before a part of it is given a name.
 _DEEP = 16
-#: A product whose factors are sought in other products; there may be this many.
-_PAIRED = 4000
+#: Products among which common factors are sought.
+_PAIRED = 2000
 
 #: The slope of each function of one argument, in its own grammar; the slopes of steps are taken away from the step.
 RULES: Mapping[str, str] = {
@@ -75,13 +76,62 @@ class Derivatives:
     hessian: tuple[tuple[int, int, Node], ...]
 
 
-def differentiate(root: Node, parameters: Sequence[str], order: int) -> Derivatives:
-    """Differentiate a tree by each of `parameters`, once (`order` 1) or twice (`order` 2).
+class Differentiated:
+    """A formula and its derivatives by some parameters, taken when they are first asked for.
 
-    Raises
-    ------
-    FormulaError
-        If the derivatives have too many parts, or a number in them is out of range.
+    Parameters
+    ----------
+    root : Node
+    parameters : sequence of str
+    """
+
+    def __init__(self, root: Node, parameters: Sequence[str]) -> None:
+        self.parameters = tuple(parameters)
+        self._parts = _Parts(parameters, printable(tree.text(root), 80))
+        self._root = self._parts.enter(root)
+        self._written: dict[tuple[int, frozenset[str]], Derivatives] = {}
+
+    @functools.cached_property
+    def _first(self) -> list[int]:
+        return [self._parts.slope(self._root, name) for name in self.parameters]
+
+    @functools.cached_property
+    def _second(self) -> list[tuple[int, int, int]]:
+        found = []
+        for i, first in enumerate(self._first):
+            for j, name in list(enumerate(self.parameters))[i:]:
+                curve = self._parts.slope(first, name)
+                if not self._parts.is_zero(curve):
+                    found.append((i, j, curve))
+        return found
+
+    def curved(self) -> frozenset[tuple[int, int]]:
+        """Return the pairs (i, j), i <= j, of parameters whose second derivative is not always zero."""
+        return frozenset((i, j) for i, j, _ in self._second)
+
+    def derivatives(self, order: int, positive: Iterable[str] = ()) -> Derivatives:
+        """Write the derivatives up to an order, 1 or 2, for values where the names in `positive` are above zero.
+
+        Raises
+        ------
+        FormulaError
+            If the derivatives have too many parts, or a number in them is out of range.
+        """
+        key = order, frozenset(positive)
+        if key not in self._written:
+            second = self._second if order > 1 else []
+            results = [*self._first, *(curve for _, _, curve in second)]
+            shared, trees = _Writer(self._parts, self._root, results, key[1]).written()
+            self._written[key] = Derivatives(
+                shared=tuple(shared),
+                gradient=tuple(trees[: len(self._first)]),
+                hessian=tuple((i, j, t) for (i, j, _), t in zip(second, trees[len(self._first) :], strict=True)),
+            )
+        return self._written[key]
+
+
+def differentiate(root: Node, parameters: Sequence[str], order: int, positive: Iterable[str] = ()) -> Derivatives:
+    """Differentiate a tree by each of `parameters`, once (`order` 1) or twice (`order` 2).
 
     Examples
     --------
@@ -93,30 +143,14 @@ def differentiate(root: Node, parameters: Sequence[str], order: int) -> Derivati
     >>> [text(node) for node in found.gradient], [(i, j, text(node)) for i, j, node in found.hessian]
     (['shared0', 'x*shared1'], [(0, 1, 'x*shared0'), (1, 1, 'x**2*shared1')])
     """
-    parts = _Parts(parameters, printable(tree.text(root), 80))
-    whole = parts.enter(root)
-    first = [parts.slope(whole, name) for name in parameters]
-    second = []
-    if order > 1:
-        for (i, slope), (j, name) in itertools.combinations_with_replacement(
-            list(zip(range(len(first)), zip(first, parameters, strict=True), strict=True)), 2
-        ):
-            curve = parts.slope(slope[0], name[1])
-            if not parts.is_zero(curve):
-                second.append((i, j, curve))
-    shared, trees = _Writer(parts, whole, [*first, *(c for _, _, c in second)]).written()
-    return Derivatives(
-        shared=tuple(shared),
-        gradient=tuple(trees[: len(first)]),
-        hessian=tuple((i, j, t) for (i, j, _), t in zip(second, trees[len(first) :], strict=True)),
-    )
+    return Differentiated(root, parameters).derivatives(order, positive)
 
 
 def derivative(root: Node, name: str) -> Node:
     """Return the derivative of a tree with respect to `name`, as one tree."""
     parts = _Parts([name], printable(tree.text(root), 80))
     whole = parts.enter(root)
-    return _Writer(parts, whole, [parts.slope(whole, name)]).whole_tree()
+    return _Writer(parts, whole, [parts.slope(whole, name)], frozenset()).whole_tree()
 
 
 # The graph ------------------------------------------------------------------------------------------------------------
@@ -306,16 +340,16 @@ class _Parts:
             case ("name", _):
                 return self.number(1.0)
             case ("sum", _, terms):
-                return self.sum([(factor, known[term]) for factor, term in terms if term in known])
+                return self.sum([(factor, known[term]) for factor, term in terms if term in known], flat=True)
             case ("product", factors):
-                return self.sum([(1.0, term) for term in self._product_slopes(at, factors, known)])
+                return self.sum([(1.0, term) for term in self._product_slopes(at, factors, known)], flat=True)
             case ("power", base, exponent):
                 terms = []
                 if exponent in known:
                     terms.append((1.0, self.product([(at, 1), (known[exponent], 1), (self.call("log", [base]), 1)])))
                 if base in known:
                     terms.append((1.0, self.product([(at, 1), (exponent, 1), (known[base], 1), (base, -1)])))
-                return self.sum(terms)
+                return self.sum(terms, flat=True)
             case ("call", function, args) if len(args) == 1:
                 outer = self.enter(_rule(function), {"x": args[0]})
                 return self.product([(known[args[0]], 1), (outer, 1)])
@@ -350,6 +384,31 @@ def below(node: tuple[Any, ...]) -> tuple[int, ...]:
         case ("call", _, args):
             return tuple(args)
     return ()
+
+
+def _positive(parts: _Parts, names: frozenset[str]) -> list[bool]:
+    """Tell of every node whether it is above zero where some names are."""
+    found: list[bool] = []
+    for node in parts.nodes:
+        match node:
+            case ("number", value):
+                known = value > 0
+            case ("name", name):
+                known = name in names
+            case ("sum", constant, terms):
+                known = constant >= 0 and all(factor > 0 and found[term] for factor, term in terms)
+            case ("product", factors):
+                known = all(found[base] for base, _ in factors)
+            case ("power", base, _):
+                known = found[base]
+            case ("call", function, args):
+                known = function in ("exp", "cosh") or (function in _RISING and all(found[a] for a in args))
+        found.append(known)
+    return found
+
+
+#: Functions that are above zero where their arguments are.
+_RISING = frozenset(("abs", "cbrt", "erf", "expm1", "log1p", "max", "min", "sign", "sinh", "tanh"))
 
 
 def _scaled(node: tuple[Any, ...]) -> bool:
@@ -387,10 +446,12 @@ _Part: TypeAlias = "tuple[Any, ...]"
 class _Writer:
     """Writes nodes as trees: what stands in several places once, and of products that share factors those first."""
 
-    def __init__(self, parts: _Parts, value: int, results: Sequence[int]) -> None:
+    def __init__(self, parts: _Parts, value: int, results: Sequence[int], positive: frozenset[str]) -> None:
         self.parts, self.results = parts, [("node", r) for r in results]
+        self._kinds: dict[_Part, int] = {}
+        self.positive = _positive(parts, positive)
         self.products = self._split([value, *results])
-        self._pair()
+        self._gather()
         self.uses: Counter[_Part] = Counter()
         self._count([*self.results])
         self.shared: list[tuple[str, Node]] = []
@@ -401,7 +462,7 @@ class _Writer:
     # What stands in several places ------------------------------------------------------------------------------------
 
     def _split(self, results: Sequence[int]) -> dict[int, list[_Part]]:
-        """Return the factors of every product that is needed, those of one kind together."""
+        """Return the factors of every product that is needed."""
         found, todo = set[int](), list(results)
         while todo:
             at = todo.pop()
@@ -409,30 +470,21 @@ class _Writer:
                 found.add(at)
                 todo.extend(below(self.parts.nodes[at]))
         return {
-            at: self._factors(self.parts.nodes[at][1], self.parts.kinds[at] == _MATRIX)
-            for at in sorted(found)
-            if self.parts.nodes[at][0] == "product"
+            at: self._factors(self.parts.nodes[at][1]) for at in sorted(found) if self.parts.nodes[at][0] == "product"
         }
 
-    def _factors(self, factors: Sequence[tuple[int, float]], matrix: bool) -> list[_Part]:
+    def _factors(self, factors: Sequence[tuple[int, float]]) -> list[_Part]:
         nodes, numbers = self.parts.nodes, dict(factors)
         made: list[_Part] = []
         for at, exponent in factors:
             node = nodes[at]
-            if node[0] == "power" and abs(exponent) == 1 and node[1] in numbers:
+            if node[0] == "power" and abs(exponent) == 1 and node[1] in numbers and not self.positive[node[1]]:
                 # u**v/u is u**(v - 1), which is right at u = 0 too
                 moved = ("moved", node[1], node[2], numbers.pop(node[1]) * exponent)
                 made.append(moved if exponent == 1 else ("to", moved, exponent))
                 del numbers[at]
         made += [("node", at) if e == 1 else ("to", ("node", at), e) for at, e in factors if at in numbers]
-        made.sort(key=self._place)
-        if not matrix:
-            return made
-        kinds = {kind: [part for part in made if self._kind(part) == kind] for kind in range(4)}
-        together = [
-            [("of", *kinds[kind])] if len(kinds[kind]) > 1 else kinds[kind] for kind in (0, _COLUMN, _ROW)
-        ]
-        return [*itertools.chain(*together), *kinds[_MATRIX]]
+        return sorted(made, key=self._place)
 
     def _place(self, part: _Part) -> int:
         match part:
@@ -445,62 +497,98 @@ class _Writer:
         return min(map(self._place, part[1:]))
 
     def _kind(self, part: _Part) -> int:
-        kinds = self.parts.kinds
-        match part:
-            case ("node", at):
-                return kinds[at]
-            case ("moved", base, exponent, _):
-                return kinds[base] | kinds[exponent]
-            case ("to", inner, _):
-                return self._kind(inner)
-        return functools.reduce(int.__or__, map(self._kind, part[1:]))
+        found = self._kinds.get(part)
+        if found is None:
+            match part:
+                case ("node", at):
+                    found = self.parts.kinds[at]
+                case ("moved", base, exponent, _):
+                    found = self.parts.kinds[base] | self.parts.kinds[exponent]
+                case ("to", inner, _):
+                    found = self._kind(inner)
+                case _:
+                    found = functools.reduce(int.__or__, map(self._kind, part[1:]))
+            self._kinds[part] = found
+        return found
 
-    def _pair(self) -> None:
-        """Multiply first what stands together in the most products of full size."""
-        lists = {at: parts for at, parts in self.products.items() if self.parts.kinds[at] == _MATRIX}
+    def _gather(self) -> None:
+        """Multiply first what saves the most products of full size, as long as something does."""
+        lists = {at: dict.fromkeys(p) for at, p in self.products.items() if self.parts.kinds[at] == _MATRIX}
         if len(lists) > _PAIRED:
             return
-        where: dict[tuple[_Part, _Part], set[int]] = {}
-
-        def note(at: int, one: _Part, other: _Part) -> None:
-            where.setdefault((one, other), set()).add(at)
-
+        holding: dict[_Part, set[int]] = {}
         for at, parts in lists.items():
-            for one, other in itertools.combinations(parts, 2):
-                note(at, one, other)
-        queue = [(-len(there), i, pair) for i, (pair, there) in enumerate(where.items())]
-        import heapq
+            for part in parts:
+                holding.setdefault(part, set()).add(at)
+        cost = self._cost
 
-        heapq.heapify(queue)
-        tick = itertools.count(len(queue))
-        while queue:
-            count, _, pair = heapq.heappop(queue)
-            there = {at for at in where[pair] if pair[0] in lists[at] and pair[1] in lists[at]}
-            if len(there) < 2:
+        def there(some: frozenset[_Part]) -> tuple[int, list[int]]:
+            """Return what computing some factors together saves, and the products in which it is no loss."""
+            saved, chosen = -cost(some), []
+            for at in set.intersection(*(holding[part] for part in some)):
+                gain = cost(lists[at]) - cost([*(part for part in lists[at] if part not in some), None])
+                if gain >= 0:
+                    saved += gain
+                    chosen.append(at)
+            return saved, sorted(chosen)
+
+        def candidates(parts: Iterable[_Part], new: _Part | None = None) -> Iterator[frozenset[_Part]]:
+            parts = list(parts)
+            for one, other in itertools.combinations(parts, 2):
+                if (new is None or new in (one, other)) and self._kind(one) | self._kind(other) == _MATRIX:
+                    yield frozenset((one, other))
+            for kind in (_COLUMN, _ROW):
+                together = [part for part in parts if self._kind(part) == kind]
+                if len(together) > 1:
+                    for part in parts if new is None else [new]:
+                        if self._kind(part) | kind == _MATRIX:
+                            yield frozenset((*together, part))
+
+        heap: list[tuple[int, int, frozenset[_Part]]] = []
+        tick, noted = itertools.count(), set[frozenset[_Part]]()
+
+        def note(some: frozenset[_Part]) -> None:
+            if some not in noted:
+                noted.add(some)
+                saved = there(some)[0]
+                if saved > 0:
+                    heapq.heappush(heap, (-saved, next(tick), some))
+
+        for parts in lists.values():
+            for some in candidates(parts):
+                note(some)
+        while heap:
+            promised, _, some = heapq.heappop(heap)
+            saved, chosen = there(some)
+            if saved < -promised:
+                if saved > 0:
+                    heapq.heappush(heap, (-saved, next(tick), some))
                 continue
-            if len(there) < -count:  # fewer than when it was noted
-                where[pair] = there
-                heapq.heappush(queue, (-len(there), next(tick), pair))
-                continue
-            whole = ("of", *pair)
-            touched: set[tuple[_Part, _Part]] = set()
-            for at in sorted(there):
-                rest = [part for part in lists[at] if part not in pair]
-                lists[at][:] = [*rest, whole]
-                for part in rest:
-                    note(at, part, whole)
-                    touched.add((part, whole))
-            for new in touched:
-                if len(where[new]) > 1:
-                    heapq.heappush(queue, (-len(where[new]), next(tick), new))
+            whole = ("of", *sorted(some, key=self._place))
+            self._kinds[whole] = _MATRIX
+            holding[whole] = set(chosen)
+            for at in chosen:
+                for part in some:
+                    del lists[at][part]
+                    holding[part].discard(at)
+                lists[at][whole] = None
+            for at in chosen:
+                for new in candidates(lists[at], whole):
+                    note(new)
+        for at, parts in lists.items():
+            self.products[at] = list(parts)
+
+    def _cost(self, parts: Iterable[_Part | None]) -> int:
+        """Count the products of full size in a product; None stands for a matrix."""
+        kinds = [_MATRIX if part is None else self._kind(part) for part in parts]
+        return kinds.count(_MATRIX) - 1 + (_COLUMN in kinds) + (_ROW in kinds)
 
     def _inside(self, part: _Part) -> list[_Part]:
         match part:
             case ("node", at):
                 node = self.parts.nodes[at]
                 if node[0] == "product":
-                    found = self.products[at]
-                    return found[0][1:] if len(found) == 1 and found[0][0] == "of" and False else found
+                    return self.products[at]
                 return [("node", inner) for inner in below(node)]
             case ("moved", base, exponent, _):
                 return [("node", base), ("node", exponent)]
@@ -555,7 +643,8 @@ class _Writer:
             return self.made[part]
         node, depth = self._tree(part)
         leaf = isinstance(node, Name | Number) or (isinstance(node, Unary) and isinstance(node.operand, Number))
-        if self.naming and not leaf and (self.uses[part] > 1 or depth > _DEEP):
+        several = self.uses[part] > 1 and (part[0] == "node" or self._kind(part) == _MATRIX)
+        if self.naming and not leaf and (several or depth > _DEEP):
             name = next(self.fresh)
             self.shared.append((name, node))
             node, depth = Name(name), 1

@@ -145,8 +145,7 @@ def changed(formula: Formula, changes: Mapping[str, Formula]) -> Formula:
 
 def formula_program(formula: Formula, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
     """Compile a formula; its derivatives are taken when they are first needed."""
-    from forecast.formula.differentiate import differentiate
+    from forecast.formula.differentiate import Differentiated
     from forecast.laws.program import FormulaProgram
 
-    taken = functools.cache(functools.partial(differentiate, formula.root, parameters))
-    return FormulaProgram(formula.root, parameters, variables, taken)
+    return FormulaProgram(formula.root, parameters, variables, lambda: Differentiated(formula.root, parameters))

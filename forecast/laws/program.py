@@ -6,11 +6,12 @@ Everything broadcasts: parameters usually come as columns (B, 1), variables as r
 from __future__ import annotations
 
 import abc
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from forecast.formula import Node
-from forecast.formula.differentiate import Derivatives
+from forecast.formula.differentiate import Differentiated
 from forecast.laws.graph import Graph, assign
 from forecast.laws.tape import Tape
 
@@ -91,8 +92,8 @@ class FormulaProgram(Program):
     ----------
     root : Node
     parameters, variables : sequence of str
-    derivatives : callable
-        Gives the derivatives up to an order when they are first needed.
+    differentiated : callable
+        Gives the derivatives when they are first needed.
     """
 
     def __init__(
@@ -100,15 +101,15 @@ class FormulaProgram(Program):
         root: Node,
         parameters: Sequence[str],
         variables: Sequence[str],
-        derivatives: Callable[[int], Derivatives],
+        differentiated: Callable[[], Differentiated],
     ) -> None:
         super().__init__(parameters, variables)
-        self._root, self._derivatives = root, derivatives
+        self._root, self._differentiated = root, functools.cache(differentiated)
         self._tapes: dict[tuple[int, tuple[bool, ...]], tuple[Tape, list[tuple[int, int]]]] = {}
 
     def curved(self) -> frozenset[tuple[int, int]]:
         """Return the pairs of parameters that have a second derivative."""
-        return frozenset((i, j) for i, j, _ in self._derivatives(2).hessian)
+        return self._differentiated().curved()
 
     def _tape(self, order: int, signs: tuple[bool, ...]) -> tuple[Tape, list[tuple[int, int]]]:
         key = (order, signs)
@@ -117,7 +118,7 @@ class FormulaProgram(Program):
             graph = Graph(self.parameters, self.variables, positive)
             results, pairs = [graph.tree(self._root)], []
             if order:
-                found = self._derivatives(order)
+                found = self._differentiated().derivatives(order, positive)
                 assign(graph, found.shared)
                 results += [graph.tree(node) for node in found.gradient]
                 if order > 1:
