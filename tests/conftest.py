@@ -75,14 +75,6 @@ def chinchilla_points(reference_data: Path) -> dict[str, np.ndarray]:
     return {"N": n[keep], "D": flop[keep] / (6 * n[keep]), "loss": loss[keep]}
 
 
-@pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Derivatives are kept in a folder of this run: nothing is read from a home, and nothing left there."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORECAST_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 class FakePlugins:
     """Distributions in a folder on ``sys.path``: `importlib.metadata` and every subprocess see them as installed."""
 

@@ -22,12 +22,12 @@ from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signe
 
 __all__ = ["RULES", "Derivatives", "Differentiated", "derivative", "differentiate"]
 
-#: Parts of a formula and its derivatives together.
-MAX_PARTS = 20_000
+#: Parts of a formula and its derivatives together, those of a sum or a product counted each time.
+MAX_PARTS = 100_000
 #: Levels of a tree before a part of it is given a name.
 _DEEP = 16
-#: Products among which common factors are sought.
-_PAIRED = 2000
+#: Factors of products that are looked at in the search for what to compute together.
+_LOOKS = 200_000
 
 #: The slope of each function of one argument, in its own grammar; the slopes of steps are taken away from the step.
 RULES: Mapping[str, str] = {
@@ -175,13 +175,14 @@ class _Parts:
         self.names: set[str] = set()
         self._known: dict[tuple[Any, ...], int] = {}
         self._slopes: dict[str, dict[int, int]] = {name: {} for name in parameters}
-        self._shown = shown
+        self._shown, self._size = shown, 0
 
     def _add(self, *node: Any) -> int:
         found = self._known.get(node)
         if found is not None:
             return found
-        if len(self.nodes) >= MAX_PARTS:
+        self._size += 1 + len(below(node))
+        if self._size > MAX_PARTS:
             raise FormulaError(
                 f"formula '{self._shown}': its derivatives have more than {MAX_PARTS} parts; "
                 "a formula with fewer nested powers and functions has fewer"
@@ -213,6 +214,8 @@ class _Parts:
     def sum(self, terms: Iterable[tuple[float, int]], *, flat: bool = False) -> int:
         """Add nodes times numbers; `flat` also takes sums among them apart."""
         constant, found = 0.0, dict[int, float]()
+        terms = list(terms)
+        flat = flat and len(terms) > 1  # -1*(a - b) stays what it is
         for factor, term in terms:
             node = self.nodes[term]
             if node[0] == "number":
@@ -264,15 +267,11 @@ class _Parts:
             value = _raised(inner, exponent)
             if value:
                 return value * self._collect(part, exponent, found)
-        elif node[0] == "product" and whole:
+        elif node[0] == "product" and whole and all(abs(power * exponent) <= 1e6 for _, power in node[1]):
             value = 1.0
             for part, power in node[1]:
-                if abs(power * exponent) > 1e6:
-                    break
-            else:
-                for part, power in node[1]:
-                    value *= self._collect(part, power * exponent, found)
-                return value
+                value *= self._collect(part, power * exponent, found)
+            return value
         found[at] = found.get(at, 0.0) + exponent
         return 1.0
 
@@ -344,21 +343,20 @@ class _Parts:
             case ("product", factors):
                 return self.sum([(1.0, term) for term in self._product_slopes(at, factors, known)], flat=True)
             case ("power", base, exponent):
-                terms = []
+                factors = []
                 if exponent in known:
-                    terms.append((1.0, self.product([(at, 1), (known[exponent], 1), (self.call("log", [base]), 1)])))
+                    factors.append(self.product([(known[exponent], 1), (self.call("log", [base]), 1)]))
                 if base in known:
-                    terms.append((1.0, self.product([(at, 1), (exponent, 1), (known[base], 1), (base, -1)])))
-                return self.sum(terms, flat=True)
+                    factors.append(self.product([(exponent, 1), (known[base], 1), (base, -1)]))
+                return self.product([(at, 1), (self.sum((1.0, factor) for factor in factors), 1)])
             case ("call", function, args) if len(args) == 1:
                 outer = self.enter(_rule(function), {"x": args[0]})
                 return self.product([(known[args[0]], 1), (outer, 1)])
             case ("call", function, (left, right)):
-                ahead = [(1.0, left), (-1.0, right)] if function == "max" else [(1.0, right), (-1.0, left)]
-                back = [(-factor, node) for factor, node in ahead]
-                steps = [(left, self.call("heaviside", [self.sum(ahead)]))]
-                steps.append((right, self.call("heaviside", [self.sum(back)])))
-                return self.sum([(1.0, self.product([(known[a], 1), (s, 1)])) for a, s in steps if a in known])
+                ahead = self.sum([(1.0, left), (-1.0, right)])
+                steps = [self.call("heaviside", [self.sum([(sign, ahead)])]) for sign in (1.0, -1.0)]
+                pairs = zip((left, right), steps if function == "max" else reversed(steps), strict=True)
+                return self.sum([(1.0, self.product([(known[a], 1), (step, 1)])) for a, step in pairs if a in known])
         raise AssertionError(self.nodes[at])
 
     def _product_slopes(self, at: int, factors: Any, known: Mapping[int, int]) -> Iterator[int]:
@@ -421,12 +419,10 @@ def _raised(value: float, exponent: float) -> float | None:
     if exponent == 1:
         return value
     try:
-        found = value**exponent
-    except (OverflowError, ZeroDivisionError):
+        found = math.pow(value, exponent)
+    except (OverflowError, ValueError):
         return None
-    if isinstance(found, complex) or not math.isfinite(found) or (value and abs(found) < 1e-290):
-        return None
-    return found
+    return found if not value or abs(found) > 1e-290 else None
 
 
 @functools.cache
@@ -514,18 +510,18 @@ class _Writer:
     def _gather(self) -> None:
         """Multiply first what saves the most products of full size, as long as something does."""
         lists = {at: dict.fromkeys(p) for at, p in self.products.items() if self.parts.kinds[at] == _MATRIX}
-        if len(lists) > _PAIRED:
-            return
         holding: dict[_Part, set[int]] = {}
         for at, parts in lists.items():
             for part in parts:
                 holding.setdefault(part, set()).add(at)
-        cost = self._cost
+        cost, looks = self._cost, 0
 
         def there(some: frozenset[_Part]) -> tuple[int, list[int]]:
             """Return what computing some factors together saves, and the products in which it is no loss."""
+            nonlocal looks
             saved, chosen = -cost(some), []
             for at in set.intersection(*(holding[part] for part in some)):
+                looks += len(lists[at])
                 gain = cost(lists[at]) - cost([*(part for part in lists[at] if part not in some), None])
                 if gain >= 0:
                     saved += gain
@@ -548,16 +544,16 @@ class _Writer:
         tick, noted = itertools.count(), set[frozenset[_Part]]()
 
         def note(some: frozenset[_Part]) -> None:
-            if some not in noted:
+            if looks < _LOOKS and some not in noted:
                 noted.add(some)
                 saved = there(some)[0]
                 if saved > 0:
                     heapq.heappush(heap, (-saved, next(tick), some))
 
         for parts in lists.values():
-            for some in candidates(parts):
+            for some in candidates(parts) if looks < _LOOKS else ():
                 note(some)
-        while heap:
+        while heap and looks < 2 * _LOOKS:
             promised, _, some = heapq.heappop(heap)
             saved, chosen = there(some)
             if saved < -promised:
@@ -573,7 +569,7 @@ class _Writer:
                     holding[part].discard(at)
                 lists[at][whole] = None
             for at in chosen:
-                for new in candidates(lists[at], whole):
+                for new in candidates(lists[at], whole) if looks < _LOOKS else ():
                     note(new)
         for at, parts in lists.items():
             self.products[at] = list(parts)
@@ -593,24 +589,8 @@ class _Writer:
             case ("moved", base, exponent, _):
                 return [("node", base), ("node", exponent)]
             case ("to", inner, exponent):
-                if exponent < 0 and exponent != -1 and ("to", inner, -1.0) in self._inverses:
-                    return [("to", inner, -1.0)]
                 return [inner]
         return list(part[1:])
-
-    @functools.cached_property
-    def _inverses(self) -> set[_Part]:
-        """Return the parts whose inverse stands in some product."""
-        found = set()
-        for parts in self.products.values():
-            todo = list(parts)
-            while todo:
-                part = todo.pop()
-                if part[0] == "of":
-                    todo.extend(part[1:])
-                elif part[0] == "to" and part[2] == -1:
-                    found.add(part)
-        return found
 
     def _count(self, todo: list[_Part]) -> None:
         for part in todo:
@@ -643,7 +623,9 @@ class _Writer:
             return self.made[part]
         node, depth = self._tree(part)
         leaf = isinstance(node, Name | Number) or (isinstance(node, Unary) and isinstance(node.operand, Number))
-        several = self.uses[part] > 1 and (part[0] == "node" or self._kind(part) == _MATRIX)
+        # two quotients cost less than an inverse and two products
+        enough = 3 if part[0] == "to" and part[2] < 0 else 2
+        several = self.uses[part] >= enough and (part[0] == "node" or self._kind(part) == _MATRIX)
         if self.naming and not leaf and (several or depth > _DEEP):
             name = next(self.fresh)
             self.shared.append((name, node))
@@ -660,9 +642,6 @@ class _Writer:
                 moved = _added(e, number)
                 return Binary("**", b, moved), max(i, j + 1) + 1
             case ("to", inner, exponent):
-                if exponent < 0 and exponent != -1 and ("to", inner, -1.0) in self._inverses:
-                    node, depth = self.tree(("to", inner, -1.0))
-                    return _powered(node, -exponent), depth + 1
                 node, depth = self.tree(inner)
                 if exponent < 0:
                     return Binary("/", Number(1.0), _powered(node, -exponent)), depth + 2

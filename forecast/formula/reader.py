@@ -30,6 +30,7 @@ REFUSED: Mapping[str, str] = {
 
 MAX_CHARACTERS = 4000
 MAX_NODES = 1000
+MAX_NAMES = 256
 MAX_DEPTH = 120  # also the longest chain of + or *
 MAX_DIGITS = 40
 MAX_POWER = 10_000.0  # product of nested constant exponents
@@ -192,6 +193,9 @@ class Reader:
     def formula(self, node: ast.expr) -> Node:
         """Return the tree of one formula, if it passes the whitelist and the limits."""
         root = self.node(node, 0)[0]
+        names = len({part.name for part in tree.walk(root) if isinstance(part, Name)})
+        if names > MAX_NAMES:
+            self.fail(f"has {names} names; the limit is {MAX_NAMES}")
         if _terms(root) > MAX_TERMS:
             self.fail(f"would expand to more than {MAX_TERMS:.0f} terms")
         if _degree(root) > MAX_POWER:

@@ -269,7 +269,7 @@ class Graph:
         return self._call("exp", [self.product([(exponent, False), (self._log(base), False)])])
 
     def _moved(self, base: int, exponent: int) -> int | None:
-        """Return ``u**(v + n)`` as ``u**v`` times a small power of u, where ``u**v`` is there already and u is positive."""
+        """Return ``u**(v + n)``, u being positive, as ``u**v`` times a power of u, where ``u**v`` is there already."""
         for rest, n in self._split(exponent):
             inner = self.product([(rest, False), (self._log(base), False)])
             there = self._known.get(("exp", (inner,)))
