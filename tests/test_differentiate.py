@@ -14,14 +14,20 @@ import pytest
 import sympy as sp
 
 import forecast
+from forecast import claims, units
+from forecast.cli import asked
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import FUNCTIONS, Binary, Call, Name, Number, Unary, parse, parse_condition
 from forecast.formula.differentiate import RULES, differentiate
 from forecast.formula.tree import evaluate, text, walk
 from forecast.laws import Law
+from forecast.protocols import check_rule
+from forecast.scenario import Scenario
+from forecast.specs import ClaimSpec
 
-THEIRS = {"abs": sp.Abs, "max": sp.Max, "min": sp.Min, "heaviside": sp.Heaviside, "ceil": sp.ceiling}
+THEIRS = {"abs": sp.Abs, "max": sp.Max, "min": sp.Min, "heaviside": sp.Heaviside}
 THEIRS |= {"log2": lambda x: sp.log(x) / sp.log(2), "log10": lambda x: sp.log(x) / sp.log(10)}
+THEIRS |= {"cbrt": lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3)}
 THEIRS |= {"expm1": lambda x: sp.exp(x) - 1, "log1p": lambda x: sp.log(1 + x)}
 
 
@@ -55,10 +61,10 @@ LAWS = {
     "enso": "b1 + b2*cos(2*pi*x/12) + b3*sin(2*pi*x/12) + b5*cos(2*pi*x/b4) + b6*sin(2*pi*x/b4)",
     "softplus": "E + s*log(1 + exp(a + b*log(N) - c*log(x)))",
     "powers": "a**2*x**-2 + b**-3*x**4 + c**0.5*x**-0.5 + (a*x)**1.7 + 2**(b*x) + x**7 + (a + x)**-1.5",
-    "kinks": "max(a*x, b) - min(a, x, c)*b + abs(b - x)*sign(c - x) + heaviside(a*x - b)*c**2 + ceil(a)*b",
+    "kinks": "max(a*x, b) - min(a, x, c)*b + abs(b - x)*sign(c - x) + heaviside(a*x - b)*c**2",
     "towers": "(a + x)**(b + x)**(c*x)",
-    "repeated": "(a*x + b)*(a*x + b)/(a*x + b)**3 + exp(log(a*b)) + log(exp(a*x))",
-    **{name: f"a*{name}(b*x)**2 + {name}(c)" for name in FUNCTIONS if FUNCTIONS[name].most == 1},
+    "repeated": "(a*x + b)*(a*x + b)/(a*x + b)**3 + exp(log(b*x)) + log(exp(a*x))",
+    **{name: f"a*{name}(b*x)**2 + {name}(c)" for name in FUNCTIONS if FUNCTIONS[name].most == 1 and name != "ceil"},
     "acosh": "sqrt(x)*cosh(a) + cbrt(a*x)*erfc(b)/expm1(c*x) + log1p(a*x)*tan(b)",
 }
 
@@ -131,6 +137,7 @@ def test_known_positive_or_not_the_derivatives_are_the_same():
         ("min(a, x)", {"a": 1.0, "x": 1.0}, {"a": 0.5}),
         ("abs(a - x)", {"a": 1.0, "x": 1.0}, {"a": 0.0}),
         ("atan(a/x)", {"a": 1.0, "x": 0.0}, {"a": math.nan}),
+        ("ceil(a*x)*b", {"a": 0.3, "b": 2.0, "x": 1.0}, {"a": 0.0, "b": 1.0}),
         ("cbrt(a*x)", {"a": -8.0, "x": 1.0}, {"a": 1 / 12}),
     ],
 )
@@ -183,12 +190,13 @@ def test_bad_input_075_a_deep_law_goes_through_everything_that_walks_it(name):
     assert hash(parse(law.expression)) == hash(law.formula)
     assert law.latex()
     assert repr(law.formula.root)
-    assert law.formula.derivative("x").names
-    assert forecast.units.infer(law.formula, dict.fromkeys(law.formula.names, "")) == ""
-    assert law.renamed({law.parameters[0]: "first"}).parameters[0] == "first"
+    assert isinstance(law.formula.derivative("x").text, str)
+    assert isinstance(law.formula.derivative("x").latex(), str)
+    assert units.infer(law.formula, dict.fromkeys(law.formula.names, "")) == ""
+    assert law.prefixed("p_").parameters[0] == f"p_{law.parameters[0]}" or name == "terms"
     for again in (copy.deepcopy(law), pickle.loads(pickle.dumps(law))):
         assert again.record() == law.record()
-        np.testing.assert_array_equal(again.value(dict.fromkeys(law.parameters, 1.1), x=values["x"]), value)
+        np.testing.assert_allclose(again.value(dict.fromkeys(law.parameters, 1.1), x=values["x"]), value, rtol=1e-12)
     for again in (copy.deepcopy(law.formula), pickle.loads(pickle.dumps(law.formula))):
         assert again == law.formula
 
@@ -246,17 +254,22 @@ DATA = {"x": [1.0, 2.0, 3.0, 4.0], "y": [1.0, 2.1, 2.9, 4.0]}
 LINE = Law("a + b*x", variables=["x"])
 
 
-def scenario(**keys):
+def scenario(expression="2", when="machine >= brain", **ranking):
+    """Read a scenario with one hostile text in it."""
     record = {
-        "title": "t",
         "until": 2030,
-        "quantities": {"machine": {"expression": "2"}, "brain": {"expression": "3"}},
-        "questions": {"parity": {"when": "machine >= brain"}},
+        "choices": {"card": ["old", "new"]},
+        "quantities": {"machine": {"expression": expression}, "brain": {"expression": "3"}},
+        "questions": {"parity": {"when": when}, "best": {"rank": "machine", "over": "card", **ranking}},
     }
-    for key, value in keys.items():
-        table, name = {"expression": ("quantities", "machine"), "when": ("questions", "parity")}[key]
-        record[table][name][key] = value
-    return forecast.scenario(record)
+    return Scenario.from_dict(record, name="s", where="s.toml")
+
+
+def claim(formula):
+    values = {"a": 1, "x": 1}
+    return claims._compute(
+        ClaimSpec(name="c", group="g", statement="s", stated="1", formula=formula, values=values, reference="r")
+    )
 
 
 PLACES = {
@@ -268,9 +281,14 @@ PLACES = {
     "let": lambda: LINE.fit(DATA, let={"x": HOSTILE}),
     "y": lambda: LINE.fit(DATA, y=HOSTILE),
     "cost": lambda: forecast.law("scaling/chinchilla").published("besiroglu2024").allocate(compute=1e20, cost=HOSTILE),
-    "units": lambda: forecast.units.infer(HOSTILE, {"a": "", "x": ""}),
+    "units": lambda: units.infer(HOSTILE, {"a": "", "x": ""}),
     "expression": lambda: scenario(expression=HOSTILE),
     "when": lambda: scenario(when=f"{HOSTILE} > 1"),
+    "rank": lambda: scenario(rank=HOSTILE),
+    "among": lambda: scenario(among=[f"{HOSTILE} > 1"]),
+    "claim": lambda: claim(HOSTILE),
+    "rule for rows": lambda: check_rule(f"{HOSTILE} > 1"),
+    "--where": lambda: asked._meets(None, f"{HOSTILE} > 1"),
 }
 
 
@@ -290,14 +308,15 @@ import os, sys
 import numpy as np
 import forecast
 opened = []
-sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event in ("open", "os.mkdir") else None)
+home = os.environ["HOME"]
+sys.addaudithook(lambda event, args: opened.append(event) if args and str(args[0]).startswith(home) else None)
 law = forecast.law("scaling/chinchilla")
 x = np.geomspace(1e8, 1e10, 40)
 opened.clear()
 law.program().evaluate(dict.fromkeys(law.parameters, 0.4) | {"N": x, "D": 20 * x}, 2)
 fit = law.fit({"N": x, "D": x[::-1] * 20, law.output: 1.8 + 480 * x**-0.35 + 2000 * (20 * x[::-1]) ** -0.37})
 fit.stderr
-print("sympy" in sys.modules, [p for p in opened if not p.endswith((".py", ".pyc", ".so"))])
+print("sympy" in sys.modules, opened)
 """
 
 
@@ -334,7 +353,7 @@ def test_certified_problems_with_pi_and_atan_can_be_written():
 
 @pytest.mark.parametrize("name", ["acos", "asin", "atan", "cosh", "erfc", "expm1", "log1p", "sinh", "tan", "cos"])
 def test_functions_take_and_give_plain_numbers(name):
-    infer = forecast.units.infer
+    infer = units.infer
     assert infer(f"{name}(x/y)", {"x": "m", "y": "m"}) == ""
     with pytest.raises(ForecastError, match=f"{name}\\(\\) needs a dimensionless argument"):
         infer(f"{name}(x)", {"x": "m"})
@@ -351,3 +370,9 @@ def test_laws_and_all_they_hold_are_copied():
         assert again.text == law.text
         assert again.record().keys() == law.record().keys()
         assert again.published_fits == law.published_fits
+
+
+def test_a_derivative_too_large_for_one_formula_says_so(monkeypatch):
+    monkeypatch.setattr("forecast.formula.differentiate.MAX_DEPTH", 5)
+    with pytest.raises(FormulaError, match="its derivative is too large for one formula"):
+        parse("(a + x)**(b + x)**(c + x)").derivative("x")

@@ -24,6 +24,8 @@ __all__ = ["RULES", "Derivatives", "Differentiated", "derivative", "differentiat
 
 #: Parts of a formula and its derivatives together, those of a sum or a product counted each time.
 MAX_PARTS = 100_000
+#: Levels of a derivative that is written as one formula.
+MAX_DEPTH = 250
 #: Levels of a tree before a part of it is given a name.
 _DEEP = 16
 #: Factors of products that are looked at in the search for what to compute together.
@@ -150,7 +152,26 @@ def derivative(root: Node, name: str) -> Node:
     """Return the derivative of a tree with respect to `name`, as one tree."""
     parts = _Parts([name], printable(tree.text(root), 80))
     whole = parts.enter(root)
-    return _Writer(parts, whole, [parts.slope(whole, name)], frozenset()).whole_tree()
+    found = _Writer(parts, whole, [parts.slope(whole, name)], frozenset()).whole_tree()
+    size, depth = _measured(found)
+    if size > MAX_PARTS or depth > MAX_DEPTH:
+        raise FormulaError(f"formula '{printable(tree.text(root), 80)}': its derivative is too large for one formula")
+    return found
+
+
+def _measured(root: Node) -> tuple[int, int]:
+    """Return size and depth of a tree, some of whose parts may be one object in several places."""
+    known: dict[int, tuple[int, int]] = {}
+    todo = [root]
+    while todo:
+        below = tree.children(todo[-1])
+        left = [child for child in below if id(child) not in known]
+        if left:
+            todo.extend(left)
+            continue
+        sizes = [known[id(child)] for child in below]
+        known[id(todo.pop())] = 1 + sum(s for s, _ in sizes), 1 + max((d for _, d in sizes), default=0)
+    return known[id(root)]
 
 
 # The graph ------------------------------------------------------------------------------------------------------------
