@@ -28,7 +28,7 @@ MAX_PARTS = 100_000
 MAX_DEPTH = 250
 #: Levels of a tree before a part of it is given a name.
 _DEEP = 16
-#: Factors of products that are looked at in the search for what to compute together.
+#: Work that the search for what to multiply first may do.
 _LOOKS = 200_000
 
 #: The slope of each function of one argument, in its own grammar; the slopes of steps are taken away from the step.
@@ -321,7 +321,11 @@ class _Parts:
     def enter(self, root: Node, names: Mapping[str, int] | None = None) -> int:
         """Put a tree into the graph, `names` being nodes that stand for names."""
         made: dict[int, int] = {}
-        for node in reversed(list(tree.walk(root))):  # children come before what they are in
+        order, todo = [], [root]
+        while todo:
+            order.append(todo.pop())
+            todo.extend(tree.children(order[-1]))
+        for node in reversed(order):  # in reading order, children before what they are in
             parts = [made[id(child)] for child in tree.children(node)]
             made[id(node)] = self._entered(node, parts, names or {})
         return made[id(root)]
@@ -530,75 +534,16 @@ class _Writer:
 
     def _gather(self) -> None:
         """Multiply first what saves the most products of full size, as long as something does."""
-        lists = {at: dict.fromkeys(p) for at, p in self.products.items() if self.parts.kinds[at] == _MATRIX}
-        holding: dict[_Part, set[int]] = {}
-        for at, parts in lists.items():
-            for part in parts:
-                holding.setdefault(part, set()).add(at)
-        cost, looks = self._cost, 0
-
-        def there(some: frozenset[_Part]) -> tuple[int, list[int]]:
-            """Return what computing some factors together saves, and the products in which it is no loss."""
-            nonlocal looks
-            saved, chosen = -cost(some), []
-            for at in set.intersection(*(holding[part] for part in some)):
-                looks += len(lists[at])
-                gain = cost(lists[at]) - cost([*(part for part in lists[at] if part not in some), None])
-                if gain >= 0:
-                    saved += gain
-                    chosen.append(at)
-            return saved, sorted(chosen)
-
-        def candidates(parts: Iterable[_Part], new: _Part | None = None) -> Iterator[frozenset[_Part]]:
-            parts = list(parts)
-            for one, other in itertools.combinations(parts, 2):
-                if (new is None or new in (one, other)) and self._kind(one) | self._kind(other) == _MATRIX:
-                    yield frozenset((one, other))
-            for kind in (_COLUMN, _ROW):
-                together = [part for part in parts if self._kind(part) == kind]
-                if len(together) > 1:
-                    for part in parts if new is None else [new]:
-                        if self._kind(part) | kind == _MATRIX:
-                            yield frozenset((*together, part))
-
-        heap: list[tuple[int, int, frozenset[_Part]]] = []
-        tick, noted = itertools.count(), set[frozenset[_Part]]()
-
-        def note(some: frozenset[_Part]) -> None:
-            if looks < _LOOKS and some not in noted:
-                noted.add(some)
-                saved = there(some)[0]
-                if saved > 0:
-                    heapq.heappush(heap, (-saved, next(tick), some))
-
-        for parts in lists.values():
-            for some in candidates(parts) if looks < _LOOKS else ():
-                note(some)
-        while heap and looks < 2 * _LOOKS:
-            promised, _, some = heapq.heappop(heap)
-            saved, chosen = there(some)
-            if saved < -promised:
-                if saved > 0:
-                    heapq.heappush(heap, (-saved, next(tick), some))
-                continue
-            whole = ("of", *sorted(some, key=self._place))
-            self._kinds[whole] = _MATRIX
-            holding[whole] = set(chosen)
-            for at in chosen:
-                for part in some:
-                    del lists[at][part]
-                    holding[part].discard(at)
-                lists[at][whole] = None
-            for at in chosen:
-                for new in candidates(lists[at], whole) if looks < _LOOKS else ():
-                    note(new)
-        for at, parts in lists.items():
-            self.products[at] = list(parts)
-
-    def _cost(self, parts: Iterable[_Part | None]) -> int:
-        """Count the products of full size in a product; None stands for a matrix."""
-        kinds = [_MATRIX if part is None else self._kind(part) for part in parts]
-        return kinds.count(_MATRIX) - 1 + (_COLUMN in kinds) + (_ROW in kinds)
+        lists = {at: p for at, p in self.products.items() if self.parts.kinds[at] == _MATRIX}
+        factors: list[_Part] = list(dict.fromkeys(part for parts in lists.values() for part in parts))
+        index = {part: i for i, part in enumerate(factors)}
+        search = _Search({at: [index[part] for part in parts] for at, parts in lists.items()})
+        search.kinds = [self._kind(part) for part in factors]
+        for some in search.found():
+            factors.append(("of", *sorted((factors[i] for i in some), key=self._place)))
+            self._kinds[factors[-1]] = _MATRIX
+        for at, held in search.products.items():
+            self.products[at] = [factors[i] for i in held]
 
     def _inside(self, part: _Part) -> list[_Part]:
         match part:
@@ -718,6 +663,95 @@ class _Writer:
         whole = _chain("*", above) if above else Number(1.0)
         deepest += 2 * count.bit_length()
         return (Binary("/", whole, _chain("*", under)) if under else whole), deepest
+
+
+class _Search:
+    """The search for factors that are best multiplied first, because several products have them.
+
+    Parameters
+    ----------
+    products : mapping of int to list of int
+        The factors of each product of full size, as indices.
+    """
+
+    def __init__(self, products: Mapping[int, Iterable[int]]) -> None:
+        self.products = {at: dict.fromkeys(held) for at, held in products.items()}
+        self.kinds: list[int] = []
+        self.holding: dict[int, set[int]] = {}
+        for at, held in self.products.items():
+            for i in held:
+                self.holding.setdefault(i, set()).add(at)
+        self._looks = 0
+        self._heap: list[tuple[int, int, frozenset[int]]] = []
+        self._noted: set[frozenset[int]] = set()
+
+    def found(self) -> Iterator[frozenset[int]]:
+        """Yield sets of factors; the next index after those there are becomes the index of their product."""
+        self._counts = {at: self._counted(held) for at, held in self.products.items()}
+        for held in self.products.values():
+            self._note(self._candidates(list(held)))
+        while self._heap and self._looks < 2 * _LOOKS:
+            promised, _, some = heapq.heappop(self._heap)
+            saved, chosen = self._saved(some)
+            if saved < -promised:  # fewer than when it was noted
+                if saved > 0:
+                    heapq.heappush(self._heap, (-saved, len(self._noted), some))
+                continue
+            whole = len(self.kinds)
+            self.kinds.append(_MATRIX)
+            self.holding[whole] = set(chosen)
+            for at in chosen:
+                held = self.products[at]
+                for i in some:
+                    del held[i]
+                    self.holding[i].discard(at)
+                held[whole] = None
+                self._counts[at] = self._counted(held)
+            for at in chosen:
+                self._note(self._candidates(list(self.products[at]), whole))
+            yield some
+
+    def _counted(self, held: Iterable[int]) -> tuple[int, int, int]:
+        """Count matrices, columns and rows among some factors."""
+        kinds = [self.kinds[i] for i in held]
+        return kinds.count(_MATRIX), kinds.count(_COLUMN), kinds.count(_ROW)
+
+    def _saved(self, some: frozenset[int]) -> tuple[int, list[int]]:
+        """Return what multiplying some factors first saves, and the products in which it is no loss."""
+        m, c, r = self._counted(some)
+        saved, chosen = 1 - m - (c > 0) - (r > 0), []
+        there = set.intersection(*(self.holding[i] for i in some))
+        self._looks += 8 + len(there)
+        for at in there:
+            _, columns, rows = self._counts[at]
+            gain = m - 1 + (columns > 0) - (columns > c) + (rows > 0) - (rows > r)
+            if gain >= 0:
+                saved += gain
+                chosen.append(at)
+        return saved, sorted(chosen)
+
+    def _candidates(self, held: list[int], new: int | None = None) -> Iterator[frozenset[int]]:
+        """Yield pairs of factors of full size, and all columns or all rows with another factor."""
+        kinds = self.kinds
+        for one, other in itertools.combinations(held, 2) if new is None else ((i, new) for i in held if i != new):
+            if kinds[one] | kinds[other] == _MATRIX:
+                yield frozenset((one, other))
+        for kind in (_COLUMN, _ROW):
+            together = [i for i in held if kinds[i] == kind]
+            if len(together) > 1:
+                for i in held if new is None else [new]:
+                    if kinds[i] != kind and kinds[i] | kind == _MATRIX:
+                        yield frozenset((*together, i))
+
+    def _note(self, candidates: Iterator[frozenset[int]]) -> None:
+        for some in candidates:
+            if self._looks > _LOOKS:
+                return
+            if some not in self._noted:
+                self._noted.add(some)
+                saved = self._saved(some)[0]
+                if saved > 0:
+                    heapq.heappush(self._heap, (-saved, len(self._noted), some))
 
 
 def _chain(op: str, nodes: Sequence[Node]) -> Node:
