@@ -18,7 +18,8 @@ from forecast import claims, units
 from forecast.cli import asked
 from forecast.errors import ForecastError, FormulaError
 from forecast.formula import FUNCTIONS, Binary, Call, Name, Number, Unary, parse, parse_condition
-from forecast.formula.differentiate import RULES, differentiate
+from forecast.formula.differentiate import differentiate
+from forecast.formula.normal import RULES
 from forecast.formula.tree import evaluate, text, walk
 from forecast.laws import Law
 from forecast.protocols import check_rule
