@@ -84,11 +84,10 @@ def chinchilla_points(reference_data: Path) -> dict[str, np.ndarray]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Derivatives and state are kept in folders of this run: nothing is read from a home, and nothing left there."""
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """State is kept in a folder of this run: nothing is read from a home, and nothing left there."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FORECAST_STATE", str(tmp_path_factory.mktemp("state")))
-        patch.setenv("FORECAST_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

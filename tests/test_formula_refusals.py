@@ -131,7 +131,8 @@ def test_bad_input_005_names_that_shadow():
         "level",
     ):
         assert f"try '{name}_'" in refused(name, check_name)
-        refused(f"2*{name}")
+        if name != "pi":  # in a formula it is the constant
+            refused(f"2*{name}")
         assert check_name(f"{name}_") == f"{name}_"
     for name in ("E", "I", "N", "S", "O", "Q", "C", "beta", "gamma", "zeta", "lambda_", "_x", "Symbol", "x" * 64):
         assert parse(check_name(name)).derivative(name).text == "1"

@@ -8,6 +8,7 @@ of the parameters.
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 
 from forecast.errors import UsageError
 from forecast.fit.root import roots
-from forecast.fit.tangent import tangent
+from forecast.laws.forms import formula_program
 
 if TYPE_CHECKING:
     from forecast.formula import Formula
     from forecast.laws import Law
+    from forecast.laws.program import Program
 
 __all__ = ["End", "Lowest", "OfFormula", "OfLaw", "Surface", "along", "lowest"]
 
@@ -82,7 +84,7 @@ class OfFormula:
     def slopes(self, u: Array, v: Array) -> tuple[Array, Array]:
         """Return the derivatives by `u` and by `v`."""
         at = self._at(u, v)
-        _, found = tangent(self.formula, at, self.names)
+        found = _slopes(self.formula, at, self.names)
         with np.errstate(all="ignore"):
             return found[0] * at[self.names[0]], found[1] * at[self.names[1]]
 
@@ -126,12 +128,22 @@ class OfLaw:
                 return (ahead_u - behind_u) / (2 * TINY), (ahead_v - behind_v) / (2 * TINY)
             at = self._at(u, v)
             names = tuple(self.law.variables)
-            _, found = tangent(formula, {**self.parameters, **at}, names)
+            found = _slopes(formula, {**self.parameters, **at}, names)
             return found[0] * at[names[0]], found[1] * at[names[1]]
 
     def take(self, rows: Index) -> OfLaw:
         """Return the draws of some rows."""
         return OfLaw(self.law, {n: p if p.shape[0] == 1 else p[rows] for n, p in self.parameters.items()})
+
+
+@functools.lru_cache(maxsize=64)
+def _program(formula: Formula, names: tuple[str, ...]) -> Program:
+    return formula_program(formula, names, tuple(n for n in formula.names if n not in names))
+
+
+def _slopes(formula: Formula, values: Mapping[str, Any], names: tuple[str, ...]) -> list[Any]:
+    """Return the derivatives of a formula by some names."""
+    return _program(formula, names).evaluate(values, 1)[1]
 
 
 def _text_form(law: Law) -> Formula | None:

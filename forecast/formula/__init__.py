@@ -1,7 +1,7 @@
 """Formulas, conditions and names as people write them: parsed through an own whitelist, never executed.
 
-The grammar is arithmetic: numbers, names, ``+ - * / **``, parentheses and the functions of `FUNCTIONS`. ``log`` is the
-natural logarithm, Euler's number is ``exp(1)``.
+The grammar is arithmetic: numbers, names, ``+ - * / **``, parentheses, the constant ``pi`` and the functions of
+`FUNCTIONS`. ``log`` is the natural logarithm, angles are in radians, Euler's number is ``exp(1)``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Formula:
     >>> f.evaluate({"E": 1.0, "A": 8.0, "N": 4.0, "alpha": 0.5})
     5.0
     >>> f.derivative("A").text
-    'N**-alpha'
+    '1/N**alpha'
     """
 
     root: Node
@@ -134,7 +134,7 @@ class Formula:
 
     def derivative(self, name: str) -> Formula:
         """Return the derivative with respect to `name`, as a formula of the same grammar."""
-        from forecast.formula.symbolic import derivative
+        from forecast.formula.differentiate import derivative
 
         return Formula(derivative(self.root, name))
 

@@ -23,12 +23,14 @@ NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 REFUSED: Mapping[str, str] = {
     **dict.fromkeys(keyword.kwlist, "is a Python keyword"),
     **dict.fromkeys(FUNCTIONS, "is the name of a function"),
-    **dict.fromkeys(("pi", "nan", "inf", "oo", "zoo"), "is the name of a constant elsewhere; write the number"),
+    "pi": "is the constant",
+    **dict.fromkeys(("nan", "inf", "oo", "zoo"), "is the name of a constant elsewhere; write the number"),
     **dict.fromkeys(("draw", "time", "point", "level"), "is a dimension of every result"),
 }
 
 MAX_CHARACTERS = 4000
 MAX_NODES = 1000
+MAX_NAMES = 256
 MAX_DEPTH = 120  # also the longest chain of + or *
 MAX_DIGITS = 40
 MAX_POWER = 10_000.0  # product of nested constant exponents
@@ -191,6 +193,9 @@ class Reader:
     def formula(self, node: ast.expr) -> Node:
         """Return the tree of one formula, if it passes the whitelist and the limits."""
         root = self.node(node, 0)[0]
+        names = len({part.name for part in tree.walk(root) if isinstance(part, Name)})
+        if names > MAX_NAMES:
+            self.fail(f"has {names} names; the limit is {MAX_NAMES}")
         if _terms(root) > MAX_TERMS:
             self.fail(f"would expand to more than {MAX_TERMS:.0f} terms")
         if _degree(root) > MAX_POWER:
@@ -207,6 +212,8 @@ class Reader:
         match node:
             case ast.Constant():
                 return self._number(node)
+            case ast.Name(id="pi"):
+                return Number(math.pi), math.pi
             case ast.Name(id=name):
                 if name in REFUSED or not NAME.fullmatch(name):
                     prefix = f"{self.where}: " if self.where else ""

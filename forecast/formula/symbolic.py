@@ -1,68 +1,39 @@
-"""Trees to sympy and back, node by node: derivatives, common parts and inverses. sympy is never handed a text.
+"""Trees to sympy and back, node by node, and inverses. sympy is never handed a text.
 
-Symbols carry no assumptions, and all functions but exp, log and powers are opaque, with their derivatives away from
-kinks, so that sympy does little of its own accord: its own tanh(sin(...)) takes minutes when nested a few dozen deep.
+Symbols carry no assumptions, and all functions but exp, log and powers are opaque, so that sympy does little of its own
+accord: its own tanh(sin(...)) takes minutes when nested a few dozen deep.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
-from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
+from forecast.formula.tree import FUNCTIONS, Binary, Call, Name, Node, Number, Unary, signed
 
-__all__ = ["derivative", "derivatives", "from_sympy", "solve", "to_sympy"]
+__all__ = ["from_sympy", "solve", "to_sympy"]
 
 _SMALL = 1000.0  # whole numbers up to here may be exact in sympy
 _EXACT = 10_000.0  # but only while the product of those inside powers stays below this
 _SOLVABLE = 60  # parts of a formula in which a name occurs more than once
 
 
-@functools.cache
-def _opaque() -> Mapping[str, Any]:
-    """Make the functions that sympy must not simplify."""
-    import sympy as sp
-
-    def make(name: str, slope: Callable[..., Any]) -> Any:
-        def fdiff(self: Any, argindex: int = 1) -> Any:
-            return slope(argindex, *self.args)
-
-        return type(name, (sp.Function,), {"fdiff": fdiff})
-
-    def zero(index: int, *args: Any) -> Any:
-        return sp.Integer(0)
-
-    sign, step = make("sign_", zero), make("heaviside_", zero)
-    tanh = make("tanh_", lambda _, x: 1 - tanh(x) ** 2)
-    sin = make("sin_", lambda _, x: cos(x))
-    cos = make("cos_", lambda _, x: -sin(x))
-    return {
-        "cos": cos,
-        "erf": make("erf_", lambda _, x: sp.Float(2 / math.sqrt(math.pi)) * sp.exp(-(x**2))),
-        "sin": sin,
-        "tanh": tanh,
-        "ceil": make("ceil_", zero),
-        "sign": sign,
-        "heaviside": step,
-        "abs": make("abs_", lambda _, x: sign(x)),
-        "max": make("max_", lambda i, a, b: step(a - b) if i == 1 else step(b - a)),
-        "min": make("min_", lambda i, a, b: step(b - a) if i == 1 else step(a - b)),
-    }
+#: What sympy knows by a name of its own.
+_THEIRS: Mapping[str, str] = {"abs": "Abs", "max": "Max", "min": "Min", "heaviside": "Heaviside", "ceil": "ceiling"}
+_TRUE = ("exp", "log", "sqrt", "log2", "log10")
 
 
 @functools.cache
 def _functions() -> Mapping[str, Callable[..., Any]]:
     import sympy as sp
 
-    same = ("exp", "log", "sqrt")
-    table: dict[str, Callable[..., Any]] = {n: getattr(sp, n) for n in same}
+    table: dict[str, Callable[..., Any]] = {n: type(f"{n}_", (sp.Function,), {}) for n in FUNCTIONS if n not in _TRUE}
+    table |= {n: getattr(sp, n) for n in ("exp", "log", "sqrt")}
     table |= {"log10": lambda x: sp.log(x) / sp.log(10), "log2": lambda x: sp.log(x) / sp.log(2)}
-    table.update(_opaque())
     return table
 
 
@@ -152,17 +123,10 @@ def from_sympy(expression: Any, names: Iterable[str]) -> Node:
 
     allowed = frozenset(names)
     back = {make: name for name, make in _functions().items() if isinstance(make, type)}
-    back |= {
-        sp.cos: "cos",
-        sp.erf: "erf",
-        sp.sin: "sin",
-        sp.tanh: "tanh",
-        sp.Abs: "abs",
-        sp.sign: "sign",
-        sp.Heaviside: "heaviside",
-        sp.Max: "max",
-        sp.Min: "min",
-    }
+    for name in FUNCTIONS:
+        theirs = getattr(sp, _THEIRS.get(name, name), None)
+        if isinstance(theirs, type):
+            back[theirs] = name
     constants = {sp.pi: Number(math.pi), sp.E: Call("exp", (Number(1.0),))}
 
     def real(e: Any) -> float:
@@ -237,34 +201,6 @@ def from_sympy(expression: Any, names: Iterable[str]) -> Node:
     return convert(expression)
 
 
-def derivative(root: Node, name: str) -> Node:
-    """Return the derivative of a tree with respect to `name`."""
-    import sympy as sp
-
-    names = (n.name for n in tree.walk(root) if isinstance(n, Name))
-    return from_sympy(sp.diff(to_sympy(root), sp.Symbol(name)), names)
-
-
-def derivatives(root: Node, names: Sequence[str]) -> tuple[list[tuple[str, Node]], list[Node]]:
-    """Differentiate a tree with respect to several names at once, sharing common parts.
-
-    Returns
-    -------
-    (shared, results)
-        Assignments to be made in order, ``[(name, tree), ...]``, and one tree for each of `names` over the
-        formula's names and the assigned ones.
-    """
-    import sympy as sp
-
-    used = {n.name for n in tree.walk(root) if isinstance(n, Name)}
-    expression = to_sympy(root)
-    slopes = [sp.diff(expression, sp.Symbol(name)) for name in names]
-    fresh = (f"shared{i}" for i in itertools.count())
-    shared, reduced = sp.cse(slopes, symbols=(sp.Symbol(n) for n in fresh if n not in used), order="none")
-    known = used | {s.name for s, _ in shared}
-    return [(s.name, from_sympy(e, known)) for s, e in shared], [from_sympy(e, known) for e in reduced]
-
-
 def _occurrences(node: Node, name: str) -> int:
     return sum(isinstance(n, Name) and n.name == name for n in tree.walk(node))
 
@@ -325,6 +261,16 @@ def _inverse(node: Call, v: Node) -> list[Node]:
         case "tanh":
             ratio = Binary("/", Binary("+", one, v), Binary("-", one, v))
             return [Binary("/", Call("log", (ratio,)), two)]
+        case "cbrt":
+            return [Binary("**", v, Number(3.0))]
+        case "expm1":
+            return [Call("log1p", (v,))]
+        case "log1p":
+            return [Call("expm1", (v,))]
+        case "atan":
+            return [Call("tan", (v,))]
+        case "asin" | "acos":
+            return [Call(node.function[1:], (v,))]
     raise FormulaError(f"cannot be solved through {node.function}(): it has no single inverse in this grammar")
 
 

@@ -6,6 +6,7 @@ Nothing here executes text: a formula is evaluated by walking this tree.
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ class Function:
     Parameters
     ----------
     numpy : str
-        The numpy function (``scipy.special`` for erf).
+        The numpy function (``scipy.special`` for erf and erfc).
     tex : str
         LaTeX before the parentheses.
     most : int
@@ -100,19 +101,29 @@ class Function:
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         "abs": Function("abs", "|"),
+        "acos": Function("arccos", r"\arccos"),
+        "asin": Function("arcsin", r"\arcsin"),
+        "atan": Function("arctan", r"\arctan"),
+        "cbrt": Function("cbrt", r"\sqrt[3]"),
         "ceil": Function("ceil", r"\operatorname{ceil}"),
         "cos": Function("cos", r"\cos"),
+        "cosh": Function("cosh", r"\cosh"),
         "erf": Function("erf", r"\operatorname{erf}"),
+        "erfc": Function("erfc", r"\operatorname{erfc}"),
         "exp": Function("exp", r"\exp"),
+        "expm1": Function("expm1", r"\operatorname{expm1}"),
         "heaviside": Function("heaviside", r"\theta"),
         "log": Function("log", r"\log"),
         "log10": Function("log10", r"\log_{10}"),
+        "log1p": Function("log1p", r"\operatorname{log1p}"),
         "log2": Function("log2", r"\log_{2}"),
         "max": Function("maximum", r"\max", 8),
         "min": Function("minimum", r"\min", 8),
         "sign": Function("sign", r"\operatorname{sign}"),
         "sin": Function("sin", r"\sin"),
+        "sinh": Function("sinh", r"\sinh"),
         "sqrt": Function("sqrt", r"\sqrt"),
+        "tan": Function("tan", r"\tan"),
         "tanh": Function("tanh", r"\tanh"),
     }
 )
@@ -149,10 +160,10 @@ def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
 def _numpy(function: str) -> Callable[..., Any]:
     import numpy as np
 
-    if function == "erf":
-        from scipy.special import erf
+    if function in ("erf", "erfc"):
+        from scipy import special
 
-        error_function: Callable[..., Any] = erf
+        error_function: Callable[..., Any] = getattr(special, function)
         return error_function
     if function == "heaviside":
         return lambda x: np.heaviside(x, 0.5)
@@ -229,6 +240,8 @@ def _binds(node: Node) -> int:
 
 def number(value: float) -> str:
     """Write a number so that it reads back as the same float64."""
+    if value == math.pi:
+        return "pi"
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     return repr(value).replace("e+", "e")
@@ -286,6 +299,8 @@ def latex_name(name: str) -> str:
 
 
 def _latex_number(value: float) -> str:
+    if value == math.pi:
+        return r"\pi"
     digits, _, exponent = f"{value:.6g}".partition("e")
     if not exponent:
         return digits
@@ -310,7 +325,7 @@ def latex(node: Node) -> str:
         if node.function == "abs":
             return rf"\left|{inner}\right|"
         tex = FUNCTIONS[node.function].tex
-        return f"{tex}{{{inner}}}" if node.function == "sqrt" else rf"{tex}\left({inner}\right)"
+        return f"{tex}{{{inner}}}" if node.function in ("sqrt", "cbrt") else rf"{tex}\left({inner}\right)"
 
     def inside(part: Node, least: int) -> str:
         # a fraction draws its own borders, so it is wrapped only under a power

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Composable", "linear_parameters", "options", "sides"]
 
 #: Functions with a kink: the derivative says nothing of what lies beyond it.
-_KINKED = ("abs", "heaviside", "max", "min", "sign")
+_KINKED = ("abs", "ceil", "heaviside", "max", "min", "sign")
 
 
 class Composable(Groupable):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -156,10 +155,7 @@ def changed(formula: Formula, changes: Mapping[str, Formula]) -> Formula:
 
 
 def formula_program(formula: Formula, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
-    """Compile a formula; its derivatives come from the cache when they are first needed."""
-    from forecast.laws.cache import derivatives
+    """Compile a formula; its derivatives are taken when they are first needed."""
     from forecast.laws.program import FormulaProgram
 
-    return FormulaProgram(
-        formula.root, parameters, variables, functools.partial(derivatives, formula, parameters, variables)
-    )
+    return FormulaProgram(formula.root, parameters, variables)

@@ -18,7 +18,7 @@ __all__ = ["Graph", "assign"]
 #: What a node is made of, as bits.
 _COLUMN, _ROW, _MATRIX = 1, 2, 3
 _COMMUTE = ("+", "*")
-_ODD = ("sin", "tanh", "erf", "sign")
+_ODD = ("asin", "atan", "cbrt", "erf", "sign", "sin", "sinh", "tan", "tanh")
 _LARGEST_CHAIN = 4  # x**4 is two products; beyond, a power costs less or is more exact
 
 
@@ -113,9 +113,9 @@ class Graph:
         known = [self.positive[a] for a in args]
         if op in ("+", "*", "/", "sqrt", "reciprocal", "min"):
             return all(known)
-        if op in ("**", "square", "abs", "tanh", "erf", "sign"):
+        if op in ("**", "square", "abs", "cbrt", "erf", "expm1", "log1p", "sign", "sinh", "tanh"):
             return known[0]
-        return op == "exp" or (op == "max" and any(known))
+        return op in ("cosh", "exp") or (op == "max" and any(known))
 
     def _negated(self, node: int) -> int | None:
         """Return what a node is the negative of, if it is one."""
@@ -258,9 +258,36 @@ class Graph:
         if power is not None and abs(power) == 0.5:
             root = self.op("sqrt", base)
             return root if power > 0 else self.op("reciprocal", root)
+        if power is not None and 2 * power == int(2 * power) and abs(power) < _LARGEST_CHAIN:
+            whole = self.op("*", self._chain_power(base, int(abs(power))), self.op("sqrt", base))
+            return whole if power > 0 else self.op("reciprocal", whole)
         if not self.positive[base]:
             return self.op("**", base, exponent)
+        known = self._moved(base, exponent)
+        if known is not None:
+            return known
         return self._call("exp", [self.product([(exponent, False), (self._log(base), False)])])
+
+    def _moved(self, base: int, exponent: int) -> int | None:
+        """Return ``u**(v + n)``, u being positive, as ``u**v`` times a power of u, where ``u**v`` is there already."""
+        for rest, n in self._split(exponent):
+            inner = self.product([(rest, False), (self._log(base), False)])
+            there = self._known.get(("exp", (inner,)))
+            if there is not None and 0 < abs(n) <= _LARGEST_CHAIN and n == int(n):
+                return self.product([(there, False), (self._chain_power(base, int(abs(n))), n < 0)])
+        return None
+
+    def _split(self, node: int) -> Iterator[tuple[int, float]]:
+        """Yield what an exponent is the sum of: something, and a number."""
+        if node in self.numbers:
+            for n in (-1.0, -2.0, 1.0, 2.0):
+                yield self.number(self.numbers[node] - n), n
+            return
+        op, args = self.nodes[node]
+        if op in ("+", "-") and args[1] in self.numbers:
+            yield args[0], self.numbers[args[1]] if op == "+" else -self.numbers[args[1]]
+        elif op in ("+", "-") and args[0] in self.numbers:
+            yield args[1] if op == "+" else self._minus(args[1]), self.numbers[args[0]]
 
     def _chain_power(self, base: int, power: int) -> int:
         if power == 1:

@@ -6,11 +6,12 @@ Everything broadcasts: parameters usually come as columns (B, 1), variables as r
 from __future__ import annotations
 
 import abc
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from forecast.formula import Node
-from forecast.laws.derive import Derivatives
+from forecast.formula.differentiate import Differentiated
 from forecast.laws.graph import Graph, assign
 from forecast.laws.tape import Tape
 
@@ -91,8 +92,6 @@ class FormulaProgram(Program):
     ----------
     root : Node
     parameters, variables : sequence of str
-    derivatives : callable
-        Gives the derivatives up to an order; it is asked once for each, when they are first needed.
     """
 
     def __init__(
@@ -100,25 +99,23 @@ class FormulaProgram(Program):
         root: Node,
         parameters: Sequence[str],
         variables: Sequence[str],
-        derivatives: Callable[[int], Derivatives],
     ) -> None:
         super().__init__(parameters, variables)
-        self._root, self._derive = root, derivatives
-        self._derived: dict[int, Derivatives] = {}
+        self._root = root
         self._tapes: dict[tuple[int, tuple[bool, ...]], tuple[Tape, list[tuple[int, int]]]] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Make copies from the formula, without what was compiled."""
-        return type(self), (self._root, self.parameters, self.variables, self._derive)
+        return type(self), (self._root, self.parameters, self.variables)
 
-    def _derivatives(self, order: int) -> Derivatives:
-        if order not in self._derived:
-            self._derived[order] = self._derive(order)
-        return self._derived[order]
+    @functools.cached_property
+    def _differentiated(self) -> Differentiated:
+        """The derivatives, taken when they are first needed."""
+        return Differentiated(self._root, self.parameters)
 
     def curved(self) -> frozenset[tuple[int, int]]:
         """Return the pairs of parameters that have a second derivative."""
-        return frozenset((i, j) for i, j, _ in self._derivatives(2).hessian)
+        return self._differentiated.curved()
 
     def _tape(self, order: int, signs: tuple[bool, ...]) -> tuple[Tape, list[tuple[int, int]]]:
         key = (order, signs)
@@ -127,7 +124,7 @@ class FormulaProgram(Program):
             graph = Graph(self.parameters, self.variables, positive)
             results, pairs = [graph.tree(self._root)], []
             if order:
-                found = self._derivatives(order)
+                found = self._differentiated.derivatives(order, positive)
                 assign(graph, found.shared)
                 results += [graph.tree(node) for node in found.gradient]
                 if order > 1:

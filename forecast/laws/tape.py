@@ -33,10 +33,10 @@ def _function(op: str) -> tuple[Callable[..., Any], bool]:
 
     if op == "heaviside":
         return (lambda x: np.heaviside(x, 0.5)), False
-    if op == "erf":
-        from scipy.special import erf
+    if op in ("erf", "erfc"):
+        from scipy import special
 
-        return erf, True
+        return getattr(special, op), True
     return getattr(np, _PLAIN[op] if op in _PLAIN else FUNCTIONS[op].numpy), True
 
 

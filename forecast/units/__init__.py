@@ -208,8 +208,8 @@ class _Inference:
         match node.function:
             case "min" | "max" | "abs":
                 return self.alike(node, found)
-            case "sqrt":
-                return self.none if found[0].dimensionless else found[0] ** 0.5
+            case "sqrt" | "cbrt" as root:
+                return self.none if found[0].dimensionless else found[0] ** (1 / 2 if root == "sqrt" else 1 / 3)
             case "sign" | "heaviside":
                 return self.none
         if not found[0].dimensionless:
