@@ -12,17 +12,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from forecast.access import allow
-    from forecast.budgets import budget
-    from forecast.engine import project
-    from forecast.fit.result import Fit
-    from forecast.fit.save import load
-    from forecast.hookspecs import hookimpl
-    from forecast.laws import Law, law
-    from forecast.models import estimate, model, trend
-    from forecast.protocols import Protocol, protocol
-    from forecast.scenario import Scenario
-    from forecast.specs import (
+    from forecast.api.saved import load
+    from forecast.base.access import allow
+    from forecast.base.budgets import budget
+    from forecast.contract.hookspecs import hookimpl
+    from forecast.contract.specs import (
         ClaimSpec,
         CommandSpec,
         EstimateSpec,
@@ -41,6 +35,12 @@ if TYPE_CHECKING:
         TrendSpec,
         UnitSpec,
     )
+    from forecast.fit.protocols import Protocol, protocol
+    from forecast.fit.solution import Fit
+    from forecast.laws import Law, law
+    from forecast.models import estimate, model, trend
+    from forecast.projection.engine import project
+    from forecast.scenarios.scenario import Scenario
     from forecast.tables import table
 
 __all__ = [
@@ -81,19 +81,19 @@ __all__ = [
 ]
 
 _HOME = {
-    "Fit": "forecast.fit.result",
+    "Fit": "forecast.fit.solution",
     "Law": "forecast.laws",
-    "Protocol": "forecast.protocols",
-    "Scenario": "forecast.scenario",
-    "allow": "forecast.access",
-    "budget": "forecast.budgets",
+    "Protocol": "forecast.fit.protocols",
+    "Scenario": "forecast.scenarios.scenario",
+    "allow": "forecast.base.access",
+    "budget": "forecast.base.budgets",
     "estimate": "forecast.models",
-    "hookimpl": "forecast.hookspecs",
+    "hookimpl": "forecast.contract.hookspecs",
     "law": "forecast.laws",
-    "load": "forecast.fit.save",
+    "load": "forecast.api.saved",
     "model": "forecast.models",
-    "project": "forecast.engine",
-    "protocol": "forecast.protocols",
+    "project": "forecast.projection.engine",
+    "protocol": "forecast.fit.protocols",
     "table": "forecast.tables",
     "trend": "forecast.models",
 }
@@ -116,8 +116,8 @@ def catalogue(kind: str = "law") -> list[str]:
     >>> "scaling/chinchilla" in forecast.catalogue("law")
     True
     """
+    from forecast.contract.registry import HOOKS, get_registry
     from forecast.errors import UnknownNameError
-    from forecast.registry import HOOKS, get_registry
 
     kinds = [spec.kind for spec in HOOKS.values()]
     if kind not in kinds:
@@ -127,7 +127,7 @@ def catalogue(kind: str = "law") -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        value = getattr(import_module(_HOME.get(name, "forecast.specs")), name)
+        value = getattr(import_module(_HOME.get(name, "forecast.contract.specs")), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'forecast' has no attribute {name!r}")

@@ -7,12 +7,12 @@ import os
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    from forecast import foreign
     from forecast.cli import main as run
+    from forecast.contract import foreign
 
     supervised = False
     if os.environ.get("FORECAST_SUPERVISED"):
-        from forecast import isolation
+        from forecast.contract import isolation
 
         supervised = isolation.confined()
     foreign.set_stdout_aside()

@@ -15,9 +15,9 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
 from forecast import formula
+from forecast.contract.registry import Record
+from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError, UnknownNameError, printable
-from forecast.registry import Record
-from forecast.specs import ClaimSpec
 
 __all__ = ["FAILED", "VERDICTS", "evaluate", "evaluate_all", "headline", "judge", "needed", "sentence"]
 
@@ -129,7 +129,7 @@ def _facts(spec: ClaimSpec, where: str) -> dict[str, float]:
 
 
 def _fact(text: str, where: str) -> float:
-    from forecast.foreign import guarded
+    from forecast.contract.foreign import guarded
     from forecast.models import model
 
     name, dot, key = text.rpartition(".")

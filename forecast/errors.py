@@ -22,6 +22,7 @@ where it stands and what was expected, and knows the exit code of the command li
     ├── FitError                     a fit that cannot be made
     └── PluginError                  a plugin that cannot be used
         ├── PluginContractError      a record or a return value that breaks its contract
+        ├── OverTimeError            code of a plugin that ran longer than it may
         └── ConflictError            one full name offered by two distributions (resolves to neither)
 """
 
@@ -42,6 +43,7 @@ __all__ = [
     "FitError",
     "ForecastError",
     "FormulaError",
+    "OverTimeError",
     "PluginContractError",
     "PluginError",
     "ResultError",
@@ -234,6 +236,10 @@ class PluginError(ForecastError):
 
 class PluginContractError(PluginError):
     """A record or a return value of a plugin that breaks its contract."""
+
+
+class OverTimeError(PluginError):
+    """Code of a plugin that ran longer than it may."""
 
 
 class ConflictError(PluginError):

@@ -17,7 +17,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-from forecast import access
+from forecast.base import access
 
 # How long an example takes says how busy the machine is; what may be slow is measured in tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
@@ -132,7 +132,7 @@ def fake_plugins(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[FakePlugins]:
     """Plugins made for one test, beside the installed ones; the registry is loaded anew before and after."""
-    from forecast.registry import ended_inside, get_registry
+    from forecast.contract.registry import ended_inside, get_registry
 
     folder = tmp_path / "site"
     folder.mkdir()

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import forecast
-from forecast import access
+from forecast.base import access
 from forecast.errors import ForecastError, ScenarioError, TableError, UnknownNameError, UsageError
-from forecast.scenario import Scenario
+from forecast.scenarios.scenario import Scenario
 from forecast.tables import file_hash
 
 BODY = "date,price\n2020-01-01,8\n2021-01-01,4\n2022-01-01,2\n2023-01-01,1\n"
@@ -238,7 +238,7 @@ def test_a_misspelt_reader_and_an_import_path_suggest_the_nearest(places, descri
 
 def test_the_readers_of_shipped_descriptions_are_registered():
     import forecast_datasets
-    from forecast.tables import descriptor
+    from forecast.tables.schema import descriptor
 
     found = forecast.catalogue("reader")
     assert "datasets/gpu-trends" in found
@@ -255,9 +255,9 @@ def test_reading_a_descriptor_loads_no_plugin(places, described):
     mine, _ = places
     path = described(mine, parser="datasets/gpu-trends", format="data")
     code = (
-        "import sys, pathlib, forecast.registry as r\n"
+        "import sys, pathlib, forecast.contract.registry as r\n"
         "r.get_registry = lambda: sys.exit('loaded')\n"
-        "from forecast.tables import descriptor\n"
+        "from forecast.tables.schema import descriptor\n"
         "print(descriptor.read(pathlib.Path(sys.argv[1])).resources[0].parser)"
     )
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=60, check=False)

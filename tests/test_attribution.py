@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import forecast
-from forecast.attribution import attribution
 from forecast.cli import main
 from forecast.errors import DataError, UnknownNameError, UsageError
+from forecast.sensitivity.estimates import attribution
 
 Z = 1.6448536269514722
 

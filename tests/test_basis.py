@@ -4,13 +4,13 @@ import pytest
 
 import forecast
 from forecast import EstimateSpec, Input, RelationSpec
-from forecast.basis import ATTRIBUTES, check, infer, meet, of_record, of_rows, text
 from forecast.errors import BasisError, PluginContractError, UnitError, UsageError
-from forecast.graph import build
 from forecast.models.estimates import from_spec
 from forecast.models.mixtures import from_spec as mixture
-from forecast.scenario import Scenario
-from forecast.series import of_column
+from forecast.scenarios.graph import build
+from forecast.scenarios.scenario import Scenario
+from forecast.tables.series import of_column
+from forecast.units.qualifiers import ATTRIBUTES, check, infer, meet, of_record, of_rows, text
 
 #: What the five pairs of the issue are: unit, attribute, two values of it.
 PAIRS = {
@@ -174,7 +174,7 @@ def test_an_estimate_is_checked_when_it_is_made():
 
 
 def test_the_members_of_a_mixture_must_agree():
-    from forecast.specs import MixtureSpec
+    from forecast.contract.specs import MixtureSpec
 
     spec = MixtureSpec(name="m", unit="TFLOP/s", weights={"demo/a": 1, "demo/b": 1}, reference="r")
     made = {
@@ -201,7 +201,7 @@ def test_a_trend_takes_its_basis_from_its_rows_and_refuses_to_mix():
 def test_a_table_column_is_judged_by_its_own_dimensions_only():
     """The precision of a peak says nothing of the price, which has no such dimension."""
     common = {"shape": "trends/exponential", "x": "release_date", "unit": "TFLOP/s", "since": "2006-01-01"}
-    from forecast.specs import TrendSpec
+    from forecast.contract.specs import TrendSpec
 
     def fit(y, unit, **where):
         spec = TrendSpec(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import forecast
-from forecast.budgets import VARIABLE, budget, check_memory, memory, shown
+from forecast.base.budgets import VARIABLE, budget, check_memory, memory, shown
 from forecast.cli import main
 from forecast.errors import ResultError, UsageError
 

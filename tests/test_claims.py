@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from forecast import ClaimSpec
 from forecast.claims import FAILED, evaluate, evaluate_all, headline, judge, needed
+from forecast.contract.registry import get_registry
 from forecast.errors import FormulaError
-from forecast.registry import get_registry
 
 
 def claim(**changes):

@@ -15,16 +15,16 @@ import sympy as sp
 
 import forecast
 from forecast import claims, units
-from forecast.cli import asked
+from forecast.cli.fit import asked
+from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError
+from forecast.fit.protocols import check_rule
 from forecast.formula import FUNCTIONS, Binary, Call, Name, Number, Unary, parse, parse_condition
 from forecast.formula.differentiate import differentiate
 from forecast.formula.normal import RULES
 from forecast.formula.tree import evaluate, text, walk
 from forecast.laws import Law
-from forecast.protocols import check_rule
-from forecast.scenario import Scenario
-from forecast.specs import ClaimSpec
+from forecast.scenarios.scenario import Scenario
 
 THEIRS = {"abs": sp.Abs, "max": sp.Max, "min": sp.Min, "heaviside": sp.Heaviside}
 THEIRS |= {"log2": lambda x: sp.log(x) / sp.log(2), "log10": lambda x: sp.log(x) / sp.log(10)}

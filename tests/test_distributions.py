@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forecast.distributions import FAMILIES, distribution
+from forecast.base.distributions import FAMILIES, distribution
 from forecast.errors import ScenarioError, UnknownNameError
 
 finite = st.floats(-1e12, 1e12)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import forecast
-from forecast import errors, specs
+from forecast import errors
+from forecast.contract import specs
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.drivers import drivers
 from forecast.errors import UnknownNameError
+from forecast.sensitivity.answers import drivers
 
 #: x compounds at a drawn rate from 1; the level is drawn too. The date is 2000 + level/rate in logs.
 SLOW = {"p05": 0.9, "p95": 1.1, "unit": "1/year"}
@@ -52,7 +52,7 @@ def test_a_choice_is_told_from_a_number(tmp_path):
     assert found["estimate"]["share"] > 0.3
     assert max(found, key=lambda name: found[name]["share"]) == "estimate"
     forecast.load  # a saved projection says the same  # noqa: B018
-    from forecast.results import save
+    from forecast.base.netcdf import save
 
     save(run, tmp_path / "run.nc")
     assert drivers(forecast.load(tmp_path / "run.nc"), "parity") == drivers(run, "parity")

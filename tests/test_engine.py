@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.dates import decimal_year
+from forecast.base.dates import decimal_year
+from forecast.base.netcdf import content_hash
 from forecast.errors import UsageError
-from forecast.results import content_hash
 
 #: Small and with everything random in it: trends with and without a break, formulas, priors, a mixture.
 PARITY = {"start": 2025, "until": 2060}
@@ -151,7 +151,7 @@ def test_bad_input_053_a_horizon_before_its_start_says_why(until):
 def test_a_horizon_past_2262_comes_back_bitwise(tmp_path):
     run = parity(until=2600, draws=64)
     assert str(run["projection"]["time"].values[-1]).startswith("2600-01-01")
-    from forecast.results import save
+    from forecast.base.netcdf import save
 
     back = forecast.load(save(run, tmp_path / "far.nc"))
     assert_same(run, back)
@@ -159,7 +159,7 @@ def test_a_horizon_past_2262_comes_back_bitwise(tmp_path):
 
 
 def test_a_result_without_questions_and_choices_comes_back_too(tmp_path):
-    from forecast.results import save
+    from forecast.base.netcdf import save
 
     run = forecast.project({"start": 2025, "until": 2030, "quantities": {"x": {"value": 1, "unit": ""}}}, draws=3)
     assert_same(run, forecast.load(save(run, tmp_path / "small.nc")))

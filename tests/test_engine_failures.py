@@ -10,7 +10,7 @@ import pytest
 
 import forecast
 from forecast.errors import DataError, ForecastError, PluginError, UnknownNameError
-from forecast.scenario import Scenario
+from forecast.scenarios.scenario import Scenario
 
 TREND = {"shape": "trends/exponential", "data": "datasets/supercomputers", "x": "date", "y": "hpcg_best",
          "unit": "TFLOP/s", "frontier": True}  # fmt: skip
@@ -38,7 +38,7 @@ def make(name, spec):
     import sys
     import numpy as np
     from forecast.models import Description, FittedModel, Model, Observations
-    from forecast.specs import Input
+    from forecast.contract.specs import Input
 
     kind = spec.name
     print("made", kind)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.dates import decimal_year
+from forecast.base.dates import decimal_year
 from forecast.errors import UnknownNameError, UsageError
 
 #: Small and with everything random in it: trends with and without a break, formulas, priors, a mixture.

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from forecast import files
+from forecast.base import files
+from forecast.base.files import arriving, replacing, sweep, write_atomic
 from forecast.cli import main
 from forecast.errors import ResultError
-from forecast.files import arriving, replacing, sweep, write_atomic
 
 fork = multiprocessing.get_context("fork")
 RUN = ["run", "brain-parity", "--draws", "300", "--until", "2035"]

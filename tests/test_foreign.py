@@ -9,8 +9,8 @@ import time
 
 import pytest
 
-from forecast import foreign, recorder
-from forecast.errors import FitError, PluginError
+from forecast.contract import foreign, recorder
+from forecast.errors import FitError, OverTimeError, PluginError
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_what_is_left_out_is_not_called(monkeypatch):
 @pytest.mark.bad_input(65)
 def test_bad_input_065_code_over_its_time_is_interrupted():
     began = time.monotonic()
-    with pytest.raises(foreign.OverTimeError, match=r"after 0\.1 s"), foreign.within(0.1, "x"):
+    with pytest.raises(OverTimeError, match=r"after 0\.1 s"), foreign.within(0.1, "x"):
         time.sleep(5)
     assert time.monotonic() - began < 2
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
@@ -140,7 +140,7 @@ def test_a_name_longer_than_its_place_is_cut(state):
 
 DIES = """
 import os, sys
-from forecast import recorder
+from forecast.contract import recorder
 with recorder.inside("model 'demo/x': fit"):
     os._exit(0)
 """

@@ -5,9 +5,9 @@ import pytest
 
 import forecast
 from forecast.errors import PluginContractError, UnknownNameError, UsageError
-from forecast.graph import build
 from forecast.models import Description, FittedModel, Model
-from forecast.scenario import Scenario
+from forecast.scenarios.graph import build
+from forecast.scenarios.scenario import Scenario
 
 
 def graph(record, **settings):

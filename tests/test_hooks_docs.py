@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from forecast import hookspecs
-from forecast.registry import HOOKS, get_registry
+from forecast.contract import hookspecs
+from forecast.contract.registry import HOOKS, get_registry
 
 PAGE = (Path(__file__).parent.parent / "docs" / "hooks.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (forecast_\w+)\n(.*?)(?=^## )", PAGE, flags=re.MULTILINE | re.DOTALL))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from forecast.base.netcdf import to_json
 from forecast.errors import ResultError
-from forecast.results import to_json
 
 
 def dates(*texts: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import forecast
-from forecast.registry import Registry
+from forecast.contract.registry import Registry
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(forecast.__file__).parent
@@ -80,7 +80,9 @@ def test_everything_loads_through_the_entry_points():
     for name, module in DECLARED.items():
         assert (found[name].value, found[name].status, found[name].reason) == (module, "loaded", "")
     assert Registry([], select="").plugins == ()
-    script = "import sys, forecast, forecast.cli, forecast.registry; print([m for m in sys.modules if m in %r])"
+    script = (
+        "import sys, forecast, forecast.cli, forecast.contract.registry; print([m for m in sys.modules if m in %r])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script % (list(DECLARED.values()),)], capture_output=True, text=True, check=True
     )

@@ -50,7 +50,7 @@ def shipped(*suffixes: str) -> set[str]:
 def test_the_wheel_holds_code_tables_scenarios_and_templates(wheel):
     wanted = shipped(".py", ".csv", ".json", ".toml", ".txt") | {"forecast/py.typed"}
     assert {"forecast_datasets/supercomputers/supercomputers.csv", "forecast_brain/brain-parity.toml"} <= wanted
-    assert any(name.startswith("forecast/templates/") for name in wanted)
+    assert any(name.startswith("forecast/conformance/templates/") for name in wanted)
     assert sorted(wanted - set(wheel)) == []
 
 

@@ -14,9 +14,9 @@ import pytest
 import xarray as xr
 
 import forecast
+from forecast.contract.fields import FrozenMapping
+from forecast.contract.registry import HOOKS, get_registry
 from forecast.errors import ScenarioError, UnknownNameError
-from forecast.fields import FrozenMapping
-from forecast.registry import HOOKS, get_registry
 
 WAYS = {"pickle": lambda value: pickle.loads(pickle.dumps(value)), "deepcopy": copy.deepcopy}
 X = np.geomspace(1.0, 1e6, 40)

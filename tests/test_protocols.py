@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import DataError, EmptyDataError, FormulaError, PluginContractError, UnknownNameError, UsageError
-from forecast.protocols import check_rule, keep_rows, protocol, starts
+from forecast.fit.protocols import check_rule, keep_rows, protocol, starts
 
 RUNS = {
     "Model Size": [1e8, 2e8, 4e8, 8e8, 1.6e9, 3.2e9, 6.4e9],

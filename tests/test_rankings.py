@@ -8,10 +8,10 @@ import pytest
 import forecast
 from forecast.cli import main
 from forecast.errors import BasisError, DataError, EmptyDataError, ScenarioError, UnitError, UnknownNameError
-from forecast.graph import build
-from forecast.questions import first
+from forecast.projection.crossing import first
 from forecast.report import figures, summary
-from forecast.scenario import Cell, Scenario
+from forecast.scenarios.graph import build
+from forecast.scenarios.scenario import Cell, Scenario
 from forecast.tables import file_hash
 
 CARDS = """card,kind,memory,price,tokenizer,date
@@ -209,7 +209,7 @@ def test_each_combination_of_the_other_choices_is_ranked(record):
 
 
 def test_a_saved_ranking_comes_back(record, tmp_path):
-    from forecast.results import save
+    from forecast.base.netcdf import save
 
     run = forecast.project(record, draws=20)
     save(run, tmp_path / "run.nc")
@@ -289,7 +289,7 @@ def test_wrong_choices(record, change, error, says):
 
 
 def test_the_command_line_shows_them(record, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("forecast.scenario._read", lambda path: record)
+    monkeypatch.setattr("forecast.scenarios.scenario._read", lambda path: record)
     (tmp_path / "mine.toml").write_text("")
     words = ["run", str(tmp_path / "mine.toml"), "--draws", "50", "--set", "budget=650"]
     assert main(words) == 0

@@ -5,7 +5,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from forecast import hookspecs, registry
+from forecast.contract import hookspecs, registry
+from forecast.contract.registry import HOOKS, Registry, get_registry, resolve
 from forecast.errors import (
     AmbiguousNameError,
     ConflictError,
@@ -13,7 +14,6 @@ from forecast.errors import (
     UnknownNameError,
     UsageError,
 )
-from forecast.registry import HOOKS, Registry, get_registry, resolve
 
 GOOD = '''"""A plugin for tests."""
 from forecast import LawSpec, hookimpl

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from forecast.base.netcdf import content_hash, load, quantiles, safe_output, save, write_atomic
 from forecast.errors import ResultError
-from forecast.results import content_hash, load, quantiles, safe_output, save, write_atomic
 
 
 def dates(*texts: str) -> np.ndarray:
@@ -72,7 +72,7 @@ def test_equal_trees_are_equal_bytes_in_any_process(saved: Path, tmp_path: Path)
     time.sleep(1.1)  # HDF5 would store times in seconds
     assert save(example(), tmp_path / "other name.nc").read_bytes() == saved.read_bytes()
     assert save(load(saved), tmp_path / "again.nc").read_bytes() == saved.read_bytes()
-    code = f"from forecast.results import *; save(load({str(saved)!r}), {str(tmp_path / 'p.nc')!r})"
+    code = f"from forecast.base.netcdf import *; save(load({str(saved)!r}), {str(tmp_path / 'p.nc')!r})"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert (tmp_path / "p.nc").read_bytes() == saved.read_bytes()
     assert str(tmp_path).encode() not in saved.read_bytes()
@@ -162,7 +162,7 @@ def test_a_full_disk_leaves_the_previous_result(saved: Path, tmp_path: Path) -> 
     (tmp_path / "a.json").write_text("old")
     code = (
         "import resource, numpy as np, xarray as xr\n"
-        "from forecast.results import save, write_atomic\n"
+        "from forecast.base.netcdf import save, write_atomic\n"
         "from forecast.errors import ResultError\n"
         "tree = xr.DataTree.from_dict({'/a': xr.Dataset({'x': ('n', np.random.default_rng(0).random(200_000))})})\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))\n"

@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import forecast
-from forecast import results
+from forecast.base import netcdf
 from forecast.errors import ForecastError, ResultError
 from forecast.report import summary
 
@@ -36,16 +36,16 @@ def tree() -> xr.DataTree:
 
 
 def test_a_projection_comes_back(tree: xr.DataTree, tmp_path: Path) -> None:
-    assert forecast.load(results.save(tree, tmp_path / "p.nc")).identical(tree)
+    assert forecast.load(netcdf.save(tree, tmp_path / "p.nc")).identical(tree)
 
 
 def test_every_change_is_refused_or_read_without_a_surprise(
     tree: xr.DataTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = results.save(tree, tmp_path / "p.nc")
-    whole = results.load(path)
+    path = netcdf.save(tree, tmp_path / "p.nc")
+    whole = netcdf.load(path)
     now: list[xr.DataTree] = []
-    monkeypatch.setattr(results, "load", lambda _: now[-1])
+    monkeypatch.setattr(netcdf, "load", lambda _: now[-1])
     wrong, refused, count, read = [], 0, 0, set()
     for what, changed in itertools.islice(changes_of(whole), 0, None, 8):
         count += 1
@@ -93,7 +93,7 @@ def test_every_change_is_refused_or_read_without_a_surprise(
 def test_the_sentence_names_the_field(edit: object, says: str, tree: xr.DataTree, tmp_path: Path) -> None:
     changed = tree.copy(deep=True)
     edit(changed)  # type: ignore[operator]
-    path = results.save(changed, tmp_path / "p.nc")
+    path = netcdf.save(changed, tmp_path / "p.nc")
     with pytest.raises(ResultError, match=says) as caught:
         forecast.load(path)
     assert str(caught.value).startswith(str(path))

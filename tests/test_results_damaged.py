@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from forecast.budgets import budget
+from forecast.base.budgets import budget
+from forecast.base.netcdf import content_hash, load, save
 from forecast.errors import ResultError
-from forecast.results import content_hash, load, save
 
 
 def example() -> xr.DataTree:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from forecast.errors import CycleError, FormulaError, ScenarioError, UnitError, UnknownNameError, UsageError
-from forecast.graph import build
-from forecast.scenario import Expression, ModelRef, Prior, Scenario, SeriesRef, braces, fill
+from forecast.scenarios.graph import build
+from forecast.scenarios.scenario import Expression, ModelRef, Prior, Scenario, SeriesRef, braces, fill
 
 #: A scenario with everything in it.
 GOOD = """

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.contract.specs import TrendSpec
 from forecast.errors import BasisError, ScenarioError, UnknownNameError, UsageError
-from forecast.graph import build
-from forecast.parts import SeriesRef
-from forecast.scenario import Scenario
-from forecast.specs import TrendSpec
+from forecast.scenarios.graph import build
+from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.spec import SeriesRef
 
 CSV = """year,kind,precision,speed
 2000,a,fp32,1

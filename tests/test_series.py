@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.errors import BasisError, DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError
-from forecast.series import read, read_columns, rows
+from forecast.tables.series import read, read_columns, rows
 
 DATA = {
     "date": np.array(["2003-01-01", "2001-01-01", "2002-01-01", "2004-01-01"], dtype="datetime64[s]"),

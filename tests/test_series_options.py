@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast import series
 from forecast.errors import EmptyDataError, PluginContractError, UnitError, UnknownNameError, UsageError
+from forecast.tables import series
 
 DATA = {
     "year": [2000.0, 2001.0, 2001.0, 2002.0, 2003.0, 2004.0],

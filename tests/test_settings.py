@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import forecast
-from forecast import settings
-from forecast.attribution import attribution
+from forecast.contract.specs import Input
 from forecast.errors import PluginContractError, ScenarioError, UsageError
-from forecast.specs import Input
+from forecast.scenarios import settings
+from forecast.sensitivity.estimates import attribution
 
 SPAN = {"start": 2025, "until": 2027}
 

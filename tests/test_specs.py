@@ -4,9 +4,8 @@ import dataclasses
 
 import pytest
 
-from forecast import published, specs
-from forecast.errors import PluginContractError
-from forecast.specs import (
+from forecast.contract import published, specs
+from forecast.contract.specs import (
     ClaimSpec,
     EstimateSpec,
     Input,
@@ -17,6 +16,7 @@ from forecast.specs import (
     ShapeSpec,
     TrendSpec,
 )
+from forecast.errors import PluginContractError
 
 LAW = {"name": "power", "reference": "r", "variables": {"x": ""}, "expression": "a*x"}
 

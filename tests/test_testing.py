@@ -32,7 +32,7 @@ import random
 import numpy as np
 from forecast.models import FittedModel, Model
 from forecast.models.protocol import Description
-from forecast.specs import Input
+from forecast.contract.specs import Input
 
 class Fitted(FittedModel):
     def __init__(self, shift):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forecast import registry
+from forecast.contract import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -26,22 +26,22 @@ PLACES = {
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
     "cli/__init__.py: _plugin_command: resolve": RECORD,
     "cli/__init__.py: _signals: getattr": OURS,
-    "cli/diff.py: _headline: getattr": OURS,
-    "conformance.py: _command_loads: resolve": RECORD,
-    "conformance.py: _target_loads: resolve": RECORD,
-    "fields.py: Checked.__post_init__: getattr": OURS,
+    "cli/catalogue/diff.py: _headline: getattr": OURS,
+    "conformance/records.py: _command_loads: resolve": RECORD,
+    "conformance/records.py: _target_loads: resolve": RECORD,
+    "contract/fields.py: Checked.__post_init__: getattr": OURS,
     "fit/batch.py: _put: getattr": OURS,
-    "fit/bootstrap.py: _audited: getattr": OURS,
-    "fit/bootstrap.py: bootstrap: getattr": OURS,
-    "fit/curves.py: _put: getattr": OURS,
-    "fit/effective.py: scattered: getattr": OURS,
-    "fit/groups.py: check: getattr": OURS,
-    "fit/limits.py: _Search._refitted: getattr": OURS,
-    "fit/newton.py: _Live.join: getattr": OURS,
-    "fit/newton.py: _Live.join: setattr": OURS,
-    "fit/newton.py: _Live.keep: getattr": OURS,
-    "fit/newton.py: _Live.keep: setattr": OURS,
-    "fit/objective.py: Objective.pointwise: getattr": LISTED,  # OBJECTIVES: a file names an objective, never its loss
+    "fit/inference/bootstrap.py: _audited: getattr": OURS,
+    "fit/inference/bootstrap.py: bootstrap: getattr": OURS,
+    "fit/solve/curves.py: _put: getattr": OURS,
+    "fit/kernels/errors_in_variables.py: scattered: getattr": OURS,
+    "fit/data/groups.py: check: getattr": OURS,
+    "fit/inference/limits.py: _Search._refitted: getattr": OURS,
+    "fit/solve/newton.py: _Live.join: getattr": OURS,
+    "fit/solve/newton.py: _Live.join: setattr": OURS,
+    "fit/solve/newton.py: _Live.keep: getattr": OURS,
+    "fit/solve/newton.py: _Live.keep: setattr": OURS,
+    "fit/problem/objective.py: Objective.pointwise: getattr": LISTED,  # OBJECTIVES
     "fit/save.py: _encode: getattr": OURS,
     "fit/save.py: save: getattr": OURS,
     "fit/verify.py: _check_published: getattr": OURS,
@@ -49,22 +49,23 @@ PLACES = {
     "fit/verify.py: _check_uncertainty: getattr": OURS,
     "fit/verify.py: _compare: getattr": OURS,
     "formula/symbolic.py: _functions: getattr": OURS,
+    "formula/symbolic.py: from_sympy: getattr": OURS,
     "formula/tree.py: _numpy: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
     "laws/lookup.py: law: resolve": RECORD,
-    "laws/sending.py: _plain: getattr": OURS,
-    "laws/sending.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
-    "laws/tape.py: _function: getattr": LISTED,
+    "laws/pickling.py: _plain: getattr": OURS,
+    "laws/pickling.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
+    "laws/compiled/tape.py: _function: getattr": LISTED,
     "models/__init__.py: _build: resolve": RECORD,
     "models/contract.py: checked_model: getattr": OURS,
     "models/trends.py: _uncertain: resolve": RECORD,
     "models/trends.py: shape: resolve": RECORD,
-    "protocols.py: fit_by: getattr": OURS,
-    "registry.py: _answers: getattr": OURS,
-    "registry.py: _hook_fault: getattr": RECORD,
-    "registry.py: Registry._load: entry.load": RECORD,
-    "registry.py: resolve: getattr": RECORD,
-    "registry.py: resolve: import_module": RECORD,
-    "tables/sources.py: _parsed: resolve": RECORD,  # a file names the record, see tests/test_access.py
+    "fit/protocols.py: fit_by: getattr": OURS,
+    "contract/registry.py: _answers: getattr": OURS,
+    "contract/registry.py: _hook_fault: getattr": RECORD,
+    "contract/registry.py: Registry._load: entry.load": RECORD,
+    "contract/registry.py: resolve: getattr": RECORD,
+    "contract/registry.py: resolve: import_module": RECORD,
+    "tables/remote/sources.py: _parsed: resolve": RECORD,  # a file names the record, see tests/test_access.py
 }
 
 IMPORTS = ("__import__", "find_spec", "import_module", "run_module", "run_path", "spec_from_file_location")
@@ -73,7 +74,7 @@ ATTRIBUTES = ("attrgetter", "delattr", "getattr", "methodcaller", "setattr")
 
 def resolvers(tree: ast.Module) -> set[str]:
     """Return what `registry.resolve` is called in a file."""
-    imports = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "forecast.registry")
+    imports = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module == "forecast.contract.registry")
     return {a.asname or a.name for n in imports for a in n.names if a.name == "resolve"} | {"registry.resolve"}
 
 
@@ -126,9 +127,9 @@ def test_every_place_where_a_text_becomes_an_object_is_known():
         ("attrgetter(name)", "attrgetter"), ("importlib.import_module(name)", "import_module"),
         ("importlib.import_module('os')", "import_module"), ("__import__(name)", "__import__"),
         ("runpy.run_path(name)", "run_path"), ("entry.load()", "entry.load"),
-        ("from forecast.registry import resolve\nresolve(name, what='')", "resolve"),
-        ("from forecast.registry import resolve as r\nr(name, what='')", "resolve"),
-        ("from forecast import registry\nregistry.resolve(name, what='')", "resolve"),
+        ("from forecast.contract.registry import resolve\nresolve(name, what='')", "resolve"),
+        ("from forecast.contract.registry import resolve as r\nr(name, what='')", "resolve"),
+        ("from forecast.contract import registry\nregistry.resolve(name, what='')", "resolve"),
     ],
 )  # fmt: skip
 def test_the_scan_sees(line, called):

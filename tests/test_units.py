@@ -215,7 +215,7 @@ def test_importing_units_does_not_import_pint():
 
 def test_plugins_add_units(monkeypatch):
     reader = importlib.import_module("forecast.units.reader")
-    registry_module = importlib.import_module("forecast.registry")
+    registry_module = importlib.import_module("forecast.contract.registry")
     records = [
         SimpleNamespace(full_name="demo/wafer", spec=SimpleNamespace(definition="wafer = [wafer]")),
         SimpleNamespace(full_name="demo/lot", spec=SimpleNamespace(definition="lot = 25 * wafer")),

@@ -109,7 +109,7 @@ def _trimmed(row: list[str]) -> list[str]:
 def _number(cell: str, where: str) -> float | None:
     if cell.lower() in _MISSING:
         return None
-    from forecast.tables import cells
+    from forecast.tables.schema import cells
 
     try:
         value = cells.number(cell)
@@ -128,8 +128,8 @@ def read_folder(folder: Path) -> list[Curve]:
     DataError
         Which names the first file that cannot be read.
     """
+    from forecast.base.files import read_bytes
     from forecast.errors import DataError, printable
-    from forecast.files import read_bytes
 
     found = []
     for file in sorted(folder.glob("*.csv")):
@@ -204,8 +204,8 @@ def _members(path: Path) -> Iterator[tuple[str, bytes]]:
     import zipfile
     import zlib
 
+    from forecast.base.files import check_regular
     from forecast.errors import DataError, printable
-    from forecast.files import check_regular
 
     class Bounded(io.BufferedReader):
         """A file whose list of names, which `zipfile` reads in one piece and keeps as objects, is not too long."""

@@ -22,9 +22,9 @@ __all__ = [
 
 def chinchilla_points(path: Path) -> dict[str, list[object]]:
     """Read the points of Besiroglu et al. 2024: keep what was measured, number the rows, drop pixels and colours."""
-    from forecast.tables import csvfile
+    from forecast.tables import csv_format
 
-    found = csvfile.read(path)
+    found = csv_format.read(path)
     columns: dict[str, list[object]] = {"run": list(range(1, len(found["loss"]) + 1))}
     for ours, theirs in {"params": "Model Size", "compute": "Training FLOP", "loss": "loss"}.items():
         columns[ours] = list(found[theirs])
@@ -52,8 +52,8 @@ def gpu_trends(path: Path) -> dict[str, list[object]]:
     import csv
     import io
 
+    from forecast.base.files import read_bytes
     from forecast.errors import DataError
-    from forecast.files import read_bytes
 
     content = read_bytes(path, limit=LIMIT_BYTES).decode("utf-8")
     rows = list(csv.reader(io.StringIO(content, newline="")))  # a header without a name is none for the strict reader
@@ -104,10 +104,10 @@ def _processors(path: Path, quantity: str, factor: float) -> dict[str, list[obje
     """Read two columns, decimal year and value; ``#`` starts a remark. The points are numbered in the file's order."""
     import numpy as np
 
+    from forecast.base.files import read_bytes
     from forecast.errors import DataError
-    from forecast.files import read_bytes
-    from forecast.tables import cells as grammar
     from forecast.tables import from_decimal_year
+    from forecast.tables.schema import cells as grammar
 
     years, values = [], []
     for number, line in enumerate(read_bytes(path, limit=LIMIT_BYTES).decode("ascii").splitlines(), start=1):
@@ -148,7 +148,7 @@ def _curve(path: Path, name: str, cost: float, made: float) -> dict[str, list[ob
     import csv
 
     from forecast.errors import DataError
-    from forecast.tables import cells
+    from forecast.tables.schema import cells
 
     with path.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream))

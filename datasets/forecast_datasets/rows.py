@@ -27,9 +27,9 @@ def read_rows(path: str | os.PathLike[str], what: str) -> list[dict[str, str]]:
 
     A row of a CSV file has as many cells as the header, which names no two columns alike; some may have no name.
     """
+    from forecast.base.files import read_bytes
+    from forecast.base.json_text import strict_json
     from forecast.errors import DataError
-    from forecast.files import read_bytes
-    from forecast.jsontext import strict_json
 
     file = Path(path)
     if file.suffix.lower() in (".pkl", ".pickle"):
@@ -116,7 +116,8 @@ def _number(cell: str, column: str, factor: float) -> float | None:
 
 
 def figure(cell: str, factor: float, where: str, *, shown: str = "") -> float | None:
-    """Return a figure of the grammar of our tables (`forecast.tables.cells`) in our unit; None for an empty cell.
+    """Return a figure of the grammar of our tables (`forecast.tables.schema.cells`) in our unit; None for an empty
+    cell.
 
     Raises
     ------
@@ -129,7 +130,7 @@ def figure(cell: str, factor: float, where: str, *, shown: str = "") -> float | 
     (19500000000000.0, None)
     """
     from forecast.errors import DataError, printable
-    from forecast.tables import cells
+    from forecast.tables.schema import cells
 
     if not cell:
         return None

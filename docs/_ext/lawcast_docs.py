@@ -102,7 +102,7 @@ class CommandReference(SphinxDirective):
 @cache
 def demo() -> dict[str, str]:
     """Return the files of a new plugin called demo."""
-    from forecast.scaffold import create
+    from forecast.conformance.scaffold import create
 
     with tempfile.TemporaryDirectory() as parent:
         made, files = create("demo", parent=Path(parent))
@@ -135,7 +135,7 @@ class Claims(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         from forecast import claims
-        from forecast.registry import get_registry
+        from forecast.contract.registry import get_registry
 
         records = sorted(get_registry().records("claim"), key=lambda r: (r.spec.group, r.spec.name))
         text: list[str] = []

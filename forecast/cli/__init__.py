@@ -19,29 +19,38 @@ from typing import Any
 import click
 
 import forecast
-from forecast import foreign
 from forecast.cli import render
+from forecast.contract import foreign
+from forecast.contract.foreign import Interrupted, Terminated
 from forecast.errors import ForecastError, PluginContractError, UnknownNameError, printable
-from forecast.foreign import Interrupted, Terminated
 
 __all__ = ["cli", "main"]
 
-#: Our own commands: name to target and the line that ``--help`` shows without importing it.
+#: Our own commands: name to target, in `forecast.cli`, and the line that ``--help`` shows without importing it.
 COMMANDS = {
-    "run": ("forecast.cli.run:run", "Run a scenario: when does it happen, and how likely is never?"),
-    "fit": ("forecast.cli.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),
-    "compare": ("forecast.cli.compare:compare", "Fit several laws: information criteria beside extrapolation error."),
+    "run": ("ask.run:run", "Run a scenario: when does it happen, and how likely is never?"),
+    "fit": ("fit.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),
+    "compare": (
+        "fit.compare:compare",
+        "Fit several laws: information criteria beside extrapolation error.",
+    ),
     "predict": (
-        "forecast.cli.predict:predict",
+        "fit.predict:predict",
         "Predict from a fit: the law, its band, and the band of an observation.",
     ),
-    "allocate": ("forecast.cli.allocate:allocate", "Split a compute budget between parameters and data."),
-    "claims": ("forecast.cli.claims:claims", "Recompute published figures."),
-    "laws": ("forecast.cli.laws:laws", "List laws or show one: its formula, units and published parameters."),
-    "models": ("forecast.cli.models:models", "List models or show one: its unit, inputs and sources."),
-    "tables": ("forecast.cli.tables:tables", "List tables or show one: its columns, units, licence and sources."),
-    "scenarios": ("forecast.cli.scenarios:scenarios", "List scenarios or show one: its choices and questions."),
-    "plugins": ("forecast.cli.plugins:plugins", "List, show, check or start plugins."),
+    "allocate": ("fit.allocate:allocate", "Split a compute budget between parameters and data."),
+    "claims": ("ask.claims:claims", "Recompute published figures."),
+    "laws": ("catalogue.laws:laws", "List laws or show one: its formula, units and published parameters."),
+    "models": ("catalogue.models:models", "List models or show one: its unit, inputs and sources."),
+    "tables": (
+        "catalogue.tables:tables",
+        "List tables or show one: its columns, units, licence and sources.",
+    ),
+    "scenarios": (
+        "catalogue.scenarios:scenarios",
+        "List scenarios or show one: its choices and questions.",
+    ),
+    "plugins": ("catalogue.plugins:plugins", "List, show, check or start plugins."),
 }
 
 
@@ -54,7 +63,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-            found = getattr(import_module(module), attribute)
+            found = getattr(import_module(f"forecast.cli.{module}"), attribute)
             assert isinstance(found, click.Command)
             return found
         return None if cmd_name.startswith("-") else _plugin_command(ctx, cmd_name)
@@ -80,7 +89,7 @@ class LazyGroup(click.Group):
 
 def _plugin_commands() -> dict[str, str]:
     """Return the plugins' commands and their titles, under the shortest name that reaches each."""
-    from forecast.registry import Registry
+    from forecast.contract.registry import Registry
 
     try:
         registry = Registry(hooks=("forecast_commands",))  # what else they bring costs as much as all the rest
@@ -99,7 +108,7 @@ def _plugin_commands() -> dict[str, str]:
 
 
 def _plugin_command(ctx: click.Context, name: str) -> click.Command:
-    from forecast.registry import get_registry, resolve
+    from forecast.contract.registry import get_registry, resolve
 
     registry = get_registry()
     try:
@@ -172,7 +181,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _isolated(words: list[str], debug: bool) -> int:
-    from forecast import isolation
+    from forecast.contract import isolation
 
     return isolation.supervised([*(["--debug"] if debug else []), *words], say=render.warn)
 

@@ -1,4 +1,4 @@
-"""Options that say what scenarios and tables may reach beyond their own folders (`forecast.access`)."""
+"""Options that say what scenarios and tables may reach beyond their own folders (`forecast.base.access`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from forecast import access
+from forecast.base import access
 
 __all__ = ["access_options"]
 

@@ -222,7 +222,7 @@ def provenance(plugins: Iterable[Any] = (), *, computed: bool = False, **more: A
 
     Parameters
     ----------
-    plugins : iterable of forecast.registry.Plugin
+    plugins : iterable of forecast.contract.registry.Plugin
         Those that the answer used.
     computed : bool
         The answer was computed, not only looked up: the versions of numpy, scipy and xarray matter too.
@@ -315,7 +315,7 @@ def _answer(
     warnings: Sequence[str],
     provenance: Mapping[str, Any] | None,
 ) -> None:
-    from forecast.jsontext import to_json  # a listing for people needs none
+    from forecast.base.json_text import to_json  # a listing for people needs none
 
     if not json:
         for line in warnings:

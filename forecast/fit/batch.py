@@ -15,25 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import ForecastError, UsageError, printable
-from forecast.fit import curves, newton
-from forecast.fit.bootstrap import Resampling, bootstrap
-from forecast.fit.data import no_counts
+from forecast.fit.data.observations import no_counts
+from forecast.fit.data.padded import Padded, pad
 from forecast.fit.fits import Fits, Setting, Solutions
-from forecast.fit.known import Known, joined, known_of
-from forecast.fit.newton import Target
-from forecast.fit.objective import Objective
-from forecast.fit.padded import Padded, pad
-from forecast.fit.parallel import share
-from forecast.fit.prepare import coordinates, given_start
-from forecast.fit.request import Request
-from forecast.fit.search import search
-from forecast.fit.steps import factored
+from forecast.fit.inference.bootstrap import Resampling, bootstrap
+from forecast.fit.inference.known import Known, joined, known_of
+from forecast.fit.options import Request
+from forecast.fit.problem.coordinates import coordinates, given_start
+from forecast.fit.problem.objective import Objective
+from forecast.fit.solve import curves, newton
+from forecast.fit.solve.multistart import search
+from forecast.fit.solve.newton import Target
+from forecast.fit.solve.parallel import share
+from forecast.fit.solve.steps import factored
 
 if TYPE_CHECKING:
-    from forecast.fit.newton import Solved
-    from forecast.fit.prepare import Coordinates
-    from forecast.fit.replicates import Replicates
-    from forecast.fit.solver import Problem
+    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.problem.coordinates import Coordinates
+    from forecast.fit.problem.problem import Problem
+    from forecast.fit.solve.newton import Solved
     from forecast.laws import Law
 
 __all__ = ["Fits", "fit_over"]

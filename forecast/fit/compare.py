@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from forecast import tables
 from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError
-from forecast.fit import objective as objectives
-from forecast.fit.data import _compute
+from forecast.fit.data.observations import _compute
+from forecast.fit.problem import objective as objectives
 
 if TYPE_CHECKING:
-    from forecast.fit.result import Fit
+    from forecast.fit.solution import Fit
     from forecast.laws import Law
-    from forecast.tables.intake import Columns
+    from forecast.tables.columns import Columns
 
 __all__ = ["CRITERIA", "ORIGINS", "compare", "criteria", "winners"]
 

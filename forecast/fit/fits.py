@@ -13,17 +13,17 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, printable
-from forecast.fit.kernel import Placement, natural
-from forecast.fit.newton import Target
-from forecast.fit.prepare import Coordinates, problem_of
-from forecast.fit.solver import Problem, Solution, kernel_for
+from forecast.fit.kernels.general import Placement, natural
+from forecast.fit.problem.coordinates import Coordinates, problem_of
+from forecast.fit.problem.problem import Problem, Solution, kernel_for
+from forecast.fit.solve.newton import Target
 
 if TYPE_CHECKING:
-    from forecast.fit.known import Known
-    from forecast.fit.objective import Objective
-    from forecast.fit.padded import Padded
-    from forecast.fit.replicates import Replicates
-    from forecast.fit.result import Fit
+    from forecast.fit.data.padded import Padded
+    from forecast.fit.inference.known import Known
+    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.problem.objective import Objective
+    from forecast.fit.solution import Fit
     from forecast.laws import Law
 
 __all__ = ["Fits", "Setting", "Solutions"]
@@ -315,7 +315,7 @@ class Fits:
         FitError
             If that fit failed, saying why.
         """
-        from forecast.fit.fitting import judged
+        from forecast.fit.fit_law import judged
 
         made = self.made
         places = np.flatnonzero(self.labels == label)

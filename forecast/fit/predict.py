@@ -10,17 +10,17 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
-from forecast.fit.groups import coded
-from forecast.fit.kernel import program_of
-from forecast.fit.request import check_level
+from forecast.fit.data.groups import coded
+from forecast.fit.kernels.general import program_of
+from forecast.fit.options import check_level
 from forecast.laws.meaning import unmet
-from forecast.results import quantiles
 
 if TYPE_CHECKING:
-    from forecast.fit.replicates import Replicates
-    from forecast.fit.result import Fit
-    from forecast.fit.uncertainty import Uncertainty
+    from forecast.fit.inference.covariance import Uncertainty
+    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.solution import Fit
     from forecast.laws import Law
 
 __all__ = ["FAR", "STATISTICS", "check_level", "extrapolation", "percentiles", "predict"]

@@ -14,19 +14,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+from forecast.base.json_text import strict_json, to_json
 from forecast.errors import ForecastError, ResultError, UsageError, printable
 from forecast.fit.verify import check_fields, check_fit, equal
 from forecast.formula import check_name
-from forecast.jsontext import strict_json, to_json
-from forecast.resultcheck import check_projection, is_projection
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.result import Fit
+    from forecast.fit.solution import Fit
     from forecast.laws import Law
 
-__all__ = ["is_fit", "load", "load_fit", "save"]
+__all__ = ["fit_of", "guarded", "is_fit", "load_fit", "save"]
 
 T = TypeVar("T")
 
@@ -36,7 +35,7 @@ _UNCHECKED = "saved without its data: errors and ranges are as the file states t
 
 
 def save(fit: Fit, path: str | os.PathLike[str]) -> Path:
-    """Save a fit as netCDF, whole or not at all; see `forecast.results.save`.
+    """Save a fit as netCDF, whole or not at all; see `forecast.base.netcdf.save`.
 
     Raises
     ------
@@ -48,12 +47,13 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> Path:
     >>> import tempfile, pathlib, forecast
     >>> fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
     >>> path = save(fit, pathlib.Path(tempfile.mkdtemp(), "fit.nc"))
-    >>> load(path).values == fit.values
+    >>> forecast.load(path).values == fit.values
     True
     """
     import xarray as xr
 
-    from forecast import __version__, results
+    from forecast import __version__
+    from forecast.base import netcdf
 
     arrays: dict[str, Any] = {}
     record = {
@@ -74,31 +74,7 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> Path:
     kept = {n: xr.Variable(tuple(f"{n}_{i}" for i in range(a.ndim)), a) for n, a in arrays.items()}
     about = {"converged": to_json(fit.converged), "verdict": to_json(fit.verdict)}
     tree = {"/": xr.Dataset(attrs=attrs), "/parameters": xr.Dataset(numbers, attrs=about), "/arrays": xr.Dataset(kept)}
-    return results.save(xr.DataTree.from_dict(tree), path)
-
-
-def load(path: str | os.PathLike[str]) -> Fit | xr.DataTree:
-    """Load what `forecast` saved: a fit as a `Fit`, a projection as an `xarray.DataTree`.
-
-    Raises
-    ------
-    ResultError
-        In one line with the file's name: see `forecast.results.load`; or a fit whose law is not here.
-
-    Examples
-    --------
-    >>> load("nowhere.nc")
-    Traceback (most recent call last):
-    forecast.errors.ResultError: nowhere.nc: no such file or directory
-    """
-    from forecast import results
-
-    tree = results.load(path)
-    if is_fit(tree):
-        return _fit(tree, printable(path))
-    if is_projection(tree):
-        _guarded(lambda: check_projection(tree, printable(path)), printable(path), "projection")
-    return tree
+    return netcdf.save(xr.DataTree.from_dict(tree), path)
 
 
 def load_fit(path: str | os.PathLike[str]) -> Fit:
@@ -108,9 +84,19 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     ------
     ResultError
     """
-    from forecast import results
+    from forecast.base import netcdf
 
-    tree = results.load(path)
+    return fit_of(netcdf.load(path), path)
+
+
+def fit_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> Fit:
+    """Return the fit that a loaded result holds; `path` is where it was.
+
+    Raises
+    ------
+    ResultError
+        If it holds another result, or a fit that does not agree with itself.
+    """
     if not is_fit(tree):
         raise ResultError(f"{printable(path)}: holds another result, not a fit")
     return _fit(tree, printable(path))
@@ -123,10 +109,10 @@ def is_fit(tree: xr.DataTree) -> bool:
 
 def _records() -> dict[str, type[Any]]:
     """Return the records that a fit may hold; no other class is ever made from a file."""
-    from forecast.fit.data import Observed
-    from forecast.fit.replicates import Replicates
-    from forecast.fit.uncertainty import Uncertainty
-    from forecast.specs import PublishedFit
+    from forecast.contract.specs import PublishedFit
+    from forecast.fit.data.observations import Observed
+    from forecast.fit.inference.covariance import Uncertainty
+    from forecast.fit.inference.replicates import Replicates
 
     return {"Uncertainty": Uncertainty, "Replicates": Replicates, "Observed": Observed, "PublishedFit": PublishedFit}
 
@@ -347,10 +333,10 @@ def _grouped(record: Mapping[str, Any], where: str) -> tuple[Law, str]:
 
 def _fit(tree: xr.DataTree, where: str) -> Fit:
     """Make a fit of a file, and believe nothing in it that can be checked (`forecast.fit.verify`)."""
-    return _guarded(lambda: _checked(tree, where), where, "fit")
+    return guarded(lambda: _checked(tree, where), where, "fit")
 
 
-def _guarded(read: Callable[[], T], where: str, what: str) -> T:
+def guarded(read: Callable[[], T], where: str, what: str) -> T:
     """Read a stranger's file: whatever goes wrong is an error of one line that names it."""
     try:
         return read()
@@ -364,7 +350,7 @@ def _guarded(read: Callable[[], T], where: str, what: str) -> T:
 
 
 def _checked(tree: xr.DataTree, where: str) -> Fit:
-    from forecast.fit.result import Fit
+    from forecast.fit.solution import Fit
 
     read = {str(k): strict_json(text, where=f"{where}: {k}", error=ResultError) for k, text in tree.attrs.items()}
     if read.get("format") != FORMAT:

@@ -11,10 +11,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import DataError, FitError, UnknownNameError, printable
-from forecast.fit.interval import METHODS
-from forecast.fit.limits import Optima, limits
+from forecast.fit.inference.interval import METHODS
+from forecast.fit.inference.limits import Optima, limits
+from forecast.fit.inference.profile import CHEAP, RIDGE, ZERO
 from forecast.fit.predict import FAR, STATISTICS, broadcast, check_level, percentiles
-from forecast.fit.profile import CHEAP, RIDGE, ZERO
 
 if TYPE_CHECKING:
     from forecast.fit.fits import Fits, Solutions
@@ -33,7 +33,7 @@ TOGETHER = 1024
 
 
 def interval(fits: Fits, name: str, level: float, method: str | None) -> xr.Dataset:
-    """Return the interval of a parameter in every fit; see `forecast.fit.interval.interval` for the methods.
+    """Return the interval of a parameter in every fit; see `forecast.fit.inference.interval.interval` for the methods.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def _limits(made: Solutions, rows: NDArray[np.int64], level: float) -> tuple[Arr
 
 
 def _allowed(made: Solutions, rows: NDArray[np.int64], optima: Optima, level: float) -> Array:
-    """Return by how much each objective may rise, (k, B); see `forecast.fit.profile.allowed`."""
+    """Return by how much each objective may rise, (k, B); see `forecast.fit.inference.profile.allowed`."""
     known, k = made.known, made.q.shape[0]
     squared = known.quantile(0.5 + level / 2)[rows] ** 2
     rule = made.setting.objective.scale

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, printable
-from forecast.fit.groups import said
-from forecast.fit.interval import origin
+from forecast.fit.data.groups import said
+from forecast.fit.inference.interval import origin
 
 if TYPE_CHECKING:
-    from forecast.fit.result import Fit
+    from forecast.fit.solution import Fit
 
 __all__ = ["summary"]
 

@@ -20,10 +20,10 @@ from forecast.errors import ForecastError, ResultError, printable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from forecast.fit.data import Observed
-    from forecast.fit.replicates import Replicates
-    from forecast.fit.result import Fit
-    from forecast.fit.uncertainty import Uncertainty
+    from forecast.fit.data.observations import Observed
+    from forecast.fit.inference.covariance import Uncertainty
+    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.solution import Fit
 
     Array = NDArray[np.float64]
     Test = Callable[[Any], bool]
@@ -245,7 +245,7 @@ def _names(where: str, at: str, found: Sequence[str], expected: Sequence[str]) -
 
 
 def _check_values(fit: Fit, where: str) -> None:
-    from forecast.fit.objective import OBJECTIVES
+    from forecast.fit.problem.objective import OBJECTIVES
 
     _names(where, "Fit.values", list(fit.values), fit.law.parameters)
     for name, value in fit.values.items():
@@ -327,7 +327,7 @@ def _check_uncertainty(fit: Fit, known: Uncertainty, where: str) -> None:
 
 
 def _check_replicates(fit: Fit, repeated: Replicates, where: str) -> None:
-    from forecast.fit.resample import KINDS
+    from forecast.fit.inference.resample import KINDS
 
     at = "Replicates"
     _names(where, f"{at}.names", repeated.names, fit.uncertainty.names if fit.uncertainty is not None else ())
@@ -348,7 +348,7 @@ def _check_replicates(fit: Fit, repeated: Replicates, where: str) -> None:
 
 
 def _check_data(fit: Fit, seen: Observed, where: str) -> None:
-    from forecast.fit.objective import find
+    from forecast.fit.problem.objective import find
 
     at, law = "Observed", fit.law
     _names(where, f"{at}.variables", list(seen.variables), list(law.variables))
@@ -398,9 +398,9 @@ def _check_data(fit: Fit, seen: Observed, where: str) -> None:
 
 def _check_computed(fit: Fit, where: str) -> None:
     """Compute what follows from the law, the data and the parameters, and compare."""
-    from forecast.fit.fitting import _scatter
-    from forecast.fit.profile import problem_of_fit
-    from forecast.fit.uncertainty import assess
+    from forecast.fit.fit_law import _scatter
+    from forecast.fit.inference.covariance import assess
+    from forecast.fit.inference.profile import problem_of_fit
 
     seen, known = fit.data, fit.uncertainty
     assert seen is not None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
 
+from forecast.contract.specs import PublishedFit
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Formula, check_name, parse
 from forecast.laws.arguments import collect
@@ -14,7 +15,6 @@ from forecast.laws.bounds import limits
 from forecast.laws.compose import Composable, linear_parameters, options, sides
 from forecast.laws.forms import Code, Explicit, Form
 from forecast.laws.meaning import meaningful, required
-from forecast.specs import PublishedFit
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.fit.fits import Fits
-    from forecast.fit.request import Keywords
-    from forecast.fit.result import Fit
-    from forecast.laws.program import Program
+    from forecast.fit.options import Keywords
+    from forecast.fit.solution import Fit
+    from forecast.laws.compiled.program import Program
 
 __all__ = ["Law"]
 
@@ -202,7 +202,7 @@ class Law(Composable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Make copies, and laws in other processes, from the law's text."""
-        from forecast.laws.sending import sent
+        from forecast.laws.pickling import sent
 
         return sent(self)
 
@@ -356,7 +356,7 @@ class Law(Composable):
         y : str, optional
             The column, or formula over columns, that the law explains. Default: the law's output.
         weights, sigma, sigma_x, groups, own, options, over, bootstrap, kind, workers, progress, seed, level
-            See `forecast.fit.request.Request`.
+            See `forecast.fit.options.Request`.
 
         Returns
         -------

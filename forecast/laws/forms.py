@@ -6,7 +6,7 @@ import abc
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.foreign import guarded
+from forecast.contract.foreign import guarded
 from forecast.formula import Formula
 from forecast.formula.tree import latex_name
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.laws.program import Program
+    from forecast.laws.compiled.program import Program
 
     Array = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class Code(Form):
 
     def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
         """Return a program with derivatives by differences."""
-        from forecast.laws.program import DifferenceProgram
+        from forecast.laws.compiled.program import DifferenceProgram
 
         return DifferenceProgram(self.value, parameters, variables)
 
@@ -156,6 +156,6 @@ def changed(formula: Formula, changes: Mapping[str, Formula]) -> Formula:
 
 def formula_program(formula: Formula, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
     """Compile a formula; its derivatives are taken when they are first needed."""
-    from forecast.laws.program import FormulaProgram
+    from forecast.laws.compiled.program import FormulaProgram
 
     return FormulaProgram(formula.root, parameters, variables)

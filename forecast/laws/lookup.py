@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from forecast.contract.specs import LawSpec
 from forecast.formula import check_name
 from forecast.laws.definition import Law
 from forecast.laws.forms import Code
-from forecast.specs import LawSpec
 
 __all__ = ["law"]
 
@@ -51,7 +51,7 @@ def law(name: str | Law, *, where: str = "") -> Law:
     """
     if isinstance(name, Law):
         return name
-    from forecast.registry import get_registry, resolve
+    from forecast.contract.registry import get_registry, resolve
 
     record = get_registry().find("law", name, where=where)
     spec = record.spec

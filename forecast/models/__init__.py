@@ -6,9 +6,10 @@ other quantities (law + fit), a **mixture** from rival models of one quantity.
 
 from __future__ import annotations
 
-from forecast import basis
+from forecast.contract.foreign import guarded
+from forecast.contract.registry import Record, get_registry, resolve
+from forecast.contract.specs import EstimateSpec, MixtureSpec, ModelSpec, RelationSpec, TrendSpec
 from forecast.errors import PluginContractError, PluginError
-from forecast.foreign import guarded
 from forecast.models import estimates, mixtures, relations, trends
 from forecast.models.contract import checked_model
 from forecast.models.estimates import estimate
@@ -27,8 +28,7 @@ from forecast.models.protocol import (
     Unfitted,
 )
 from forecast.models.trends import shape, trend
-from forecast.registry import Record, get_registry, resolve
-from forecast.specs import EstimateSpec, MixtureSpec, ModelSpec, RelationSpec, TrendSpec
+from forecast.units import qualifiers as basis
 
 __all__ = [
     "Description",

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast import basis
+from forecast.contract.specs import Input
 from forecast.errors import PluginContractError, printable
 from forecast.models.protocol import Description, Model, Observations, OtherModel, OtherQuantity
-from forecast.specs import Input
+from forecast.units import qualifiers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ def checked_model(made: object, what: str) -> Model:
         raise PluginContractError(f"{what}: inputs: expected a mapping, got {type(inputs).__name__}")
     if not isinstance(stated, Mapping):
         raise PluginContractError(f"{what}: basis: expected a mapping, got {type(stated).__name__}")
-    basis.check(stated, where=what)
+    qualifiers.check(stated, where=what)
     for key, asked in inputs.items():
         if not isinstance(key, str) or not isinstance(asked, (Input, OtherModel, OtherQuantity)):
             raise PluginContractError(

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from forecast.contract.specs import EstimateSpec, Input
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, Unfitted
-from forecast.specs import EstimateSpec, Input
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.streams import Streams
+    from forecast.base.streams import Streams
 
     Array = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class _Estimate(Unfitted):
         return np.broadcast_to(value, (len(time), streams.draws))
 
     def describe(self) -> Description:
-        from forecast.distributions import distribution
+        from forecast.base.distributions import distribution
 
         stated = [(i, distribution(i.distribution)) for i in self.inputs.values() if isinstance(i, Input)]
         uncertain = [i.name for i, made in stated if made.family != "fixed"]
@@ -97,7 +97,8 @@ def estimate(
     sources : tuple of str
         What the formula rests on.
     basis : mapping of str to str
-        What the formula gives, beside its unit, where that is not what its inputs state (see `forecast.basis`).
+        What the formula gives, beside its unit, where that is not what its inputs state (see
+        `forecast.units.qualifiers`).
 
     Raises
     ------
@@ -114,9 +115,9 @@ def estimate(
     >>> brain.unit
     'FLOP/s'
     """
-    from forecast import basis as bases
     from forecast import formula, units
-    from forecast.distributions import distribution
+    from forecast.base.distributions import distribution
+    from forecast.units import qualifiers as bases
 
     listed = {i.name: i for i in inputs} if isinstance(inputs, tuple) else dict(inputs)
     needs: dict[str, Need] = {}

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from forecast.contract.specs import Input, MixtureSpec
 from forecast.errors import UsageError
 from forecast.models.protocol import Description, Model, Need, OtherModel, Unfitted
-from forecast.specs import Input, MixtureSpec
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.streams import Streams
+    from forecast.base.streams import Streams
 
     Array = NDArray[np.float64]
 
@@ -33,7 +33,8 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
     UnitError
         If a member is of another dimension.
     """
-    from forecast import basis, units
+    from forecast import units
+    from forecast.units import qualifiers as basis
 
     sides: dict[str, Mapping[str, str]] = {name: basis.check(spec.basis, where=f"model '{name}'")}
     for member, made in members.items():
@@ -111,7 +112,7 @@ class _Mixture(Unfitted):
         return out
 
     def describe(self) -> Description:
-        from forecast.distributions import distribution
+        from forecast.base.distributions import distribution
 
         weights = {}
         for member, key in _weight_names(self.weights).items():

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from forecast.contract.specs import Input
 from forecast.errors import ForecastError
-from forecast.specs import Input
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.streams import Streams
+    from forecast.base.streams import Streams
 
     Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class OtherQuantity:
-    """A model's need for another quantity of the scenario, in this unit and on this basis (see `forecast.basis`)."""
+    """A model's need for another quantity of the scenario, in this unit and on this basis."""
 
     unit: str
     title: str = ""
@@ -159,7 +159,7 @@ class Model(abc.ABC):
     inputs : mapping of str to Input, OtherQuantity or OtherModel
         What it must be handed.
     basis : mapping of str to str
-        What its unit cannot say (see `forecast.basis`).
+        What its unit cannot say (see `forecast.units.qualifiers`).
     """
 
     name: str
@@ -185,7 +185,7 @@ class ModelRecord(Model):
     sources : tuple of str
         What it rests on.
     basis : mapping of str to str
-        What its unit cannot say (see `forecast.basis`).
+        What its unit cannot say (see `forecast.units.qualifiers`).
     """
 
     name: str

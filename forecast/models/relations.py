@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from forecast import basis
+from forecast.contract.specs import RelationSpec
 from forecast.errors import DataError, ForecastError
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
-from forecast.specs import RelationSpec
+from forecast.units import qualifiers as basis
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.fit.result import Fit
-    from forecast.streams import Streams
+    from forecast.base.streams import Streams
+    from forecast.fit.solution import Fit
 
     Array = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ def from_spec(name: str, spec: RelationSpec) -> Model:
     needs: dict[str, Need] = {v: OtherQuantity(unit=unit) for v, unit in variables.items()}
     stated: Mapping[str, str] = basis.of_record(spec.where, spec.basis, where=f"model '{name}'")
     if _shipped(spec.table):  # to say what a model measures, nothing is downloaded
-        from forecast import series
+        from forecast.tables import series
 
         stated = series.states(spec.table, spec.y, stated=stated, where=f"model '{name}'")
     return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs, basis=stated)
@@ -39,7 +39,7 @@ def from_spec(name: str, spec: RelationSpec) -> Model:
 
 def _shipped(table: str) -> bool:
     from forecast import tables
-    from forecast.tables import descriptor
+    from forecast.tables.schema import descriptor
 
     try:
         return not any(resource.remote for resource in descriptor.read(tables.descriptor_of(table)).resources)
@@ -56,9 +56,9 @@ class _Relation(Model):
     basis: Mapping[str, str] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        from forecast import series
         from forecast.laws import law
-        from forecast.tables import separate
+        from forecast.tables import series
+        from forecast.tables.schema import separate
 
         spec = self.spec
         rows = series.rows(spec.table, where=spec.where, before=before, name=self.name)

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast import basis as bases
 from forecast import units
-from forecast.distributions import distribution
+from forecast.base.distributions import distribution
+from forecast.contract.foreign import guarded
+from forecast.contract.registry import get_registry, resolve
+from forecast.contract.specs import Input, TrendSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable
-from forecast.foreign import guarded
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
-from forecast.registry import get_registry, resolve
-from forecast.specs import Input, TrendSpec
+from forecast.units import qualifiers as bases
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.streams import Streams
+    from forecast.base.streams import Streams
 
     Array = NDArray[np.float64]
 
@@ -110,7 +110,7 @@ class _Trend(ModelRecord):
     inputs: Mapping[str, Input] = field(default_factory=dict)
 
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        from forecast import series
+        from forecast.tables import series
 
         made = shape(self.shape, self.options)
         found = series.read_columns(
@@ -249,7 +249,7 @@ def trend(
     since : str
         Leave out the rows before this date (YYYY-MM-DD).
     basis : mapping of str to str
-        What the rows measure, where `where` does not say it (see `forecast.basis`).
+        What the rows measure, where `where` does not say it (see `forecast.units.qualifiers`).
     name : str
         Names its random streams.
 

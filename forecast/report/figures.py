@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast import units
-from forecast.dates import decimal_year
+from forecast.base.dates import decimal_year
+from forecast.base.files import replacing, safe_output
+from forecast.base.netcdf import quantiles
 from forecast.errors import ForecastError, UsageError, printable
-from forecast.files import replacing, safe_output
 from forecast.report import bars, ticks
 from forecast.report.plain import attribute, combinations
 from forecast.report.rankings import rankings
-from forecast.results import quantiles
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forecast.base.files import replacing, safe_output
 from forecast.errors import ForecastError, printable
-from forecast.files import replacing, safe_output
 from forecast.report import ticks
 from forecast.report.figures import check_format
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from forecast.fit.result import Fit
+    from forecast.fit.solution import Fit
 
     Array = NDArray[np.float64]
 
@@ -93,8 +93,8 @@ def plot(
 
 def _observed(fit: Fit, data: Any, let: Mapping[str, str], y: str | None) -> tuple[dict[str, Array], Array]:
     from forecast import tables
-    from forecast.fit.data import _compute
-    from forecast.fit.groups import labels_of
+    from forecast.fit.data.groups import labels_of
+    from forecast.fit.data.observations import _compute
 
     columns = tables.columns(data, where=fit.name)
     points: dict[str, Array] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.errors import printable
-from forecast.questions import QUANTILES
+from forecast.projection.crossing import QUANTILES
 from forecast.report.plain import attribute, combinations, numbers
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast import results
-from forecast.dates import decimal_year
-from forecast.questions import QUANTILES
+from forecast.base import netcdf
+from forecast.base.dates import decimal_year
+from forecast.projection.crossing import QUANTILES
 from forecast.report.plain import attribute, combinations, iso, numbers
 from forecast.report.rankings import rankings
 from forecast.report.rankings import sentence as ranking_sentence
@@ -65,7 +65,7 @@ def _by(date: str, reached: NDArray[np.datetime64], *, answered: bool) -> dict[s
 
 def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
     """Return what moves each question's date: its ``name``, and ``drivers`` with a share of at least `least`."""
-    from forecast.drivers import drivers as moved
+    from forecast.sensitivity.answers import drivers as moved
 
     asked = attribute(tree, "questions")
     return [{"name": q, "drivers": [d for d in moved(tree, q) if d["share"] >= least]} for q in asked]
@@ -83,7 +83,7 @@ def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
     stamps = [iso(t) for t in data["time"].values]
     out = []
     for name, values in data.data_vars.items():
-        levels = results.quantiles(values.transpose("draw", ...).values, list(QUANTILES.values()), axis=0)
+        levels = netcdf.quantiles(values.transpose("draw", ...).values, list(QUANTILES.values()), axis=0)
         dims = tuple(str(d) for d in values.dims if d != "draw")
         quantiles = values.isel(draw=0, drop=True).expand_dims(quantile=len(QUANTILES)).copy(data=levels)
         quantiles = quantiles.transpose("quantile", *dims)

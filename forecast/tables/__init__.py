@@ -7,8 +7,8 @@ dimensions. A table without a key lies along ``row``. Resources of one package s
 One column has one unit, the one its field declares. Where the rows state units of their own, in a column
 ``<column>_unit`` (or ``unit``, next to a single column of numbers), each must be that unit: rows are never converted in
 silence, so TFLOP/s and PFLOP/s, or FLOP and FLOP/s, do not mix. A schema may hold `checks`, conditions that every row
-must satisfy (`forecast.tables.checks`); a row that breaks one is refused with the reason that the check gives, or left
-out of a download with a warning.
+must satisfy (`forecast.tables.schema.checks`); a row that breaks one is refused with the reason that the check gives,
+or left out of a download with a warning.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast import access
-from forecast.dates import decimal_year, from_decimal_year
+from forecast.base import access
+from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.files import file_hash
+from forecast.base.json_text import to_json
 from forecast.errors import (
     DataError,
     EmptyDataError,
@@ -28,14 +30,14 @@ from forecast.errors import (
     UsageError,
     printable,
 )
-from forecast.files import file_hash
-from forecast.jsontext import to_json
-from forecast.tables import checks, csvfile, recent, sources
-from forecast.tables.descriptor import Field, Package, Resource
-from forecast.tables.descriptor import read as read_descriptor
-from forecast.tables.intake import Columns, columns, text_array
+from forecast.tables import cache, csv_format
+from forecast.tables.columns import Columns, columns, text_array
 from forecast.tables.matching import wanted
-from forecast.tables.validate import validated
+from forecast.tables.remote import sources
+from forecast.tables.schema import checks
+from forecast.tables.schema.descriptor import Field, Package, Resource
+from forecast.tables.schema.descriptor import read as read_descriptor
+from forecast.tables.schema.validate import validated
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -88,17 +90,17 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     >>> float(table(folder)["loss"].sel(run="b"))
     2.25
     """
-    return recent.remember(descriptor_of(name_or_path), _loaded)
+    return cache.remember(descriptor_of(name_or_path), _loaded)
 
 
 def look(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     """Return what `table` does, shared with others: it must not be written to."""
-    return recent.look(descriptor_of(name_or_path), _loaded)
+    return cache.look(descriptor_of(name_or_path), _loaded)
 
 
 def as_columns(name_or_path: str | os.PathLike[str], *, where: str = "") -> Columns:
     """Return the rows of a table as columns; what `columns` does of a table's name."""
-    return recent.remember_columns(descriptor_of(name_or_path), _loaded, lambda found: columns(found, where=where))
+    return cache.remember_columns(descriptor_of(name_or_path), _loaded, lambda found: columns(found, where=where))
 
 
 def _loaded(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
@@ -122,7 +124,7 @@ def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
     text = os.fspath(name_or_path)
     plain = isinstance(name_or_path, str) and not text.endswith((".json", "/")) and not text.startswith((".", "/", "~"))
     if plain and not path.is_absolute():
-        from forecast.registry import get_registry
+        from forecast.contract.registry import get_registry
 
         try:
             spec: Any = get_registry().find("table", text).spec
@@ -163,10 +165,10 @@ def named(text: str, folder: Path, *, where: str) -> str:
     UnknownNameError
         If there is neither such a table nor such a folder.
     ScenarioError
-        If the path is out of reach (`forecast.access`).
+        If the path is out of reach (`forecast.base.access`).
     """
+    from forecast.contract.registry import get_registry
     from forecast.errors import ScenarioError
-    from forecast.registry import get_registry
 
     if not (is_plain_file(text) or text.endswith((".json", "/")) or text.startswith((".", "/", "~"))):
         try:
@@ -221,7 +223,7 @@ def _load(package: Package, pinned: Mapping[str, str] | None = None) -> xr.Datas
     import xarray as xr
 
     failures: list[str] = []
-    read: list[tuple[Resource, dict[str, list[Any]], csvfile.CsvColumns]] = []
+    read: list[tuple[Resource, dict[str, list[Any]], csv_format.CsvColumns]] = []
     origins: list[sources.Source] = []
     for resource in package.resources:
         origin = sources.opened(package, resource, (pinned or {}).get(resource.name, ""))
@@ -311,7 +313,7 @@ def _check_grid(resource: Resource, shape: tuple[int, ...], label: str) -> None:
         raise TableError(f"{label}: the primary key spans a grid of {extent} cells; at most {LIMIT_GRID:,}")
 
 
-def _check_unique(resource: Resource, index: tuple[Any, ...], found: csvfile.CsvColumns) -> None:
+def _check_unique(resource: Resource, index: tuple[Any, ...], found: csv_format.CsvColumns) -> None:
     if not resource.key:
         return
     seen: dict[tuple[int, ...], int] = {}

@@ -132,13 +132,13 @@ def read(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
     {'run': ['a', 'b'], 'loss': [2.5, None]}
     """
     from forecast import tables
-    from forecast.tables import csvfile
+    from forecast.tables import csv_format
 
     text = os.fspath(source)
     if text.lower().endswith(".csv"):
         found = tables.columns(text)
         plain = {name: _values(found[name], "") for name in found}
-        cells = csvfile.read(text)
+        cells = csv_format.read(text)
         part = Part(key=_given(plain, key, found.label), columns=plain)
         return Version(name=Path(text).name, version="", hash=cells.hash, parts=(part,), data=text, text=dict(cells))
     name, _, which = text.rpartition("@")

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.budgets import check_memory
+from forecast.base.budgets import check_memory
+from forecast.base.files import check_regular
 from forecast.errors import DataError, UsageError, one_line, printable
-from forecast.files import check_regular
 
 if TYPE_CHECKING:
     import numpy.typing as npt

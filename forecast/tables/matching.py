@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UsageError, printable
-from forecast.tables import cells
+from forecast.tables.schema import cells
 
 if TYPE_CHECKING:
     import numpy.typing as npt

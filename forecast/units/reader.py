@@ -68,7 +68,7 @@ class Registry:
         return None
 
     def _ask_plugins(self) -> bool:
-        from forecast.registry import get_registry
+        from forecast.contract.registry import get_registry
 
         plugins = get_registry()
         if plugins is self.asked:

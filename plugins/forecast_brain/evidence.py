@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from forecast import ModelSpec
+from forecast.contract.specs import Input
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, Need, OtherModel, Unfitted, model
-from forecast.specs import Input
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from forecast.contract.specs import ModelSpec, RelationSpec
 from forecast.errors import PluginContractError
 from forecast.models import FittedModel, Model, ModelRecord, Need, OtherQuantity
 from forecast.models.relations import from_spec
-from forecast.specs import ModelSpec, RelationSpec
 from forecast_emergence.sources import TOKENIZER
 
 __all__ = ["relation"]

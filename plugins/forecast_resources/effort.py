@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.fit.result import Fit
+    from forecast.fit.solution import Fit
     from forecast.streams import Streams
 
     Array = NDArray[np.float64]

@@ -50,7 +50,8 @@ def _fitted(before: float | None, name: str) -> tuple[Array, Array, float, int]:
     """Return b and g, their covariance, the degrees of freedom, and how many models there are."""
     import numpy as np
 
-    from forecast import law, series, tables
+    from forecast import law, tables
+    from forecast.tables import series
 
     rows = series.rows(TABLE, where={}, before=before, name=name, date="release_date")
     compute, eci = rows.numeric("training_compute"), rows.numeric("eci")
@@ -99,7 +100,7 @@ class _Frontier(_PerCompute):
     def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
         import numpy as np
 
-        from forecast import series
+        from forecast.tables import series
 
         time, y, _ = series.read(TABLE, x="release_date", y="eci", before=before, name=self.name, records=True)
         t = time - time.mean()

@@ -343,8 +343,8 @@ def _all_series(
     """Yield each series of a table and its further columns, in the order in which they appear."""
     import numpy as np
 
-    from forecast.series import read_columns
     from forecast.tables import columns
+    from forecast.tables.series import read_columns
 
     table = columns(data, where="hindcasts")
     names = table.column(series)

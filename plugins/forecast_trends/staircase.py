@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forecast.distributions import Distribution, distribution
+from forecast.base.distributions import Distribution, distribution
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
 from forecast.streams import symmetric_t

@@ -7,7 +7,7 @@ import time
 import pytest
 
 import forecast
-from forecast.attribution import attribution
+from forecast.sensitivity.estimates import attribution
 
 ESTIMATES = [n for n in forecast.catalogue("model") if n.startswith("brain/")]
 

@@ -17,7 +17,7 @@ import xarray as xr
 from scipy.optimize import curve_fit, least_squares, minimize
 
 import forecast
-from forecast.fit.bootstrap import resampled
+from forecast.fit.inference.bootstrap import resampled
 
 DELTA = {"delta": 1e-3}
 TIGHT = {"ftol": 1e-10, "xtol": 1e-10, "gtol": 1e-10}

@@ -15,7 +15,7 @@ COLD = """
 import resource, sys
 import forecast, numpy, pandas, pint, scipy.optimize, scipy.stats, sympy, xarray
 import statsmodels.regression.quantile_regression, statsmodels.tsa.statespace.mlemodel
-from forecast import engine
+from forecast.projection import engine
 
 def used():
     now = resource.getrusage(resource.RUSAGE_SELF)

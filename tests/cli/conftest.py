@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from forecast.cli import main
-from forecast.tables import csvfile
+from forecast.tables import csv_format
 
 
 class Said(NamedTuple):
@@ -86,5 +86,5 @@ def data(here):
     x = np.geomspace(10, 1e4, 40)
     y = (1.7 + 8 * x**-0.35) * np.exp(0.01 * np.random.default_rng(1).standard_normal(40))
     kinds = np.where(np.arange(40) % 4 == 0, "moe", "dense")
-    csvfile.write(here / "runs.csv", {"x": x, "thousands": x / 1000, "y": y, "loss": y, "kind": kinds.tolist()})
+    csv_format.write(here / "runs.csv", {"x": x, "thousands": x / 1000, "y": y, "loss": y, "kind": kinds.tolist()})
     return "runs.csv"

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from forecast.cli import main
-from forecast.registry import get_registry
+from forecast.contract.registry import get_registry
 
 
 def run(capsys, *words):

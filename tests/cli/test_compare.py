@@ -9,7 +9,7 @@ import pytest
 
 import forecast
 from forecast.cli import main
-from forecast.tables import csvfile
+from forecast.tables import csv_format
 
 LAWS = ("scaling/power", "scaling/saturating-power")
 
@@ -19,7 +19,7 @@ def data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     x = np.geomspace(10, 1e4, 40)
     y = (1.7 + 8 * x**-0.35) * np.exp(0.01 * np.random.default_rng(1).standard_normal(40))
-    csvfile.write(tmp_path / "curve.csv", {"x": x, "y": y})
+    csv_format.write(tmp_path / "curve.csv", {"x": x, "y": y})
     return "curve.csv"
 
 

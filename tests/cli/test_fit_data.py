@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from forecast.tables import csvfile
+from forecast.tables import csv_format
 
 LAW = "scaling/saturating-power"
 LINE = ("a + b*x", "--variables", "x")
@@ -23,7 +23,7 @@ def fit(said, here):
     """Fit a law to columns x and y."""
 
     def call(x, y, *words, law=LINE, **columns):
-        csvfile.write(here / "few.csv", {"x": np.asarray(x, float), "y": np.asarray(y, float), **columns})
+        csv_format.write(here / "few.csv", {"x": np.asarray(x, float), "y": np.asarray(y, float), **columns})
         return said("fit", *law, "--data", "few.csv", *words)
 
     return call

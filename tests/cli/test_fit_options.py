@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.tables import csvfile
+from forecast.tables import csv_format
 
 POWER = "scaling/power"
 
@@ -34,7 +34,7 @@ def table():
 @pytest.fixture
 def fitted(command_line, tmp_path, table):
     """Run ``forecast fit scaling/power`` on that table in a process of its own; returns the JSON."""
-    csvfile.write(tmp_path / "runs.csv", {n: v.tolist() for n, v in table.items()})
+    csv_format.write(tmp_path / "runs.csv", {n: v.tolist() for n, v in table.items()})
 
     def run(*words, law=POWER, code=0):
         done = command_line("fit", law, "--data", "runs.csv", "--let", "x = size", *words, "--json")
@@ -125,7 +125,7 @@ def test_many_fits_are_summed_up_and_a_failed_one_is_a_failure(said, here):
     x = [float(v) for v in (10, 20, 40, 80, 160)]
     rows = [(f, a, 3 * a**-0.4) for f in "pqr" for a in x] + [("few", 10.0, 1.0)]
     names, xs, ys = (list(column) for column in zip(*rows, strict=True))
-    csvfile.write(here / "runs.csv", {"family": names, "x": xs, "y": ys})
+    csv_format.write(here / "runs.csv", {"family": names, "x": xs, "y": ys})
     found = said("fit", POWER, "--data", "runs.csv", "--over", "family")
     assert found.code == 1
     assert found.out.startswith("scaling/power over 'family': 3 of 4 converged; median beta = 3; median c = 0.4.\n")
@@ -195,7 +195,7 @@ def test_let_reaches_what_a_protocol_explains(said, here, reference_data, protoc
             tables.append({row["Model"]: row for row in csv.DictReader(lines)})
     models = [{**tables[0][m], **tables[1][m]} for m in tables[1] if m in tables[0]]
     names = {"FLOPs (1E21)": "work", "word_unscrambling_2_exact_match": "score", "parsinlu_qa_2_acc": "persian"}
-    csvfile.write(here / "mine.csv", {new: [float(m[old] or "nan") for m in models] for old, new in names.items()})
+    csv_format.write(here / "mine.csv", {new: [float(m[old] or "nan") for m in models] for old, new in names.items()})
     words = ("--protocol", protocol, "--select", "--let", "FLOPs (1E21) = work", *lets)
     found = said("fit", "scaling/observational", "--data", "mine.csv", *words, "--json")
     assert found.code == 0, found.err
@@ -204,7 +204,7 @@ def test_let_reaches_what_a_protocol_explains(said, here, reference_data, protoc
 
 
 def test_a_protocol_whose_columns_are_not_there_names_the_nearest(said, here):
-    csvfile.write(here / "mine.csv", {"Model Sise": [1e8] * 9, "Training FLOP": [1e19] * 9, "loss": [3.0] * 9})
+    csv_format.write(here / "mine.csv", {"Model Sise": [1e8] * 9, "Training FLOP": [1e19] * 9, "loss": [3.0] * 9})
     line = said("fit", "scaling/chinchilla", "--data", "mine.csv", "--protocol", "besiroglu2024", "--select").refusal
     assert "unknown column 'Model Size'; did you mean 'Model Sise'" in line
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.tables import csvfile
+from forecast.tables import csv_format
 
 LAW = "scaling/chinchilla"
 TRUTH = {"E": 1.8, "A": 480.0, "alpha": 0.35, "B": 2100.0, "beta": 0.37}
@@ -26,7 +26,7 @@ def runs():
 
 @pytest.fixture
 def call(command_line, tmp_path, runs):
-    csvfile.write(tmp_path / "runs.csv", {name: column.tolist() for name, column in runs.items()})
+    csv_format.write(tmp_path / "runs.csv", {name: column.tolist() for name, column in runs.items()})
 
     def run(*words, code=0):
         done = command_line(*words, "--json")
@@ -84,7 +84,7 @@ def test_compare_prefers_the_law_that_made_the_runs(call):
 
 
 def test_wrong_use_is_one_line_and_nothing_on_stdout(command_line, runs, tmp_path):
-    csvfile.write(tmp_path / "runs.csv", {name: column.tolist() for name, column in runs.items()})
+    csv_format.write(tmp_path / "runs.csv", {name: column.tolist() for name, column in runs.items()})
     for words, says in [
         (("fit", LAW, "--data", "runs.csv", *LETS, "--own", "E"), "groups"),
         (("fit", LAW, "--data", "runs.csv", *LETS, "--groups", "famly"), "did you mean 'family'"),

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from forecast import scaffold
 from forecast.cli import main
+from forecast.conformance import scaffold
 from forecast.errors import ForecastError, UsageError
 
 GOOD = '''"""A plugin for tests."""
@@ -189,7 +189,7 @@ def test_new_writes_one_folder_here(fake_plugins, tmp_path, monkeypatch, capsys)
 
 
 def test_the_scaffold_is_whole_and_its_plugin_loads_as_it_stands(fake_plugins, tmp_path, monkeypatch):
-    from forecast.registry import get_registry
+    from forecast.contract.registry import get_registry
 
     folder, files = scaffold.create("fresh", parent=tmp_path)
     assert set(scaffold.FILES.values()) == {p.name for p in scaffold.TEMPLATES.iterdir()}

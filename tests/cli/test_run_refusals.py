@@ -75,7 +75,7 @@ def test_wrong_usage_is_exit_2_and_one_line(said, here, tmp_path, words, says):
 
 
 def test_files_are_refused_before_the_work(said, here, monkeypatch):
-    from forecast import engine
+    from forecast.projection import engine
 
     monkeypatch.setattr(engine, "project", lambda *a, **k: pytest.fail("the work was done"))
     said("run", "brain-parity", "--plot", "a.gif").refused()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from forecast import access
+from forecast.base import access
 from forecast.tables import file_hash
-from forecast.tables.download import cache_folder
+from forecast.tables.remote.download import cache_folder
 
 KEYS = ("quantities.x.data", "quantities.x.table", "quantities.x.otherwise.table", "choices.c.table")
 CSV = b"date,price\n2020-01-01,8\n2021-01-01,4\n2022-01-01,2\n2023-01-01,1\n"
@@ -155,7 +155,7 @@ def test_what_a_description_only_cites_is_never_opened(here, said, monkeypatch, 
         package["resources"][0] |= {"profile": address, "mediatype": address, "sources": [{"path": address}]}
         path.write_text(json.dumps(package))
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: pytest.fail("a name was looked up"))
-        asked = ("--variables", "date", "--y", "price", "--let", "date = price")
+        asked = ("--variables", "date", "--y", "price*2", "--let", "date = price")
         assert said("fit", "a*date", "--data", "./", *asked).code == 0
     package["resources"][0]["schema"] = "/etc/passwd"
     path.write_text(json.dumps(package))

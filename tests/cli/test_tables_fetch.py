@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from forecast.tables import snapshots
-from forecast.tables.download import cache_folder
+from forecast.tables.remote import snapshots
+from forecast.tables.remote.download import cache_folder
 
 DAY = "2026-01-31"
 ONE = b"date,v\n2020-01-01,1\n2021-01-01,2\n2022-01-01,4\n2023-01-01,8.5\n"
@@ -162,7 +162,7 @@ def test_results_carry_the_hash_and_its_day(site, said, here):
     cited = f"{sha(ONE)} (recorded {DAY})"
     (here / "s.toml").write_text(SCENARIO)
     assert said("run", "s.toml", "--draws", "100", "--json").json["provenance"]["data"] == {"demo/speeds": cited}
-    fitted = said("fit", "scaling/power", "--data", "demo/speeds", "--let", "x=v", "--y", "v", "--json")
+    fitted = said("fit", "scaling/power", "--data", "demo/speeds", "--let", "x=v", "--y", "2*v", "--json")
     assert fitted.json["provenance"]["data"] == {"speeds": cited}
     found = said("tables", "diff", "demo/speeds", "demo/speeds", "--json").json
     assert found["provenance"]["data"] == {"before": cited, "after": cited}
@@ -175,7 +175,7 @@ def test_a_scenario_on_a_table_that_cannot_be_fetched_names_the_command(site, sa
     assert refused.code == 1
     assert "'forecast tables fetch demo/speeds'" in refused.refusal
     assert "it has not been fetched yet" in refused.refusal
-    refused = said("fit", "scaling/power", "--data", "demo/speeds", "--let", "x=v", "--y", "v")
+    refused = said("fit", "scaling/power", "--data", "demo/speeds", "--let", "x=v", "--y", "2*v")
     assert refused.code == 1
     assert "'forecast tables fetch demo/speeds'" in refused.refusal
 

@@ -11,7 +11,8 @@ import pytest
 
 import forecast
 import forecast_datasets
-from forecast.tables import descriptor, file_hash
+from forecast.tables import file_hash
+from forecast.tables.schema import descriptor
 
 FOLDER = Path(forecast_datasets.__file__).parent
 Rows = list[dict[str, object]]

@@ -10,7 +10,7 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast.errors import DownloadError
-from forecast.tables import descriptor
+from forecast.tables.schema import descriptor
 
 HERE = Path(forecast_datasets.__file__).parent / "chinchilla-points"
 

@@ -13,7 +13,8 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast.errors import DataError, DownloadError, TableError
-from forecast.tables import columns, decimal_year, descriptor, file_hash
+from forecast.tables import columns, decimal_year, file_hash
+from forecast.tables.schema import descriptor
 from forecast_datasets import readers
 
 HERE = Path(forecast_datasets.__file__).parent
@@ -231,8 +232,8 @@ def test_another_file_in_the_cache_is_not_taken(cache):
 
 def test_what_a_described_column_measures_is_stated():
     """Real dollars and precisions: no trend of theirs meets nominal dollars or another precision without a word."""
-    from forecast.registry import get_registry
-    from forecast.tables import descriptor
+    from forecast.contract.registry import get_registry
+    from forecast.tables.schema import descriptor
 
     def fields(name):
         package = descriptor.read(Path(get_registry().find("table", f"datasets/{name}").spec.descriptor))

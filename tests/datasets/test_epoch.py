@@ -14,10 +14,10 @@ import pytest
 
 import forecast
 import forecast_datasets
+from forecast.contract.registry import get_registry
 from forecast.errors import BasisError, DataError, DownloadError
-from forecast.registry import get_registry
-from forecast.series import states
 from forecast.tables import columns, file_hash
+from forecast.tables.series import states
 from forecast_datasets import adapters, epoch, readers
 
 SHELF = Path(forecast_datasets.__file__).parent

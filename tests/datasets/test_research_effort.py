@@ -91,8 +91,8 @@ def test_us_levels_are_those_that_growth_gives(periods):
 def test_a_figure_in_another_unit_is_refused(tmp_path, name, spoil, says):
     from pathlib import Path
 
-    from forecast.files import file_hash
-    from forecast.registry import get_registry
+    from forecast.base.files import file_hash
+    from forecast.contract.registry import get_registry
 
     source = Path(get_registry().find("table", f"datasets/{name}").spec.descriptor)
     text = (source.parent / f"{name}.csv").read_text(encoding="utf-8")

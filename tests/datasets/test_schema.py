@@ -17,7 +17,7 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast.errors import TableError
-from forecast.tables.descriptor import read
+from forecast.tables.schema.descriptor import read
 
 ALL = [spec.name for spec in forecast_datasets.forecast_tables()]
 #: Fetched at first use: nothing of them is here to be checked.

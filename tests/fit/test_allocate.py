@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import forecast
+from forecast.contract.specs import PublishedFit
 from forecast.errors import FitError, FormulaError, UnknownNameError, UsageError
-from forecast.specs import PublishedFit
 
 
 def fitted(expression, parameters, **options):
@@ -116,8 +116,8 @@ def from_data():
 
 
 def test_every_draw_agrees_with_the_closed_form(from_data):
-    from forecast.fit.allocate import best_splits, price_of
-    from forecast.fit.draws import interval, parameter_draws
+    from forecast.fit.inference.draws import interval, parameter_draws
+    from forecast.planning.allocate import best_splits, price_of
 
     p = parameter_draws(from_data, 2048, 0)
     found, end = best_splits(from_data, p, price_of(from_data, "6*N*D"), np.full(2048, 1e22))
@@ -156,7 +156,7 @@ def test_inference_tokens_are_a_cost_over_the_life_of_a_model(from_data):
 
 
 def test_equal_seeds_give_equal_intervals_and_fewer_draws_are_a_prefix(from_data):
-    from forecast.fit.draws import parameter_draws
+    from forecast.fit.inference.draws import parameter_draws
 
     one = from_data.allocate(compute=1e22, draws=300, seed=4)
     assert one.identical(from_data.allocate(compute=1e22, draws=300, seed=4))
@@ -173,8 +173,8 @@ def test_published_standard_errors_without_correlations_give_no_interval():
 
 
 def test_a_law_that_is_code_is_split_as_its_formula_is():
-    from forecast.fit.split import OfFormula, OfLaw, lowest
     from forecast.formula import parse
+    from forecast.planning.constrained_minimum import OfFormula, OfLaw, lowest
 
     law = forecast.law("scaling/chinchilla")
 
@@ -194,7 +194,7 @@ def test_a_law_that_is_code_is_split_as_its_formula_is():
 
 
 def test_a_bootstrap_gives_the_draws(from_data):
-    from forecast.fit.draws import parameter_draws
+    from forecast.fit.inference.draws import parameter_draws
 
     law = from_data.law
     rng = np.random.default_rng(0)

@@ -345,7 +345,7 @@ def test_intervals_of_a_parameter_that_is_fixed_or_unknown_are_refused():
 def test_the_keywords_are_the_same_for_people_and_for_type_checkers():
     import inspect
 
-    from forecast.fit.request import Keywords, Request
+    from forecast.fit.options import Keywords, Request
 
     asked = dict(inspect.signature(forecast.Law.fit).parameters)
     asked = {n: p for n, p in asked.items() if n not in ("self", "data")}

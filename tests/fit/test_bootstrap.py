@@ -3,7 +3,7 @@ import pytest
 
 import forecast
 from forecast.errors import FitError, UnknownNameError, UsageError
-from forecast.fit.bootstrap import BLOCK, resampled
+from forecast.fit.inference.bootstrap import BLOCK, resampled
 
 LINE = forecast.Law("a + b*x", variables=["x"])
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])

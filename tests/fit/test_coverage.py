@@ -7,14 +7,14 @@ import pytest
 from scipy import stats
 
 import forecast
-from forecast.fit import newton
-from forecast.fit.data import gather
-from forecast.fit.design import edges
-from forecast.fit.limits import Optima, limits
-from forecast.fit.objective import find
-from forecast.fit.prepare import problem_of
-from forecast.fit.request import Request
-from forecast.fit.start import Grid
+from forecast.fit.data.observations import gather
+from forecast.fit.diagnostics.collinearity import edges
+from forecast.fit.inference.limits import Optima, limits
+from forecast.fit.options import Request
+from forecast.fit.problem.coordinates import problem_of
+from forecast.fit.problem.objective import find
+from forecast.fit.solve import newton
+from forecast.fit.solve.starts import Grid
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from scipy.optimize import least_squares
 
 import forecast
 from forecast.errors import DataError, UnknownNameError, UsageError
-from forecast.fit.profile import problem_of_fit
+from forecast.fit.inference.profile import problem_of_fit
 
 LINE = forecast.Law("a + b*x", variables=["x"])
 POWER = forecast.Law("E + A*N**-a", variables=["N"], positive=["E", "A", "a"])

@@ -6,8 +6,8 @@ import statsmodels.api as sm
 
 import forecast
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError
-from forecast.fit.kernel import General
-from forecast.fit.profile import problem_of_fit
+from forecast.fit.inference.profile import problem_of_fit
+from forecast.fit.kernels.general import General
 from forecast.laws.forms import Code
 
 LAW = forecast.Law("E + A*N**-a", variables=["N"], positive=["E", "A", "a"])

@@ -43,8 +43,8 @@ def test_the_interval_holds_the_estimate_and_never_is_a_probability(chinchilla):
 
 
 def test_each_draw_agrees_with_the_closed_form(chinchilla):
-    from forecast.fit.draws import parameter_draws
-    from forecast.fit.invert import grid_of, reached
+    from forecast.fit.inference.draws import parameter_draws
+    from forecast.planning.invert import grid_of, reached
 
     p = parameter_draws(chinchilla, 500, 0)
     found = reached(chinchilla, p, np.array([2.1]), "N", {"D": 1e11}, grid_of(chinchilla, "N"))

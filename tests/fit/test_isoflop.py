@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError
-from forecast.fit.isoflop import isoflop
+from forecast.planning.isoflop import isoflop
 
 
 def grid(budgets=(1e18, 1e19, 1e20), sizes=(0.25, 0.5, 1.0, 2.0, 4.0), exponent=0.5, offset=1.0):

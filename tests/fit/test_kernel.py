@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import forecast
-from forecast.fit.kernel import General, Placement
-from forecast.fit.powersum import PowerSum, power_terms
+from forecast.fit.kernels.general import General, Placement
+from forecast.fit.kernels.power_sum import PowerSum, power_terms
 
 X = {"N": np.geomspace(1e7, 1e10, 17), "D": np.geomspace(3e8, 4e11, 17)[::-1].copy()}
 SUMS = {

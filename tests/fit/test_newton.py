@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.kernel import Placement
-from forecast.fit.newton import Target, solve
-from forecast.fit.objective import find
-from forecast.fit.solver import kernel_for
-from forecast.fit.steps import decrement, factored
+from forecast.fit.kernels.general import Placement
+from forecast.fit.problem.objective import find
+from forecast.fit.problem.problem import kernel_for
+from forecast.fit.solve.newton import Target, solve
+from forecast.fit.solve.steps import decrement, factored
 
 X = np.geomspace(1, 1e4, 30)
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])

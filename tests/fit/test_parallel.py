@@ -7,7 +7,7 @@ import xarray as xr
 
 import forecast
 from forecast.errors import FitError, UsageError
-from forecast.fit.parallel import check_workers, share
+from forecast.fit.solve.parallel import check_workers, share
 
 LAW = forecast.Law("E + b*x**-c", variables=["x"], positive=["E", "b", "c"])
 X = np.geomspace(1, 1e4, 25)

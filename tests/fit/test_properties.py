@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import forecast
-from forecast.fit import solver
+from forecast.fit.problem import problem
 
 NOISE = 0.02
 
@@ -166,10 +166,10 @@ def test_two_engines_agree(name, objective, monkeypatch):
         y = case.noisy(seed)
         with monkeypatch.context() as patch:
             kinds = []
-            make = solver.kernel_for
-            patch.setattr(solver, "kernel_for", lambda *a, make=make, kinds=kinds: kinds.append(make(*a)) or kinds[-1])
+            make = problem.kernel_for
+            patch.setattr(problem, "kernel_for", lambda *a, make=make, kinds=kinds: kinds.append(make(*a)) or kinds[-1])
             quick = case.fit(y, objective=objective, **options)
-            patch.setattr(solver, "power_terms", lambda *a: None)
+            patch.setattr(problem, "power_terms", lambda *a: None)
             slow = case.fit(y, objective=objective, **options)
         assert {type(k).__name__ for k in kinds} == {"PowerSum", "General"}
         assert quick.objective == pytest.approx(slow.objective, rel=1e-9)

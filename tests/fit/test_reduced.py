@@ -6,9 +6,9 @@ import xarray as xr
 from scipy.optimize import least_squares
 
 import forecast
-from forecast.fit import curves, reduced
-from forecast.fit.basis import Columns, Exponentials, basis_of
-from forecast.fit.prepare import coordinates
+from forecast.fit.problem.coordinates import coordinates
+from forecast.fit.solve import curves, variable_projection
+from forecast.fit.solve.basis import Columns, Exponentials, basis_of
 
 RNG = np.random.default_rng(7)
 COUNT = 60
@@ -53,8 +53,8 @@ def dataset(law_, x, y, **columns):
 def compared(law_, data, monkeypatch, **options):
     """Return the fits by the quick way and by the general solver."""
     used = []
-    solve = reduced.Reduced.solve
-    monkeypatch.setattr(reduced.Reduced, "solve", lambda *a: used.append(solve(*a)) or used[-1])
+    solve = variable_projection.Reduced.solve
+    monkeypatch.setattr(variable_projection.Reduced, "solve", lambda *a: used.append(solve(*a)) or used[-1])
     quick = law_.fit(data, over="curve", objective="least_squares", **options)
     assert used[0].settled.mean() > 0.9, "the quick way does not do the work"
     monkeypatch.setattr(curves, "reduced", lambda *a: None)
@@ -134,7 +134,7 @@ def test_sums_are_derivatives_of_each_other(name):
 
 
 def test_a_law_with_two_nonlinear_parameters_goes_the_general_way(monkeypatch):
-    monkeypatch.setattr(reduced.Reduced, "solve", lambda *a: pytest.fail("it is not linear in all but one"))
+    monkeypatch.setattr(variable_projection.Reduced, "solve", lambda *a: pytest.fail("it is not linear in all but one"))
     law_ = law("a*x**-b + c*x**-d", positive=["a", "b", "c", "d"])
     y = 2 * X**-0.5 + X**-1.5
     fits = law_.fit(dataset(law_, X, noisy(np.tile(y, (COUNT, 1)))), over="curve", objective="least_squares")

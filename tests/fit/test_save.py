@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import forecast
-from forecast import results
+from forecast.base import netcdf
 from forecast.errors import ResultError
 from forecast.fit.save import load_fit
 
@@ -57,7 +57,7 @@ def test_draws_and_allocation_come_back_too(tmp_path):
 def test_the_file_is_readable_by_others(tmp_path):
     fit = FITS["registered"]()
     fit.save(tmp_path / "fit.nc")
-    tree = results.load(tmp_path / "fit.nc")
+    tree = netcdf.load(tmp_path / "fit.nc")
     assert float(tree["parameters/E"]) == fit.values["E"]
     assert float(tree["parameters/E_stderr"]) == float(fit.stderr["E"])
     assert json.loads(tree.attrs["law"])["name"] == "scaling/saturating-power"
@@ -71,13 +71,13 @@ def test_bad_input_051_not_converged_is_in_the_file(tmp_path):
     fit = dataclasses.replace(FITS["registered"](), converged=False, outcome="not converged")
     fit.save(tmp_path / "fit.nc")
     assert forecast.load(tmp_path / "fit.nc").converged is False
-    assert json.loads(results.load(tmp_path / "fit.nc")["parameters"].attrs["converged"]) is False
+    assert json.loads(netcdf.load(tmp_path / "fit.nc")["parameters"].attrs["converged"]) is False
 
 
 def changed(path, **attrs):
-    tree = results.load(path)
+    tree = netcdf.load(path)
     tree.attrs.update(attrs)
-    results.save(tree, path)
+    netcdf.save(tree, path)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_bad_input_018_a_file_of_another_version_is_refused_and_not_misread(vers
 def test_bad_input_087_a_file_records_the_versions_it_was_made_with(tmp_path):
     import scipy
 
-    versions = json.loads(results.load(FITS["registered"]().save(tmp_path / "fit.nc")).attrs["provenance"])["versions"]
+    versions = json.loads(netcdf.load(FITS["registered"]().save(tmp_path / "fit.nc")).attrs["provenance"])["versions"]
     found = (versions["lawcast"], versions["numpy"], versions["scipy"], versions["xarray"])
     assert found == (forecast.__version__, np.__version__, scipy.__version__, xr.__version__)
 
@@ -150,7 +150,7 @@ def test_bad_input_007_a_pickle_in_place_of_a_fit_is_not_opened(tmp_path):
             return os.system, (f"touch {tmp_path / 'marker'}",)
 
     (tmp_path / "fit.nc").write_bytes(pickle.dumps(Payload()))
-    for load in (forecast.load, load_fit, results.load):
+    for load in (forecast.load, load_fit, netcdf.load):
         with pytest.raises(ResultError, match=r"fit\.nc: "):
             load(tmp_path / "fit.nc")
     assert not (tmp_path / "marker").exists()
@@ -161,7 +161,7 @@ def test_bad_input_007_a_pickle_in_place_of_a_fit_is_not_opened(tmp_path):
 def test_bad_input_001_006_a_hostile_law_in_a_file_is_only_text(tmp_path):
     path = FITS["formula"]().save(tmp_path / "fit.nc")
     marker = tmp_path / "marker"
-    law = json.loads(results.load(path).attrs["law"])
+    law = json.loads(netcdf.load(path).attrs["law"])
     law["arguments"]["map"]["expression"] = f"__import__('os').system('touch {marker}')"
     changed(path, law=json.dumps(law))
     with pytest.raises(ResultError, match="formula"):
@@ -171,7 +171,7 @@ def test_bad_input_001_006_a_hostile_law_in_a_file_is_only_text(tmp_path):
 
 def test_a_law_that_changed_since_is_said(tmp_path):
     path = FITS["registered"]().save(tmp_path / "fit.nc")
-    law = json.loads(results.load(path).attrs["law"])
+    law = json.loads(netcdf.load(path).attrs["law"])
     law["arguments"]["map"]["expression"] = "E + beta*x**-c + 0"
     changed(path, law=json.dumps(law))
     back = forecast.load(path)
@@ -180,7 +180,7 @@ def test_a_law_that_changed_since_is_said(tmp_path):
 
 
 def test_another_result_is_no_fit(tmp_path):
-    results.save(xr.DataTree(xr.Dataset({"x": 1.0})), tmp_path / "a.nc")
+    netcdf.save(xr.DataTree(xr.Dataset({"x": 1.0})), tmp_path / "a.nc")
     assert isinstance(forecast.load(tmp_path / "a.nc"), xr.DataTree)
     with pytest.raises(ResultError, match="holds another result, not a fit"):
         load_fit(tmp_path / "a.nc")

@@ -13,9 +13,9 @@ import pytest
 import xarray as xr
 
 import forecast
-from forecast import results
+from forecast.base import netcdf
 from forecast.errors import ResultError
-from forecast.fit.result import Fit
+from forecast.fit.solution import Fit
 
 
 def curve(n: int = 40) -> dict[str, Any]:
@@ -240,18 +240,18 @@ def test_every_change_is_refused_or_harmless(kind: str, tmp_path: Path, monkeypa
     path = fit.save(tmp_path / "fit.nc")
     assert repr(numbers(forecast.load(path))) == repr(numbers(fit))
     fit = forecast.load(path)
-    whole = results.load(path)
+    whole = netcdf.load(path)
     before = repr(numbers(forecast.load(path)))
     accepted: dict[str, int] = {}
     wrong: list[str] = []
     count = 0
     changed: list[xr.DataTree] = []
     # what stands between a file and `forecast.load` is tested elsewhere, at a hundredth of this speed
-    monkeypatch.setattr(results, "load", lambda _: changed[-1])
+    monkeypatch.setattr(netcdf, "load", lambda _: changed[-1])
     for what, tree in changes(whole):
         count += 1
-        tree.attrs[results.HASH] = results.content_hash(tree)
-        tree.attrs.pop(results.HASH)
+        tree.attrs[netcdf.HASH] = netcdf.content_hash(tree)
+        tree.attrs.pop(netcdf.HASH)
         changed[:] = [tree]
         try:
             back = forecast.load(path)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.contract.specs import PublishedFit
 from forecast.errors import FitError, UsageError
-from forecast.specs import PublishedFit
 
 
 def power(**parameters):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.start import linear_parameters
+from forecast.fit.solve.starts import linear_parameters
 
 
 @pytest.mark.parametrize(

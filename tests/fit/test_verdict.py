@@ -3,7 +3,7 @@ import pytest
 
 import forecast
 from forecast.errors import FitError
-from forecast.fit import limits
+from forecast.fit.inference import limits
 
 X = np.geomspace(10, 1e4, 40)
 

@@ -119,7 +119,7 @@ class Kinds:
     def toml(self, r: random.Random) -> None:
         """Read a scenario, and build its graph."""
         from forecast import Scenario
-        from forecast.graph import build
+        from forecast.scenarios.graph import build
 
         path = self.folder / "case.toml"
         path.write_bytes(mutated(r, r.choice(self.corpus["toml"])).encode("utf-8", "surrogatepass"))
@@ -163,9 +163,9 @@ def corpus(folder: Path) -> dict[str, list[Any]]:
     import numpy as np
 
     from forecast import Law, catalogue, law, project
-    from forecast.files import file_hash
-    from forecast.registry import get_registry
-    from forecast.results import save
+    from forecast.base.files import file_hash
+    from forecast.base.netcdf import save
+    from forecast.contract.registry import get_registry
 
     registry = get_registry()
     toml = [Path(registry.find("scenario", n).spec.path).read_text("utf-8") for n in catalogue("scenario")]

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from forecast.contract.specs import PublishedFit
 from forecast.errors import FormulaError, UnknownNameError, UsageError
 from forecast.laws import Law
-from forecast.specs import PublishedFit
 
 X = np.array([0.5, 1.0, 3.0])
 

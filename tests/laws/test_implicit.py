@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
+from forecast.contract.specs import LawSpec
 from forecast.errors import FormulaError, PluginContractError, UsageError
 from forecast.laws import Law
-from forecast.laws.program import DifferenceProgram
-from forecast.specs import LawSpec
+from forecast.laws.compiled.program import DifferenceProgram
 
 M4 = {"expression": "(y-einf)/(e0-y)**alpha", "equals": "b*x**-c", "between": ("einf", "e0")}
 

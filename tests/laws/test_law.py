@@ -8,10 +8,10 @@ import warnings
 import numpy as np
 import pytest
 
+from forecast.contract.specs import LawSpec, PublishedFit
 from forecast.errors import FormulaError, PluginError, UnitError, UnknownNameError, UsageError
 from forecast.laws import Law, law, lookup
-from forecast.laws.program import DifferenceProgram
-from forecast.specs import LawSpec, PublishedFit
+from forecast.laws.compiled.program import DifferenceProgram
 
 X = np.array([0.5, 1.0, 3.0, 40.0])
 
@@ -175,7 +175,7 @@ def spec(**options):
 def fake_registry(monkeypatch, record_spec):
     record = types.SimpleNamespace(full_name="demo/demo", spec=record_spec)
     registry = types.SimpleNamespace(find=lambda kind, name, where="": record)
-    monkeypatch.setattr("forecast.registry.get_registry", lambda: registry)
+    monkeypatch.setattr("forecast.contract.registry.get_registry", lambda: registry)
     monkeypatch.setattr(lookup, "_made", {})
 
 

@@ -6,7 +6,7 @@ import pytest
 import forecast
 from forecast.errors import UsageError
 from forecast.laws.forms import Code
-from forecast.laws.sending import KEPT, _made, check_sendable
+from forecast.laws.pickling import KEPT, _made, check_sendable
 
 X = np.linspace(1.0, 3.0, 5)
 LAWS = [

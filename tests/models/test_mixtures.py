@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.contract.specs import MixtureSpec
 from forecast.errors import PluginContractError, UnitError, UsageError
 from forecast.models import mixtures
 from forecast.models.contract import checked_model
-from forecast.specs import MixtureSpec
 from forecast.streams import BLOCK, Streams
 
 UNITS = {"a": "FLOP/s", "b": "TFLOP/s", "c": "FLOP/s"}

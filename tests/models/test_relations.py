@@ -45,7 +45,7 @@ def test_its_parameters_centre_on_the_fit():
     made = scenario(size={"value": 1e9, "unit": unit_of_input()})
     run = forecast.project(made, draws=4000)
     from forecast.laws import law
-    from forecast.series import rows
+    from forecast.tables.series import rows
 
     table = rows("datasets/outlier-features", where={"family": "FSEQ"}, before=None, name="test")
     fitted = law("resources/log-linear").fit(table, let={"x": "params"}, y="ppl_c4")

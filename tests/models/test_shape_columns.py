@@ -73,7 +73,7 @@ def test_a_further_column_follows_records_and_years():
     )
     day = {"year": [2000.0, 2000.0, 2001.0], "cost": [9.0, 2.0, 10.0], "made": [7.0, 8.0, 9.0]}
     assert seen(data=day, records=True)[2] == {"further": [7.0, 9.0]}
-    found = forecast.series.read_columns(DATA, x="year", y="cost", further={"m": "made"}, yearly=True)
+    found = forecast.tables.series.read_columns(DATA, x="year", y="cost", further={"m": "made"}, yearly=True)
     assert found[0].tolist() == [2001.0, 2003.0, 2004.0, 2005.5]
     assert found[3]["m"].tolist() == [1.0, 3.0, 4.0, 5.5]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.contract.specs import Input
 from forecast.report.summary import attribute
-from forecast.specs import Input
 
 YEARS = np.arange(2000.0, 2026.0)
 #: Far below any cap that is given here.

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.registry import get_registry
-from forecast.specs import EstimateSpec, MixtureSpec
+from forecast.contract.registry import get_registry
+from forecast.contract.specs import EstimateSpec, MixtureSpec
 from forecast_brain.evidence import PUBLISHED
 from forecast_brain.levels import LEVELS
 

@@ -9,7 +9,7 @@ import pytest
 import forecast
 from forecast import claims
 from forecast.cli import main
-from forecast.registry import get_registry
+from forecast.contract.registry import get_registry
 
 #: Claim to what comes out and how it is judged. The figures are worked out by hand, not read from the plugin.
 WORKED = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.registry import get_registry
+from forecast.contract.registry import get_registry
 from forecast_brain.dettmers import LEFT_OUT
 
 MEDIANS = {"firing_rate": 200.0, "time_steps": 5.0, "purkinje_inputs": 1e5, "other_inputs": 1e4}

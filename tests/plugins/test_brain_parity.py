@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.drivers import drivers
 from forecast.errors import DataError, UnitError
 from forecast.report import summary
+from forecast.sensitivity.answers import drivers
 from forecast_brain.evidence import PUBLISHED
 
 BRAIN = 1.075e21
@@ -69,7 +69,7 @@ def test_simple_lines_by_hand_give_2027_2042_2053_and_2064():
 )
 def test_our_tables_and_fits_give_the_simple_answers(claim, date, within):
     from forecast import claims
-    from forecast.registry import get_registry
+    from forecast.contract.registry import get_registry
 
     found = claims.evaluate(get_registry().find("claim", f"brain/{claim}").spec)
     assert found["verdict"] == "ours"

@@ -13,7 +13,8 @@ import forecast
 import forecast_datasets
 from forecast import tables
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError
-from forecast.tables import descriptor, file_hash
+from forecast.tables import file_hash
+from forecast.tables.schema import descriptor
 from forecast_emergence import threshold
 from forecast_emergence.censored import bracket, thresholds
 from forecast_emergence.chance import above_chance, jump, pass_rate, unseen

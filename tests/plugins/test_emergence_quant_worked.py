@@ -9,8 +9,8 @@ import pytest
 
 import forecast
 from forecast.claims import FAILED, evaluate
+from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, UsageError
-from forecast.registry import get_registry
 from forecast.report import summary
 from forecast_emergence.quant_errors import error_table
 from forecast_emergence.quant_hidden import hidden_states

@@ -10,8 +10,8 @@ import pytest
 import forecast
 from forecast import claims, tables
 from forecast.cli import main
+from forecast.contract.registry import get_registry
 from forecast.errors import BasisError, ForecastError
-from forecast.registry import get_registry
 from forecast.report import summary
 
 

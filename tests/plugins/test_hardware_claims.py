@@ -4,7 +4,7 @@ import pytest
 
 import forecast
 from forecast.claims import FAILED, evaluate
-from forecast.registry import get_registry
+from forecast.contract.registry import get_registry
 
 #: The rows of the audit, §1a to §1d, and their verdicts.
 ROWS = {

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.contract.registry import get_registry
 from forecast.errors import BasisError
-from forecast.graph import build
-from forecast.registry import get_registry
 from forecast.report import summary
-from forecast.scenario import Scenario
+from forecast.scenarios.graph import build
+from forecast.scenarios.scenario import Scenario
 
 
 def value(name, draws=8, **settings):

@@ -89,7 +89,7 @@ def test_the_draws_are_those_of_the_relation():
 
 def test_claims_are_computed_from_the_rows_of_the_table():
     from forecast.claims import evaluate
-    from forecast.registry import get_registry
+    from forecast.contract.registry import get_registry
 
     table = tables.columns("datasets/research-effort", where="test")
     at = {(f, int(y)): i for i, (f, y) in enumerate(zip(table["field"], table["year"], strict=True))}

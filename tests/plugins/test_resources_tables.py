@@ -40,7 +40,7 @@ def test_time_horizons_double_as_published():
 
 def test_the_published_rates_are_claims():
     from forecast.claims import evaluate
-    from forecast.registry import get_registry
+    from forecast.contract.registry import get_registry
 
     specs = {r.spec.name: r.spec for r in get_registry().records("claim") if r.plugin.name == "resources"}
     found = {name: evaluate(specs[name]) for name in ("training-compute-growth", "metr-th1-1", "metr-th1-0")}

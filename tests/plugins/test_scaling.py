@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.contract.registry import get_registry
 from forecast.formula import parse
-from forecast.registry import get_registry
 
 RECORDS = {r.spec.name: r.spec for r in get_registry().records("law") if r.plugin.name == "scaling"}
 

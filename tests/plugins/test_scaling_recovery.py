@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.registry import get_registry
+from forecast.contract.registry import get_registry
 
 LAWS = [r.spec.name for r in get_registry().records("law") if r.plugin.name == "scaling"]
 NOISE = 1e-4

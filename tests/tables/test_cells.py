@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecast.errors import DataError, TableError
-from forecast.tables import cells, columns, decimal_year, file_hash, from_decimal_year, select, table
+from forecast.tables import columns, decimal_year, file_hash, from_decimal_year, select, table
+from forecast.tables.schema import cells
 
 
 def write(folder: Path, text: str, fields: list, **schema: object) -> Path:

@@ -121,7 +121,7 @@ def test_columns_of_another_resource_are_within_reach_by_its_key(tmp_path: Path)
 def test_a_date_is_a_decimal_year(tmp_path: Path) -> None:
     (only,) = refused(tmp_path, chips=[check("launched <= 2023")])
     assert only.startswith("chips.csv:4:launched: ")
-    # 2 July is the middle of a leap year and half a day short of it in others, as in `forecast.dates`
+    # 2 July is the middle of a leap year and half a day short of it in others, as in `forecast.base.dates`
     assert table(package(tmp_path, chips=[check("abs(launched - 2022.499) <= 2.002")])).sizes["chip"] == 3
     assert len(refused(tmp_path, chips=[check("abs(launched - 2022.499) <= 1.99")])) == 2
 

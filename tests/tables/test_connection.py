@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from forecast import access
+from forecast.base import access
 from forecast.errors import DownloadError
-from forecast.tables import connection, download
-from forecast.tables.connection import RefusedError, public
-from forecast.tables.download import fetch
+from forecast.tables.remote import connection, download
+from forecast.tables.remote.connection import RefusedError, public
+from forecast.tables.remote.download import fetch
 
 BODY = b"run,loss\na,2.5\n"
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()

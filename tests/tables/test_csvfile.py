@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecast.errors import DataError, EmptyDataError, ResultError, TableError
-from forecast.tables import columns, csvfile
-from forecast.tables.csvfile import LIMIT_BYTES, parse, read, write
+from forecast.tables import columns, csv_format
+from forecast.tables.csv_format import LIMIT_BYTES, parse, read, write
 
 
 def test_cells_are_text_and_lines_are_kept(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_bad_input_073_every_failure_of_opening_is_typed(tmp_path: Path, monkeyp
 @pytest.mark.parametrize("stdin", ["closed", "pipe"])
 def test_bad_input_073_standard_input(stdin: str) -> None:
     code = (
-        "import forecast.tables.csvfile as c, forecast.errors as e\n"
+        "import forecast.tables.csv_format as c, forecast.errors as e\n"
         "try: c.read('/dev/stdin')\n"
         "except e.DataError as x: print(x)\n"
     )
@@ -186,7 +186,7 @@ def test_bad_input_074_two_gigabytes_are_refused_before_reading(tmp_path: Path) 
 
 @pytest.mark.bad_input(74)
 def test_bad_input_074_too_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csvfile, "LIMIT_CELLS", 10)
+    monkeypatch.setattr(csv_format, "LIMIT_CELLS", 10)
     assert len(parse(b"x,y\n" + b"1,2\n" * 5, "a.csv").lines) == 5
     with pytest.raises(TableError, match=r"a\.csv:7: more than 10 cells"):
         parse(b"x,y\n" + b"1,2\n" * 6, "a.csv")
@@ -291,7 +291,7 @@ def test_writing_to_a_missing_folder_names_it(tmp_path: Path) -> None:
 
 @pytest.mark.bad_input(74)
 def test_bad_input_074_a_file_that_takes_more_memory_than_allowed_is_not_read(tmp_path):
-    from forecast.budgets import budget
+    from forecast.base.budgets import budget
 
     path = tmp_path / "large.csv"
     path.write_text("x\n" + "12\n" * 100_000)

@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from forecast import access
+from forecast.base import access
 from forecast.errors import DownloadError, TableError
-from forecast.tables import download, table
-from forecast.tables.download import cache_folder, fetch
+from forecast.tables import table
+from forecast.tables.remote import download
+from forecast.tables.remote.download import cache_folder, fetch
 
 BODY = b"run,loss\na,2.5\nb,2.25\n"
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()

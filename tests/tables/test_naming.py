@@ -44,7 +44,7 @@ def test_fits_reach_columns_with_blanks():
 
 def test_series_reach_columns_with_blanks():
     data = {"year": [2020.0, 2021.0, 2022.0], "Peak (TFLOP/s)": [1.0, 2.0, 4.0], "Launch price": [1.0, 1.0, 2.0]}
-    from forecast import series
+    from forecast.tables import series
 
     _, value, _ = series.read(data, x="year", y="Peak_TFLOP_s/Launch_price")
     assert value.tolist() == [1.0, 2.0, 2.0]

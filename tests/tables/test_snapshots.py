@@ -12,9 +12,10 @@ import pytest
 
 from forecast import tables
 from forecast.errors import DownloadError, TableError, UnknownNameError, UsageError
-from forecast.tables import cited, csvfile, diff, firstuse, snapshots, table
-from forecast.tables.download import cache_folder, fetch
-from forecast.tables.snapshots import Snapshot
+from forecast.tables import cited, csv_format, diff, table
+from forecast.tables.remote import first_use, snapshots
+from forecast.tables.remote.download import cache_folder, fetch
+from forecast.tables.remote.snapshots import Snapshot
 
 ONE = b"run,loss\na,2.5\nb,2.25\n"
 TWO = b"run,loss\na,2.5\nb,2.0\nc,1.75\n"
@@ -52,9 +53,9 @@ def cached() -> list[str]:
     return sorted(p.name for p in cache_folder().iterdir() if p.name[0] != "." and "snapshots" not in p.name)
 
 
-def take(runs: Path, **how: object) -> firstuse.Copy:
+def take(runs: Path, **how: object) -> first_use.Copy:
     url = json.loads(runs.read_text())["resources"][0]["path"]
-    return firstuse.take(url, "runs.csv", where="demo", **how)
+    return first_use.take(url, "runs.csv", where="demo", **how)
 
 
 def test_the_first_fetch_records_and_the_second_is_offline(runs, upstream):
@@ -265,9 +266,9 @@ def test_an_earlier_snapshot_that_is_lost_says_what_to_do(runs, upstream):
 def test_a_file_too_large_for_a_table_is_named_as_it_was_given(runs, tmp_path):
     large = tmp_path / "large.csv"
     with large.open("wb") as stream:
-        stream.truncate(csvfile.LIMIT_BYTES + 1)
+        stream.truncate(csv_format.LIMIT_BYTES + 1)
     with pytest.raises(DownloadError, match=r"large\.csv is not this table.*: runs\.csv: .* bytes; at most") as caught:
-        take(runs, file=large, check=lambda path: csvfile.read(path))
+        take(runs, file=large, check=lambda path: csv_format.read(path))
     assert ".part" not in str(caught.value)
     assert cached() == []
 
@@ -292,7 +293,7 @@ def test_the_second_of_two_processes_is_told_what_the_first_recorded(tmp_path):
 def test_processes_at_once_lose_nothing(tmp_path):
     code = (
         "import sys, pathlib\n"
-        "from forecast.tables.snapshots import Snapshot, keep\n"
+        "from forecast.tables.remote.snapshots import Snapshot, keep\n"
         "for i in range(20):\n"
         "    s = Snapshot(hash='sha256:' + 64 * '0', bytes=i, fetched='2026-01-31', file='000000000000-a')\n"
         "    keep(pathlib.Path(sys.argv[1]), f'{sys.argv[2]}/{i}', s)\n"

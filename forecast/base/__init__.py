@@ -1,0 +1,1 @@
+"""What everything stands on: files, dates, random streams, distributions, text, netCDF, limits and permissions."""

@@ -1,0 +1,305 @@
+"""``forecast run``: project a scenario and answer its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.allowed import access_options
+from forecast.cli.targets import out_option, plot_option
+from forecast.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["run"]
+
+_PERCENT = {"p05": "5 %", "p25": "25 %", "p50": "50 %", "p75": "75 %", "p95": "95 %"}
+
+#: So many of a ranking, and of what moves an answer, are shown; --json has them all.
+_MOST_RANKED, _MOST_DRIVERS = 15, 6
+
+#: A quantity along more combinations of choices than this would bury the answer: it is shown at its first and its last
+#: step, and along more than `_MOST_ENDS` not at all. One that does not change with time is shown along `_MOST_STILL`.
+_MOST_COMBINATIONS, _MOST_ENDS, _MOST_STILL = 8, 40, 12
+_ENDS = ("p05", "p50", "p95")
+
+
+@click.command()
+@click.argument("scenario")
+@click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Narrow a choice, fix a quantity or an input."
+)
+@click.option("--until", type=int, metavar="YEAR", help="Last year.")
+@click.option("--start", type=int, metavar="YEAR", help="First year.")
+@click.option("--step", type=click.Choice(["year", "month"]), help="Grid.")
+@click.option("--draws", type=int, default=2000, show_default=True, metavar="N", help="Joint samples.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
+@click.option("--workers", type=int, default=1, show_default=True, metavar="N", help="Threads; the result is the same.")
+@click.option(
+    "--every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Show every Nth step.  [default: as many as leave a dozen; --json and --out have all]",
+)
+@out_option("nc", "Save the whole projection.")
+@plot_option
+@access_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    scenario: str,
+    settings: tuple[str, ...],
+    until: int | None,
+    start: int | None,
+    step: str | None,
+    draws: int,
+    seed: int,
+    workers: int,
+    every: int | None,
+    out: str | None,
+    plots: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Run SCENARIO: a registered name (brain-parity) or a TOML file.
+
+    Prints one sentence, the crossing dates of every question along every choice, every ranking, and the quantiles of
+    every quantity step by step. Exits with 1 where a model failed in some combination of choices; the others are still
+    answered.
+
+    \b
+    forecast run brain-parity
+    forecast run brain-parity --set trend=changepoint --set brain=1.075e21 --until 2100
+    forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.base.files import safe_output
+    from forecast.base.netcdf import save
+    from forecast.projection.engine import project
+    from forecast.report import figures, summary
+
+    targets = [safe_output(path) for path in (out, *plots) if path is not None]  # refuse before the work
+    for target in targets:
+        if targets.count(target) > 1 or (target.exists() and Path(scenario).exists() and target.samefile(scenario)):
+            raise UsageError(f"{printable(target.name)}: two of SCENARIO, --out and --plot name the same file")
+    for path in plots:
+        figures.check_format(path)
+    with render.progress("drawing") as report:
+        tree = project(
+            scenario,
+            until=until,
+            start=start,
+            step=step,
+            draws=draws,
+            seed=seed,
+            workers=workers,
+            set=_pairs(settings),
+            progress=report,
+        )
+    failures = summary.attribute(tree, "failures")
+    result = {
+        "scenario": summary.attribute(tree, "scenario"),
+        "headline": summary.headline(tree),
+        "questions": summary.questions(tree),
+        "drivers": summary.drivers(tree),
+        **({"rankings": ranked} if (ranked := summary.rankings(tree)) else {}),
+        "quantities": summary.quantities(tree),
+        "models": [{"name": n, **said} for n, said in summary.attribute(tree, "models").items()],
+    }
+    asked = ("seed", "draws", "start", "until", "step", "set", "data", "scenario_hash")
+    more = {k: summary.attribute(tree, k) for k in asked}
+    record = {**render.provenance(**more), "plugins": summary.attribute(tree, "plugins")}
+    record["versions"] = summary.attribute(tree, "versions")
+    render.emit(
+        result,
+        json=as_json,
+        command="run",
+        text=lambda: _show(tree, result, every),
+        warnings=[*failures, *summary.warnings(tree)],
+        provenance=record,
+        files={
+            **({} if out is None else {out: partial(save, tree, out)}),
+            **{path: partial(figures.plot, tree, path) for path in plots},
+        },
+    )
+    if failures:
+        ctx.exit(1)
+
+
+def _pairs(settings: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in map(_pair, settings):
+        if key in found:
+            raise UsageError(f"--set: '{printable(key, 60)}' is given twice; values of a choice go in one: {key}=a,b")
+        found[key] = value
+    return found
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip() or not value.strip():
+        raise UsageError(f"--set: expected KEY=VALUE, got '{printable(text, 60)}'")
+    return key.strip(), value.strip()
+
+
+def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
+    from forecast.report import summary
+
+    render.headline(result["headline"])
+    for rows in _by_name(result["questions"]).values():
+        _show_question(rows)
+        moved = next(d["drivers"] for d in result["drivers"] if d["name"] == rows[0]["name"])
+        if moved:
+            said = ", ".join(f"{printable(d['name'], 80)} {d['share']:.0%}" for d in moved[:_MOST_DRIVERS])
+            render.write(f"what moves it (share of the variance, each alone): {said}")
+            render.write()
+    for row in result.get("rankings", ()):
+        _show_ranking(row)
+    for said in result["models"]:
+        render.write(f"{printable(said['name'])}: {printable(said['summary'], 600)}")
+    if result["models"]:
+        render.write()
+    left = []
+    quantities = _by_name(result["quantities"])
+    shown = summary.attribute(tree, "shown") if "shown" in tree.attrs else list(quantities)
+    for name in shown:
+        rows = quantities[name]
+        still = all(_still(row) for row in rows)
+        if len(rows) <= (_MOST_STILL if still else _MOST_COMBINATIONS):
+            _show_quantity(rows, every or _stride(len(rows[0]["time"])))
+        elif not still and len(rows) <= _MOST_ENDS:
+            _show_ends(rows)
+        else:
+            left.append(
+                f"{printable(name)}: {len(rows)} combinations, {'' if still else 'year by year '}in --json and --out"
+            )
+    for line in left:
+        render.write(line)
+    if helpers := [printable(name, 80) for name in quantities if name not in shown]:
+        render.write(f"in --json and --out alone: {', '.join(helpers)}")
+
+
+def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["name"], []).append(row)
+    return found
+
+
+def _show_question(rows: Sequence[dict[str, Any]]) -> None:
+    render.write(f"{printable(rows[0]['name'])}: {printable(rows[0]['when'])}")
+    lines = []
+    for row in rows:
+        crossing = row["crossing"]
+        dates = [_date(crossing, q) for q in _PERCENT]
+        by = [_share(asked["probability"]) for asked in row.get("by", ())]
+        lines.append([*row["choices"].values(), *dates, _share(crossing["never"]), _share(crossing["already"]), *by])
+    asked_by = [f"by {asked['date']}" for asked in rows[0].get("by", ())]
+    render.table([*rows[0]["choices"], *_PERCENT.values(), "never", "already", *asked_by], lines)
+    render.write()
+
+
+def _show_ranking(row: dict[str, Any]) -> None:
+    """Show those that take part, the best ones; the others are counted."""
+    given = "".join(f", {k} = {v}" for k, v in row["choices"].items())
+    unit = f" [{row['unit']}]" if row["unit"] else ""
+    asked = f", where {' and '.join(row['among'])}" if row["among"] else ""
+    render.write(printable(f"{row['name']}: {row['best']} {row['rank']}{unit}{asked}{given}", 400))
+    taking = [entry for entry in row["order"] if entry["among"] > 0]
+    shown = taking[:_MOST_RANKED]
+    heads, figures = _columns(shown)
+    lines = [
+        [entry["name"], *found, _share(entry["first"]), _share(entry["among"])]
+        for entry, found in zip(shown, figures, strict=True)
+    ]
+    if lines:
+        render.table([row["over"], *heads, "first", "takes part"], lines)
+    left, out = len(taking) - len(lines), len(row["order"]) - len(taking)
+    counted = [f"{left} more take part" if left else "", f"{out} do not meet the conditions" if out else ""]
+    if any(counted):
+        render.write("; ".join(filter(None, counted)))
+    render.write()
+
+
+def _date(crossing: dict[str, Any], quantile: str) -> str:
+    """Show a year, ``never`` inside the never mass, ``already`` inside the already mass."""
+    from forecast.projection.crossing import QUANTILES
+
+    if crossing["never"] is None:
+        return "failed"
+    if crossing[quantile] is None:
+        return "never"
+    if crossing["already"] >= QUANTILES[quantile]:
+        return "already"
+    return str(crossing[quantile])[:7]
+
+
+def _share(value: float | None) -> str:
+    return "failed" if value is None else f"{value:.1%}"
+
+
+def _show_quantity(rows: Sequence[dict[str, Any]], every: int) -> None:
+    """Show quantiles step by step; a quantity that does not change is shown once."""
+    render.write(_head(rows[0]))
+    if all(_still(row) for row in rows):
+        heads, figures = _columns([{q: row[q][0] for q in _PERCENT} for row in rows])
+        render.table(
+            [*rows[0]["choices"], *heads], [[*r["choices"].values(), *f] for r, f in zip(rows, figures, strict=True)]
+        )
+    else:
+        lines = []
+        for row in rows:
+            steps = len(row["time"])
+            for i in [0] if _still(row) else sorted({*range(0, steps, every), steps - 1}):
+                when = "any" if _still(row) else _when(row, i)
+                lines.append([*row["choices"].values(), when, *(_figure(row[q][i]) for q in _PERCENT)])
+        render.table([*rows[0]["choices"], "time", *_PERCENT.values()], lines)
+    render.write()
+
+
+def _head(row: dict[str, Any]) -> str:
+    return printable(f"{row['name']} [{row['unit']}]" if row["unit"] else row["name"])
+
+
+def _show_ends(rows: Sequence[dict[str, Any]]) -> None:
+    """Show a quantity at its first and its last step, a line for each combination of choices."""
+    render.write(_head(rows[0]))
+    heads = [f"{_when(rows[0], i)}: {_PERCENT[q]}" for i in (0, -1) for q in _ENDS]
+    lines = [[*row["choices"].values(), *(_figure(row[q][i]) for i in (0, -1) for q in _ENDS)] for row in rows]
+    render.table([*rows[0]["choices"], *heads], lines)
+    render.write()
+
+
+def _when(row: dict[str, Any], step: int) -> str:
+    stamp = str(row["time"][step][:7])
+    return stamp.removesuffix("-01") if _yearly(row) else stamp
+
+
+def _stride(steps: int) -> int:
+    """Return a round number of steps between those shown, so that they are about a dozen."""
+    return next((n for n in (1, 2, 5, 10, 20, 50, 100) if steps <= 13 * n), 250)
+
+
+def _still(row: dict[str, Any]) -> bool:
+    """Tell whether a quantity does not change with time."""
+    return all(len(set(row[q])) == 1 for q in _PERCENT)
+
+
+def _columns(quantiles: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return heads and figures: a column a quantile, or a single one where no figure is uncertain."""
+    if all(len({row[q] for q in _PERCENT}) == 1 for row in quantiles):
+        return ["value"], [[_figure(row["p50"])] for row in quantiles]
+    return [*_PERCENT.values()], [[_figure(row[q]) for q in _PERCENT] for row in quantiles]
+
+
+def _yearly(row: dict[str, Any]) -> bool:
+    return all(stamp.endswith("-01-01") for stamp in row["time"][:3])
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"

@@ -1,0 +1,208 @@
+"""``forecast tables fetch``: the files of a described table, downloaded or given by hand, verified and recorded."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forecast.base import access
+from forecast.cli import render
+from forecast.cli.allowed import access_options
+from forecast.cli.catalogue.listing import json_option
+
+if TYPE_CHECKING:
+    from forecast.contract.registry import Plugin
+    from forecast.tables.schema.descriptor import Package, Resource
+
+__all__ = ["fetch"]
+
+COMMAND = "tables fetch"
+
+
+@click.command()
+@click.argument("name", metavar="NAME")
+@click.option("--update", is_flag=True, help="Take what the source gives now, where no hash is published.")
+@click.option("--file", "files", multiple=True, metavar="PATH", help="Take this file instead of a download.")
+@click.option("--hash", "hashes", multiple=True, metavar="HASH", help="The snapshot that you expect: sha256:...")
+@access_options
+@json_option
+def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ...], as_json: bool) -> None:
+    """Fetch the files of a described table into the cache, and say what was verified against what.
+
+    A file with a published hash must have it. One without is recorded as it is at its first fetch, and every later read
+    must have that hash, until --update takes a newer file; the earlier one stays. --hash takes back the snapshot that
+    has it, or refuses a download that has another. Of a table of several files say which: --file dram=DRAM.csv.
+
+    \b
+    forecast tables fetch epoch-models
+    forecast tables fetch epoch-models --update
+    forecast tables diff epoch-models@earlier epoch-models
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast import tables
+    from forecast.errors import UsageError, printable
+    from forecast.tables.remote import sources
+    from forecast.tables.schema import descriptor
+    from forecast.tables.schema.descriptor import RECORDED
+
+    package = descriptor.read(tables.descriptor_of(name))
+    remote = [resource for resource in package.resources if resource.remote]
+    if not remote:
+        raise UsageError(f"table '{printable(package.name, 80)}' is shipped: there is nothing to fetch")
+    if update and all(resource.hash != RECORDED for resource in remote):
+        raise UsageError(f"table '{printable(package.name, 80)}' has published hashes: there is nothing to update")
+    given = _given(files, "--file", remote)
+    expected = _given(hashes, "--hash", remote)
+    for text in expected.values():
+        if not descriptor.HASH.fullmatch(text):
+            raise UsageError(f"--hash: expected 'sha256:' and 64 hexadecimal digits, got '{printable(text, 80)}'")
+    with warnings.catch_warnings(record=True) as caught, access.allow(downloads=True):
+        warnings.simplefilter("always")
+        rows = [
+            _fetched(package, resource, update, given.get(resource.name), expected.get(resource.name))
+            for resource in remote
+        ]
+    asked = sources.command(package).removeprefix("forecast tables fetch ")
+    result = {"headline": _headline(package, rows), "name": asked, "data version": package.version, "resources": rows}
+    render.emit(
+        result,
+        json=as_json,
+        command=COMMAND,
+        text=lambda: _text(result, asked),
+        warnings=list(dict.fromkeys(str(warning.message) for warning in caught)),
+        provenance=render.provenance(_plugins(package), data={row["name"]: row["hash"] for row in rows}),
+    )
+
+
+def _given(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dict[str, str]:
+    """Return what an option says, by resource: ``VALUE`` where there is one resource, else ``RESOURCE=VALUE``."""
+    from forecast.errors import UnknownNameError, UsageError
+
+    names = [resource.name for resource in remote]
+    found: dict[str, str] = {}
+    for text in texts:
+        head, equals, tail = text.partition("=")
+        if equals and head in names:
+            name, value = head, tail
+        elif len(names) == 1:
+            name, value = names[0], text
+        elif not equals:
+            raise UsageError(f"{option}: which file? Say RESOURCE=..., with one of {', '.join(names)}")
+        else:
+            raise UnknownNameError("resource", head, names, where=option)
+        if name in found:
+            raise UsageError(f"{option}: given twice for '{name}'")
+        found[name] = value
+    return found
+
+
+def _fetched(
+    package: Package, resource: Resource, update: bool, file: str | None, expected: str | None
+) -> dict[str, Any]:
+    """Fetch one file and return what there is to say of it."""
+    from forecast.tables.remote import sources
+    from forecast.tables.schema.descriptor import RECORDED
+
+    where = sources.where_of(package, resource)
+    found = _recorded if resource.hash == RECORDED else _published
+    said = found(package, resource, where, update, file, expected)
+    path: Path = said.pop("path")
+    return {
+        "name": resource.name,
+        "state": said.pop("state"),
+        "hash": said.pop("hash"),
+        "bytes": path.stat().st_size,
+        "rows": sources.readable(resource, path, where),
+        "licence": resource.licenses,
+        "url": resource.path,
+        "file": str(path),
+        **said,
+    }
+
+
+def _published(
+    package: Package, resource: Resource, where: str, update: bool, file: str | None, expected: str | None
+) -> dict[str, Any]:
+    from forecast.errors import DownloadError
+    from forecast.tables.remote import download, sources
+
+    if expected and expected != resource.hash:
+        raise DownloadError(f"{where}: the published hash is {resource.hash}, expected is {expected}")
+    name = sources.in_cache(resource)
+    if file is not None:
+        path = download.adopt(file, resource.hash, name, where=where)
+    else:
+        path = download.fetch(resource.path, resource.hash, name, where=where, command=sources.command(package))
+    state = "verified against the published hash"
+    return {"path": path, "state": state, "hash": resource.hash, "recorded": None, "before": None}
+
+
+_STATES = {
+    "recorded": "recorded today",
+    "unchanged": "unchanged since {day}",
+    "updated": "updated today",
+    "chosen": "taken back, recorded on {day}",
+}
+
+
+def _recorded(
+    package: Package, resource: Resource, where: str, update: bool, file: str | None, expected: str | None
+) -> dict[str, Any]:
+    from forecast.tables.remote import first_use, sources
+
+    copy = first_use.take(
+        resource.path,
+        sources.in_cache(resource),
+        where=where,
+        command=sources.command(package),
+        check=lambda path: sources.readable(resource, path, where),
+        file=file,
+        update=update,
+        expected=expected,
+    )
+    one, before = copy.snapshot, copy.before
+    return {
+        "path": copy.path,
+        "state": _STATES.get(copy.how, "recorded on {day}").format(day=one.fetched),
+        "hash": one.hash,
+        "recorded": one.fetched,
+        "before": {"hash": before.hash, "recorded": before.fetched} if before else None,
+    }
+
+
+def _plugins(package: Package) -> list[Plugin]:
+    from forecast.contract.registry import get_registry
+
+    records = get_registry().records("table")
+    return [r.plugin for r in records if getattr(r.spec, "descriptor", "") == str(package.file)]
+
+
+def _headline(package: Package, rows: Sequence[Mapping[str, Any]]) -> str:
+    states = list(dict.fromkeys(row["state"] for row in rows))
+    files = "1 file" if len(rows) == 1 else f"{len(rows)} files"
+    count = sum(row["rows"] for row in rows)
+    return f"{package.name}: {files}, {count:,} rows, {'; '.join(states)}."
+
+
+def _text(result: Mapping[str, Any], asked: str) -> None:
+    render.headline(result["headline"])
+    for line in _lines(result["resources"]):
+        render.verbatim(line)
+    if any(row["before"] for row in result["resources"]):
+        render.write()
+        render.verbatim(f"compare: forecast tables diff {asked}@earlier {asked}")
+
+
+def _lines(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield f"{row['name']}: {row['state']}"
+        yield f"  hash     {row['hash']}"
+        if row["before"]:
+            yield f"  before   {row['before']['hash']} (recorded on {row['before']['recorded']})"
+        yield f"  size     {row['bytes']:,} bytes, {row['rows']:,} rows"
+        yield f"  licence  {row['licence']}"
+        yield f"  from     {row['url']}"
+        yield f"  file     {row['file']}"

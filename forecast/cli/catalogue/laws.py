@@ -1,0 +1,76 @@
+"""``forecast laws``: formulas, their units and published parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from forecast.cli.catalogue.listing import catalogue
+from forecast.contract.registry import Record
+from forecast.contract.specs import LawSpec
+
+
+def _spec(record: Record) -> LawSpec:
+    assert isinstance(record.spec, LawSpec)
+    return record.spec
+
+
+def _describe(record: Record) -> dict[str, Any]:
+    spec = _spec(record)
+    parameters = list(spec.example)
+    if spec.expression is not None:
+        from forecast.formula import parse
+
+        sides = [text for text in (spec.expression, spec.equals) if text is not None]
+        names = [n for text in sides for n in parse(text, where=f"law '{record.full_name}'").names]
+        parameters = [n for n in dict.fromkeys(names) if n not in spec.variables and n != spec.output]
+    low_high = dict.fromkeys(spec.positive, (0.0, None)) | dict(spec.bounds)
+    return {
+        "expression": spec.expression,
+        **({} if spec.equals is None else {"equals": spec.equals, "between": list(spec.between or ())}),
+        "code": spec.target,
+        "output": {"name": spec.output, "unit": spec.unit},
+        "objective": spec.objective,
+        "variables": [
+            {"name": name, "unit": unit, "low": _end(spec.domain, name, 0), "high": _end(spec.domain, name, 1)}
+            for name, unit in spec.variables.items()
+        ],
+        "parameters": [
+            {
+                "name": name,
+                "low": _end(low_high, name, 0),
+                "high": _end(low_high, name, 1),
+                "example": spec.example.get(name),
+            }
+            for name in parameters
+        ],
+        "published": [
+            {
+                "name": fit.name,
+                "parameters": dict(fit.parameters),
+                "stderr": dict(fit.stderr),
+                "rounded": fit.rounded,
+                "note": fit.note,
+                "reference": fit.reference,
+            }
+            for fit in spec.published
+        ],
+    }
+
+
+def _end(ranges: Any, name: str, side: int) -> float | None:
+    return ranges[name][side] if name in ranges else None
+
+
+def _expression(record: Record) -> str:
+    spec = _spec(record)
+    if spec.expression is None:
+        return f"(code) {spec.target}"
+    return spec.expression if spec.equals is None else f"{spec.expression} = {spec.equals}"
+
+
+laws = catalogue(
+    "laws",
+    "law",
+    columns={"expression": _expression},
+    describe=_describe,
+)

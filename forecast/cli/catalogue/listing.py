@@ -1,0 +1,110 @@
+"""``list`` and ``show``, once for every kind of record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.allowed import access_options
+from forecast.contract.registry import Plugin, Record, Registry, get_registry
+
+__all__ = ["catalogue", "json_option", "troubles"]
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+
+
+def troubles(registry: Registry, kind: str | None = None) -> list[str]:
+    """Say in one line each what a listing lacks: plugins that failed, and names that two distributions offer."""
+    lines = [
+        f"plugin {p.origin} failed: {p.reason} (forecast plugins show {p.name})"
+        for p in registry.plugins
+        if p.status == "failed"
+    ]
+    if kind is not None:
+        usable = set(registry.names(kind))
+        clashing = sorted({r.full_name for r in registry.records(kind)} - usable)
+        lines += [f"{kind} '{name}' is offered by two distributions: it resolves to neither" for name in clashing]
+    return lines
+
+
+def _as_it_is(command: Callable[..., Any]) -> Callable[..., Any]:
+    return command
+
+
+def origin(record: Record) -> dict[str, str]:
+    """Return who brings a record."""
+    plugin = record.plugin
+    return {"plugin": plugin.name, "distribution": plugin.distribution, "version": plugin.version}
+
+
+def catalogue(
+    noun: str,
+    kind: str,
+    *,
+    columns: dict[str, Callable[[Record], Any]],
+    describe: Callable[[Record], dict[str, Any]],
+    reads: bool = False,
+) -> click.Group:
+    """Make the group ``forecast NOUN list|show``.
+
+    Parameters
+    ----------
+    noun, kind : str
+        ``"laws"`` for people, ``"law"`` for the registry.
+    columns : dict
+        What `list` shows beside name and title; computed from the record alone, so that it stays cheap.
+    describe : callable
+        What `show` shows of a record, beside name, title, reference and origin.
+    reads : bool
+        `show` reads tables.
+    """
+
+    @click.group(noun, help=f"List {noun} or show one.", invoke_without_command=True)
+    @click.pass_context
+    def group(ctx: click.Context) -> None:
+        if ctx.invoked_subcommand is None:
+            render.write(ctx.get_help())
+
+    @group.command("list", help=f"List every {kind} of every plugin.")
+    @json_option
+    def list_(as_json: bool) -> None:
+        registry = get_registry()
+        records = registry.records(kind)
+        result = [
+            {"name": r.full_name, "title": r.spec.title, **{c: of(r) for c, of in columns.items()}, **origin(r)}
+            for r in records
+        ]
+
+        def text() -> None:
+            if not result:
+                render.write(f"no {noun}")
+                return
+            shown = ["name", *columns, "title"]
+            render.table(shown, [[row[c] for c in shown] for row in result])
+
+        render.emit(
+            result, json=as_json, command=f"{noun} list", text=text, warnings=troubles(registry, kind),
+            provenance=render.provenance(_plugins(records)),
+        )  # fmt: skip
+
+    @group.command("show", help=f"Show one {kind}; a bare name works while it is unique.")
+    @click.argument("name")
+    @(access_options if reads else _as_it_is)
+    @json_option
+    def show(name: str, as_json: bool) -> None:
+        record = get_registry().find(kind, name)
+        spec = record.spec
+        result = {"name": record.full_name, "title": spec.title, **describe(record)}
+        result |= {"reference": spec.reference, **origin(record)}
+        render.emit(
+            result, json=as_json, command=f"{noun} show", provenance=render.provenance(_plugins([record]))
+        )  # fmt: skip
+
+    return group
+
+
+def _plugins(records: Iterable[Record]) -> list[Plugin]:
+    return [r.plugin for r in records]

@@ -1,0 +1,153 @@
+"""``forecast plugins``: what is installed, what failed and why, and how to write and check one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.catalogue.listing import json_option, troubles
+from forecast.contract.registry import Plugin, get_registry
+
+
+@click.group("plugins", invoke_without_command=True)
+@click.pass_context
+def plugins(ctx: click.Context) -> None:
+    """List, show, check or start plugins."""
+    if ctx.invoked_subcommand is None:
+        render.write(ctx.get_help())
+
+
+def _row(plugin: Plugin) -> dict[str, Any]:
+    brings: dict[str, int] = {}
+    for spec in plugin.specs:
+        brings[spec.kind] = brings.get(spec.kind, 0) + 1
+    return {
+        "name": plugin.name,
+        "title": plugin.title,
+        "status": plugin.status,
+        "reason": plugin.reason,
+        "distribution": plugin.distribution,
+        "version": plugin.version,
+        "module": plugin.value,
+        "brings": brings,
+    }
+
+
+@plugins.command("list")
+@json_option
+def list_(as_json: bool) -> None:
+    """List every installed plugin with its status; failed ones too."""
+    registry = get_registry()
+    result = [_row(p) for p in registry.plugins]
+
+    def text() -> None:
+        if not result:
+            render.write("no plugins")
+            return
+        rows = []
+        for row in result:
+            brings = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in row["brings"].items())
+            from_ = f"{row['distribution']} {row['version']}".strip()
+            rows.append([row["name"], row["status"], from_, row["reason"] or brings, row["title"]])
+        render.table(["name", "status", "distribution", "brings", "title"], rows)
+
+    render.emit(
+        result,
+        json=as_json,
+        command="plugins list",
+        text=text,
+        warnings=troubles(registry) if as_json else (),  # the table says it already
+        provenance=render.provenance(p for p in registry.plugins if p.status == "loaded"),
+    )
+
+
+@plugins.command("show")
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show one plugin: what it brings, or the traceback of its failure."""
+    found = get_registry().plugin(name)
+    shown = [_details(p) for p in found]
+    # Two distributions may offer one name: both are shown, and the shape of the answer stays the same.
+    result = shown[0] if len(shown) == 1 else {"name": name, "offers": shown}
+
+    def text() -> None:
+        for index, one in enumerate(shown):
+            if index:
+                render.write()
+            render.details({k: v for k, v in one.items() if k != "traceback"})
+            if one["traceback"]:
+                render.write()
+                render.verbatim(one["traceback"])
+
+    render.emit(
+        result, json=as_json, command="plugins show", text=text, provenance=render.provenance(found)
+    )  # fmt: skip
+
+
+def _details(plugin: Plugin) -> dict[str, Any]:
+    row = _row(plugin)
+    row["brings"] = [
+        {"kind": spec.kind, "name": f"{plugin.name}/{spec.name}", "title": spec.title, "reference": spec.reference}
+        for spec in plugin.specs
+    ]
+    return {**row, "traceback": plugin.traceback}
+
+
+@plugins.command("check")
+@click.argument("name")
+@json_option
+@click.pass_context
+def check(ctx: click.Context, name: str, as_json: bool) -> None:
+    """Run the conformance kit on one plugin; exit 1 if a check fails.
+
+    The plugin runs in a process of its own, with limits on time and memory: what hangs there, or ends the process, is a
+    failed check.
+    """
+    from forecast.conformance.kit import run_checks
+    from forecast.contract import isolation
+
+    if not isolation.supervising():
+        words = ["plugins", "check", name, *(["--json"] if as_json else [])]
+        ctx.exit(isolation.supervised(words, say=lambda line: None))
+    registry = get_registry()
+    registry.plugin(name)  # an unknown name is a usage error, not a failed check
+    with render.progress(f"checking {name}") as report:
+        outcomes = run_checks(name, report=report)
+    count = {s: sum(o.status == s for o in outcomes) for s in ("passed", "failed", "skipped")}
+    result = [{"name": o.label, "status": o.status, "message": o.message} for o in outcomes]
+
+    def text() -> None:
+        verdict = "meets" if not count["failed"] else "breaks"
+        parts: Iterable[str] = (f"{n} {s}" for s, n in count.items() if n)
+        render.headline(f"Plugin {name} {verdict} its contract: {', '.join(parts)}.")
+        render.table(["check", "status", "message"], [[o.label, o.status, o.message] for o in outcomes])
+
+    render.emit(
+        result, json=as_json, command="plugins check", text=text, provenance=render.provenance(registry.plugin(name))
+    )
+    if count["failed"]:
+        ctx.exit(1)
+
+
+@plugins.command("new")
+@click.argument("name")
+@json_option
+def new(name: str, as_json: bool) -> None:
+    """Start a plugin: write the folder forecast-NAME with a law, a table, a model, a scenario and its tests."""
+    from forecast.conformance.scaffold import create
+
+    folder, files = create(name)
+    result = {"name": name, "folder": folder.name, "files": files}
+
+    def text() -> None:
+        render.headline(f"Wrote {folder.name}: a plugin with a law, a table, a model, a scenario and its tests.")
+        for file in files:
+            render.write(f"  {folder.name}/{file}")
+        render.write()
+        render.write(f"Next: pip install -e ./{folder.name}, then forecast plugins check {name}")
+
+    render.emit(result, json=as_json, command="plugins new", text=text)

@@ -1,0 +1,123 @@
+"""``forecast allocate``: split a compute budget between parameters and data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.catalogue.listing import json_option
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from forecast.fit.solution import Fit
+
+__all__ = ["allocate"]
+
+COMMAND = "allocate"
+COST = "6*N*D"
+
+
+@click.command()
+@click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc")
+@click.option("--compute", type=float, required=True, help="The budget, in the unit of the cost (FLOP): 1e25.")
+@click.option("--cost", default=COST, show_default=True, help="Cost of a split, a formula over the law's variables.")
+@click.option("--inference-tokens", type=float, metavar="TOKENS", help="Served over the model's life: adds 2*N*TOKENS.")
+@click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals.")
+@click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint draws of the parameters.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal intervals.")
+@json_option
+def allocate(
+    fit: str,
+    compute: float,
+    cost: str,
+    inference_tokens: float | None,
+    level: float,
+    draws: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Find the split of a compute budget that a law says is best.
+
+    FIT.nc is a file that 'forecast fit --out' saved. For instance:
+
+    \b
+    forecast allocate scaling/chinchilla@besiroglu2024 --compute 1e25
+    forecast allocate mine.nc --compute 1e24 --inference-tokens 2e12 --json
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.cli.fit.asked import fit_of
+
+    found, plugins = fit_of(fit)
+    best = found.allocate(
+        compute=compute, cost=cost, inference_tokens=inference_tokens, level=level, draws=draws, seed=seed
+    )
+    warnings = [line for line in best.attrs["warnings"].splitlines() if line]
+    render.emit(
+        _answer(found, best),
+        json=as_json,
+        command=COMMAND,
+        text=lambda: _text(found, best),
+        warnings=warnings,
+        provenance=render.provenance(plugins, computed=True, seed=seed),
+    )
+
+
+def _values(best: xr.Dataset) -> dict[str, dict[str, Any]]:
+    names = [str(n) for n in best.data_vars if not str(n).endswith(("_lower", "_upper"))]
+    found = {}
+    for name in names:
+        ends = [float(best[f"{name}_{side}"]) if f"{name}_{side}" in best else None for side in ("lower", "upper")]
+        unit = best[name].attrs.get("unit", "")
+        found[name] = {"value": float(best[name]), "lower": ends[0], "upper": ends[1], "unit": unit}
+    return found
+
+
+def _answer(fit: Fit, best: xr.Dataset) -> dict[str, Any]:
+    values = _values(best)
+    known = "no_interval" not in best.attrs
+    ends = {name: {"lower": v["lower"], "upper": v["upper"]} for name, v in values.items()}
+    return {
+        "fit": best.attrs["fit"],
+        "compute": best.attrs["compute"],
+        "cost": best.attrs["cost"],
+        **{name: found["value"] for name, found in values.items()},
+        "units": {name: found["unit"] for name, found in values.items()},
+        "interval": {"level": best.attrs["level"], **ends} if known else None,
+        "no_interval": best.attrs.get("no_interval"),
+        "converged": fit.converged,
+        "verdict": fit.verdict,
+        "parameters": dict(fit.values),
+        "reference": fit.published.reference if fit.published else fit.law.reference,
+        "note": fit.published.note if fit.published else "",
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _said(name: str, found: dict[str, Any]) -> str:
+    between = "" if found["lower"] is None else f" ({_number(found['lower'])} to {_number(found['upper'])})"
+    return f"{name} = {_number(found['value'])}{between} {found['unit']}".rstrip()
+
+
+def _text(fit: Fit, best: xr.Dataset) -> None:
+    values = _values(best)
+    split = ", ".join(_said(n, values[n]) for n in fit.law.variables)
+    output = _said(fit.law.output, values[fit.law.output]).replace(" = ", " ", 1)
+    budget = f"{best.attrs['compute']:g} FLOP" if best.attrs["cost"] == COST else f"a cost of {best.attrs['compute']:g}"
+    known = "no_interval" not in best.attrs
+    end = f"{best.attrs['level']:.0%} intervals" if known else f"point values: {best.attrs['no_interval']}"
+    render.headline(f"At {budget}, {best.attrs['fit']} is best at {split}: {output}; {end}.")
+    columns = ["quantity", "value", *(("lower", "upper") if known else ()), "unit"]
+    rows = []
+    for name, found in values.items():
+        ends = [_number(found["lower"]), _number(found["upper"])] if known else []
+        rows.append([name, _number(found["value"]), *ends, found["unit"]])
+    render.table(columns, rows)
+    render.write()
+    source = fit.published.reference if fit.published else f"{fit.n} points: {fit.verdict}"
+    note = fit.published.note if fit.published else ""
+    render.details({"cost": best.attrs["cost"], "parameters from": source, "note": note})

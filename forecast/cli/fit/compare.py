@@ -1,0 +1,164 @@
+"""``forecast compare``: rival laws on the same data, by what they explain and by what they would have forecast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.allowed import access_options
+from forecast.cli.catalogue.listing import json_option
+
+__all__ = ["compare"]
+
+COMMAND = "compare"
+_SAID = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
+
+
+@click.command()
+@click.argument("laws", nargs=-1, required=True, metavar="LAW...")
+@click.option("--data", required=True, metavar="TABLE|FILE", help="A table's name, or a .csv or .parquet file.")
+@click.option("--let", multiple=True, metavar='"N = FORMULA"', help="A variable as a formula over columns.")
+@click.option("--y", metavar="COLUMN", help="The column, or formula, that the laws explain.")
+@click.option("--variables", multiple=True, metavar="NAMES", help="The variables of formulas: x or N,D.")
+@click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "params_b > 0.1", "kind is dense".')
+@click.option(
+    "--objective", metavar="NAME", help="Of every law.  [default: least squares of logs, where y is positive]"
+)
+@click.option("--by", metavar="FORMULA", help="What the rollout goes along, small to large.  [default: 1st variable]")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
+@access_options
+@json_option
+@click.pass_context
+def compare(
+    ctx: click.Context,
+    laws: tuple[str, ...],
+    data: str,
+    let: tuple[str, ...],
+    y: str | None,
+    variables: tuple[str, ...],
+    where: tuple[str, ...],
+    objective: str | None,
+    by: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Fit several laws to the same points: AIC, AICc and BIC, beside the error of forecasts by rollout.
+
+    The rollout fits the smallest 50, 60, 70, 80 and 90 % of the points and forecasts the others. A law that cannot be
+    judged is listed with its reason. Exits with 1 where nothing could be compared: none could be judged, or only one of
+    several.
+
+    \b
+    forecast compare scaling/power scaling/saturating-power --data curve.csv
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.cli.fit import asked
+    from forecast.fit import compare as comparing
+
+    columns, source = asked.data_of(data, COMMAND)
+    rows, note = asked.kept(columns, where)
+    found, plugins = [], []
+    for text in dict.fromkeys(laws):
+        # a name stays a name where the formulas beside it need variables
+        given = () if asked.is_name(text) else variables
+        law, behind = asked.law_of(text, given)
+        found.append(law)
+        plugins += behind
+    lets = asked.formulas(let, "--let")
+    table, about = comparing.compare(found, rows, objective=objective, let=lets, y=y, by=by, seed=seed)
+    best = comparing.winners(table)
+    judged = [row["law"] for row in table if "failed" not in row]
+    said = [_reason(row["law"], reason) for row in table for reason in row.get("warnings", ())]
+    said += [_reason(row["law"], row["failed"]) for row in table if "failed" in row]
+    result = {
+        **about,
+        "headline": _headline(best, about, len(table), judged),
+        "best": {measure: names[0] if len(names) == 1 else None for measure, names in best.items()},
+        "tied": {measure: list(names) for measure, names in best.items()},
+        "laws": [_whole(row) for row in table],
+    }
+    render.emit(
+        result,
+        json=as_json,
+        command=COMMAND,
+        text=lambda: _text(result),
+        warnings=[*([note] if note else []), *said],
+        provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
+    )
+    if len(judged) < min(len(table), 2):
+        ctx.exit(1)
+
+
+def _reason(law: str, reason: str) -> str:
+    """Return a reason that names its law, once."""
+    return reason if reason.startswith(f"{law}:") else f"{law}: {reason}"
+
+
+def _whole(row: dict[str, Any]) -> dict[str, Any]:
+    keys = ("law", "parameters", "points", "converged", "objective", "aic", "aicc", "bic", "rollout", "origins")
+    whole = {key: row.get(key) for key in (*keys, "origins_tried", "verdict", "failed")}
+    return {**whole, "warnings": list(row.get("warnings", ())), "without": row.get("without", {})}
+
+
+def _headline(best: dict[str, tuple[str, ...]], about: dict[str, Any], count: int, judged: list[str]) -> str:
+    points = "the one point" if about["points"] == 1 else f"the {about['points']} points"
+    if len(judged) == 1 and count == 1:
+        return f"{judged[0]} is alone on {points}: name another law to compare it with."
+    if len(judged) == 1:
+        return f"Only {judged[0]} can be judged on {points}: there is nothing to compare it with."
+    explains, forecasts = best["aicc"] or best["aic"], best["rollout"]
+    alike = explains == forecasts
+    parts = []
+    if explains:
+        said = f"{_does(explains, 'explain')} {points} best ({'AICc' if best['aicc'] else 'AIC'})"
+        parts.append(said if alike else said + _tied(explains))
+    if forecasts:
+        link = f"and also {_does(forecasts, 'forecast', named=False)}" if alike else _does(forecasts, "forecast")
+        parts.append(f"{link} the larger ones best from the smaller ones{_tied(forecasts)}")
+    return ", ".join(parts) + "." if parts else "No law can be judged on these data."
+
+
+def _does(laws: tuple[str, ...], verb: str, *, named: bool = True) -> str:
+    """Return "A explains", or "A, B and C explain"."""
+    verb += "" if len(laws) > 1 else "s"
+    return f"{' and '.join(filter(None, (', '.join(laws[:-1]), laws[-1])))} {verb}" if named else verb
+
+
+def _tied(laws: tuple[str, ...]) -> str:
+    return " (they cannot be told apart)" if len(laws) > 1 else ""
+
+
+def _text(result: dict[str, Any]) -> None:
+    render.headline(result["headline"])
+    rows = []
+    for row in result["laws"]:
+        marks = [_number(row[m]) + (" *" if row["law"] in result["tied"][m] else "") for m in _SAID]
+        tried = "-" if row["origins_tried"] is None else f"{row['origins']} of {row['origins_tried']}"
+        rows.append([row["law"], row["parameters"], *marks, tried, "converged" if row["converged"] else "failed"])
+    render.table(["law", "parameters", *_SAID.values(), "origins", "fit"], rows)
+    render.write()
+    kind = "of logs" if result["objective"].endswith("_log") else "in the unit of y"
+    render.details(
+        {
+            "objective": result["objective"],
+            "extrapolation": f"root mean square error {kind} beyond each origin, along {result['by']}",
+            "*": "best by this measure; several differ by rounding"
+            if any(len(names) > 1 for names in result["tied"].values())
+            else "best by this measure",
+        }
+    )
+    said = []
+    for row in result["laws"]:
+        reasons = {"every": row["failed"]} if row["failed"] else row["without"]
+        for reason in dict.fromkeys(reasons.values()):
+            measures = [_SAID.get(measure, measure) for measure, found in reasons.items() if found == reason]
+            said.append([row["law"], ", ".join(measures), reason])
+    if said:
+        render.write()
+        render.write("what is missing:")
+        render.table(["law", "measure", "reason"], said, indent=2)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.6g}"

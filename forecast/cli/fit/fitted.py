@@ -1,0 +1,200 @@
+"""What ``forecast fit`` says of a fit, and of many: as plain data, and as text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from forecast.cli import render
+from forecast.errors import FitError, printable
+
+if TYPE_CHECKING:
+    from forecast.fit.fits import Fits
+    from forecast.fit.solution import Fit
+    from forecast.laws import Law
+
+__all__ = ["many", "one", "write_many", "write_one"]
+
+#: Parameters named in a headline.
+NAMED = 6
+#: Reasons of failures that are listed.
+REASONS = 10
+
+
+def _formula(law: Law) -> str:
+    return law.text if hasattr(law, "text") else f"{law.output} = {law.expression}"
+
+
+# One fit --------------------------------------------------------------------------------------------------------------
+
+
+def one(fit: Fit, level: float, title: str) -> dict[str, Any]:
+    """Return a fit, called by a title, as plain data."""
+    from forecast.fit.inference.interval import origin
+
+    try:
+        covariance: dict[str, Any] | None = {
+            "names": [str(n) for n in fit.covariance["parameter"].values],
+            "matrix": fit.covariance.values.tolist(),
+        }
+        why = None
+    except FitError as problem:
+        covariance, why = None, str(problem)
+    parameters = [_parameter(fit, name, level) for name in fit.values]
+    return {
+        "law": fit.law.name,
+        "formula": _formula(fit.law),
+        "headline": _headline(fit, title, parameters, level),
+        "points": fit.n,
+        "objective": {"name": fit.objective_name, "value": fit.objective, "delta": fit.delta},
+        "converged": fit.converged,
+        "starts": {"agree": fit.starts[0], "of": fit.starts[1]},
+        "verdict": fit.verdict,
+        "level": level,
+        "intervals": origin(fit, level) or None,
+        "parameters": parameters,
+        "covariance": covariance,
+        "no_covariance": why,
+        "residual_scale": fit.residual_scale,
+        "ranges": {n: list(pair) for n, pair in fit.ranges.items()},
+    }
+
+
+def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
+    error = float(fit.stderr[name]) if name in fit.stderr else None
+    found = {"name": name, "value": fit.values[name], "stderr": error}
+    try:
+        low, high = fit.interval(name, level)
+    except FitError as problem:
+        why = str(problem).removeprefix(f"{fit.name}: ")
+        identified = False if "not identified" in why else None
+        return {**found, "lower": None, "upper": None, "identified": identified, "why": why}
+    ridge = fit.judgement.unidentified.get(name)  # an interval alone does not say so: it may run along a ridge
+    return {**found, "lower": low, "upper": high, "identified": ridge is None, "why": ridge}
+
+
+def _headline(fit: Fit, title: str, parameters: list[dict[str, Any]], level: float) -> str:
+    said = [_said(row) for row in parameters[:NAMED]] + (["…"] if len(parameters) > NAMED else [])
+    begin = "" if fit.converged else "Not converged: "
+    return f"{begin}{title} on {fit.n} points: {', '.join(said)} ({level:.0%} intervals)."
+
+
+def _said(row: dict[str, Any]) -> str:
+    between = "no interval" if row["lower"] is None else f"{row['lower']:.4g} to {row['upper']:.4g}"
+    return f"{row['name']} = {row['value']:.4g} ({between})"
+
+
+def write_one(result: dict[str, Any]) -> None:
+    """Write what `one` returned."""
+    render.headline(result["headline"])
+    rows = []
+    for row in result["parameters"]:
+        ends = [_number(row["lower"]), _number(row["upper"])]
+        rows.append([row["name"], _number(row["value"], 8), _number(row["stderr"]), *ends, row["identified"]])
+    percent = f"{result['level']:.0%}"
+    render.table(["parameter", "value", "std error", f"{percent} lower", "upper", "identified"], rows)
+    render.write()
+    objective = result["objective"]
+    delta = "" if objective["delta"] is None else f" (delta {objective['delta']:.4g})"
+    render.details(
+        {
+            "formula": result["formula"],
+            "points": result["points"],
+            **({"intervals": result["intervals"]} if result["intervals"] else {}),
+            "objective": f"{objective['name']}{delta} = {objective['value']:.10g}",
+            "converged": result["converged"],
+            "verdict": result["verdict"],
+        }
+    )
+
+
+# Many fits ------------------------------------------------------------------------------------------------------------
+
+
+def many(fits: Fits, level: float) -> dict[str, Any]:
+    """Return the fits of ``--over`` as plain data: each of them, and what they have in common."""
+    names = list(fits.law.parameters)
+    ends = {name: fits.interval(name, level) for name in names}
+    columns = {
+        name: {
+            "value": fits.params[name].values.tolist(),
+            "stderr": fits.stderr[name].values.tolist(),
+            "lower": ends[name]["lower"].values.tolist(),
+            "upper": ends[name]["upper"].values.tolist(),
+        }
+        for name in names
+    }
+    found = (fits.converged[fits.over], fits.n, fits.converged, fits.objective, fits.verdict)
+    rows = [
+        {
+            "name": label,
+            "points": points,
+            "converged": converged,
+            "objective": objective,
+            "verdict": verdict,
+            "parameters": [{"name": n, **{key: values[i] for key, values in columns[n].items()}} for n in names],
+        }
+        for i, (label, points, converged, objective, verdict) in enumerate(
+            zip(*(array.values.tolist() for array in found), strict=True)
+        )
+    ]
+    common = _common(fits, names)
+    good = int(fits.converged.sum())
+    title = fits.law.name or _formula(fits.law)
+    middle = [f"median {row['name']} = {row['p50']:.4g}" for row in common[:NAMED]]
+    count = f"all {len(rows)} converged" if good == len(rows) else f"{good} of {len(rows)} converged"
+    return {
+        "law": fits.law.name,
+        "formula": _formula(fits.law),
+        "headline": f"{title} over '{printable(fits.over, 60)}': {'; '.join([count, *middle])}.",
+        "over": fits.over,
+        "count": len(rows),
+        "converged": good,
+        "objective": fits.objective_name,
+        "level": level,
+        "parameters": common,
+        "fits": rows,
+    }
+
+
+def _common(fits: Fits, names: list[str]) -> list[dict[str, Any]]:
+    """Return quantiles of each parameter over the fits that converged."""
+    from forecast.base.netcdf import quantiles
+
+    good = fits.converged.values
+    if not good.any():
+        return []
+    found = []
+    for name in names:
+        low, middle, high = (float(q) for q in quantiles(fits.params[name].values[good], [0.05, 0.5, 0.95]))
+        found.append({"name": name, "p05": low, "p50": middle, "p95": high})
+    return found
+
+
+def write_many(result: dict[str, Any]) -> None:
+    """Write what `many` returned, without the single fits."""
+    render.headline(result["headline"])
+    if result["parameters"]:
+        cells = [[row["name"], *(_number(row[q]) for q in ("p50", "p05", "p95"))] for row in result["parameters"]]
+        render.table(["parameter", "median of fits", "5 %", "95 %"], cells)
+        render.write()
+    reasons: dict[str, list[str]] = {}
+    for row in result["fits"]:
+        if row["verdict"] != "converged":
+            reasons.setdefault(row["verdict"], []).append(render.cell(row["name"]))
+    if reasons:
+        shown = sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:REASONS]
+        render.table(["fits", "verdict", "the first"], [[len(who), why, who[0]] for why, who in shown])
+        if len(reasons) > REASONS:
+            render.write(f"… {len(reasons) - REASONS} more verdicts: --json")
+        render.write()
+    render.details(
+        {
+            "formula": result["formula"],
+            "fits": f"{result['converged']} of {result['count']} converged; --json lists them",
+            "objective": result["objective"],
+        }
+    )
+
+
+def _number(value: float | None, digits: int = 5) -> str:
+    return "-" if value is None else f"{value:.{digits}g}"

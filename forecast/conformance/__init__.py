@@ -1,0 +1,1 @@
+"""The kit that plugin authors run, and a plugin to start from."""

@@ -1,0 +1,204 @@
+"""The conformance kit: what every plugin must hold, as one test a check.
+
+In a plugin's own tests::
+
+    import pytest
+    from forecast.conformance.kit import checks
+
+    @pytest.mark.parametrize("check", checks("demo"), ids=str)
+    def test_conformance(check):
+        check()
+
+On the command line: ``forecast plugins check demo``.
+"""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from forecast.contract import foreign
+from forecast.contract.registry import LOAD_S, Plugin, Record, get_registry
+from forecast.errors import ForecastError, PluginContractError, PluginError, printable
+
+__all__ = ["Check", "Outcome", "checks", "run_checks"]
+
+#: What a plugin must not import before it is asked for a number.
+HEAVY = ("matplotlib", "numpy", "pandas", "pint", "scipy", "statsmodels", "sympy", "xarray")
+#: CPU seconds for importing a plugin and calling its hooks.
+IMPORT_BUDGET = 0.25
+#: And seconds of the clock: a plugin that waits keeps everybody waiting.
+WAIT_BUDGET = 2.0
+
+
+@dataclass(frozen=True)
+class Check:
+    """One requirement on one plugin. Calling it raises a typed error if the plugin breaks it.
+
+    Parameters
+    ----------
+    label : str
+        ``"law learning: units parse"``; also what ``str()`` gives, for pytest's ids.
+    run : callable
+        Raises `ForecastError`, or ``unittest.SkipTest`` (which pytest shows as a skip) where it has nothing to check.
+    """
+
+    label: str
+    run: Callable[[], None]
+
+    def __call__(self) -> None:
+        """Run it."""
+        self.run()
+
+    def __str__(self) -> str:
+        return self.label
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a check."""
+
+    label: str
+    status: Literal["passed", "failed", "skipped"]
+    message: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Tell whether it did not fail."""
+        return self.status != "failed"
+
+
+def checks(plugin: str) -> list[Check]:
+    """Return the checks of one plugin. A plugin that does not load has only the one that says so.
+
+    Parameters
+    ----------
+    plugin : str
+        The entry point's name.
+
+    Examples
+    --------
+    >>> [str(c) for c in checks("scaling")][:3]
+    ['loads', 'imports nothing heavy', 'every record has a reference']
+    """
+    try:
+        offers = get_registry().plugin(plugin)
+    except ForecastError as problem:
+        return [Check("loads", partial(_fail, problem))]
+    found = [Check("loads", partial(_loads, list(offers)))]
+    if len(offers) != 1 or offers[0].status != "loaded":
+        return found
+    one = offers[0]
+    found.append(Check("imports nothing heavy", partial(_imports, one)))
+    found.append(Check("every record has a reference", partial(_references, one)))
+    for spec in one.specs:
+        record = Record(f"{one.name}/{spec.name}", spec, one)
+        for label, check in _of(record):
+            found.append(Check(f"{spec.kind} {spec.name}: {label}", partial(check, record)))
+    return found
+
+
+def run_checks(plugin: str, *, report: Callable[[float, float], None] | None = None) -> list[Outcome]:
+    """Run every check of a plugin and return what became of each.
+
+    Parameters
+    ----------
+    plugin : str
+    report : callable, optional
+        Called with how many are done and how many there are.
+
+    Examples
+    --------
+    >>> all(outcome.ok for outcome in run_checks("trends"))
+    True
+    """
+    todo = checks(plugin)
+    outcomes = []
+    for index, check in enumerate(todo):
+        outcomes.append(_outcome(check))
+        if report is not None:
+            report(index + 1, len(todo))
+    return outcomes
+
+
+def _outcome(check: Check) -> Outcome:
+    label = f"check '{check.label}'"
+    try:
+        with foreign.code(label):
+            check()
+    except unittest.SkipTest as reason:
+        return Outcome(check.label, "skipped", printable(reason, 1000))
+    except ForecastError as problem:
+        return Outcome(check.label, "failed", printable(str(problem).removeprefix(f"{label}: "), 1000))
+    except BaseException as problem:  # the plugin's code may raise anything
+        if foreign.interrupts(problem):
+            raise
+        return Outcome(check.label, "failed", printable(f"{type(problem).__name__}: {problem}", 1000))
+    return Outcome(check.label, "passed")
+
+
+def _of(record: Record) -> Iterator[tuple[str, Callable[[Record], None]]]:
+    from forecast.conformance import records
+
+    yield from records.CHECKS.get(record.spec.kind, ())
+
+
+def _fail(problem: ForecastError) -> None:
+    raise problem
+
+
+def _loads(offers: list[Plugin]) -> None:
+    if len(offers) > 1:
+        who = " and ".join(p.distribution for p in offers)
+        raise PluginContractError(f"plugin '{offers[0].name}' is offered by {who}")
+    if offers[0].status != "loaded":
+        raise PluginContractError(f"plugin {offers[0].origin} is {offers[0].status}: {offers[0].reason}")
+
+
+def _imports(plugin: Plugin) -> None:
+    """Load the plugin in a process of its own: in ours, somebody else may have imported the heavy ones."""
+    from forecast.contract import alone
+
+    try:
+        found = alone.load(plugin.name, plugin.value, seconds=LOAD_S)
+    except PluginError as problem:
+        raise PluginContractError(f"plugin '{plugin.name}': {problem}") from None
+    if found.reason:
+        raise PluginContractError(f"plugin '{plugin.name}': does not load by itself: {found.reason}")
+    if heavy := [m for m in HEAVY if m in found.modules]:
+        raise PluginContractError(
+            f"plugin '{plugin.name}': its module or hooks import {', '.join(heavy)}; "
+            "import them where they are used, or name the code by target="
+        )
+    if found.cpu > IMPORT_BUDGET:
+        raise PluginContractError(
+            f"plugin '{plugin.name}': import and hooks take {found.cpu:.2f} s of CPU; at most {IMPORT_BUDGET} s"
+        )
+    if found.wall > WAIT_BUDGET:
+        raise PluginContractError(
+            f"plugin '{plugin.name}': import and hooks take {found.wall:.1f} s; at most {WAIT_BUDGET:g} s"
+        )
+    if found.threads:
+        raise PluginContractError(f"plugin '{plugin.name}': leaves {found.threads} threads running after its import")
+    if found.written:
+        raise PluginContractError(
+            f"plugin '{plugin.name}': writes to stdout while it loads: '{printable(found.written, 60)}'"
+        )
+
+
+def _references(plugin: Plugin) -> None:
+    """The records themselves refuse to be without one; what they hold is looked at here."""
+    bare = [f"{s.kind} '{s.name}'" for s in plugin.specs if not s.reference.strip()]
+    for spec in plugin.specs:
+        bare += [
+            f"{spec.kind} '{spec.name}': published '{p.name}'"
+            for p in getattr(spec, "published", ())
+            if not p.reference.strip()
+        ]
+        inputs = getattr(spec, "inputs", ())
+        bare += [f"{spec.kind} '{spec.name}': input '{i.name}'" for i in inputs if not i.source.strip()]
+    if bare:
+        raise PluginContractError(f"without a reference or source: {', '.join(bare)}")

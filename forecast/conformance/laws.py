@@ -1,0 +1,239 @@
+"""What the conformance kit asks of a law, and what its other checks share with it."""
+
+from __future__ import annotations
+
+import contextlib
+import unittest
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from forecast.contract.registry import Record
+from forecast.errors import ForecastError, PluginContractError, printable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["LAW_CHECKS", "guarded", "numbers", "refuse"]
+
+POINTS = 200
+#: Relative noise on the data a law is recovered from, and how close the parameters must come.
+NOISE = 1e-4
+RECOVERY = 0.05
+
+
+def refuse(record: Record, reason: str) -> PluginContractError:
+    """Return the error that names the record."""
+    return PluginContractError(f"{record.spec.kind} '{record.full_name}': {reason}")
+
+
+@contextlib.contextmanager
+def guarded(record: Record, what: str) -> Iterator[None]:
+    """Say in our words that code wrote into the read-only arrays it was given."""
+    try:
+        yield
+    except (ValueError, ForecastError) as problem:
+        if "read-only" in str(problem):
+            raise refuse(record, f"{what} writes into its inputs") from problem
+        raise
+
+
+def _law(record: Record) -> Any:
+    from forecast import laws
+
+    return laws.law(record.full_name)
+
+
+def _points(record: Record) -> tuple[dict[str, float], dict[str, Array]]:
+    """Return the example parameters and read-only points spread over the domain."""
+    import numpy as np
+
+    spec: Any = record.spec
+    if not spec.example or not spec.domain:
+        raise unittest.SkipTest("gives no example and domain")
+    for what, given, names in (
+        ("example", spec.example, _law(record).parameters),
+        ("domain", spec.domain, tuple(spec.variables)),
+    ):
+        if set(given) != set(names):
+            raise refuse(record, f"{what}: expected {', '.join(names)}; got {', '.join(given)}")
+    rng = np.random.default_rng(0)
+    points = {}
+    for name, (low, high) in spec.domain.items():
+        u = rng.random(POINTS)
+        # wide positive ranges are spread over their decades
+        values = low * (high / low) ** u if low > 0 and high / low > 10 else low + (high - low) * u
+        values.flags.writeable = False
+        points[name] = values
+    return dict(spec.example), points
+
+
+def _value(record: Record, parameters: Mapping[str, float], points: Mapping[str, Any]) -> Any:
+    with guarded(record, "value"), warnings.catch_warnings():
+        warnings.simplefilter("error")  # a lost imaginary part is no more than a warning
+        return _law(record).value(parameters, **points)
+
+
+def _law_units(record: Record) -> None:
+    from forecast import units
+
+    spec: Any = record.spec
+    for name, unit in spec.variables.items():
+        units.unit(unit, where=f"law '{record.full_name}': variable '{printable(name, 60)}'")
+    units.unit(spec.unit, where=f"law '{record.full_name}': output '{printable(spec.output, 60)}'")
+
+
+def _law_text(record: Record) -> None:
+    """Text → formula → text → formula is the same formula, with the same values."""
+    from forecast.formula import parse
+
+    spec: Any = record.spec
+    if spec.expression is None:
+        raise unittest.SkipTest("has no text form")
+    names: set[str] = set()
+    for text in (spec.expression, *((spec.equals,) if spec.equals is not None else ())):
+        first = parse(text, where=f"law '{record.full_name}'")
+        again = parse(first.text, where=f"law '{record.full_name}'")
+        if again.text != first.text or again.names != first.names:
+            raise refuse(record, f"'{printable(first.text)}' comes back as '{printable(again.text)}'")
+        names |= set(first.names)
+    if spec.equals is not None:
+        names.discard(spec.output)
+    if set(_law(record).parameters) != names - set(spec.variables):
+        raise refuse(record, "its parameters are not the names in its text that are no variables")
+
+
+def _law_vectorises(record: Record) -> None:
+    """An array gives what its elements give one by one: real, finite, of the same shape, twice the same."""
+    import numpy as np
+
+    parameters, points = _points(record)
+    whole = _value(record, parameters, points)
+    numbers(record, "value", whole, (POINTS,))
+    if not np.array_equal(whole, _value(record, parameters, points)):
+        raise refuse(record, "the same call twice gives two results: it draws random numbers")
+    for i in (0, POINTS // 2, POINTS - 1):
+        one = _value(record, parameters, {k: float(v[i]) for k, v in points.items()})
+        if not np.allclose(one, whole[i], rtol=1e-12, atol=0):
+            raise refuse(record, f"a number gives {float(one):g} where an array gives {whole[i]:g}")
+    square = {k: v.reshape(2, -1) for k, v in points.items()}
+    if not np.array_equal(_value(record, parameters, square), whole.reshape(2, -1)):
+        raise refuse(record, "a two-dimensional array gives other values than a flat one")
+
+
+def numbers(record: Record, what: str, found: Any, shape: tuple[int, ...]) -> None:
+    """Refuse what is no array of finite numbers of this shape."""
+    import numpy as np
+
+    if not isinstance(found, np.ndarray) or found.dtype != np.float64:
+        kind = f"an array of {found.dtype}" if isinstance(found, np.ndarray) else type(found).__name__
+        raise refuse(record, f"{what}: expected an array of float64, got {kind}")
+    if found.shape != shape:
+        raise refuse(record, f"{what}: expected the shape {shape}, got {found.shape}")
+    if not np.isfinite(found).all():
+        raise refuse(record, f"{what}: {int((~np.isfinite(found)).sum())} of {found.size} values are not finite")
+
+
+def _law_jacobian(record: Record) -> None:
+    import numpy as np
+
+    parameters, points = _points(record)
+    law = _law(record)
+    exact = np.asarray(law.jacobian(parameters, **points))
+    numbers(record, "jacobian", exact, (len(law.parameters), POINTS))
+    for row, name in zip(exact, law.parameters, strict=True):
+        step = 1e-6 * max(abs(parameters[name]), 1e-3)
+        up, down = ({**parameters, name: parameters[name] + s * step} for s in (1, -1))
+        near = (_value(record, up, points) - _value(record, down, points)) / (2 * step)
+        # rounding of the value, divided by the step, is what finite differences cannot see below
+        noise = np.abs(_value(record, parameters, points)).max() * 1e-15 / step
+        if not np.allclose(row, near, rtol=1e-5, atol=10 * noise + 1e-7 * np.abs(row).max()):
+            raise refuse(record, f"jacobian: the derivative by '{name}' disagrees with finite differences")
+
+
+def _law_recovers(record: Record) -> None:
+    import numpy as np
+
+    spec: Any = record.spec
+    parameters, points = _points(record)
+    law = _law(record)
+    noise = 1 + NOISE * np.random.default_rng(1).standard_normal(POINTS)
+    data = {**points, law.output: _value(record, parameters, points) * noise}
+    fit = law.fit(data, seed=0)
+    if spec.ridge:
+        apart = np.max(np.abs(law.value(fit.values, **points) / data[law.output] - 1))
+        if not apart <= 10 * NOISE:
+            raise refuse(record, f"fitted to its own data it misses them by {apart:.2g}; is the domain wide enough?")
+        return
+    far = []
+    for name, true in parameters.items():
+        found = float(fit.params[name])
+        if not abs(found - true) <= RECOVERY * max(abs(true), 1e-6):
+            far.append(f"{name} = {found:g} instead of {true:g}")
+    if far:
+        raise refuse(record, f"fitted to its own data it finds {', '.join(far)}; is the domain wide enough?")
+
+
+def _law_published(record: Record) -> None:
+    spec: Any = record.spec
+    if not spec.published:
+        raise unittest.SkipTest("has no published parameters")
+    names = set(_law(record).parameters)
+    for fit in spec.published:
+        if set(fit.parameters) != names or not set(fit.stderr) <= names:
+            raise refuse(record, f"published '{fit.name}': expected parameters {', '.join(sorted(names))}")
+
+
+def _law_protocols(record: Record) -> None:
+    """A protocol speaks of the law's own variables and parameters, and its rules and objective can be read."""
+    from forecast.fit.problem.objective import find
+    from forecast.fit.protocols import check_rule
+
+    spec: Any = record.spec
+    if not spec.protocols:
+        raise unittest.SkipTest("has no protocols")
+    law = _law(record)
+    for protocol in spec.protocols:
+        where = f"law '{record.full_name}': protocol '{printable(protocol.name, 60)}'"
+        for rule in (*protocol.keep, *protocol.train):
+            check_rule(rule, where=where)
+        find(protocol.objective, where=where)
+        named = {*protocol.fix, *protocol.coordinates, *protocol.starts}
+        if not named <= set(law.parameters) or not set(protocol.let) <= set(law.variables):
+            raise refuse(record, f"protocol '{printable(protocol.name, 60)}' names what is no part of the law")
+        if protocol.starts and {*protocol.starts, *protocol.fix} != set(law.parameters):
+            raise refuse(record, f"protocol '{printable(protocol.name, 60)}': a start names every parameter")
+
+
+def _law_requires(record: Record) -> None:
+    """What a law requires (of its own names, or it is no law) is said, and holds at its example."""
+    import numpy as np
+
+    from forecast import formula
+
+    spec: Any = record.spec
+    if not spec.requires:
+        raise unittest.SkipTest("requires nothing")
+    parameters, points = _points(record)
+    for text, what in spec.requires.items():
+        asked = formula.parse(text, where=f"law '{record.full_name}': requires")
+        if not what or not (np.asarray(asked.evaluate({**parameters, **points})) > 0).all():
+            raise refuse(
+                record, f"requires '{printable(text, 60)}': does not say what it is, or fails in its own domain"
+            )
+
+
+#: (label, check).
+LAW_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (
+    ("units parse", _law_units),
+    ("round-trips through text", _law_text),
+    ("vectorises and leaves its inputs alone", _law_vectorises),
+    ("Jacobian agrees with finite differences", _law_jacobian),
+    ("recovers known parameters", _law_recovers),
+    ("published parameters are its own", _law_published),
+    ("protocols are its own", _law_protocols),
+    ("requires what holds for it", _law_requires),
+)

@@ -1,0 +1,258 @@
+"""What the conformance kit asks of each kind of record; `forecast.conformance.kit` assembles and runs it.
+
+Each function takes a record and raises: a typed error where the record breaks the requirement,
+``unittest.SkipTest`` where there is nothing to check.
+"""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.conformance.laws import LAW_CHECKS, guarded, numbers, refuse
+from forecast.contract.registry import Record, get_registry, resolve
+from forecast.contract.specs import EstimateSpec
+from forecast.errors import printable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.models.protocol import FittedModel, Model
+
+    Array = NDArray[np.float64]
+
+__all__ = ["CHECKS"]
+
+# Models -------------------------------------------------------------------------------------------------------------
+
+
+def _model_unit(record: Record) -> None:
+    from forecast import units
+    from forecast.formula import parse
+
+    spec: Any = record.spec
+    where = f"model '{record.full_name}'"
+    units.unit(spec.unit, where=where)
+    if isinstance(spec, EstimateSpec):
+        formula = parse(spec.expression, where=where)
+        found = units.infer(formula, {i.name: i.unit for i in spec.inputs}, where=where)
+        units.check(found, spec.unit, where=where)
+
+
+class _Trial:
+    """A fitted model with read-only draws of everything it needs."""
+
+    def __init__(self, record: Record) -> None:
+        import numpy as np
+
+        from forecast.models import model
+
+        self.record = record
+        self.model: Model = model(record.full_name)
+        self.time = np.arange(2026.0, 2038.0)
+        self.time.flags.writeable = False
+        self.free = False  # needs quantities of a scenario, which are made up here
+        self.inputs = self._inputs(self.model)
+
+    def _inputs(self, model: Model) -> dict[str, Array]:
+        import numpy as np
+
+        from forecast.base.distributions import distribution
+        from forecast.base.streams import BLOCK
+        from forecast.contract.specs import Input
+        from forecast.models.protocol import OtherModel
+
+        found = {}
+        for index, (name, need) in enumerate(model.inputs.items()):
+            u = np.random.default_rng(index).random(BLOCK)
+            if isinstance(need, Input):
+                draws = distribution(need.distribution, where=f"input '{printable(name, 80)}'").ppf(u)
+            elif isinstance(need, OtherModel):
+                draws = self._sample(need.model, need.model.fit(seed=0), self.time, self._inputs(need.model))
+            else:
+                self.free = True
+                draws = np.broadcast_to(1 + u, (len(self.time), BLOCK)).copy()
+            draws.flags.writeable = False
+            found[name] = draws
+        return found
+
+    def _sample(self, model: Model, fitted: FittedModel, time: Array, inputs: Mapping[str, Array]) -> Array:
+        from forecast.base.streams import Streams
+
+        with guarded(self.record, "sample"):
+            return fitted.sample(time, inputs, Streams(seed=0, node=model.name, block=0))
+
+    def sample(self, fitted: FittedModel, steps: int | None = None) -> Array:
+        """Return the draws for the first steps; `inputs` that run over time are cut with it."""
+        inputs = {k: v if v.ndim == 1 else v[:steps] for k, v in self.inputs.items()}
+        return self._sample(self.model, fitted, self.time[:steps], inputs)
+
+
+def _model_samples(record: Record) -> None:
+    import numpy as np
+
+    from forecast.base.streams import BLOCK
+
+    trial = _Trial(record)
+    drawn = trial.sample(trial.model.fit(seed=0))
+    if trial.free and isinstance(drawn, np.ndarray):  # made-up quantities may well be outside a law's domain
+        drawn = np.nan_to_num(drawn)
+    numbers(record, "sample", drawn, (len(trial.time), BLOCK))
+
+
+def _model_repeats(record: Record) -> None:
+    """Same seed, same draws: called again, fitted again, with other random numbers drawn in between."""
+    import numpy as np
+
+    trial = _Trial(record)
+    fitted = trial.model.fit(seed=0)
+    before = repr(np.random.get_state())
+    first = trial.sample(fitted)
+    if repr(np.random.get_state()) != before:
+        raise refuse(record, "sample draws from numpy's global random state; use the streams it is given")
+    if not np.array_equal(first, trial.sample(fitted), equal_nan=True):
+        raise refuse(record, "the same seed gives other draws when sample is called again")
+    if not np.array_equal(first, trial.sample(trial.model.fit(seed=0)), equal_nan=True):
+        raise refuse(record, "the same seed gives other draws after fitting again")
+
+
+def _model_prefix(record: Record) -> None:
+    import numpy as np
+
+    trial = _Trial(record)
+    fitted = trial.model.fit(seed=0)
+    if not np.array_equal(trial.sample(fitted)[:5], trial.sample(fitted, 5), equal_nan=True):
+        raise refuse(record, "a longer horizon changes the earlier steps: draw arrays as (time, draw)")
+
+
+# The others ---------------------------------------------------------------------------------------------------------
+
+
+#: Points of the series that a shape is tried on; the longer one only where the shape refuses the shorter.
+_LENGTHS = (20, 60)
+
+
+def _shape_fits(record: Record) -> None:
+    """Fit an exponential with noise, from 2000 to 2020; a shape may refuse twenty points as too few.
+
+    Each further column that a shape asks for is the sum of another exponential with noise: it grows from row to row.
+    """
+    import numpy as np
+
+    from forecast.base.streams import BLOCK, Streams
+    from forecast.errors import FitError
+    from forecast.models import shape
+
+    made = shape(record.full_name)
+    ahead = np.arange(2020.0, 2031.0)
+    draws: list[Any] = []
+    for points in _LENGTHS:
+        time = 2000.0 + np.arange(points) * 20 / points
+        value = 2.0 ** (time - 2000) * np.exp(0.05 * np.random.default_rng(0).standard_normal(points))
+        time.flags.writeable = value.flags.writeable = False
+        further = {
+            name: np.cumsum(1.5 ** (time - 2000) * np.exp(0.1 * np.random.default_rng(i).standard_normal(points)))
+            for i, name in enumerate(made.columns, 1)
+        }
+        for column in further.values():
+            column.flags.writeable = False
+        asked: dict[str, Any] = {"columns": further} if further else {}
+        try:
+            with guarded(record, "fit or sample"):
+                for _ in range(2):
+                    fitted = made.fit(time, value, seed=0, **asked)
+                    draws.append(fitted.sample(ahead, Streams(seed=0, node="check", block=0)))
+            break
+        except FitError:
+            if points == _LENGTHS[-1]:
+                raise
+    numbers(record, "sample", draws[0], (len(ahead), BLOCK))
+    if not np.array_equal(draws[0], draws[1]):
+        raise refuse(record, "the same seed gives other draws after fitting again")
+
+
+def _table_described(record: Record) -> None:
+    """Schema, licence, source and hash stand in the descriptor, and every unit parses."""
+    from forecast import units
+    from forecast.tables.schema import descriptor
+
+    spec: Any = record.spec
+    package = descriptor.read(Path(spec.descriptor))
+    for resource in package.resources:
+        if resource.parser != "csv":
+            get_registry().find(
+                "reader", resource.parser, where=f"table '{record.full_name}': '{resource.name}': parser"
+            )
+        for field in resource.fields:
+            units.unit(field.unit, where=f"table '{record.full_name}': column '{printable(field.name, 60)}'")
+
+
+def _table_reads(record: Record) -> None:
+    from forecast import tables
+    from forecast.tables.schema import descriptor
+
+    spec: Any = record.spec
+    if any(resource.remote for resource in descriptor.read(Path(spec.descriptor)).resources):
+        raise unittest.SkipTest("is downloaded")
+    tables.table(record.full_name)
+
+
+def _scenario_reads(record: Record) -> None:
+    from forecast.scenarios.scenario import Scenario
+
+    Scenario.load(record.full_name)
+
+
+def _claim_computes(record: Record) -> None:
+    from forecast import claims
+
+    spec: Any = record.spec
+    claims.evaluate(spec)
+
+
+def _unit_parses(record: Record) -> None:
+    from forecast import units
+
+    spec: Any = record.spec
+    where = f"unit '{record.full_name}'"
+    # a record's name is lower case; the unit's own name, which its definition gives, need not be: OP
+    units.unit(units.check_definition(spec.definition, where=where), where=where)
+
+
+def _target_loads(record: Record) -> None:
+    spec: Any = record.spec
+    found = resolve(spec.target, what=f"{spec.kind} '{record.full_name}'")
+    if not callable(found):
+        raise refuse(record, f"target: expected something to call, got {type(found).__name__}")
+
+
+def _command_loads(record: Record) -> None:
+    import click
+
+    spec: Any = record.spec
+    found = resolve(spec.target, what=f"command '{record.full_name}'")
+    if not isinstance(found, click.Command):
+        raise refuse(record, f"target: expected a click command, got {type(found).__name__}")
+
+
+#: Kind of record to (label, check).
+CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
+    "law": LAW_CHECKS,
+    "model": (
+        ("units parse and balance", _model_unit),
+        ("samples finite numbers and leaves its inputs alone", _model_samples),
+        ("same seed, same draws", _model_repeats),
+        ("a longer horizon keeps the earlier steps", _model_prefix),
+    ),
+    "shape": (("fits, and same seed, same draws", _shape_fits),),
+    "table": (("has schema, licence, source and hash", _table_described), ("reads", _table_reads)),
+    "scenario": (("reads", _scenario_reads),),
+    "claim": (("computes", _claim_computes),),
+    "unit": (("parses", _unit_parses),),
+    "score": (("its code loads", _target_loads),),
+    "reader": (("its code loads", _target_loads),),
+    "command": (("its code loads", _command_loads),),
+}

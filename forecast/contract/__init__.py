@@ -1,0 +1,1 @@
+"""What plugins hand in and how they are called: records, hooks, the registry, and the door to foreign code."""

@@ -1,0 +1,56 @@
+"""A named uncertain number, as plugins hand it in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from forecast.contract.fields import Checked, checked, empty, maps, number, text, text_field
+
+__all__ = ["Input", "below"]
+
+
+def below(stated: Mapping[str, object], least: float | None) -> float | None:
+    """Return a number of a distribution's record that lies below the least it may be; None where none does."""
+    return next((v for v in stated.values() if least is not None and number(v) and v < least), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Input(Checked):
+    """A named uncertain number: a node of its own, so that it can be fixed, swept, correlated and blamed.
+
+    Parameters
+    ----------
+    name : str
+        A name of the formula grammar: ``firing_rate``.
+    unit : str
+        Its unit; ``""`` is dimensionless.
+    distribution : mapping
+        ``{"value": 3}``; quantiles, ``{"p05": 1, "p95": 10}`` (with an optional ``p50``), taken as lognormal where
+        all are positive and normal otherwise unless ``"family"`` says; or ``{"low": a, "mode": b, "high": c}``
+        (triangular) and ``{"low": a, "high": b}`` (uniform; ``"family": "loguniform"`` for its logarithm).
+    source : str
+        Where the number and its width come from.
+    title : str
+        One line for people.
+    basis : mapping of str to str
+        What its unit cannot say: ``{"sparsity": "dense"}`` (see `forecast.units.qualifiers`).
+    least : float, optional
+        What nobody may set it below: 1 for a number of devices. Without it, 0 where the distribution is lognormal or
+        loguniform, and nothing otherwise.
+    """
+
+    name: str = text_field()
+    unit: str = text_field()
+    distribution: Mapping[str, float | str] = checked(
+        maps(lambda v: text(v) or number(v)), "a mapping of text to number or text"
+    )
+    source: str = text_field()
+    title: str = text_field(default="")
+    basis: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
+    least: float | None = checked(lambda v: v is None or number(v), "a number or None", default=None)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (low := below(self.distribution, self.least)) is not None:
+            self._refuse("least", f"its distribution holds {low:g}, below {self.least:g}")

@@ -1,0 +1,110 @@
+"""What is published about a law: parameters, and the protocols they were fitted by. Records, as in `specs`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from forecast.contract.fields import (
+    Checked,
+    checked,
+    empty,
+    maps,
+    maybe_text,
+    number,
+    numbers,
+    text,
+    text_field,
+    tuples,
+)
+
+__all__ = ["ProtocolSpec", "PublishedFit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedFit(Checked):
+    """Published parameters of a law: a fit that needs no data.
+
+    Parameters
+    ----------
+    name : str
+        As in ``law.published(name)`` and ``LAW@name``.
+    parameters : mapping of str to float
+        Unrounded where the source has them so.
+    reference : str
+        The publication.
+    stderr : mapping of str to float
+        Standard errors, where published.
+    rounded : bool
+        The source prints rounded figures: forecasts from them are biased, and every answer says so.
+    note : str
+        Anything a reader of an answer must know.
+    """
+
+    name: str = text_field()
+    parameters: Mapping[str, float] = checked(numbers, "a mapping of parameter to number")
+    reference: str = text_field()
+    stderr: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
+    rounded: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    note: str = text_field(default="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolSpec(Checked):
+    """A published way of fitting a law, in two parts: which rows, and how they are fitted.
+
+    The rows are chosen only where somebody asks (``forecast.protocol(name).select(data)``); fitting by a protocol never
+    drops one.
+
+    Parameters
+    ----------
+    name : str
+        As in ``forecast.protocol(name)`` and ``law.fit(data, protocol=name)``.
+    reference, title, note : str
+        The publication; one line for people; anything a reader of its results must know.
+    columns : mapping of str to str
+        Columns to add before rows are chosen, in order: a name, and the column of the source or a formula over columns
+        it is. A name that the data have already is left as it is.
+    keep : tuple of str
+        Rules a row must pass to be used at all, in order. A rule is a condition over columns (``"C <= 84"``),
+        ``"COLUMN is VALUE"``, ``"present COLUMN"``, or ``"drop K largest COLUMN"`` (or ``smallest``), which drops every
+        row that is at least as far out as the K-th.
+    train : tuple of str
+        Rules of the same kind that split what is left into the rows to fit and the rows held out.
+    let, y : mapping of str to str, str
+        As in ``law.fit``.
+    objective : str
+        The objective it minimises.
+    options : mapping of str to float
+        Options of the objective: ``{"delta": 1e-3}`` is Huber's threshold.
+    fix : mapping of str to float
+        Parameters that are not fitted.
+    coordinates : mapping of str to str
+        What the source solves for, where that is not the parameter itself: ``{"A": "log"}``.
+    starts : mapping of str to tuple of float
+        The grid of starts in those coordinates: the full product.
+    bootstrap : int
+        How many bootstraps the source takes; none are taken unless asked for.
+    """
+
+    name: str = text_field()
+    reference: str = text_field()
+    title: str = text_field(default="")
+    note: str = text_field(default="")
+    columns: Mapping[str, str] = checked(maps(text), "a mapping of name to column or formula", default_factory=empty)
+    keep: tuple[str, ...] = checked(tuples(text), "a tuple of rules", default=())
+    train: tuple[str, ...] = checked(tuples(text), "a tuple of rules", default=())
+    let: Mapping[str, str] = checked(maps(text), "a mapping of variable to formula", default_factory=empty)
+    y: str | None = maybe_text()
+    objective: str = text_field(default="least_squares")
+    options: Mapping[str, float] = checked(numbers, "a mapping of option to number", default_factory=empty)
+    fix: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
+    coordinates: Mapping[str, str] = checked(
+        maps(lambda v: v in ("identity", "log")), "a mapping of parameter to identity or log", default_factory=empty
+    )
+    starts: Mapping[str, tuple[float, ...]] = checked(
+        maps(tuples(number)), "a mapping of parameter to a tuple of numbers", default_factory=empty
+    )
+    bootstrap: int = checked(
+        lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 0, "an integer of at least 0", default=0
+    )

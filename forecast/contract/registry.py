@@ -1,0 +1,426 @@
+"""Plugins and what they bring. The only module that knows pluggy.
+
+Loading is all or nothing for each plugin and nothing for the others: a plugin that fails on import, misspells a hook,
+raises in one or returns rubbish is listed as ``failed`` with its reason, and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import os
+import traceback
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import Distribution, EntryPoint, distributions
+from types import MappingProxyType
+from typing import Any, Literal
+
+import pluggy
+
+from forecast.contract import foreign, hookspecs, recorder
+from forecast.contract.specs import (
+    NAME,
+    ClaimSpec,
+    CommandSpec,
+    LawSpec,
+    ModelSpec,
+    ReaderSpec,
+    ScenarioSpec,
+    ScoreSpec,
+    ShapeSpec,
+    Spec,
+    TableSpec,
+    UnitSpec,
+)
+from forecast.errors import (
+    AmbiguousNameError,
+    ConflictError,
+    OverTimeError,
+    PluginContractError,
+    PluginError,
+    UnknownNameError,
+    UsageError,
+    one_line,
+    printable,
+)
+
+__all__ = ["HOOKS", "Plugin", "Record", "Registry", "ended_inside", "get_registry", "resolve"]
+
+GROUP = "forecast.plugins"
+#: A plugin that has not loaded after so many seconds is left out of this command.
+LOAD_S = 5.0
+
+#: Hook name to the record it must return.
+HOOKS: Mapping[str, type[Spec]] = MappingProxyType(
+    {
+        "forecast_laws": LawSpec,
+        "forecast_shapes": ShapeSpec,
+        "forecast_tables": TableSpec,
+        "forecast_models": ModelSpec,
+        "forecast_scenarios": ScenarioSpec,
+        "forecast_claims": ClaimSpec,
+        "forecast_scores": ScoreSpec,
+        "forecast_readers": ReaderSpec,
+        "forecast_units": UnitSpec,
+        "forecast_commands": CommandSpec,
+    }
+)
+
+Status = Literal["loaded", "failed", "off"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plugin:
+    """One entry point and what became of it.
+
+    Parameters
+    ----------
+    name : str
+        The entry point's name; the prefix of everything it brings.
+    distribution, version : str
+        The installed distribution it came with.
+    value : str
+        The module the entry point names.
+    status : {"loaded", "failed", "off"}
+        ``off``: deselected by ``FORECAST_PLUGINS``.
+    reason : str
+        Why it failed, in one line.
+    title : str
+        The first line of its module's docstring.
+    traceback : str
+        The whole traceback of the failure.
+    threads : int
+        How many threads it started while it loaded, and left running.
+    specs : tuple of Spec
+        What it brings; empty unless loaded.
+    """
+
+    name: str
+    distribution: str
+    version: str = ""
+    value: str = ""
+    status: Status = "loaded"
+    reason: str = ""
+    title: str = ""
+    traceback: str = field(default="", repr=False)
+    threads: int = 0
+    specs: tuple[Spec, ...] = field(default=(), repr=False)
+
+    @property
+    def origin(self) -> str:
+        """Say where it comes from, for messages."""
+        return f"{self.name} ({self.distribution} {self.version})".replace(" )", ")")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record under its full name."""
+
+    full_name: str
+    spec: Spec
+    plugin: Plugin
+
+
+def strict() -> bool:
+    """Tell whether ``FORECAST_STRICT`` asks that a plugin's failure be raised."""
+    return os.environ.get("FORECAST_STRICT", "") not in ("", "0")
+
+
+def _selection(text: str | None, known: Collection[str]) -> Callable[[str], bool]:
+    """Read ``FORECAST_PLUGINS``: ``none``, ``scaling,brain`` (only these) or ``-brain`` (all but).
+
+    A name both kept and dropped is off. A name that no installed plugin has is an error: a misspelt one would
+    select something else in silence.
+    """
+    words = [w.strip() for w in (text or "").split(",") if w.strip()]
+    if words == ["none"]:
+        return lambda name: False
+    drop = {w[1:] for w in words if w.startswith("-")}
+    keep = {w for w in words if not w.startswith("-")}
+    for name in sorted(drop | keep):
+        if name not in known:
+            raise UnknownNameError("plugin", name, known, where="FORECAST_PLUGINS")
+    return lambda name: name not in drop and (not keep or name in keep)
+
+
+def _origin(entry: EntryPoint) -> tuple[str, str]:
+    """Return the name and version of an entry point's distribution, whose metadata may be broken or missing."""
+    return ("?", "") if entry.dist is None else _origin_of(entry.dist)
+
+
+def _origin_of(distribution: Distribution) -> tuple[str, str]:
+    try:
+        # The head of METADATA is read by hand: `dist.metadata` parses the README in it as e-mail, every time anew,
+        # which is a tenth of what a listing costs.
+        text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
+        head = dict(line.partition(": ")[::2] for line in text.partition("\n\n")[0].splitlines())
+        return printable(head.get("Name") or "?", 100), printable(head.get("Version") or "", 60)
+    except Exception:  # a broken installation must not end the listing
+        return "?", ""
+
+
+def _normal(distribution: Distribution) -> str:
+    """Return a distribution's name by which importlib tells two of one name apart: from its folder's, not METADATA."""
+    known = getattr(distribution, "_normalized_name", None)
+    return printable(known if isinstance(known, str) else _origin_of(distribution)[0], 100)
+
+
+def _installed() -> tuple[list[EntryPoint], list[Plugin]]:
+    """Return the entry points of every installed distribution, and those distributions whose list cannot be read.
+
+    `importlib.metadata.entry_points` passes over a list that it may not read, and fails whole where one is not UTF-8.
+    """
+    entries: list[EntryPoint] = []
+    unreadable: list[Plugin] = []
+    seen: set[str] = set()
+    for distribution in distributions():
+        name = "?"
+        try:
+            name = _normal(distribution)
+            if name in seen:
+                continue
+            seen.add(name)
+            text = distribution.read_text("entry_points.txt")
+            if text is None:
+                folder = getattr(distribution, "_path", None)
+                if folder is not None and (folder / "entry_points.txt").exists():
+                    raise PluginError("it cannot be opened")
+            elif GROUP in text:
+                entries += distribution.entry_points.select(group=GROUP)
+        except Exception as error:  # whatever is wrong with one installation is not the others' business
+            said = str(error) if isinstance(error, PluginError) else one_line(error, 120)
+            reason = f"the list of its entry points, entry_points.txt, cannot be read: {said}"
+            unreadable.append(Plugin(name=name, distribution=name, status="failed", reason=reason))
+    return entries, unreadable
+
+
+@functools.cache
+def ended_inside() -> tuple[str, ...]:
+    """Return the code of plugins inside which earlier commands ended, and not by themselves."""
+    return tuple(recorder.deaths())
+
+
+def _try_alone(entry: EntryPoint, what: str) -> None:
+    """Load a plugin that ended an earlier command in a process of its own first; leave it out if it does so again."""
+    from forecast.contract import alone
+
+    try:
+        alone.load(entry.name, entry.value, seconds=LOAD_S)
+    except PluginError as problem:
+        recorder.keep(what)
+        raise PluginError(
+            f"it ended an earlier command and does so still: {problem}; FORECAST_PLUGINS=-{entry.name} "
+            "leaves it out for good"
+        ) from problem
+
+
+def _reason(error: BaseException, what: str) -> str:
+    ours = isinstance(error, PluginError) and not isinstance(error, PluginContractError)
+    return str(error).removeprefix(f"{what}: ").removeprefix("left out: ") if ours else one_line(error)
+
+
+def _title(module: Any) -> str:
+    text = module.__doc__ if inspect.ismodule(module) else None
+    return printable(text.strip().splitlines()[0]) if isinstance(text, str) and text.strip() else ""
+
+
+def _unmarked(module: Any) -> list[str]:
+    """List functions that look like hooks and would be passed over in silence."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if name.startswith("forecast_")
+        and inspect.isfunction(value)
+        and value.__module__ == getattr(module, "__name__", None)
+        and not hasattr(value, "forecast_impl")
+    ]
+
+
+def _answers(module: Any, name: str, hooks: Collection[str]) -> tuple[Spec, ...]:
+    """Register `module` by itself, check every hook, call those of `hooks`, and return its records."""
+    manager = pluggy.PluginManager("forecast")
+    manager.add_hookspecs(hookspecs)
+    if unmarked := _unmarked(module):
+        raise PluginContractError(f"{unmarked[0]}: looks like a hook but is not marked with @hookimpl")
+    try:
+        manager.register(module, name)
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise PluginContractError(_hook_fault(manager, module, str(error))) from error
+    found: list[Spec] = []
+    for hook, expected in HOOKS.items():
+        if hook not in hooks:
+            continue
+        for implementation in getattr(manager.hook, hook).get_hookimpls():
+            found.extend(_records(hook, expected, implementation.function()))
+    seen: set[tuple[str, str]] = set()
+    for spec in found:
+        if (spec.kind, spec.name) in seen:
+            raise PluginContractError(f"{spec.kind} '{spec.name}' is offered twice by this plugin")
+        seen.add((spec.kind, spec.name))
+    return tuple(found)
+
+
+def _hook_fault(manager: pluggy.PluginManager, module: Any, text: str) -> str:
+    from forecast.errors import nearest
+
+    unknown = [n for n in dir(module) if n.startswith("forecast_") and hasattr(getattr(module, n), "forecast_impl")]
+    unknown = [n for n in unknown if n not in HOOKS]
+    if unknown:
+        hint = nearest(unknown[0], HOOKS)
+        return f"unknown hook '{unknown[0]}'" + (f"; did you mean '{hint}'?" if hint else "")
+    return " ".join(text.split())
+
+
+def _records(hook: str, expected: type[Spec], answer: object) -> Iterator[Spec]:
+    if isinstance(answer, (str, bytes, Mapping)) or not isinstance(answer, Iterable):
+        raise PluginContractError(f"{hook}: expected an iterable of {expected.__name__}, got {type(answer).__name__}")
+    for index, record in enumerate(answer):
+        if not isinstance(record, expected):
+            raise PluginContractError(f"{hook}[{index}]: expected {expected.__name__}, got {type(record).__name__}")
+        yield record
+
+
+class Registry:
+    """What the installed plugins bring, under full names ``plugin/name``.
+
+    Parameters
+    ----------
+    entries : iterable of importlib.metadata.EntryPoint, optional
+        Default: the entry points of the group ``forecast.plugins``.
+    select : str, optional
+        As ``FORECAST_PLUGINS``, which is the default.
+    hooks : collection of str, optional
+        The hooks that are called. Default: all.
+    """
+
+    def __init__(
+        self,
+        entries: Iterable[EntryPoint] | None = None,
+        *,
+        select: str | None = None,
+        hooks: Collection[str] = tuple(HOOKS),
+    ) -> None:
+        found, unreadable = _installed() if entries is None else (list(entries), [])
+        unique = {(e.name, *_origin(e), e.value): e for e in found}
+        chosen = _selection(
+            os.environ.get("FORECAST_PLUGINS") if select is None else select, sorted({e.name for e in found})
+        )
+        loaded = [self._load(unique[key], key[1], key[2], chosen, hooks) for key in sorted(unique)]
+        self.plugins: tuple[Plugin, ...] = tuple(sorted([*loaded, *unreadable], key=lambda p: p.name))
+        self._by_kind: dict[str, dict[str, list[Record]]] = {}
+        for plugin in self.plugins:
+            for spec in plugin.specs:
+                record = Record(f"{plugin.name}/{spec.name}", spec, plugin)
+                self._by_kind.setdefault(spec.kind, {}).setdefault(record.full_name, []).append(record)
+
+    @staticmethod
+    def _load(
+        entry: EntryPoint, distribution: str, version: str, chosen: Callable[[str], bool], hooks: Collection[str]
+    ) -> Plugin:
+        plugin = Plugin(name=entry.name, distribution=distribution, version=version, value=entry.value)
+        if not chosen(entry.name):
+            return replace(plugin, status="off", reason="deselected by FORECAST_PLUGINS")
+        what, threads = f"plugin {plugin.origin}", foreign.running_threads()
+        try:
+            if not NAME.fullmatch(entry.name):
+                raise PluginContractError("the entry point's name: expected lower case letters, digits and hyphens")
+            if what in ended_inside() and what not in foreign.left_out():
+                _try_alone(entry, what)
+            with foreign.code(what), foreign.within(LOAD_S, what):
+                module = entry.load()
+                plugin = replace(plugin, title=_title(module))
+                plugin = replace(plugin, specs=_answers(module, entry.name, hooks))
+        except BaseException as error:  # a plugin may raise anything, SystemExit included
+            if foreign.interrupts(error):
+                raise
+            if strict():
+                raise PluginError(f"plugin {plugin.origin}: {one_line(error)}") from error
+            reason = _reason(error, what)
+            plugin = replace(plugin, status="failed", reason=reason, traceback=traceback.format_exc(), specs=())
+            if what in ended_inside() or isinstance(error, OverTimeError) or what in foreign.left_out():
+                warnings.warn(f"{what} is left out: {reason}", stacklevel=2)  # it costs every command, whatever it asks
+        left = max(0, foreign.running_threads() - threads)
+        if left:
+            recorder.mark(what)
+        return replace(plugin, threads=left)
+
+    def plugin(self, name: str) -> Sequence[Plugin]:
+        """Return the plugins of that name (several where distributions clash).
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none.
+        """
+        found = [p for p in self.plugins if p.name == name]
+        if not found:
+            raise UnknownNameError("plugin", name, [p.name for p in self.plugins])
+        return found
+
+    def records(self, kind: str) -> list[Record]:
+        """Return every record of one kind (``"law"``), sorted by full name; clashing ones appear once each."""
+        return [r for name in sorted(self._by_kind.get(kind, ())) for r in self._by_kind[kind][name]]
+
+    def names(self, kind: str) -> list[str]:
+        """Return the full names of one kind that resolve."""
+        return [n for n, rs in sorted(self._by_kind.get(kind, {}).items()) if len(rs) == 1]
+
+    def find(self, kind: str, name: str, *, where: str = "") -> Record:
+        """Return the record of that name: full (``scaling/power``), or bare while unique.
+
+        Raises
+        ------
+        UnknownNameError, AmbiguousNameError, ConflictError
+        """
+        table = self._by_kind.get(kind, {})
+        at = f"{where}: " if where else ""
+        if not isinstance(name, str):
+            raise UsageError(f"{at}expected the name of a {kind}, got {type(name).__name__}")
+        full = [name] if name in table else sorted(n for n in table if n.partition("/")[2] == name)
+        if not full:
+            raise UnknownNameError(kind, name, table, where=where, note=self._absent(name))
+        if len(full) > 1:
+            who = ", ".join(full)
+            raise AmbiguousNameError(f"{at}{kind} '{printable(name, 80)}' is offered by several plugins: {who}")
+        offers = table[full[0]]
+        if len(offers) > 1:
+            who = " and ".join(sorted(r.plugin.distribution for r in offers))
+            raise ConflictError(
+                f"{at}{kind} '{full[0]}' is offered by two distributions, {who}: it resolves to neither"
+            )
+        return offers[0]
+
+    def _absent(self, name: str) -> str:
+        """Say why a plugin named before the slash brings nothing, where it is installed but not loaded."""
+        for p in self.plugins:
+            if name.startswith(f"{p.name}/") and p.status != "loaded":
+                return f"plugin {p.origin} is {p.status}: {p.reason}"
+        return ""
+
+
+def resolve(target: str, *, what: str) -> Any:
+    """Import ``"module:attribute"`` as named in a record.
+
+    Raises
+    ------
+    PluginError
+        Naming `what` (``"shape trends/exponential"``), if the import fails for any reason or the attribute is missing.
+    """
+    module_name, _, attribute = target.partition(":")
+    try:
+        with foreign.code(f"{what}: import"):
+            return getattr(importlib.import_module(module_name), attribute)
+    except BaseException as error:  # foreign code at import
+        if foreign.interrupts(error):
+            raise
+        raise PluginError(f"{what}: cannot load '{printable(target)}': {one_line(error)}") from error
+
+
+@functools.cache
+def get_registry() -> Registry:
+    """Return the registry of this process; ``get_registry.cache_clear()`` makes the next call load anew."""
+    return Registry()

@@ -1,0 +1,418 @@
+"""The records plugins hand in: frozen, keyword-only, standard library only.
+
+A record *names* things. Heavy code is given as ``target="module:attribute"`` and imported at its first use, so that
+listing fifty plugins stays cheap. Every record carries a `reference`: where it comes from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from forecast.contract.fields import (
+    Checked,
+    checked,
+    empty,
+    maps,
+    maybe_text,
+    number,
+    numbers,
+    ranges,
+    text,
+    text_field,
+    tuples,
+)
+from forecast.contract.inputs import Input
+from forecast.contract.published import ProtocolSpec, PublishedFit
+from forecast.errors import printable
+
+__all__ = [
+    "ClaimSpec",
+    "CommandSpec",
+    "EstimateSpec",
+    "Input",
+    "LawSpec",
+    "MixtureSpec",
+    "ModelSpec",
+    "ProtocolSpec",
+    "PublishedFit",
+    "ReaderSpec",
+    "RelationSpec",
+    "ScenarioSpec",
+    "ScoreSpec",
+    "ShapeSpec",
+    "Spec",
+    "TableSpec",
+    "TrendSpec",
+    "UnitSpec",
+]
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}", re.ASCII)
+TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec(Checked):
+    """What every record has.
+
+    Parameters
+    ----------
+    name : str
+        Lower case letters, digits and hyphens. The registry puts the plugin's name before it: ``plugin/name``.
+    reference : str
+        Where it comes from: paper and equation, data set, page. Never empty.
+    title : str
+        One line for people.
+
+    Raises
+    ------
+    PluginContractError
+        If a field has the wrong type or the name breaks the rule; the message names the record and the field.
+    """
+
+    kind: ClassVar[str] = "record"
+
+    name: str = text_field()
+    reference: str = text_field()
+    title: str = text_field(default="")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not NAME.fullmatch(self.name):
+            self._refuse("name", "expected lower case letters, digits and hyphens")
+        if not self.reference.strip():
+            self._refuse("reference", "is empty: say where this comes from")
+        target = getattr(self, "target", None)
+        if target is not None and not TARGET.fullmatch(target):
+            self._refuse("target", f"expected 'module:attribute', got '{printable(target, 60)}'")
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse combinations of fields that cannot be; for subclasses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LawSpec(Spec):
+    """A formula over variables and parameters; no numbers in it.
+
+    Parameters
+    ----------
+    variables : mapping of str to str
+        Variable name to unit. Inside the formula a variable is the plain number in that unit.
+    expression : str, optional
+        The formula in the safe grammar. Names that are not variables are parameters, in order of appearance.
+    equals : str, optional
+        Makes the law implicit: `expression`, which holds the output, equals this formula, which does not.
+    between : pair of str or float, optional
+        What the output of an implicit law lies between: names of parameters, or numbers.
+    target : str, optional
+        ``"module:attribute"`` of a callable ``f(parameters, **variables)``, where no formula can be written.
+    output : str
+        Name of what the formula gives.
+    unit : str
+        Unit of the output; ``""`` is dimensionless.
+    bounds : mapping of str to (float, float)
+        Bounds of parameters.
+    positive : tuple of str
+        Shorthand for the bounds ``(0, inf)``.
+    objective : str
+        The objective this law is usually fitted with.
+    published : tuple of PublishedFit
+        Published parameters.
+    example : mapping of str to float
+        Plausible parameters, from which the conformance kit simulates and recovers.
+    domain : mapping of str to (float, float)
+        A plausible range for each variable, used in the same way.
+    protocols : tuple of ProtocolSpec
+        Published ways of fitting it.
+    costs : mapping of str to str
+        Named costs, formulas over its variables and further names: ``{"training": "6*N*D"}``.
+    ridge : str
+        Why no data can tell its parameters apart, where that is so: a scale that two of them share. What is simulated
+        from the example is then recovered in its values, and not in its parameters.
+    requires : mapping of str to str
+        Formulas over its names that are above 0 where the law has a meaning, and what each of them is. Elsewhere its
+        values are nan, and a fit refuses to predict.
+    """
+
+    kind: ClassVar[str] = "law"
+
+    variables: Mapping[str, str] = checked(maps(text), "a mapping of variable to unit")
+    expression: str | None = maybe_text()
+    equals: str | None = maybe_text()
+    between: tuple[str | float, str | float] | None = checked(
+        lambda v: v is None or (isinstance(v, tuple) and len(v) == 2 and all(text(e) or number(e) for e in v)),
+        "a pair of parameter names or numbers",
+        default=None,
+    )
+    target: str | None = maybe_text()
+    output: str = text_field(default="y")
+    unit: str = text_field(default="")
+    bounds: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
+    positive: tuple[str, ...] = checked(tuples(text), "a tuple of parameter names", default=())
+    objective: str = text_field(default="least_squares")
+    published: tuple[PublishedFit, ...] = checked(
+        tuples(lambda v: isinstance(v, PublishedFit)), "a tuple of PublishedFit", default=()
+    )
+    example: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
+    domain: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
+    protocols: tuple[ProtocolSpec, ...] = checked(
+        tuples(lambda v: isinstance(v, ProtocolSpec)), "a tuple of ProtocolSpec", default=()
+    )
+    costs: Mapping[str, str] = checked(maps(text), "a mapping of name to formula", default_factory=empty)
+    ridge: str = text_field(default="")
+    requires: Mapping[str, str] = checked(maps(text), "a mapping of formula to what it is", default_factory=empty)
+
+    def _check(self) -> None:
+        if (self.expression is None) == (self.target is None):
+            self._refuse("expression", "give an expression or a target, one of the two")
+        if (self.equals is None) != (self.between is None) or (self.equals is not None and self.target is not None):
+            self._refuse("equals", "an implicit law has an expression, equals and between")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeSpec(Spec):
+    """A law in time with a noise law; ``target`` names a class that follows `forecast.models.Shape`."""
+
+    kind: ClassVar[str] = "shape"
+
+    target: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSpec(Spec):
+    """Observations, described by the ``datapackage.json`` at the path `descriptor`."""
+
+    kind: ClassVar[str] = "table"
+
+    descriptor: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSpec(Spec):
+    """Anything that produces a quantity.
+
+    ``target`` names a callable ``f(name, spec)``: it is given the full name and this record, and returns a
+    `forecast.models.Model`.
+
+    Parameters
+    ----------
+    unit : str
+        Unit of what it produces.
+    quantity : str
+        What it produces: ``hardware.hpcg_maximum``.
+    note : str
+        What a reader of its numbers must know (a lower bound, a mixed basis).
+    basis : mapping of str to str
+        What its unit cannot say: ``{"precision": "fp16", "sparsity": "dense"}`` (see `forecast.units.qualifiers`).
+    """
+
+    kind: ClassVar[str] = "model"
+    target: str | None = maybe_text()
+
+    unit: str = text_field()
+    quantity: str = text_field(default="")
+    note: str = text_field(default="")
+    basis: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
+
+    def _check(self) -> None:
+        if type(self) is ModelSpec and self.target is None:
+            self._refuse("target", "a plain ModelSpec needs one")
+
+
+def _date(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(r"(\d{4}-\d\d-\d\d)?", value, re.ASCII) is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrendSpec(ModelSpec):
+    """Shape + column = trend.
+
+    Parameters
+    ----------
+    shape, table : str
+        Names of a shape and of a table.
+    x, y : str
+        The columns for time and value; y may be a formula over columns: ``peak/launch_price``.
+    frontier : bool
+        The column is a running maximum: only its distinct values are evidence.
+    records : bool
+        Keep the rows that set a record and the last date, and take them for such a running maximum.
+    yearly : bool
+        Keep the largest value of each calendar year, with its date.
+    since : str
+        Leave out the rows before this date (YYYY-MM-DD).
+    where : mapping of str to str
+        Keep the rows whose column has this value.
+    options : mapping of str to anything
+        Of the shape: ``{"cap": 1e15}``. One that the shape takes as uncertain may be a distribution,
+        ``{"cap": {"p05": 1e14, "p95": 1e16}}`` with an optional ``source``: it becomes an input of the trend.
+    """
+
+    shape: str = text_field()
+    table: str = text_field()
+    x: str = text_field()
+    y: str = text_field()
+    frontier: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    records: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    yearly: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
+    since: str = checked(_date, "a date YYYY-MM-DD, or nothing", default="")
+    where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
+    options: Mapping[str, object] = checked(maps(lambda v: True), "a mapping of option to value", default_factory=empty)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimateSpec(ModelSpec):
+    """Formula + inputs = estimate. Units are checked: the formula over the inputs' units must give `unit`."""
+
+    expression: str = text_field()
+    inputs: tuple[Input, ...] = checked(tuples(lambda v: isinstance(v, Input)), "a tuple of Input")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixtureSpec(ModelSpec):
+    """Several models of one quantity with weights: each draw takes one of them."""
+
+    weights: Mapping[str, float] = checked(
+        maps(lambda v: number(v) and v >= 0), "a mapping of model name to a weight >= 0"
+    )
+
+    def _check(self) -> None:
+        if not self.weights or sum(self.weights.values()) <= 0:
+            self._refuse("weights", "all are zero")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelationSpec(ModelSpec):
+    """Law + fit = relation: the law's variables come from other quantities.
+
+    Parameters
+    ----------
+    law : str
+        Name of the law.
+    table : str
+        The table it is fitted to.
+    let : mapping of str to str
+        For each variable of the law, a formula over the table's columns (``{"N": "params"}``).
+    y : str
+        The column, or formula over columns, that the law explains.
+    where : mapping of str to str
+        Keep the rows whose column has this value.
+    objective : str, optional
+        Instead of the law's own.
+    """
+
+    law: str = text_field()
+    table: str = text_field()
+    let: Mapping[str, str] = checked(maps(text), "a mapping of variable to formula")
+    y: str = text_field()
+    where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
+    objective: str | None = maybe_text()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScenarioSpec(Spec):
+    """A scenario in the TOML file at `path`."""
+
+    kind: ClassVar[str] = "scenario"
+
+    path: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimSpec(Spec):
+    """A published figure with the formula to recompute it.
+
+    Parameters
+    ----------
+    group : str
+        Groups that belong together: ``parity``.
+    also : tuple of str
+        Further groups that it is listed under.
+    statement : str
+        What the source says, in our words.
+    stated : str
+        The figure as the source prints it (its digits count): ``"2053"``. Empty where the source states none.
+    formula : str
+        Recomputes it, over the names in `values`. Empty only with a declared verdict.
+    values : mapping of str to float
+        The figures that go in.
+    facts : mapping of str to str
+        Figures that go in and are read from fitted models, as ``"plugin/model.fact"``.
+    unit : str
+        The unit; ``"date"`` is a decimal year, judged to 0.1 y.
+    declared : str, optional
+        One of ``not derivable``, ``constant``, ``scenario``, ``ours``; every other verdict is computed.
+    solve_for : str, optional
+        A name in `values`: say which value of it would make the statement true.
+    note : str
+        A remark: a typo, mixed precisions.
+    """
+
+    kind: ClassVar[str] = "claim"
+    DECLARED: ClassVar[tuple[str, ...]] = ("not derivable", "constant", "scenario", "ours")
+
+    group: str = text_field()
+    also: tuple[str, ...] = checked(tuples(text), "a tuple of groups", default=())
+    statement: str = text_field()
+    stated: str = text_field(default="")
+    formula: str = text_field(default="")
+    values: Mapping[str, float] = checked(numbers, "a mapping of name to number", default_factory=empty)
+    facts: Mapping[str, str] = checked(maps(text), "a mapping of name to 'model.fact'", default_factory=empty)
+    unit: str = text_field(default="")
+    declared: str | None = maybe_text()
+    solve_for: str | None = maybe_text()
+    note: str = text_field(default="")
+
+    def _check(self) -> None:
+        if self.declared is not None and self.declared not in self.DECLARED:
+            self._refuse("declared", f"expected one of {', '.join(self.DECLARED)}; other verdicts are computed")
+        if self.declared is None and not (self.formula and self.stated):
+            self._refuse("formula", "a computed verdict needs a formula and a stated figure")
+        if self.solve_for is not None and self.solve_for not in self.values:
+            self._refuse("solve_for", f"'{printable(self.solve_for, 60)}' is not in values")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreSpec(Spec):
+    """A measure of a forecast against what happened.
+
+    ``target`` names ``f(fcst, obs, *, reduce_dims, preserve_dims, weights)``.
+    """
+
+    kind: ClassVar[str] = "score"
+
+    target: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderSpec(Spec):
+    """A reader of files: what ``parser`` in a ``datapackage.json`` names, since a file never names code.
+
+    ``target`` names ``f(path)``, which is given the path of the file and returns a mapping of column to cells: text,
+    numbers, dates, truth values, or None where a cell is missing. They then pass the schema as those of a CSV do.
+    """
+
+    kind: ClassVar[str] = "reader"
+
+    target: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitSpec(Spec):
+    """A unit of its own: ``definition`` is a line of pint's grammar, ``"wafer = [wafer]"``."""
+
+    kind: ClassVar[str] = "unit"
+
+    definition: str = text_field()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandSpec(Spec):
+    """A command of the command line: ``target`` names a click command."""
+
+    kind: ClassVar[str] = "command"
+
+    target: str = text_field()

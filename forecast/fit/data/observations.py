@@ -1,0 +1,316 @@
+"""The columns a law asks for, computed from a user's data and checked row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import formula
+from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
+from forecast.fit.data.groups import labels_of
+from forecast.fit.options import Request
+from forecast.fit.problem.objective import Objective
+
+if TYPE_CHECKING:
+    from forecast.laws import Law
+
+__all__ = ["Observed", "gather", "no_counts"]
+
+Array = NDArray[np.float64]
+
+#: Where y is nowhere larger than this, or its inverse, sums of squares leave the range of numbers.
+SMALLEST = 1e-120
+#: An error in a variable over this many times its largest value is in another unit.
+TOO_FAR = 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observed:
+    """What a fit sees.
+
+    Parameters
+    ----------
+    variables : mapping of str to ndarray
+        One column a variable of the law.
+    y, weights : ndarray
+    scale_known : bool
+        The weights come from known standard deviations.
+    options : mapping
+        Of the objective, columns read.
+    sigma_x : mapping of str to ndarray
+        Known standard deviations of variables; empty where there are none.
+    groups : ndarray of int, optional
+        The place of each row's group among `labels`; rows of one group are not independent. None where there are no
+        groups, or where the law itself knows them.
+    labels : tuple of str
+    by : str
+        What the groups are called.
+    """
+
+    variables: Mapping[str, Array]
+    y: Array
+    weights: Array
+    scale_known: bool
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sigma_x: Mapping[str, Array] = field(default_factory=dict)
+    groups: NDArray[np.int64] | None = None
+    labels: tuple[str, ...] = ()
+    by: str = ""
+
+
+def _numbers(column: Any, where: str) -> Array:
+    from forecast import tables
+
+    values = np.asarray(column)
+    if np.issubdtype(values.dtype, np.datetime64):
+        return np.asarray(tables.decimal_year(values), dtype=float)
+    if values.dtype == bool or not np.issubdtype(values.dtype, np.number) or np.iscomplexobj(values):
+        kind = "text" if values.dtype.kind in "UO" else str(values.dtype)
+        raise DataError(f"{where}: expected numbers, got {kind}")
+    return values.astype(float)
+
+
+def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
+    """Return a column by its name, or a formula over columns."""
+    if not isinstance(text, str):
+        raise UsageError(f"{where}: expected a column or a formula, got {type(text).__name__}")
+    size = len(next(iter(columns.values())))
+    if text in columns:
+        return _numbers(columns[text], f"{where}: column '{printable(text, 60)}'")
+    from forecast.tables.naming import meant
+
+    parsed = formula.parse(text, where=where)
+    column = {name: meant(name, columns, where) for name in parsed.names}
+    values = {name: _numbers(columns[c], f"{where}: column '{printable(c, 60)}'") for name, c in column.items()}
+    return np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (size,)).copy()
+
+
+def _rows(bad: NDArray[np.bool_]) -> str:
+    found = np.flatnonzero(bad) + 1
+    shown = ", ".join(str(i) for i in found[:8]) + (", …" if found.size > 8 else "")
+    return f"{'row' if found.size == 1 else 'rows'} {shown} of {bad.size} (counted from 1)"
+
+
+def _extra(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Array:
+    if isinstance(given, str):
+        return _compute(given, columns, where)
+    values = _numbers(np.asarray(given), where)
+    if values.ndim == 0:
+        values = np.full(size, float(values))
+    if values.shape != (size,):
+        raise DataError(f"{where}: expected {size} numbers, one a row, got shape {values.shape}")
+    return values
+
+
+def gather(
+    law: Law,
+    data: Any,
+    request: Request,
+    *,
+    objective: Objective,
+    name: str,
+    options: Mapping[str, Any] | None = None,
+) -> Observed:
+    """Return what a fit of `law` sees of `data`.
+
+    Raises
+    ------
+    EmptyDataError
+        If there is no row.
+    UnknownNameError
+        For a column, or for a variable in `let`, that is not there.
+    DataError
+        For missing or infinite cells and for logarithms of what is not positive, naming the rows.
+    """
+    from forecast import tables
+
+    y, weights, sigma = request.y, request.weights, request.sigma
+    columns = dict(tables.columns(data, where=name))
+    size = len(next(iter(columns.values()))) if columns else 0
+    if size == 0:
+        raise EmptyDataError(f"{name}: no rows to fit")
+    asked = dict(request.let or {})
+    for key in asked:
+        if key not in law.variables:
+            raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
+    variables = {}
+    for variable in law.variables:
+        where = f"{name}: variable '{variable}'"
+        if variable not in asked and variable not in columns:
+            have = ", ".join(printable(c, 40) for c in list(columns)[:8])
+            raise UnknownNameError(
+                "column",
+                variable,
+                columns,
+                where=f"{where} (give let={{'{variable}': FORMULA}} over the columns {have})",
+            )
+        source = asked.get(variable, variable)
+        if variable in law.levels and source in columns:
+            variables[variable] = law._coded(variable, labels_of(columns[source], size, name)[0])
+        else:
+            variables[variable] = _compute(source, columns, where)
+    explained = y if y is not None else law.output
+    if y is None and explained not in columns:
+        raise UnknownNameError("column", explained, columns, where=f"{name}: say y=, the column that the law explains")
+    itself = next((v for v in law.variables if asked.get(v, v) == explained), None)
+    if itself is not None:
+        what = "column" if explained in columns else "formula"
+        raise UsageError(f"{name}: y: the {what} '{printable(explained, 60)}' is also the variable '{itself}'")
+    observed = _compute(explained, columns, f"{name}: y")
+    if weights is not None and sigma is not None:
+        raise UsageError(f"{name}: give weights or sigma, not both")
+    weight = np.ones(size)
+    if weights is not None:
+        weight = _extra(weights, columns, size, f"{name}: weights")
+    if sigma is not None:
+        errors = _extra(sigma, columns, size, f"{name}: sigma")
+        with np.errstate(all="ignore"):
+            weight = 1 / errors**2
+        bad = ~((errors > 0) & (weight > 0) & np.isfinite(weight))
+        if bad.any():
+            raise DataError(f"{name}: sigma: expected positive standard deviations, not so in {_rows(bad)}")
+    for label, column in [
+        *((f"variable '{v}'", c) for v, c in variables.items()),
+        ("y", observed),
+        ("weights", weight),
+    ]:
+        bad = ~np.isfinite(column)
+        if bad.any():
+            what = "missing" if np.isnan(column[bad]).all() else "missing or infinite"
+            raise DataError(f"{name}: {label} is {what} in {_rows(bad)}; drop them first")
+    if (weight < 0).any() or not (weight > 0).any():
+        raise DataError(f"{name}: weights: expected numbers of at least 0, not all of them 0")
+    if objective.log and not (observed > 0).all():
+        rows = _rows(~(observed > 0))
+        raise DataError(f"{name}: objective '{objective.name}' takes the log of y, which is not positive in {rows}")
+    largest = float(np.abs(observed).max())
+    if not objective.log and largest and not SMALLEST < largest < 1 / SMALLEST:
+        raise DataError(
+            f"{name}: y is at most {largest:.3g}, the squares of such numbers leave double precision; "
+            f"scale it: y='{1 / min(max(largest, 1e-307), 1e300):.0e}*{explained}'"
+        )
+    settled = _counted(objective, observed, dict(options or {}), columns, name)
+    known = sigma is not None or objective.scale == "known"
+    groups, labels, by = _groups(request, columns, size, name)
+    return Observed(
+        variables=variables,
+        y=observed,
+        weights=weight,
+        scale_known=known,
+        options=settled,
+        sigma_x=_errors_in_x(law, request, columns, variables, objective, name),
+        groups=groups,
+        labels=labels,
+        by=by,
+    )
+
+
+def _groups(
+    request: Request, columns: Mapping[str, Any], size: int, name: str
+) -> tuple[NDArray[np.int64] | None, tuple[str, ...], str]:
+    """Read the group of each row: its place among the labels, the labels, and what they are called."""
+    given = request.groups
+    if given is None:
+        return None, (), ""
+    if not isinstance(given, str):
+        _, places, labels = labels_of(given, size, name)
+        return places, labels, "group"
+    if given not in columns:
+        raise UnknownNameError("column", printable(given, 60), columns, where=f"{name}: groups")
+    _, places, labels = labels_of(columns[given], size, name)
+    return places, labels, given
+
+
+def _errors_in_x(
+    law: Law,
+    request: Request,
+    columns: Mapping[str, Any],
+    variables: Mapping[str, Array],
+    objective: Objective,
+    name: str,
+) -> dict[str, Array]:
+    """Read the known standard deviations of variables; those that are 0 everywhere are none."""
+    asked: Any = request.sigma_x or {}
+    size = next(iter(variables.values())).size
+    if not isinstance(asked, Mapping):
+        got = type(asked).__name__
+        raise UsageError(f"{name}: sigma_x: expected a mapping of variables, like {{'N': '0.1*N'}}, got {got}")
+    if asked and objective.loss not in ("squares", "huber"):
+        raise UsageError(f"{name}: sigma_x: objective '{objective.name}' has no scatter to add errors in x to")
+    if asked and objective.scale == "sandwich" and request.sigma is None:
+        raise UsageError(
+            f"{name}: sigma_x: under objective '{objective.name}' give sigma= too: it cannot be told from errors in x"
+        )
+    found = {}
+    for variable, value in asked.items():
+        where = f"{name}: sigma_x: '{printable(variable, 60)}'"
+        if variable not in law.variables or variable in law.levels:
+            known = [v for v in law.variables if v not in law.levels]
+            raise UnknownNameError("variable", printable(variable, 60), known, where=f"{name}: sigma_x")
+        errors = _extra(value, {**columns, **variables}, size, where)
+        bad = ~(np.isfinite(errors) & (errors >= 0))
+        if bad.any():
+            raise DataError(f"{where}: expected standard deviations of at least 0, not so in {_rows(bad)}")
+        far = TOO_FAR * float(np.abs(variables[variable]).max())
+        if far and errors.max() > far:
+            rows = _rows(errors > far)
+            raise DataError(
+                f"{where}: standard deviations of more than {TOO_FAR:.0e} times its largest value in {rows}; "
+                "give them in the unit of the variable"
+            )
+        if (errors > 0).any():
+            found[variable] = errors
+    return found
+
+
+def _counted(
+    objective: Objective, observed: Array, options: dict[str, Any], columns: Mapping[str, Any], name: str
+) -> dict[str, Any]:
+    """Read the columns a likelihood of counts needs, and check the counts."""
+    if objective.loss == "poisson" and not (observed >= 0).all():
+        raise DataError(f"{name}: objective 'poisson' takes counts, and y is negative in {_rows(~(observed >= 0))}")
+    if objective.loss != "binomial":
+        return options
+    if options.get("trials") is None:
+        raise UsageError(f"{name}: objective 'binomial' needs options={{'trials': COLUMN}}: how many were tried")
+    for option in ("trials", "chance"):
+        options[option] = _extra(options[option], columns, observed.size, f"{name}: {option}")
+    bad = ~((observed >= 0) & (observed <= options["trials"]) & (options["trials"] > 0))
+    if bad.any():
+        raise DataError(f"{name}: expected 0 <= y <= trials, and trials above 0, not so in {_rows(bad)}")
+    bad = ~((options["chance"] >= 0) & (options["chance"] < 1))
+    if bad.any():
+        raise DataError(f"{name}: chance: expected numbers from 0 to below 1, not so in {_rows(bad)}")
+    low = below_chance(observed, options["trials"], options["chance"])
+    if low.any():
+        row = int(np.argmax(low))
+        score, floor = observed[row] / options["trials"][row], options["chance"][row]
+        raise DataError(
+            f"{name}: the chance floor {floor:g} lies above the score {score:g} by more than four standard errors in "
+            f"{_rows(low)}: one of the two is wrong"
+        )
+    return options
+
+
+def no_counts(objective: Objective, y: Array, weights: Array) -> str:
+    """Say that a likelihood of counts was handed what is none; empty where it was not."""
+    if objective.loss != "poisson":
+        return ""
+    bad = (weights > 0) & (np.abs(y - np.round(y)) > 1e-9 * np.maximum(np.abs(y), 1.0))
+    if not bad.any():
+        return ""
+    share = f"{int(bad.sum())} of {int((weights > 0).sum())} values of y are no whole numbers"
+    first = f"{float(y.ravel()[int(np.argmax(bad.ravel()))]):g}"
+    return (
+        f"objective 'poisson' expects counts, and {share} (the first is {first}): the parameters are those of a "
+        "quasi-Poisson fit, but the errors take the variance of counts; give counts, or bootstrap=N for the errors"
+    )
+
+
+def below_chance(passed: Array, trials: Array, chance: Array) -> Any:
+    """Return where a score lies below guessing by more than guessing itself scatters (four standard errors)."""
+    return passed < chance * trials - 4.0 * np.sqrt(chance * (1.0 - chance) * trials)

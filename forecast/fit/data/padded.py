@@ -1,0 +1,289 @@
+"""Many data sets as arrays of one shape: curves beside each other, padded with points of weight 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from forecast import formula
+from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
+from forecast.fit.data.observations import Observed, below_chance
+from forecast.fit.options import Request
+from forecast.fit.problem.objective import Objective
+
+if TYPE_CHECKING:
+    from forecast.laws import Law
+
+__all__ = ["Padded", "pad"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Padded:
+    """What a batch of fits sees.
+
+    Parameters
+    ----------
+    variables : mapping of str to ndarray
+        (n,) where all curves share the points, else (B, n).
+    y, linked, weights : ndarray
+        (B, n); `linked` is y in the objective's link.
+    labels : ndarray
+        Of the curves.
+    reasons : tuple of str
+        Why a curve cannot be fitted; empty where it can.
+    given : ndarray of bool
+        (B, n): a point of the data, and no padding.
+    scale_known : bool
+        The weights come from known standard deviations.
+    options : mapping of str to ndarray
+        (B, n), columns that the objective asks for: trials, chance.
+    """
+
+    variables: Mapping[str, Array]
+    y: Array
+    linked: Array
+    weights: Array
+    labels: NDArray[Any]
+    reasons: tuple[str, ...]
+    given: NDArray[np.bool_]
+    scale_known: bool = False
+    options: Mapping[str, Array] = field(default_factory=dict)
+
+    def take(self, rows: NDArray[np.int64]) -> Padded:
+        """Return some of the curves."""
+        if rows.size == len(self.reasons):
+            return self
+        return Padded(
+            variables={n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()},
+            y=self.y[rows],
+            linked=self.linked[rows],
+            weights=self.weights[rows],
+            labels=self.labels[rows],
+            reasons=tuple(self.reasons[i] for i in rows),
+            given=self.given[rows],
+            scale_known=self.scale_known,
+            options={n: v[rows] for n, v in self.options.items()},
+        )
+
+    def one(self, i: int) -> Observed:
+        """Return a curve as a single fit sees it."""
+        there = self.given[i]
+        return Observed(
+            variables={n: (v if v.ndim == 1 else v[i])[there] for n, v in self.variables.items()},
+            y=self.y[i, there],
+            weights=self.weights[i, there],
+            scale_known=self.scale_known,
+            options={n: v[i, there] for n, v in self.options.items()},
+        )
+
+    def ranges(self) -> dict[str, tuple[Array, Array]]:
+        """Return the least and the greatest value of each variable in each curve, (B,)."""
+        found = {}
+        for name, values in self.variables.items():
+            low, high = (np.where(self.given, values, far) for far in (np.inf, -np.inf))
+            found[name] = (low.min(axis=1), high.max(axis=1))
+        return found
+
+
+class _Grid:
+    """The columns of a Dataset that has the dimension, each (n,) or (B, n)."""
+
+    def __init__(self, data: xr.Dataset, over: str, name: str) -> None:
+        others = [str(d) for d in data.dims if str(d) != over]
+        if len(others) > 1:
+            raise DataError(f"{name}: over='{over}': expected one other dimension, got {', '.join(others)}")
+        self.dims = (over, *others)
+        self.labels = np.asarray(data[over].values if over in data.coords else np.arange(data.sizes[over]))
+        self.shape = (data.sizes[over], data.sizes[others[0]] if others else 1)
+        self.columns: dict[str, Array] = {}
+        for key, column in data.variables.items():
+            if np.issubdtype(column.dtype, np.number) or column.dtype == bool:
+                self.columns[str(key)] = self._placed(column)
+        self.given = np.ones(self.shape, dtype=bool)
+
+    def _placed(self, column: Any) -> Array:
+        values = np.asarray(column.transpose(*(d for d in self.dims if d in column.dims)).values, float)
+        return values[:, None] if column.dims == self.dims[:1] else values
+
+    def dealt(self, given: Any, where: str) -> Array:
+        """Return numbers that came beside the data, (n,) or (B, n)."""
+        if isinstance(given, xr.DataArray) and set(map(str, given.dims)) <= set(self.dims):
+            return self._placed(given.variable)
+        values = np.asarray(given, dtype=float)
+        if values.shape not in ((), self.shape[1:], self.shape):
+            raise DataError(f"{where}: expected numbers of shape {self.shape} or {self.shape[1:]}, got {values.shape}")
+        return np.atleast_1d(values)
+
+
+class _Long:
+    """The columns of a long table, dealt out to the curves they belong to."""
+
+    def __init__(self, data: Any, over: str, name: str) -> None:
+        from forecast import tables
+
+        columns = tables.columns(data, where=name)
+        if over not in columns:
+            raise UnknownNameError("column", over, columns, where=f"{name}: over")
+        self.labels, group = np.unique(np.asarray(columns[over]), return_inverse=True)
+        group = np.ravel(group)
+        sizes = np.bincount(group, minlength=self.labels.size)
+        order = np.argsort(group, kind="stable")
+        place = np.empty(group.size, dtype=np.int64)
+        place[order] = np.arange(group.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        self.shape = (self.labels.size, int(sizes.max(initial=0)))
+        self.given = np.zeros(self.shape, dtype=bool)
+        self.at = (group, place)
+        self.given[self.at] = True
+        self.columns = {}
+        for key, column in columns.items():
+            if key != over and np.issubdtype(np.asarray(column).dtype, np.number):
+                self.columns[key] = self.dealt(column, key)
+
+    def dealt(self, given: Any, where: str) -> Array:
+        """Return numbers, one a row of the table, as they belong to the curves, (B, n)."""
+        rows, found = np.asarray(given, dtype=float), np.ones(self.shape)
+        if rows.shape not in ((), self.at[0].shape):
+            raise DataError(f"{where}: expected {self.at[0].size} numbers, one a row, got shape {rows.shape}")
+        found[self.at] = rows
+        return found
+
+
+def pad(
+    law: Law,
+    data: Any,
+    over: str,
+    request: Request,
+    *,
+    objective: Objective,
+    name: str,
+    options: Mapping[str, Any] | None = None,
+) -> Padded:
+    """Return the curves of a data set side by side.
+
+    Raises
+    ------
+    DataError, EmptyDataError, UnknownNameError, UsageError
+        For what is wrong with all curves; what is wrong with one is its reason.
+    """
+    y, weights, sigma = request.y, request.weights, request.sigma
+    wide = isinstance(data, xr.Dataset) and over in data.dims and len(data.dims) > 1
+    source = _Grid(data, over, name) if wide else _Long(data, over, name)
+    if 0 in source.shape:
+        raise EmptyDataError(f"{name}: no rows to fit")
+
+    def column(text: Any, where: str) -> Array:
+        if not isinstance(text, str):
+            try:
+                return source.dealt(text, where)
+            except (TypeError, ValueError):
+                got = type(text).__name__
+                raise UsageError(f"{where}: expected a column, a formula or numbers, got {got}") from None
+        if text in source.columns:
+            return source.columns[text]
+        from forecast.tables.naming import meant
+
+        parsed = formula.parse(text, where=where)
+        values = {n: source.columns[meant(n, source.columns, where)] for n in parsed.names}
+        return np.asarray(parsed.evaluate(values), dtype=float)
+
+    asked = dict(request.let or {})
+    for key in asked:
+        if key not in law.variables:
+            raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
+    variables = {v: column(asked.get(v, v), f"{name}: variable '{v}'") for v in law.variables}
+    observed = np.broadcast_to(column(y if y is not None else law.output, f"{name}: y"), source.shape)
+    if weights is not None and sigma is not None:
+        raise UsageError(f"{name}: give weights or sigma, not both")
+    weight = np.ones(1) if weights is None else column(weights, f"{name}: weights")
+    if sigma is not None:
+        with np.errstate(all="ignore"):
+            errors = column(sigma, f"{name}: sigma")
+            weight = np.where(errors > 0, 1 / errors**2, np.nan)
+    weight = np.broadcast_to(weight, source.shape)
+    counted = {}
+    if objective.loss == "binomial":
+        asked_for = dict(options or {})
+        if asked_for.get("trials") is None:
+            raise UsageError(f"{name}: objective 'binomial' needs options={{'trials': COLUMN}}: how many were tried")
+        for option in ("trials", "chance"):
+            counted[option] = np.broadcast_to(column(asked_for[option], f"{name}: {option}"), source.shape)
+    known = sigma is not None or objective.scale == "known"
+    return replace(_checked(source, variables, observed, weight, objective, counted), scale_known=known)
+
+
+def _filled(values: Array, good: NDArray[np.bool_]) -> Array:
+    """Put a value of the same curve where there is none: the law can be computed there, too."""
+    values = np.broadcast_to(values, good.shape)
+    first = values[np.arange(len(values)), good.argmax(axis=1)]
+    some = values[good]
+    first = np.where(good.any(axis=1), first, some[0] if some.size else 1.0)
+    return np.where(good, values, first[:, None])
+
+
+def _checked(
+    source: _Grid | _Long,
+    variables: dict[str, Array],
+    y: Array,
+    weight: Array,
+    objective: Objective,
+    counted: dict[str, Array],
+) -> Padded:
+    """Give padding the weight 0, and every curve that cannot be fitted its reason."""
+    # in a grid, missing observations are how curves of different lengths are written; in a table they are missing
+    absent = np.isnan(y) if isinstance(source, _Grid) else ~source.given
+    reasons = np.full(source.shape[0], "", dtype=object)
+
+    def refuse(bad: NDArray[np.bool_], reason: str) -> None:
+        rows = (bad & ~absent).any(axis=1) & (reasons == "")
+        reasons[rows] = f"not fitted: {reason}"
+
+    for v, values in variables.items():
+        if not np.isfinite(values).all():
+            refuse(
+                np.broadcast_to(~np.isfinite(values), source.shape),
+                f"variable '{printable(v, 40)}' is missing or infinite",
+            )
+    if not np.isfinite(y).all():
+        refuse(~np.isfinite(y), "y is missing or infinite")
+    refuse(~(weight >= 0), "weights or sigma are missing, negative or infinite")
+    refuse(~np.isfinite(weight), "weights or sigma are missing, negative or infinite")
+    if objective.log:
+        refuse(~(y > 0), f"y is not positive, and objective '{objective.name}' takes its log")
+    if objective.loss == "poisson":
+        refuse(~(y >= 0), "y is negative, and objective 'poisson' takes counts")
+    if counted:
+        trials, chance = counted["trials"], counted["chance"]
+        refuse(~((y >= 0) & (y <= trials) & (trials > 0)), "expected 0 <= y <= trials, and trials above 0")
+        refuse(~((chance >= 0) & (chance < 1)), "chance: expected numbers from 0 to below 1")
+        floor = np.where((chance >= 0) & (chance < 1), chance, 0.0)
+        refuse(below_chance(y, trials, floor), "the chance floor is above the score by over four standard errors")
+    hidden = absent | (reasons != "")[:, None]
+    if hidden.any():
+        y, weight = np.where(hidden, 1.0, y), np.where(hidden, 0.0, weight)
+        counted = {n: np.where(hidden, 1.0 if n == "trials" else 0.0, v) for n, v in counted.items()}
+        for v, values in variables.items():
+            if values.ndim == 2 and (not np.isfinite(values).all() or isinstance(source, _Long)):
+                variables[v] = _filled(values, ~absent & np.isfinite(values))
+    for v, values in variables.items():
+        if values.ndim == 2 and values.shape[1] == source.shape[1] and not hidden.any() and (values == values[0]).all():
+            variables[v] = values[0]
+        elif values.ndim == 0 or values.shape[-1] != source.shape[1]:
+            variables[v] = np.broadcast_to(values, source.shape).copy()
+    y = np.ascontiguousarray(y)
+    return Padded(
+        variables=variables,
+        y=y,
+        linked=np.log(y) if objective.log else y,
+        weights=np.ascontiguousarray(weight),
+        labels=source.labels,
+        reasons=tuple(reasons),
+        given=~hidden,
+        options={n: np.ascontiguousarray(v) for n, v in counted.items()},
+    )

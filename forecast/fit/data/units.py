@@ -1,0 +1,106 @@
+"""Columns that state a unit, brought into the units of a law before anything is computed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.errors import UnitError, printable
+from forecast.fit.options import Request
+
+if TYPE_CHECKING:
+    from forecast.laws import Law
+
+__all__ = ["in_order", "in_units"]
+
+
+def in_order(data: Any, request: Request, name: str) -> Request:
+    """Return the request with weights, errors and groups that have row labels in the order of the data's rows.
+
+    Raises
+    ------
+    DataError
+        Where their labels are not those of the data.
+    """
+    labelled = [v for v in (request.weights, request.sigma, request.groups) if hasattr(v, "reindex")]
+    errors = request.sigma_x if isinstance(request.sigma_x, Mapping) else {}
+    if not labelled and not any(hasattr(v, "reindex") for v in errors.values()):
+        return request
+    from forecast.tables.frames import beside
+
+    return request.but(
+        weights=beside(data, request.weights, f"{name}: weights"),
+        sigma=beside(data, request.sigma, f"{name}: sigma"),
+        groups=beside(data, request.groups, f"{name}: groups"),
+        sigma_x={n: beside(data, v, f"{name}: sigma_x: '{printable(n, 60)}'") for n, v in errors.items()}
+        or request.sigma_x,
+    )
+
+
+def in_units(law: Law, data: Any, request: Request, name: str) -> Any:
+    """Return data in which every column that is a variable of the law, or its output, is in the law's unit.
+
+    A column without a unit, or with one that we do not know, is taken as it is; so is what a formula computes: inside
+    one, a column is a plain number.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    data : as in `forecast.Law.fit`
+    request : Request
+        Says which column is which variable.
+    name : str
+        Of the law, for messages.
+
+    Returns
+    -------
+    xarray.Dataset where `data` is one with the dimension ``request.over``, else `forecast.tables.columns.Columns`
+
+    Raises
+    ------
+    UnitError
+        Naming both units, where one cannot be converted into the other.
+
+    Examples
+    --------
+    >>> import forecast, xarray as xr
+    >>> law = forecast.law("scaling/chinchilla")
+    >>> runs = xr.Dataset({"D": ("run", [1.0, 2.0], {"unit": "Ttoken"})})
+    >>> in_units(law, runs, Request(), "law")["D"]
+    array([1.e+12, 2.e+12])
+    """
+    from forecast import tables, units
+    from forecast.tables.columns import stated_units
+
+    let = request.let or {}
+    wanted = [(let.get(v, v), unit, f"variable '{v}'") for v, unit in law.variables.items()]
+    wanted.append((request.y if request.y is not None else law.output, law.unit, "y"))
+    grid = request.over is not None and request.over in getattr(data, "dims", ())
+    columns = None if grid else tables.columns(data, where=name)
+    known = columns.units if columns is not None else stated_units(data.variables)
+    changed, became = {}, {}
+    for column, unit, what in wanted:
+        stated = known.get(column)
+        if not unit or stated is None or stated == unit or not _known(stated):
+            continue
+        values = np.asarray(data[column].values if columns is None else columns[column])
+        if values.dtype.kind in "fiu":
+            at = f"{name}: {what}: column '{printable(column, 60)}'"
+            changed[column], became[column] = units.convert(values.astype(float), stated, unit, where=at), unit
+    if columns is None:
+        return data.assign({n: data[n].copy(data=v).assign_attrs(unit=became[n]) for n, v in changed.items()})
+    return columns.replaced(changed, became) if changed else columns
+
+
+@functools.lru_cache(256)
+def _known(unit: str) -> bool:
+    from forecast import units
+
+    try:
+        units.label(unit)
+    except UnitError:
+        return False
+    return True

@@ -1,0 +1,274 @@
+"""What a fit can and cannot know: what is identified, what lies on a ridge, what one point decides.
+
+A parameter is *not identified* if no end of its profile is limited, if the part of the law that it belongs to may as
+well be absent, or if the design cannot tell its term from another's. That is more than a covariance can say: at an
+optimum that chance has made, the curvature is never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.errors import FitError, printable
+from forecast.fit.diagnostics.collinearity import edges, together
+from forecast.fit.diagnostics.influence import MOVES, influence
+from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
+from forecast.fit.inference import profile
+from forecast.fit.solve.newton import ROUNDING
+
+if TYPE_CHECKING:
+    from forecast.fit.inference.limits import Limits
+    from forecast.fit.problem.problem import Problem
+    from forecast.fit.solution import Fit
+
+__all__ = ["Judgement", "judge"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: An interval of a positive parameter over this many decades is no knowledge.
+DECADES = 4.0
+#: Parameters whose estimates are correlated by more than this are named as a ridge.
+RIDGE = 0.9999
+#: Influence is judged up to this number of points.
+MANY = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What the data say about a fit.
+
+    Parameters
+    ----------
+    unidentified : mapping of str to str
+        Parameter to reason.
+    one_sided : mapping of str to str
+        Parameters that the data limit on one side only, and which.
+    edges : mapping of str to str
+        Places (a midpoint, a break) that may lie outside the data.
+    ridges : tuple of str
+        Which parameters move together, and how.
+    influential : str
+        The point that moves the fit most, where it moves it far; else empty.
+    better : str
+        A better optimum than the fit's, where one was found.
+    lack_of_fit : LackOfFit or None
+        The test of the law against the scatter of rows that share their variables; None where none do.
+    flaw : str
+        Why no interval can be given.
+    """
+
+    unidentified: Mapping[str, str] = field(default_factory=dict)
+    one_sided: Mapping[str, str] = field(default_factory=dict)
+    edges: Mapping[str, str] = field(default_factory=dict)
+    ridges: tuple[str, ...] = ()
+    influential: str = ""
+    better: str = ""
+    lack_of_fit: LackOfFit | None = None
+    flaw: str = ""
+
+    @property
+    def flagged(self) -> tuple[str, ...]:
+        """The parameters that are not known as their estimates suggest."""
+        return tuple(dict.fromkeys([*self.unidentified, *self.one_sided, *self.edges]))
+
+    def phrases(self) -> list[str]:
+        """Return the judgement in short phrases."""
+        found = [self.better] if self.better else []
+        if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
+            found.append(text)
+        if self.flaw:
+            found.append(f"no intervals: {self.flaw}")
+        if self.unidentified:
+            found.append(f"not identified: {', '.join(self.unidentified)}")
+        found += [f"{name} limited on one side only ({why})" for name, why in self.one_sided.items()]
+        found += [f"{name}: {why}" for name, why in self.edges.items()]
+        if not (self.flaw or self.unidentified or self.one_sided or self.edges):
+            found.append("all parameters identified")
+        found += [f"on a ridge: {text}" for text in self.ridges]
+        return [*found, self.influential] if self.influential else found
+
+
+def judge(fit: Fit) -> Judgement:
+    """Return what the data say about a fit; nothing for published parameters."""
+    known = fit.uncertainty
+    if known is None:
+        return Judgement()
+    reasons = dict(known.unidentified)
+    if fit.data is None:
+        return Judgement(unidentified=reasons, flaw=known.flaw)
+    problem = profile.problem_of_fit(fit, "judgement")
+    for name, why in _absent(fit, problem).items():
+        reasons.setdefault(name, why)
+    for name, why in together(problem, fit.values).items():
+        reasons.setdefault(name, why)
+    one_sided: dict[str, str] = {}
+    beyond: dict[str, str] = {}
+    better = ""
+    for name in problem.free:
+        if (ridge := profile.hidden_ridge(fit, name, fit.level)) is not None:
+            reach = f"[{ridge[0]:.4g}, {ridge[1]:.4g}]"
+            reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {reach}")
+    if not known.flaw and profile.cheap(fit):
+        try:
+            problem, found = profile._solved(fit, fit.level)
+        except FitError:
+            better = profile.better_optimum(*fit.profiled[fit.level]) if fit.level in fit.profiled else ""
+        else:
+            _read(problem, found, reasons, one_sided, known.bounds)
+            ends = {n: profile.interval(fit, n, fit.level) for n in problem.free}
+            beyond = {n: why for n, why in edges(problem, ends).items() if n not in reasons}
+    return Judgement(
+        unidentified=reasons,
+        one_sided={n: why for n, why in one_sided.items() if n not in reasons},
+        edges=beyond,
+        ridges=() if known.flaw else _ridges(fit, problem, reasons),
+        influential="" if known.flaw or not fit.converged else _influential(fit, problem),
+        better=better,
+        lack_of_fit=_missed(fit, problem),
+        flaw=known.flaw,
+    )
+
+
+def _missed(fit: Fit, problem: Problem) -> LackOfFit | None:
+    """Test the law where rows share their variables; errors in these leave no rows that surely do."""
+    if fit.data is None or fit.data.sigma_x:
+        return None
+    at = np.array([fit.values[n] for n in problem.free])
+    return lack_of_fit(problem, at, grouped=bool(fit.uncertainty and fit.uncertainty.clusters))
+
+
+def _read(
+    problem: Problem, found: Limits, reasons: dict[str, str], one_sided: dict[str, str], bounds: Mapping[str, Any]
+) -> None:
+    """Read off the profile which parameters the data limit."""
+    for i, name in enumerate(problem.free):
+        low, high = float(found.low[i, 0]), float(found.high[i, 0])
+        open_low, open_high = bool(np.isinf(low)), bool(np.isinf(high))
+        if open_low and open_high:
+            reasons.setdefault(name, "its profile likelihood is limited on neither side")
+        elif open_high and name in bounds:
+            reasons.setdefault(name, "nothing limits it away from its bound")
+        elif open_high:
+            one_sided[name] = "nothing limits it from above"
+        elif open_low and not problem.logs[i]:
+            one_sided[name] = "nothing limits it from below"
+        elif problem.logs[i] and not open_low and high - low > DECADES * np.log(10.0) and name not in bounds:
+            decades = (high - low) / np.log(10.0)
+            reasons.setdefault(name, f"its interval spans {decades:.1f} decades")
+
+
+def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
+    """Return parameters that mean nothing if another is 0, as it may be by a test at the fit's level."""
+    from scipy import stats
+
+    from forecast.fit.solve.multistart import search
+
+    known = fit.uncertainty
+    if known is None:
+        return {}
+    optima = profile.optimum(fit, problem)
+    p = np.array([fit.values[n] for n in problem.free])
+    lengths = np.linalg.norm(np.nan_to_num(problem.slopes(p)), axis=0)
+    squared = known.quantile(0.5 + fit.level / 2) ** 2
+    with np.errstate(all="ignore"):
+        unit = np.ones(problem.k) if known.flaw else profile.allowed(problem, known, optima, fit.level) / squared
+    found: dict[str, str] = {}
+    for j, name in enumerate(problem.free):
+        if np.isfinite(problem.lower[j]) and (problem.logs[j] or problem.lower[j] > 0):
+            continue
+        if not problem.logs[j] and problem.upper[j] < 0:
+            continue
+        tried = np.where(np.arange(problem.k) == j, 0.0, p)
+        with np.errstate(all="ignore"):
+            there = np.linalg.norm(problem.slopes(tried), axis=0)
+        lost = [i for i in range(problem.k) if i != j and lengths[i] > 0 and there[i] <= 1e-12 * lengths[i]]
+        keep = [i for i in range(problem.k) if i != j and i not in lost]
+        if not lost or not np.isfinite(there[keep]).all():
+            continue
+        fixed = {**problem.fixed, name: 0.0, **{problem.free[i]: float(p[i]) for i in lost}}
+        value = problem.value_at(tried)
+        if keep:
+            smaller = replace(
+                problem,
+                free=tuple(problem.free[i] for i in keep),
+                fixed=fixed,
+                logs=problem.logs[keep],
+                lower=problem.lower[keep],
+                upper=problem.upper[keep],
+            )
+            _, solved = search(smaller, None, 0)
+            value = min([value, *(s.value for s in solved[:1])])
+        # twice what is lost: it was chosen to fit best, and so gains more than a parameter in its place (Davies, 1987)
+        count = 1 + 2 * len(lost)
+        if known.flaw:
+            absent = value <= (10 * ROUNDING * problem.size()) ** 2
+        else:
+            edge = stats.chi2.ppf(fit.level, count)
+            if not known.scale_known and problem.objective.scale != "known":
+                edge = count * stats.f.ppf(fit.level, count, max(known.dof, 1))
+            absent = float(value - optima.value[0]) <= edge * unit[j]
+        if absent:
+            for i in lost:
+                found.setdefault(problem.free[i], f"{name} may be 0, and then it means nothing")
+    return found
+
+
+def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str, ...]:
+    """Describe the weakest direction where parameters cannot move but together."""
+    keep = [i for i, n in enumerate(problem.free) if fit.uncertainty and n not in fit.uncertainty.bounds]
+    if len(keep) < 2:
+        return ()
+    inverse = profile.optimum(fit, problem).inverse[:, :, 0][np.ix_(keep, keep)]
+    errors = np.sqrt(np.diag(inverse))
+    with np.errstate(all="ignore"):
+        table = inverse / np.outer(errors, errors)
+    if not np.isfinite(table).all():
+        return ()
+    apart = np.abs(table - np.diag(np.diag(table)))
+    if apart.max() < RIDGE and not reasons:
+        return ()
+    _, vectors = np.linalg.eigh(table)
+    weak = vectors[:, -1]
+    members = [j for j in range(len(keep)) if abs(weak[j]) > 0.3]
+    if len(members) < 2 or apart[np.ix_(members, members)].max() < 0.95:
+        return ()
+    # one step along the ridge: the first member by a tenth (a logarithm), or a tenth of its size
+    lead = members[0]
+    moves = weak * errors
+    first = keep[lead]
+    size = 0.1 if problem.logs[first] else 0.1 * max(abs(fit.values[problem.free[first]]), 1e-300)
+    moves = moves * (size / moves[lead])
+    if not np.abs(moves[[j for j in members if problem.logs[keep[j]]]]).max(initial=0.0) < 10:
+        return (f"{', '.join(problem.free[keep[j]] for j in members)} move together",)
+    words = []
+    for j in members:
+        name, move = problem.free[keep[j]], float(moves[j])
+        words.append(f"{name} times {np.exp(move):.3g}" if problem.logs[keep[j]] else f"{name} by {move:+.3g}")
+    names = [problem.free[keep[j]] for j in members]
+    return (f"{', '.join(names)} move together ({', '.join(words)})",)
+
+
+def _influential(fit: Fit, problem: Problem) -> str:
+    if problem.value_at(np.array([fit.values[n] for n in problem.free])) <= (10 * ROUNDING * problem.size()) ** 2:
+        return ""  # nothing but rounding would move
+    if (fit.n or 0) > MANY or (fit.n or 0) <= len(fit.values) + 1:
+        return ""
+    found = influence(fit)
+    largest = found["largest"].values
+    place = int(np.argmax(largest))
+    if not largest[place] > MOVES:
+        return ""
+    shifts = {
+        str(n).removesuffix("_shift"): float(v.values[place]) for n, v in found.items() if str(n).endswith("_shift")
+    }
+    name = max(shifts, key=lambda n: abs(shifts[n]))
+    row, value = int(found["row"].values[place]), float(found[name].values[place])
+    return (
+        f"row {row} decides {printable(name, 60)}: {value:.4g} without it, {fit.values[name]:.4g} with it "
+        f"({abs(shifts[name]):.1f} standard errors); check the row, or fit with objective='huber_log'"
+    )

@@ -1,0 +1,263 @@
+"""Law + data = fit: choose the objective and the starts, solve, and judge the outcome."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast import tables
+from forecast.errors import FitError, UsageError, printable
+from forecast.fit.data import groups as grouping
+from forecast.fit.data.observations import Observed, gather, no_counts
+from forecast.fit.data.units import in_order, in_units
+from forecast.fit.inference.bootstrap import Resampling, replicated
+from forecast.fit.inference.covariance import Uncertainty, assess
+from forecast.fit.inference.resample import check as check_resampling
+from forecast.fit.kernels.errors_in_variables import with_scatter
+from forecast.fit.options import Request
+from forecast.fit.problem import objective as objectives
+from forecast.fit.problem.coordinates import given_start, label, problem_of
+from forecast.fit.problem.domain import USUAL, check_domain
+from forecast.fit.problem.problem import Array, Problem, Solution
+from forecast.fit.solution import Fit
+from forecast.fit.solve.multistart import agreeing, search
+from forecast.fit.solve.parallel import check_workers
+from forecast.tables.schema import separate
+
+if TYPE_CHECKING:
+    from forecast.contract.specs import PublishedFit
+    from forecast.laws import Law
+
+__all__ = ["fit_law", "judged", "label", "published_fit"]
+
+
+def fit_law(law: Law, data: Any, request: Request) -> Any:
+    """Fit a law to data; the function behind `forecast.Law.fit`.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    data : xarray.Dataset, DataFrame, dict of arrays, path of a CSV, or name of a table
+    request : Request
+
+    Returns
+    -------
+    Fit, or Fits with ``over``
+
+    Raises
+    ------
+    DataError, FitError, UsageError
+        Naming the rows, the parameters or the option.
+    """
+    name = label(law)
+    request.check(name)
+    check_workers(request.workers, name, law)
+    own = grouping.check(request, name)
+    request = in_order(data, request, name)
+    data = in_units(law, data, request, name)
+    _check_mixed(law, data, request, name)
+    if request.protocol is not None:
+        from forecast.fit.protocols import fit_by
+
+        return fit_by(fit_law, law, data, request)
+    chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
+    options = objectives.check_options(chosen, dict(request.options or {}), name)
+    if request.bootstrap is None and request.kind != "case":
+        raise UsageError(f"{name}: kind={request.kind!r} says what a bootstrap resamples: give bootstrap= with it")
+    if request.bootstrap is not None:
+        check_resampling(request.bootstrap, request.kind, request.groups is not None, chosen, name)
+    if request.over is not None:
+        from forecast.fit.batch import fit_over
+
+        return fit_over(law, data, request, objective=chosen, options=options, name=name)
+    seen = gather(law, data, request, objective=chosen, options=options, name=name)
+    law, seen = grouping.of_groups(law, seen, own, name)
+    seen = with_scatter(law, seen, chosen, request, name)
+    problem, found = _searched(problem_of(law, seen, chosen, name), request, name)
+    fit = judged(problem, found, seen, given=request.start is not None, level=request.level)
+    return fit if request.bootstrap is None else _resampled(fit, problem, found[0].at, seen, request)
+
+
+def _check_mixed(law: Law, data: Any, request: Request, name: str) -> None:
+    """Refuse rows of a table that must not be mixed, unless the fit tells them apart."""
+    if not isinstance(data, tables.Columns):  # a grid over `over`
+        if not any(column.attrs.get("separate") for column in data.variables.values()):
+            return
+        data = tables.columns(data, where=name)
+    told = {text for text in (request.over, request.groups) if isinstance(text, str)}
+    told |= {(request.let or {}).get(variable, variable) for variable in law.levels}
+    advice = "keep one (--where \"{column} is {first}\"), or fit each: over='{column}'"
+    separate.check(data, name, told_apart=told, advice=advice)
+
+
+def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, list[Solution]]:
+    """Return the problem with its options settled, and its solutions, best first.
+
+    Raises
+    ------
+    FitError, UsageError
+        If the points are too few, or the law cannot be computed from any start.
+    """
+    if problem.n < problem.k:
+        points = "1 point" if problem.n == 1 else f"{problem.n} points"
+        raise FitError(
+            f"{name}: {points} cannot determine {problem.k} parameters ({', '.join(problem.free)}); add points, or "
+            "fix parameters with law.with_()"
+        )
+    _check_design(problem, name)
+    begun = (
+        None
+        if request.start is None
+        else given_start(problem, grouping.started(problem.law, request.start) or {}, name)
+    )
+    check_domain(problem, name, begun)
+    problem, found = search(problem, begun, request.seed)
+    if not found or not math.isfinite(found[0].value):
+        check_domain(problem, name, begun, often=USUAL)
+    if not found:
+        raise FitError(f"{name}: found no parameters for which the law can be computed on these data; give start=")
+    if not math.isfinite(found[0].value):
+        raise FitError(
+            f"{name}: the objective cannot be computed from {'this start' if request.start else 'any start'}"
+        )
+    return problem, found
+
+
+def _check_design(problem: Problem, name: str) -> None:
+    """Refuse rows that all stand at one place of the law: they tell one number, however many they are."""
+    columns = [np.asarray(v, dtype=float).ravel() for v in problem.variables.values()]
+    if problem.k < 2 or not columns or any(np.ptp(c) > 0 for c in columns):
+        return
+    at = ", ".join(f"{n} = {c[0]:g}" for n, c in zip(problem.variables, columns, strict=True))
+    raise FitError(
+        f"{name}: parameters {', '.join(problem.free)} are not identified: all {problem.n} rows have {at}; add rows at "
+        "other values, or fix all parameters but one"
+    )
+
+
+def judged(
+    problem: Problem, found: list[Solution], seen: Observed, *, given: bool, level: float, instead: str = ""
+) -> Fit:
+    """Return the fit that solutions of a problem make, with what is known of its parameters.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its options settled.
+    found : list of Solution
+        Best first.
+    seen : Observed
+    given : bool
+        The only start was given.
+    level : float
+    instead : str
+        How the solution was found, where it was not from `found`'s starts.
+    """
+    law, best = problem.law, found[0]
+    known = assess(problem, best.at, scale_known=seen.scale_known, groups=seen.groups)
+    agree = agreeing(problem, found)
+    # flat in some direction from one start only: it may be a plateau, and not the optimum
+    # unless nothing fits better than exactly
+    sure = bool(instead) or not known.unidentified or agree > 1 or best.value <= problem.rounding()
+    converged = best.settled and sure and (len(found) == 1 or agree > 1)
+    return Fit(
+        law=law,
+        values=problem.named(problem.natural(best.at)),
+        objective_name=problem.objective.name,
+        objective=problem.objective.stated(best.value, float(seen.weights.sum()), problem.delta),
+        delta=problem.delta,
+        converged=converged,
+        starts=(agree, len(found)),
+        n=problem.n,
+        uncertainty=known,
+        ranges={v: (float(c.min()), float(c.max())) for v, c in seen.variables.items() if v not in law.levels},
+        residual_scale=_scatter(known, seen.weights),
+        level=level,
+        outcome=_outcome(converged, agree, len(found), given, known, instead),
+        data=replace(seen, options=problem.options),
+        warnings=_warnings(problem, seen, converged, known, len(found) > 1 and agree == 1),
+    )
+
+
+def _resampled(fit: Fit, problem: Problem, at: Array, seen: Observed, request: Request) -> Fit:
+    """Return the fit with the bootstrap that was asked for."""
+    asked = Resampling(
+        replicates=request.bootstrap or 0, kind=request.kind, seed=request.seed, fresh=request.start is None
+    )
+    labels = seen.groups if request.kind == "cluster" else None
+    return replicated(fit, problem, at, asked, labels=labels, workers=request.workers, progress=request.progress)
+
+
+def published_fit(law: Law, published: PublishedFit) -> Fit:
+    """Return published parameters as a fit that needs no data; the function behind `forecast.Law.published`.
+
+    Raises
+    ------
+    FitError
+        If the parameters are not those of the law.
+    """
+    name = f"{label(law)}@{printable(published.name, 60)}"
+    for parameter in law.parameters:
+        if parameter not in published.parameters:
+            raise FitError(f"{name}: the published parameters lack '{parameter}'")
+    for parameter in {**published.parameters, **published.stderr}:
+        if parameter not in law.parameters:
+            raise FitError(f"{name}: '{printable(parameter, 60)}' is no parameter of the law")
+    warnings = []
+    if published.rounded:
+        warnings.append(f"{name}: the source prints rounded figures, and rounded constants give biased forecasts")
+    return Fit(
+        law=law,
+        values={p: float(published.parameters[p]) for p in law.parameters},
+        objective_name="published",
+        published=published,
+        outcome=f"published parameters ({printable(published.reference, 200)})",
+        warnings=tuple(warnings),
+    )
+
+
+def _scatter(known: Uncertainty, weights: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:
+    """Return the standard deviation of an observation of median weight."""
+    scale = known.scale / math.sqrt(float(np.median(weights[weights > 0])))
+    return scale if math.isfinite(scale) else None
+
+
+def _outcome(converged: bool, agree: int, total: int, given: bool, known: Uncertainty, instead: str) -> str:
+    parts = ["converged" if converged else "not converged"]
+    if instead:
+        parts.append(instead)
+    elif given:
+        parts.append("from the given start")
+    elif total > 1 and agree == 1:
+        parts.append(f"{total} starts disagree about the best, which one of them found")
+    else:
+        parts.append(f"{agree} of {total} starts agree")
+    for name, (bound, _) in known.bounds.items():
+        parts.append(f"{name} at boundary ({bound:g})")
+    return "; ".join(parts)
+
+
+def _warnings(problem: Problem, seen: Observed, converged: bool, known: Uncertainty, disagree: bool) -> tuple[str, ...]:
+    name = label(problem.law)
+    found = []
+    if disagree:
+        found.append(f"{name}: no two starts led to the best objective: a better one may exist; give start= to choose")
+    elif not converged:
+        found.append(f"{name}: the fit did not converge: its parameters are not the optimum")
+    for parameter, reason in known.unidentified.items():
+        found.append(f"{name}: parameter '{parameter}' is not identified by these data: {reason}")
+    rows = np.column_stack([*seen.variables.values(), seen.y])
+    distinct = len(np.unique(rows, axis=0))
+    if distinct <= problem.n / 2:
+        found.append(
+            f"{name}: {problem.n} rows are only {distinct} different ones; the intervals take them as independent"
+        )
+    if (counts := no_counts(problem.objective, seen.y, seen.weights)) != "":
+        found.append(f"{name}: {counts}")
+    found += grouping.notes(problem, seen, known, name)
+    if 0 < known.dof < 5:
+        found.append(f"{name}: {problem.n} points for {problem.k} parameters: intervals rest on normal noise")
+    return tuple(found)

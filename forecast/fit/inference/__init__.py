@@ -1,0 +1,1 @@
+"""How well parameters are known: covariances, profiles, bootstraps, draws."""

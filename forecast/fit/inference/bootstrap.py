@@ -1,0 +1,343 @@
+"""Bootstraps as one array problem: all replicates of a block are solved at once.
+
+Replicates start from the optimum of all data, moved by one step that every replicate's own gradient suggests. Some of
+them are solved again from fresh starts, and how many changed is reported; where many did, or where the points are few,
+all are. A block is drawn and solved whole, whatever is asked for, and then cut: fewer replicates are the first of
+more, to the last bit, and the same for any number of workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.errors import DataError, FitError, UsageError
+from forecast.fit.data.groups import check_kind, labels_of
+from forecast.fit.inference.replicates import Replicates
+from forecast.fit.inference.resample import BLOCK, FEW_GROUPS, KINDS, Drawn, Sample, check, draw, resampled
+from forecast.fit.problem.objective import robust_scale
+from forecast.fit.problem.problem import Problem
+from forecast.fit.solve import newton
+from forecast.fit.solve.newton import Solved, Target
+from forecast.fit.solve.parallel import Progress, Workers, check_workers, share
+from forecast.fit.solve.starts import Grid
+from forecast.laws.grouped import Grouped
+
+if TYPE_CHECKING:
+    from forecast.fit.solution import Fit
+
+__all__ = ["FEW", "Replicates", "Resampling", "bootstrap", "replicated", "resample", "resampled"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: Blocks that are solved together, at most, and the numbers that their weights may be.
+TOGETHER, CELLS = 8, 2_000_000
+#: Below this number of points every replicate is solved from fresh starts.
+FEW = 20
+#: How many replicates are audited, from how many starts each; beyond which share of changes all are solved anew.
+AUDIT, STARTS, TOLERATED = 24, 2, 0.1
+#: An objective lower by more than this share is another optimum.
+BETTER = 1e-6
+#: Stop when a step lowers a replicate's objective by less than this share.
+TOLERANCE, BLIND = 1e-12, 3e-10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resampling:
+    """What is asked of a bootstrap.
+
+    Parameters
+    ----------
+    replicates : int
+    kind : str
+        One of `forecast.fit.inference.resample.KINDS`.
+    seed : int
+    fresh : bool
+        Other starts than the optimum are allowed, for the audit.
+    """
+
+    replicates: int
+    kind: str = "case"
+    seed: int = 0
+    fresh: bool = True
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some blocks of replicates, refitted: arrays (k, B) and (B,)."""
+
+    q: Array
+    value: Array
+    settled: NDArray[np.bool_]
+    poor: NDArray[np.bool_]
+    audited: NDArray[np.bool_]
+    changed: NDArray[np.bool_]
+
+
+def bootstrap(
+    problem: Problem,
+    at: Array,
+    asked: Resampling,
+    *,
+    labels: NDArray[np.int64] | None = None,
+    workers: Workers = None,
+    progress: Progress = None,
+    where: str = "",
+) -> Replicates:
+    """Refit a problem to resampled data.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its options (Huber's threshold) stay as they are.
+    at : ndarray
+        Its optimum.
+    asked : Resampling
+    labels : ndarray of int, optional
+        The group of each row, for clusters.
+    workers : int or concurrent.futures.Executor, optional
+    progress : callable, optional
+        ``progress(done, total)``.
+    where : str
+        For messages.
+    """
+    plan = _plan(problem.n, asked.replicates)
+    few = problem.n < FEW
+    reached = 0
+
+    def done(i: int) -> None:
+        nonlocal reached
+        reached += len(plan[i]) * BLOCK
+        if progress is not None:
+            progress(min(reached, asked.replicates), asked.replicates)
+
+    # the first block tells whether the optimum of all data can be trusted as a start
+    parts = [_refit(problem, at, asked, labels, plan[0], few, AUDIT)]
+    head = parts[0]
+    if not few and head.changed.sum() > TOLERATED * max(head.audited.sum(), 1):
+        few = True
+        parts = [_refit(problem, at, asked, labels, plan[0], few, 0)]
+    done(0)
+    alone = workers is None or workers == 1
+    rest = [((problem if alone else replace(problem)), at, asked, labels, blocks, few, 0) for blocks in plan[1:]]
+    parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
+    whole = _Part(*(np.concatenate([getattr(p, n) for p in parts], axis=-1) for n in _Part.__dataclass_fields__))
+    cut = _Part(*(getattr(whole, n)[..., : asked.replicates] for n in _Part.__dataclass_fields__))
+    values = problem.natural(cut.q.T).T
+    return Replicates(
+        names=problem.free,
+        values=np.where(cut.settled, values, np.nan),
+        objective=np.where(cut.settled, cut.value, np.nan),
+        converged=cut.settled,
+        kind=asked.kind,
+        seed=asked.seed,
+        audited=int(cut.audited.sum()),
+        changed=int(cut.changed.sum()),
+        degenerate=int(cut.poor.sum()),
+    )
+
+
+def replicated(fit: Fit, problem: Problem, at: Array, asked: Resampling, **options: Any) -> Fit:
+    """Return a fit with replicates: its standard errors and ``interval(method="bootstrap")`` then come from them."""
+    found = bootstrap(problem, at, asked, where=fit.name, **options)
+    notes = [*fit.warnings, *found.warnings(fit.name)]
+    labels = options.get("labels")
+    if labels is not None and labels.max() + 1 < FEW_GROUPS:
+        few = f"{labels.max() + 1} groups are few: the bootstrap understates the uncertainty"
+        notes.append(f"{fit.name}: {few}")
+    if problem.n < FEW:
+        notes.append(f"{fit.name}: {problem.n} points are few to resample: the bootstrap understates the uncertainty")
+    return replace(fit, replicates=found, warnings=tuple(notes))
+
+
+def resample(
+    fit: Fit,
+    replicates: int,
+    *,
+    kind: str,
+    seed: int,
+    groups: Any,
+    workers: Workers = None,
+    progress: Progress = None,
+) -> Fit:
+    """Return a fit with a bootstrap; the function behind `forecast.Fit.resample`.
+
+    Raises
+    ------
+    DataError, FitError, UsageError
+    """
+    from forecast.base.streams import check_seed
+    from forecast.fit.inference.profile import optimum, problem_of_fit
+
+    problem = problem_of_fit(fit, "bootstrap")
+    known = fit.data.groups if fit.data is not None else None
+    check(replicates, kind, groups is not None or known is not None, problem.objective, fit.name)
+    own = fit.law._form.slots if isinstance(fit.law._form, Grouped) else ()
+    check_kind(kind, own, fit.data.sigma_x if fit.data is not None else (), fit.name)
+    check_seed(seed)
+    check_workers(workers, fit.name, fit.law)
+    if groups is not None and not KINDS[kind].groups:
+        raise UsageError(f"{fit.name}: kind='{kind}' takes no groups=")
+    if fit.uncertainty is None or fit.uncertainty.flaw:
+        raise FitError(f"{fit.name}: no bootstrap: {fit.uncertainty.flaw if fit.uncertainty else 'no data'}")
+    labels = known if KINDS[kind].groups else None
+    if groups is not None:
+        _, labels, names = labels_of(groups, problem.weights.size, fit.name)
+        if len(names) < 2:
+            raise DataError(f"{fit.name}: groups: expected at least 2 different labels, got one")
+    asked = Resampling(replicates=replicates, kind=kind, seed=seed)
+    at = optimum(fit, problem).q[:, 0]
+    return replicated(fit, problem, at, asked, labels=labels, workers=workers, progress=progress)
+
+
+def _plan(n: int, replicates: int) -> list[range]:
+    """Return which blocks are solved together: one, the next three, and then as many again up to a limit.
+
+    The more there are in one solve the less each costs; a short bootstrap is not to wait for many.
+    """
+    most = int(np.clip(CELLS // (BLOCK * max(n, 1)), 1, TOGETHER))
+    found = [range(0, 1)]
+    while found[-1].stop * BLOCK < replicates:
+        first = found[-1].stop
+        found.append(range(first, first + min(3 if first == 1 else first, most)))
+    return found
+
+
+def _refit(
+    problem: Problem,
+    at: Array,
+    asked: Resampling,
+    labels: NDArray[np.int64] | None,
+    blocks: range,
+    every: bool,
+    audit: int,
+) -> _Part:
+    """Draw some blocks and refit them; `audit` of the first replicates, or every one, from fresh starts too."""
+    sample = Sample(problem, at, labels)
+    drawn = draw(sample, asked.kind, asked.seed, blocks)
+    target = _target(problem, drawn)
+    warm = _Warm(sample).starts(target)
+    count = warm.shape[1]
+    audited = np.zeros(count, dtype=bool)
+    fresh, ids = np.empty((problem.k, 0)), np.empty(0, dtype=np.int64)
+    if asked.fresh and (every or audit):
+        grid = Grid(problem, seed=asked.seed)
+        if grid.order.size:
+            audited[: count if every else audit] = True
+            fresh, ids = _fresh(problem, grid, target, np.flatnonzero(audited))
+    if ids.size:  # all in one queue: the few that take long then cost no rounds of their own
+        both = _solved(problem, target.take(np.append(np.arange(count), ids)), np.concatenate([warm, fresh], axis=1))
+        found, changed = _audited(both, count, ids)
+    else:
+        found, changed = _solved(problem, target, warm), np.zeros(count, dtype=bool)
+    poor = _poor(sample, drawn, count)
+    found.settled[poor] = False
+    return _Part(found.q, found.value, found.settled, poor, audited, changed)
+
+
+def _target(problem: Problem, drawn: Drawn) -> Target:
+    target = problem.target(drawn.weights)
+    return target if drawn.y is None else replace(target, y=drawn.y)
+
+
+def _solved(problem: Problem, target: Target, starts: Array) -> Solved:
+    return newton.solve(target, starts, problem.lower, problem.upper, problem.logs, tolerance=TOLERANCE, blind=BLIND)
+
+
+def _poor(sample: Sample, drawn: Drawn, count: int) -> NDArray[np.bool_]:
+    """Tell which replicates have fewer different points than parameters."""
+    rows, k = sample.rows, sample.problem.k
+    if drawn.weights.ndim == 1:
+        return np.zeros(count, dtype=bool)
+    design = np.column_stack([v[rows] for v in sample.problem.variables.values()])
+    _, group = np.unique(design, axis=0, return_inverse=True)
+    group = np.ravel(group)
+    groups = int(group.max()) + 1
+    if sample.labels is None and groups > 8 * k + 40:  # that few of that many do not happen
+        return np.zeros(count, dtype=bool)
+    member = np.zeros((rows.size, groups))
+    member[np.arange(rows.size), group] = 1.0
+    return np.asarray((((drawn.weights[:, rows] > 0).astype(float) @ member) > 0).sum(axis=1) < k)
+
+
+class _Warm:
+    """Starts for replicates: the optimum of all data, and one step from it along the replicate's own gradient."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.problem, self.at = problem, at = sample.problem, sample.at
+        target = problem.target()
+        state = problem.kernel.at(at[:, None])
+        self.f = state.f.copy()
+        _, first, second = problem.objective.pointwise(self.f, target.y, target.options)
+        self.jacobian = problem.kernel.jacobian(state)[:, 0].copy()
+        share = 1.0
+        if problem.objective.robust:
+            # the curvature of Huber's loss as a move of the size of the noise meets it, not at a point
+            residuals, delta = (self.f - target.y)[0], float(target.options["delta"])
+            width = max(0.5 * robust_scale(residuals, problem.k), delta)
+            both = [np.clip(residuals + s * width, -delta, delta) for s in (1.0, -1.0)]
+            second, share = ((both[0] - both[1]) / (2 * width))[None], 0.7
+        table = problem.kernel.contract(state, first * problem.weights, second * problem.weights)[1][:, :, 0]
+        self.steps = np.zeros_like(table)
+        diagonal = np.sqrt(np.abs(np.diag(table)))
+        if np.isfinite(table).all() and np.isfinite(self.jacobian).all() and (diagonal > 0).all():
+            scaled = table / np.outer(diagonal, diagonal)
+            if np.linalg.eigvalsh(scaled)[0] > 1e-10:
+                self.steps = share * np.linalg.inv(scaled) / np.outer(diagonal, diagonal)
+
+    def starts(self, target: Target) -> Array:
+        """Return the starts of replicates, (k, B)."""
+        problem = self.problem
+        with np.errstate(all="ignore"):
+            _, first, _ = problem.objective.pointwise(self.f, target.y, target.options)
+        if target.y.ndim == 1:
+            gradient = (first * self.jacobian) @ target.weights.T
+        else:
+            gradient = self.jacobian @ (first * target.weights).T
+        moves = -(self.steps @ np.nan_to_num(gradient, posinf=0.0, neginf=0.0))
+        if problem.logs.any():
+            longest = np.abs(moves[problem.logs]).max(axis=0)
+            moves *= np.minimum(1.0, 1.0 / np.maximum(longest, 1e-300))
+        start = self.at[:, None] + moves
+        return np.asarray(np.clip(start, problem.lower[:, None], problem.upper[:, None]))
+
+
+def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+    """Return the best few of the grid's starts for each of some replicates, and whose they are."""
+    candidates = grid.starts[:, grid.order[:512]]
+    with np.errstate(all="ignore"):
+        f = problem.kernel.at(candidates).f.copy()
+    best = [
+        np.argsort(_losses(problem, target, f, chosen[first : first + 1024]), axis=1, kind="stable")[:, :STARTS]
+        for first in range(0, chosen.size, 1024)
+    ]
+    places = np.concatenate(best)
+    return candidates[:, places.ravel()], np.repeat(chosen, places.shape[1])
+
+
+def _audited(both: Solved, count: int, ids: NDArray[np.int64]) -> tuple[Solved, NDArray[np.bool_]]:
+    """Return what `count` warm starts led to, or a fresh start of the same replicate where that is better."""
+    found = Solved(**{name: getattr(both, name)[..., :count] for name in Solved.__dataclass_fields__})
+    value, settled = both.value[count:], both.settled[count:]
+    with np.errstate(invalid="ignore"):
+        better = settled & ((value < found.value[ids] * (1 - BETTER)) | ~found.settled[ids])
+    changed = np.zeros(count, dtype=bool)
+    # from the worst to the best, so that the best is what stays
+    for i in np.flatnonzero(better)[np.argsort(-value[better], kind="stable")]:
+        where = ids[i]
+        found.q[:, where], found.value[where] = both.q[:, count + i], value[i]
+        found.settled[where] = changed[where] = True
+    return found, changed
+
+
+def _losses(problem: Problem, target: Target, f: Array, some: NDArray[np.int64]) -> Array:
+    """Return what some replicates lose at candidates whose law is `f`, (some, candidates)."""
+    with np.errstate(all="ignore"):
+        if target.y.ndim == 1:
+            losses = problem.objective.pointwise(f, target.y, target.options)[0]
+            return np.asarray(target.weights[some] @ np.where(np.isfinite(losses), losses, 1e100).T)
+        each = [problem.objective.pointwise(f, target.y[i], target.options)[0] @ target.weights for i in some]
+    return np.nan_to_num(np.array(each), nan=1e300, posinf=1e300)

@@ -1,0 +1,60 @@
+"""Joint draws of a fit's parameters for its questions, and intervals of what follows from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.netcdf import quantiles
+from forecast.base.streams import BLOCK, Streams, check_seed
+from forecast.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    from forecast.fit.solution import Fit
+
+__all__ = ["MOST", "check_draws", "interval", "parameter_draws"]
+
+Array = NDArray[np.float64]
+
+#: More draws than this would fill the memory before they sharpen an interval.
+MOST = 1_000_000
+#: With fewer replicates than this their tails say little.
+ENOUGH = 200
+
+
+def check_draws(draws: object, where: str) -> int:
+    """Return a number of draws that can be taken."""
+    if isinstance(draws, bool) or not isinstance(draws, int) or not 100 <= draws <= MOST:
+        raise UsageError(f"{where}: draws: expected an integer from 100 to {MOST:,}, got {printable(repr(draws), 40)}")
+    return draws
+
+
+def parameter_draws(fit: Fit, draws: int, seed: int, node: str = "fit") -> dict[str, Array]:
+    """Return joint draws of the parameters, (draws,) each; fewer draws are a prefix of more.
+
+    Raises
+    ------
+    FitError
+        If the fit has no joint uncertainty, saying why.
+    """
+    count, seed = check_draws(draws, fit.name), check_seed(seed)
+    blocks = [_block(fit, Streams(seed, node, block)("parameters")) for block in range(-(-count // BLOCK))]
+    return {n: np.concatenate([b[n] for b in blocks])[:count] for n in blocks[0]}
+
+
+def _block(fit: Fit, generator: np.random.Generator) -> dict[str, Array]:
+    """Return one block of draws: of the bootstrap's replicates where there are enough, else about the estimate."""
+    repeated = fit.replicates
+    if repeated is None or repeated.good.shape[1] < ENOUGH:
+        return fit.sample_parameters(generator, BLOCK)
+    picked = repeated.good[:, generator.integers(repeated.good.shape[1], size=BLOCK)]
+    drawn = dict(zip(repeated.names, picked, strict=True))
+    return {n: drawn[n] if n in drawn else np.full(BLOCK, value) for n, value in fit.values.items()}
+
+
+def interval(values: Array, level: float) -> tuple[float, float]:
+    """Return the central interval of draws; infinite ones count, and a nan among them makes it nan."""
+    low, high = quantiles(values, [0.5 - level / 2, 0.5 + level / 2])
+    return float(low), float(high)

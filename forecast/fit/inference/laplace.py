@@ -1,0 +1,270 @@
+"""Posterior draws by Laplace's approximation, with priors given by quantiles.
+
+The approximation is a normal in the solver's coordinates (the logarithm of a positive parameter) about the point of
+greatest posterior density, with Student's tails where the scatter is estimated. Without priors it is what the data say
+alone. How good it is, is measured: the draws are weighed by the exact density, and the effective share is reported.
+
+Where the rows of a group depend on each other the likelihood of independent rows is the wrong one, and its curvature
+says too much. The data then enter as a normal about the estimate with the cluster-robust covariance: the sandwich
+posterior of Müller (2013, Econometrica 81(5), 1805-1849), which has the smaller risk of the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.distributions import Distribution, distribution
+from forecast.base.streams import BLOCK, Streams, check_seed
+from forecast.errors import FitError, UnknownNameError
+from forecast.fit.inference.draws import check_draws
+from forecast.fit.inference.profile import optimum, problem_of_fit
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from forecast.fit.inference.covariance import Uncertainty
+    from forecast.fit.inference.limits import Optima
+    from forecast.fit.problem.problem import Problem
+    from forecast.fit.solution import Fit
+
+__all__ = ["posterior"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: An effective share of the draws below this is said in a warning.
+POOR = 0.3
+#: Standard normal scores over which a prior is tabulated.
+SCORES = np.linspace(-8.0, 8.0, 1601)
+
+
+class _Prior:
+    """Minus the log density of a prior in the solver's coordinate, and its derivatives."""
+
+    def __init__(self, of: Distribution, log: bool, where: str) -> None:
+        from scipy.special import ndtr
+
+        values = of.ppf(np.clip(ndtr(SCORES), 1e-15, 1 - 1e-15))
+        if log and not (values > 0).all():
+            if values[-1] <= 0:
+                raise FitError(f"{where}: the parameter is positive, and the prior has no mass there")
+            values = np.where(values > 0, values, np.nan)
+        u = np.log(values) if log else values
+        keep = np.isfinite(u)
+        u, z = u[keep], SCORES[keep]
+        keep = np.concatenate([[True], np.diff(u) > 0])
+        self.u, self.z = u[keep], z[keep]
+        if self.u.size < 3:
+            raise FitError(f"{where}: expected a prior with some width; a fixed parameter is law.with_(name=value)")
+
+    def __call__(self, u: Array) -> Array:
+        """Return minus the log density; beyond the table, as far as its last piece runs on."""
+        first = (self.z[1] - self.z[0]) / (self.u[1] - self.u[0])
+        last = (self.z[-1] - self.z[-2]) / (self.u[-1] - self.u[-2])
+        middle = 0.5 * (self.u[1:] + self.u[:-1])
+        steep = np.interp(u, middle, np.log(np.diff(self.z) / np.diff(self.u)))
+        z = np.interp(u, self.u, self.z)
+        z = z + np.minimum(u - self.u[0], 0.0) * first + np.maximum(u - self.u[-1], 0.0) * last
+        return np.asarray(0.5 * z * z - steep)
+
+    @property
+    def width(self) -> float:
+        """The step of differences: a hundredth of the middle of the prior."""
+        return float(np.interp(0.5, self.z, self.u) - np.interp(-0.5, self.z, self.u)) / 30
+
+
+class _Rows:
+    """Minus the log likelihood of independent rows, and its derivatives."""
+
+    def __init__(self, optima: Optima, unit: float) -> None:
+        self.optima, self.unit = optima, unit
+
+    def at(self, u: Array) -> tuple[float, Array, Array]:
+        """Return value, gradient (k,) and curvature (k, k)."""
+        value, g, h = self.optima.target.evaluate(u[:, None])
+        return float(value[0]) / self.unit, g[:, 0] / self.unit, h[:, :, 0] / self.unit
+
+
+class _Clusters:
+    """Minus the log of a normal about the estimate with the cluster-robust covariance, and its derivatives."""
+
+    def __init__(self, fit: Fit, problem: Problem, optima: Optima, known: Uncertainty) -> None:
+        lacking = [
+            n for n, sure in zip(known.names, known.known() & (known.logs == problem.logs), strict=True) if not sure
+        ]
+        if lacking:
+            raise FitError(
+                f"{fit.name}: no posterior: with groups it takes the standard errors, and {', '.join(lacking)} "
+                "has none (not identified, or on a bound)"
+            )
+        self.centre = optima.q[:, 0]
+        self.table: Array = np.linalg.inv(known.covariance).astype(float)
+
+    def at(self, u: Array) -> tuple[float, Array, Array]:
+        """Return value, gradient (k,) and curvature (k, k)."""
+        g = self.table @ (u - self.centre)
+        return float(0.5 * g @ (u - self.centre)), g, self.table
+
+
+def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.Dataset:
+    """Return joint draws of the parameters, one variable each over ``draw``; fewer draws are a prefix of more.
+
+    Parameters
+    ----------
+    fit : Fit
+    draws, seed : int
+    priors : mapping of str to record
+        As in `forecast.base.distributions`: ``{"alpha": {"p05": 0.2, "p95": 0.6}}``. Default: flat in the solver's
+        coordinate.
+
+    Returns
+    -------
+    xarray.Dataset
+        Attributes: ``mode`` (the parameters of greatest density), ``effective_share`` (of the draws, when they are
+        weighed by the exact density; 1 is a perfect approximation; None where the objective is no likelihood, or rows
+        depend on each other in groups) and ``warnings``.
+
+    Raises
+    ------
+    FitError
+        If the data and priors leave a parameter undetermined, naming it.
+    """
+    import xarray as xr
+
+    count, seed = check_draws(draws, fit.name), check_seed(seed)
+    problem = problem_of_fit(fit, "posterior")
+    known = fit.uncertainty
+    if known is None or (known.flaw and not known.scale_known):
+        raise FitError(f"{fit.name}: no posterior: {known.flaw if known else 'nothing is known'}")
+    held = {}
+    for name, record in priors.items():
+        if name not in problem.free:
+            raise UnknownNameError("parameter", name, problem.free, where=f"{fit.name}: priors")
+        made = record if isinstance(record, Distribution) else distribution(record, where=f"{fit.name}: priors.{name}")
+        i = problem.free.index(name)
+        held[i] = _Prior(made, bool(problem.logs[i]), f"{fit.name}: priors.{name}")
+    optima = optimum(fit, problem)
+    unit = _unit(fit, problem, optima)
+    data = _Clusters(fit, problem, optima, known) if known.clusters else _Rows(optima, unit)
+    mode, table = _mode(problem, optima.q[:, 0], data, held)
+    size = np.sqrt(np.abs(np.diag(table)))
+    size[size <= 0] = 1.0
+    values, vectors = np.linalg.eigh(table / np.outer(size, size))
+    if not values[0] > 1e-10:
+        weak = np.abs(vectors[:, 0]) > 0.3
+        names = ", ".join(n for n, w in zip(problem.free, weak, strict=True) if w)
+        raise FitError(f"{fit.name}: no posterior: {names} not determined by these data; give priors= for them")
+    root = vectors / np.sqrt(values) / size[:, None]
+    normal = (known.scale_known or problem.objective.scale == "known") and not known.clusters
+    dof = 0 if normal else known.freedom
+    moves, length = _moves(seed, count, problem.k, dof)
+    u = np.clip(mode[:, None] + root @ moves, problem.lower[:, None], problem.upper[:, None])
+    rough = problem.objective.scale == "sandwich" or known.clusters
+    share = None if rough else _share(optima, u, unit, held, dof, length)
+    notes = []
+    if share is not None and share < POOR:
+        notes.append(
+            f"{fit.name}: Laplace's approximation is poor: the draws are worth {share:.0%} of as many exact ones"
+        )
+    natural = problem.natural(u.T).T
+    columns = {
+        n: natural[problem.free.index(n)] if n in problem.free else np.full(count, v) for n, v in fit.values.items()
+    }
+    at = problem.named(problem.natural(mode))
+    attrs = {"mode": at, "effective_share": share, "warnings": "\n".join(notes), "seed": seed}
+    return xr.Dataset({n: ("draw", v) for n, v in columns.items()}, attrs=attrs)
+
+
+def _unit(fit: Fit, problem: Problem, optima: Optima) -> float:
+    """Return what the objective is divided by to be minus a log likelihood, at the optimum."""
+    known = fit.uncertainty
+    if problem.objective.scale == "known" or known is None:
+        return 1.0
+    if problem.objective.scale == "residual":
+        return 2.0 * (1.0 if known.scale_known else known.scale**2)
+    spread = np.einsum("ii->i", optima.inverse[:, :, 0])
+    with np.errstate(all="ignore"):
+        ratio = np.diag(known.covariance) / spread
+    good = ratio[np.isfinite(ratio) & (ratio > 0)]
+    return float(np.median(good)) if good.size else 1.0
+
+
+def _priors(u: Array, held: Mapping[int, _Prior]) -> tuple[Array, Array]:
+    """Return gradient and curvature of the priors, (k,) each, by differences."""
+    g, h = np.zeros(u.size), np.zeros(u.size)
+    for i, prior in held.items():
+        s = prior.width
+        low, here, high = prior(np.array([u[i] - s, u[i], u[i] + s]))
+        g[i], h[i] = (high - low) / (2 * s), max((high - 2 * here + low) / s**2, 0.0)
+    return g, h
+
+
+def _mode(
+    problem: Problem, estimate: Array, data: _Rows | _Clusters, held: Mapping[int, _Prior]
+) -> tuple[Array, Array]:
+    """Return the point of greatest density and the curvature there, by damped Newton steps."""
+
+    def density(u: Array) -> float:
+        return data.at(u)[0] + sum(float(p(u[i : i + 1])[0]) for i, p in held.items())
+
+    u, table = estimate.copy(), data.at(estimate)[2]
+    for i, prior in held.items():
+        if abs(table[i, i]) < 1e-6:  # the data know nothing of it: start where the prior is
+            u[i] = float(np.interp(0.0, prior.z, prior.u))
+    here, damping = density(u), 1e-3
+    for _ in range(200 if held else 0):
+        _, g, h = data.at(u)
+        more, curve = _priors(u, held)
+        g, table = g + more, h + np.diag(curve)
+        size = np.sqrt(np.maximum(np.abs(np.diag(table)), 1e-12))
+        values, vectors = np.linalg.eigh(table / np.outer(size, size))
+        step = -(vectors @ ((vectors.T @ (g / size)) / (np.abs(values) + damping + 1e-10))) / size
+        tried = np.clip(u + step, problem.lower, problem.upper)
+        there = density(tried)
+        if there < here:
+            done = here - there < 1e-12 * max(abs(here), 1.0)
+            u, here, damping = tried, there, damping * 0.1
+            if done:
+                break
+        elif damping > 1e8:
+            break
+        else:
+            damping *= 10
+    if held:
+        table = data.at(u)[2] + np.diag(_priors(u, held)[1])
+    return u, table
+
+
+def _moves(seed: int, count: int, k: int, dof: int) -> tuple[Array, Array]:
+    """Return standard draws (k, count), normal or Student's, and their squared lengths."""
+    parts = []
+    for block in range(-(-count // BLOCK)):
+        generator = Streams(seed, "posterior", block)("parameters")
+        normals = generator.standard_normal((BLOCK, k))
+        if dof:
+            normals /= np.sqrt(generator.chisquare(dof, BLOCK) / dof)[:, None]
+        parts.append(normals)
+    found = np.concatenate(parts)[:count].T
+    return found, np.sum(found * found, axis=0)
+
+
+def _share(optima: Optima, u: Array, unit: float, held: Mapping[int, _Prior], dof: int, length: Array) -> float:
+    """Return the effective share of the draws, weighed by the exact density over that of the approximation."""
+    k, block = u.shape[0], 4096
+    value = np.concatenate([optima.target.value(u[:, i : i + block]) for i in range(0, u.shape[1], block)])
+    least = float(optima.value[0])
+    with np.errstate(all="ignore"):
+        if dof:  # the scale integrated out
+            exact = -0.5 * (dof + k) * np.log(value / least)
+            drawn = -0.5 * (dof + k) * np.log1p(length / dof)
+        else:
+            exact, drawn = -(value - least) / unit, -0.5 * length
+        for i, prior in held.items():
+            exact = exact - prior(u[i])
+        weight = exact - drawn
+        weight = np.exp(weight - np.nanmax(weight[np.isfinite(weight)], initial=-np.inf))
+    weight = np.where(np.isfinite(weight), weight, 0.0)
+    return float(weight.sum() ** 2 / max(float((weight**2).sum()), 1e-300) / weight.size)

@@ -1,0 +1,215 @@
+"""What a bootstrap resamples: rows, residuals, the signs of residuals, or whole groups of rows.
+
+Resampled rows are weights. Resampled residuals keep the design and change the observations; the wild bootstrap keeps
+each residual at its point and changes its sign (Mammen's two points), so that scatter may differ from point to point;
+clusters draw whole groups of rows (model families, seeds of one run), as rows of a group are not independent.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.errors import FitError, UnknownNameError, UsageError, printable
+
+if TYPE_CHECKING:
+    from forecast.fit.problem.objective import Objective
+    from forecast.fit.problem.problem import Problem
+
+__all__ = ["BLOCK", "KINDS", "Drawn", "Kind", "Sample", "check", "draw", "resampled"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: Replicates in a block: drawn whole and then cut, so that fewer are a prefix of more.
+BLOCK = 256
+#: Fewer groups than this say little about how groups differ.
+FEW_GROUPS = 10
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Some replicates of a data set.
+
+    Parameters
+    ----------
+    weights : ndarray
+        (B, n), or (n,) where all have the weights of the data.
+    y : ndarray, optional
+        (B, n), observations in the link. Default: those of the data.
+    """
+
+    weights: Array
+    y: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """What is resampled: a problem at its optimum.
+
+    Parameters
+    ----------
+    problem : Problem
+    at : ndarray
+        The optimum in the solver's coordinates.
+    labels : ndarray of int, optional
+        The group of each row, from 0.
+    """
+
+    problem: Problem
+    at: Array
+    labels: NDArray[np.int64] | None = None
+
+    @functools.cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows that have weight."""
+        return np.flatnonzero(self.problem.weights > 0)
+
+    @functools.cached_property
+    def fitted(self) -> Array:
+        """The law in the link."""
+        return np.asarray(self.problem.kernel.at(self.at[:, None]).f[0].copy())
+
+    @functools.cached_property
+    def residuals(self) -> Array:
+        """Residuals of equal spread, made as wide as the noise that the fit has taken a share of."""
+        problem, root = self.problem, np.sqrt(self.problem.weights[self.rows])
+        wide = np.sqrt(problem.n / max(problem.n - problem.k, 1))
+        return np.asarray((problem.linked - self.fitted)[self.rows] * root * wide)
+
+    def weighted(self, counts: Array) -> Drawn:
+        """Return replicates in which the rows with weight appear so often, (B, rows)."""
+        weights = self.problem.weights
+        if bool((weights == 1.0).all()):
+            return Drawn(counts)
+        found = np.zeros((len(counts), weights.size))
+        found[:, self.rows] = counts * weights[self.rows]
+        return Drawn(found)
+
+    def observed(self, residuals: Array) -> Drawn:
+        """Return replicates with other residuals, (B, rows), at the same points."""
+        y = np.repeat(self.fitted[None], len(residuals), axis=0)
+        y[:, self.rows] += residuals / np.sqrt(self.problem.weights[self.rows])
+        return Drawn(self.problem.weights, y)
+
+
+def _counts(drawn: NDArray[np.int64], size: int) -> Array:
+    """Return how often each of `size` things is in each row."""
+    flat = drawn + np.arange(len(drawn))[:, None] * size
+    return np.bincount(flat.ravel(), minlength=len(drawn) * size).reshape(len(drawn), size).astype(float)
+
+
+def _rows(points: int, generator: np.random.Generator) -> Array:
+    return _counts(generator.integers(0, points, size=(BLOCK, points), dtype=np.int64), points)
+
+
+def _case(sample: Sample, generator: np.random.Generator) -> Drawn:
+    return sample.weighted(_rows(sample.rows.size, generator))
+
+
+def _cluster(sample: Sample, generator: np.random.Generator) -> Drawn:
+    assert sample.labels is not None
+    size = int(sample.labels.max()) + 1
+    return sample.weighted(_rows(size, generator)[:, sample.labels[sample.rows]])
+
+
+def _residual(sample: Sample, generator: np.random.Generator) -> Drawn:
+    centred = sample.residuals - sample.residuals.mean()
+    return sample.observed(centred[generator.integers(0, centred.size, size=(BLOCK, centred.size))])
+
+
+def _wild(sample: Sample, generator: np.random.Generator) -> Drawn:
+    golden = (1 + np.sqrt(5)) / 2  # mean 0, variance 1, third moment 1
+    kept = generator.random((BLOCK, sample.residuals.size)) < golden / np.sqrt(5)
+    return sample.observed(sample.residuals * np.where(kept, 1 - golden, golden))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way of resampling.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(sample, generator)`` returns a block of replicates.
+    groups : bool
+        It needs a group for each row.
+    residuals : bool
+        It needs residuals, which counts do not have.
+    """
+
+    draw: Callable[[Sample, np.random.Generator], Drawn]
+    groups: bool = False
+    residuals: bool = False
+
+
+#: Replicates at most: more take hours and tell the percentiles no better.
+MOST = 1_000_000
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "case": Kind(_case),
+        "residual": Kind(_residual, residuals=True),
+        "wild": Kind(_wild, residuals=True),
+        "cluster": Kind(_cluster, groups=True),
+    }
+)
+
+
+def generator_of(kind: str, seed: int, block: int) -> np.random.Generator:
+    """Return the stream of one block."""
+    key = int.from_bytes(hashlib.blake2b(f"bootstrap/{kind}".encode(), digest_size=8).digest(), "big")
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key, block))))
+
+
+def draw(sample: Sample, kind: str, seed: int, blocks: range) -> Drawn:
+    """Return some blocks of replicates; they depend on the seed and on their places alone."""
+    parts = [KINDS[kind].draw(sample, generator_of(kind, seed, block)) for block in blocks]
+    if len(parts) == 1:
+        return parts[0]
+    if parts[0].y is None:
+        return Drawn(np.concatenate([p.weights for p in parts]))
+    return Drawn(parts[0].weights, np.concatenate([p.y for p in parts if p.y is not None]))
+
+
+def resampled(kind: str, seed: int, points: int, replicates: int) -> Array:
+    """Return how often each row is drawn in each replicate, (replicates, points), for resampled rows."""
+    blocks = [_rows(points, generator_of(kind, seed, block)) for block in range(-(-replicates // BLOCK))]
+    return np.concatenate(blocks)[:replicates]
+
+
+def check(replicates: object, kind: object, groups: bool, objective: Objective, where: str) -> int:
+    """Return how many replicates are asked for.
+
+    Parameters
+    ----------
+    replicates, kind : object
+        As they were given.
+    groups : bool
+        There is a group for each row.
+    objective : Objective
+    where : str
+
+    Raises
+    ------
+    FitError, UnknownNameError, UsageError
+        For anything but an integer of at least 2; an unknown kind, or one that these data cannot have.
+    """
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise UnknownNameError("kind of bootstrap", printable(kind, 40), KINDS, where=where)
+    if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
+        got = printable(repr(replicates), 40)
+        raise UsageError(f"{where}: bootstrap: expected a number of replicates of at least 2, got {got}")
+    if replicates > MOST:
+        raise UsageError(f"{where}: bootstrap: expected at most {MOST:,} replicates, got {printable(replicates, 40)}")
+    if KINDS[kind].groups and not groups:
+        raise UsageError(f"{where}: kind='{kind}' needs groups=, one label a row")
+    if KINDS[kind].residuals and objective.scale == "known":
+        raise FitError(f"{where}: kind='{kind}' needs residuals, and counts have none; use 'case' or 'cluster'")
+    return replicates

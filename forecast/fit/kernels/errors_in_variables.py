@@ -1,0 +1,328 @@
+"""Known errors in the variables, by effective variance: they scatter y by the law's slope times themselves.
+
+What is minimised is the sum of (y - f)**2 / (sigma**2 + sum of (df/dv * sigma_v)**2) over the points (Orear, 1982), in
+logarithms under a log objective. The slope in the denominator moves with the parameters: for a straight line this is
+Deming's and York's exact solution, and total least squares (scipy.odr) to first order elsewhere. Weights that are
+frozen, computed anew and frozen again until nothing moves would not do: where all points have the same errors such
+weights are all equal, and the slope is as attenuated as if there were no errors in x. Nor would the logarithm of the
+variance, which a normal likelihood has: with it the derivative of the objective at the true slope is not zero on
+average.
+
+Where the scatter of y is not known it is estimated beside: the sigma for which the sum above is the number of points
+less that of the parameters (Paule and Mandel, 1982). For a straight line that is the moment estimator
+b = Sxy / (Sxx - n sigma_x**2).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.fit.kernels.general import Kernel, Placement, State, natural, to_logs, total
+from forecast.fit.problem.problem import Problem, solve
+
+if TYPE_CHECKING:
+    from forecast.fit.data.observations import Observed
+    from forecast.fit.options import Request
+    from forecast.fit.problem.objective import Objective
+    from forecast.laws import Law
+    from forecast.laws.compiled.program import Program
+
+__all__ = ["Effective", "EffectiveKernel", "covariance", "scattered", "with_scatter"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: The scatter of y is at least this share of what the errors in x make of it.
+LEAST = 1e-3
+#: Rounds of fit and scatter, and the relative move at which they stop.
+ROUNDS, STILL = 60, 1e-9
+
+
+def _program(law: Law, along: tuple[str, ...]) -> Any:
+    """Return a program that takes some variables for parameters, so that it differentiates by them too."""
+    from forecast.laws.compiled.program import DifferenceProgram
+
+    rest = tuple(v for v in law.variables if v not in along)
+    program: Program = law._form.program((*law.parameters, *along), rest)
+    return _OneByOne(program) if isinstance(program, DifferenceProgram) else program
+
+
+class _OneByOne:
+    """A program whose code need not broadcast: one fit at a time."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+
+    def evaluate(self, values: Mapping[str, Any], order: int) -> tuple[Any, list[Any], dict[tuple[int, int], Any]]:
+        columns = {n for n, v in values.items() if np.ndim(v) == 2}
+        count = max((np.shape(values[n])[0] for n in columns), default=1)
+        parts = []
+        for b in range(count):
+            one = {n: v[min(b, len(v) - 1)] if n in columns else v for n, v in values.items()}
+            one = {n: v[0] if n in columns and len(v) == 1 else v for n, v in one.items()}
+            parts.append(self.program.evaluate(one, order))
+        first = parts[0]
+        return (
+            np.array([p[0] for p in parts]),
+            [np.array([p[1][i] for p in parts]) for i in range(len(first[1]))],
+            {key: np.array([p[2][key] for p in parts]) for key in first[2]},
+        )
+
+
+class EffectiveKernel:
+    """A law moved towards the observations as far as errors in x excuse it: y + (f - y) * sigma / effective sigma.
+
+    Its squares with the weights 1/sigma**2 are those of the effective variance. See
+    `forecast.fit.kernels.general.Kernel`. The law's third derivatives are left out of the Hessian.
+
+    Parameters
+    ----------
+    placement : Placement
+    y : ndarray
+        Observations in the link.
+    ratios : mapping of str to ndarray
+        For each variable with errors, these over the standard deviation of y, (n,).
+    """
+
+    def __init__(self, placement: Placement, *, y: Array, ratios: Mapping[str, Array]) -> None:
+        self.variables, self.fixed, self.link = placement.variables, placement.fixed, placement.link
+        self.free, self.logs, self.y, self.ratios = placement.free, placement.logs, y, ratios
+        self.program = _program(placement.law, tuple(ratios))
+        order = {n: i for i, n in enumerate((*placement.law.parameters, *ratios))}
+        self.index = [order[n] for n in self.free]
+        self.along = [order[n] for n in ratios]
+
+    def take(self, rows: Any) -> EffectiveKernel:
+        """Return the kernel of some of the fits."""
+        return self
+
+    def at(self, q: Array, order: int = 2) -> State:
+        """Return the moved law at parameters (k, B)."""
+        shape = (q.shape[1], self.y.size)
+
+        def full(entry: Any) -> Array:
+            return np.asarray(np.broadcast_to(entry, shape), dtype=float)
+
+        with np.errstate(all="ignore"):
+            p = natural(q, self.logs)
+            given = {name: p[i][:, None] for i, name in enumerate(self.free)}
+            constants = {n: np.float64(v) for n, v in self.fixed.items()}
+            value, slopes, curves = self.program.evaluate({**constants, **given, **self.variables}, 2)
+            pairs = {key: full(entry) for key, entry in curves.items()}
+            f, one = full(value), [full(s) for s in slopes]
+
+            def two(i: int, j: int) -> Array:
+                found = pairs.get((min(i, j), max(i, j)), 0.0)
+                if self.link:
+                    found = found / value - one[i] * one[j] / value**2
+                return full(found)
+
+            across = [[two(v, a) for a in self.index] for v in self.along]
+            bends = {(a, b): two(self.index[a], self.index[b]) for a in range(len(self.index)) for b in range(a + 1)}
+            first = [one[i] / value if self.link else one[i] for i in self.index]
+            steep = [one[v] / value if self.link else one[v] for v in self.along]
+            f = np.log(f) if self.link else f
+            squared = [r * r for r in self.ratios.values()]
+            variance = 1.0 + sum(s * d * d for s, d in zip(squared, steep, strict=True))
+            shrink = 1.0 / np.sqrt(variance)
+            moved = self.y + (f - self.y) * shrink
+            # half the derivatives of the variance
+            turn = [
+                sum(s * d * c[a] for s, d, c in zip(squared, steep, across, strict=True)) for a in range(len(first))
+            ]
+        return State(moved, (p, f - self.y, shrink, first, turn, bends, squared, across))
+
+    def _slopes(self, state: State) -> list[Array]:
+        _, r, shrink, first, turn, _, _, _ = state.inner
+        return [g * shrink - r * shrink**3 * t for g, t in zip(first, turn, strict=True)]
+
+    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+        """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
+        p, r, shrink, g, turn, bends, squared, across = state.inner
+        k, shape = len(self.free), first.shape
+        with np.errstate(all="ignore"):
+            slopes = self._slopes(state)
+            bend = first if share is None else share * first
+            cube = shrink**3
+            gradient, hessian = np.empty((k, shape[0])), np.empty((k, k, shape[0]))
+            for a in range(k):
+                gradient[a] = total(slopes[a], first, shape)
+                for b in range(a + 1):
+                    curve = bends[a, b] * shrink - (g[a] * turn[b] + g[b] * turn[a]) * cube
+                    curve = curve + 3 * r * cube * shrink * shrink * turn[a] * turn[b]
+                    curve = curve - r * cube * sum(s * c[a] * c[b] for s, c in zip(squared, across, strict=True))
+                    hessian[a, b] = total(slopes[a] * slopes[b], second, shape) + total(curve, bend, shape)
+                    hessian[b, a] = hessian[a, b]
+            return to_logs(gradient, hessian, p, self.logs, share)
+
+    def jacobian(self, state: State) -> Array:
+        """Return the derivatives of the moved law by the coordinates, (k, B, n)."""
+        p = state.inner[0]
+        with np.errstate(all="ignore"):
+            return np.array(self._slopes(state)) * np.where(self.logs[:, None], p, 1.0)[:, :, None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effective(Problem):
+    """A problem whose variables have known errors.
+
+    Parameters
+    ----------
+    sigma_x : mapping of str to ndarray
+        Standard deviations of variables. The weights are one over the variances of y.
+    """
+
+    sigma_x: Mapping[str, Array] = field(default_factory=dict)
+
+    @functools.cached_property
+    def kernel(self) -> Kernel:
+        """The law at the points, moved as far as errors in x excuse it."""
+        return self.general(self.logs)
+
+    def general(self, logs: NDArray[np.bool_]) -> EffectiveKernel:
+        """Return a kernel in other coordinates."""
+        return EffectiveKernel(self.placement(logs), y=self.linked, ratios=self.ratios)
+
+    @property
+    def errs_in_x(self) -> bool:
+        """Whether variables have known errors."""
+        return True
+
+    @property
+    def ratios(self) -> dict[str, Array]:
+        """The errors in x over those of y."""
+        return {n: s * np.sqrt(self.weights) for n, s in self.sigma_x.items()}
+
+    @functools.cached_property
+    def _natural_kernel(self) -> EffectiveKernel:
+        return self.general(np.zeros(self.k, dtype=bool))
+
+    def _state(self, p: Array) -> State:
+        return self._natural_kernel.at(np.asarray(p, dtype=float)[:, None])
+
+    def predicted(self, p: Array) -> Array:
+        """Return the moved law at the points."""
+        f = self._state(p).f[0]
+        with np.errstate(all="ignore"):
+            return np.asarray(np.exp(f) if self.objective.log else f)
+
+    def slopes(self, p: Array) -> Array:
+        """Return the derivatives of the residuals by the free parameters as the law has them, (n, k)."""
+        return np.asarray(self._natural_kernel.jacobian(self._state(p))[:, 0].T)
+
+
+def covariance(problem: Effective, at: Array, logs: NDArray[np.bool_], keep: list[int], known: bool) -> Array | None:
+    """Return the covariance of some parameters at a solution; None where the objective has no lowest point there.
+
+    It is the inverse of the objective's own curvature: products of slopes, as of a law without errors in x, would count
+    the errors among the signal. Where the scatter of y was estimated, what that adds is added (for a straight line the
+    sum is Fuller's, 1987, section 1.2).
+
+    Parameters
+    ----------
+    problem : Effective
+    at : ndarray
+        The solution in coordinates of which `logs` are logarithms.
+    logs : ndarray of bool
+    keep : list of int
+        Places of the parameters.
+    known : bool
+        The scatter of y is known.
+    """
+    from forecast.fit.solve.newton import Target
+
+    def gradient(factor: float) -> tuple[Array, Array, State]:
+        scaled = replace(problem, weights=problem.weights / factor)
+        kernel = scaled.general(logs)
+        target = Target(
+            kernel=kernel, objective=problem.objective, y=problem.linked, weights=scaled.weights, options={}
+        )
+        _, first, second = target.evaluate(at[:, None])
+        return first[keep, 0] / 2, second[:, :, 0][np.ix_(keep, keep)] / 2, kernel.at(at[:, None])
+
+    _, table, state = gradient(1.0)
+    size = np.sqrt(np.abs(np.diag(table)))
+    if not np.isfinite(table).all() or not (size > 0).all():
+        return None
+    scaled = table / np.outer(size, size)
+    if np.linalg.eigvalsh(scaled)[0] < 1e-10:
+        return None
+    inverse = np.linalg.inv(scaled) / np.outer(size, size)
+    if known:
+        return np.asarray(inverse)
+    step = 1e-4
+    turn = (gradient(np.exp(step))[0] - gradient(np.exp(-step))[0]) / (2 * step)
+    moves = inverse @ turn
+    shares = state.inner[2][0][problem.weights > 0] ** 2
+    return np.asarray(inverse + np.outer(moves, moves) * 2 * (problem.n - problem.k) / float(shares.sum()) ** 2)
+
+
+def with_scatter(law: Law, seen: Observed, objective: Objective, request: Request, name: str) -> Observed:
+    """Return what was observed; where its errors in x leave the scatter of y open, with that estimated."""
+    from forecast.fit.problem.coordinates import given_start, problem_of
+    from forecast.fit.solve.multistart import search
+
+    if not seen.sigma_x or request.sigma is not None:
+        return seen
+    plain = problem_of(law, replace(seen, sigma_x={}), objective, name)
+    if plain.n <= plain.k:
+        return seen
+    start = None if request.start is None else given_start(plain, request.start, name)
+    plain, found = search(plain, start, request.seed)
+    good = [s.at for s in found if np.isfinite(s.value)]
+    return scattered(plain, seen, good) if good else seen
+
+
+def scattered(plain: Problem, seen: Observed, starts: list[Array]) -> Observed:
+    """Return what was observed with the scatter of y that its errors in x leave, estimated beside the parameters.
+
+    Parameters
+    ----------
+    plain : Problem
+        Without errors in x; its weights are relative ones.
+    seen : Observed
+    starts : list of ndarray
+        Solutions of `plain`, best first.
+    """
+    given = {f.name: getattr(plain, f.name) for f in plain.__dataclass_fields__.values()}
+    at, dof = starts[0], max(plain.n - plain.k, 1)
+    residuals = plain.residuals(at)
+    spread = float(np.sum(plain.weights * residuals**2)) / dof
+    bottom = spread
+    for tries in range(ROUNDS):
+        tried = Effective(**{**given, "weights": plain.weights / spread}, sigma_x=seen.sigma_x)
+        at = solve(tried, [at], near=tries > 0)[0].at
+        _, r, shrink, *_ = tried._state(tried.natural(at)).inner
+        before, rows = spread, plain.weights > 0
+        with np.errstate(all="ignore"):
+            excused = (1 / shrink[0] ** 2 - 1) / tried.weights  # the part of the variance that comes of x
+        bottom = (LEAST**2) * float(np.median((excused * plain.weights)[rows]))
+        spread = _scatter(r[0][rows], excused[rows], plain.weights[rows], dof, bottom)
+        if abs(spread - before) <= STILL * before:
+            break
+    # nothing of the scatter is left to y: the errors in x say more than enough, and their scale is known
+    return replace(seen, weights=plain.weights / spread, scale_known=spread <= bottom)
+
+
+def _scatter(r: Array, excused: Array, weights: Array, dof: int, bottom: float) -> float:
+    """Return the variance s for which the sum of r**2/(s/w + excused) is the degrees of freedom, by bisection."""
+
+    def left(s: float) -> float:
+        return float(np.sum(r * r / (s / weights + excused))) - dof
+
+    low, high = bottom, float(np.sum(weights * r * r)) / dof
+    if low <= 0:  # errors in x too small to show
+        return high
+    if high <= low or left(low) <= 0:
+        return low
+    for _ in range(200):
+        middle = float(np.sqrt(low * high))
+        low, high = (middle, high) if left(middle) > 0 else (low, middle)
+        if high - low <= 1e-13 * high:
+            break
+    return high

@@ -1,0 +1,253 @@
+"""A law at many parameters and points at once, contracted to gradient and Hessian: the general route.
+
+A kernel works in the solver's coordinates (the logarithm of a parameter whose lower bound is at least 0) on parameters
+(k, B), one column a fit, and on points that all fits share, (n,), or that each has of its own, (B, n). It gives
+``f``, the law in the objective's link, and sums derivatives over the points with weights that the loss provides, so
+that no (k, k, B, n) array is ever made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from forecast.laws import Law
+
+__all__ = ["General", "Kernel", "Placement", "State", "natural", "to_logs", "total"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: Up to this many numbers in a table all sums are taken at once.
+SMALL = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placement:
+    """What a kernel computes: a law at points, in the solver's coordinates.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    variables : mapping of str to ndarray
+        (n,), or (B, n).
+    free : tuple of str
+        The parameters that are solved for, in the order of the coordinates.
+    logs : ndarray of bool
+        Whose coordinate is the logarithm.
+    fixed : mapping of str to float
+        The other parameters.
+    link : bool
+        f is the logarithm of the law.
+    """
+
+    law: Law
+    variables: Mapping[str, Array]
+    free: tuple[str, ...]
+    logs: NDArray[np.bool_]
+    fixed: Mapping[str, float]
+    link: bool
+
+
+@dataclass(slots=True)
+class State:
+    """The law at some parameters.
+
+    Parameters
+    ----------
+    f : ndarray
+        (B, n), in the link.
+    inner : Any
+        What the kernel needs for derivatives.
+    """
+
+    f: Array
+    inner: Any
+
+
+class Kernel(Protocol):
+    """What the solver asks of a law."""
+
+    def at(self, q: Array) -> State:
+        """Return the law at parameters (k, B)."""
+
+    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+        """Return sums over the points: gradient (k, B) and Hessian (k, k, B).
+
+        Parameters
+        ----------
+        state : State
+        first, second : ndarray
+            (B, n): weighted first and second derivatives of the loss by f.
+        share : ndarray, optional
+            (B, 1): how much of the law's own curvature enters the Hessian; default all of it, 0 is Gauss-Newton.
+        """
+
+    def jacobian(self, state: State) -> Array:
+        """Return the derivatives of f by the coordinates, (k, B, n)."""
+
+    def take(self, rows: Any) -> Kernel:
+        """Return the kernel of some of the fits."""
+
+
+def natural(q: Array, logs: NDArray[np.bool_]) -> Array:
+    """Return the parameters at coordinates (k, B)."""
+    return np.where(logs[:, None], np.exp(np.where(logs[:, None], q, 0.0)), q)
+
+
+def total(part: Any, weights: Any, shape: tuple[int, int]) -> Array:
+    """Return the sum over points of a product that broadcasts to (B, n)."""
+    whole = part if np.shape(part) == shape else np.broadcast_to(part, shape)
+    return np.asarray(np.einsum("bn,bn->b", whole, weights))
+
+
+class _Differences:
+    """A law that has no program: its own value and Jacobian, without second derivatives."""
+
+    def __init__(self, law: Law) -> None:
+        self.law = law
+
+    def evaluate(self, values: Mapping[str, Any], order: int) -> tuple[Any, list[Any], dict[tuple[int, int], Any]]:
+        law = self.law
+        parameters = {n: np.asarray(values[n], dtype=float) for n in law.parameters}
+        variables = {n: values[n] for n in law.variables}
+        rows = max((p.shape[0] for p in parameters.values() if p.ndim), default=1)
+        found, slopes = [], []
+        for b in range(rows):  # the code of a plugin need not broadcast: one fit at a time
+            one = {
+                n: float(p) if p.ndim == 0 else float(p[b if p.shape[0] > 1 else 0, 0]) for n, p in parameters.items()
+            }
+            points = {n: v if np.ndim(v) < 2 else v[b] for n, v in variables.items()}
+            found.append(law.value(one, **points))
+            if order:
+                slopes.append(law.jacobian(one, **points))
+        return np.array(found), list(np.moveaxis(np.array(slopes), 0, 1)) if order else [], {}
+
+
+def program_of(law: Law) -> Any:
+    """Return what computes a law and its derivatives."""
+    from forecast.laws.compiled.program import DifferenceProgram
+
+    program = law.program()
+    return _Differences(law) if isinstance(program, DifferenceProgram) else program
+
+
+class General:
+    """Any law, by its program of value, gradient and Hessian.
+
+    Parameters
+    ----------
+    placement : Placement
+    program : Program, optional
+        The law's, where it is at hand.
+    """
+
+    def __init__(self, placement: Placement, *, program: Any = None) -> None:
+        self.placement = placement
+        self.variables, self.free = placement.variables, placement.free
+        self.logs, self.link = placement.logs, placement.link
+        self.program = program_of(placement.law) if program is None else program
+        order = {name: i for i, name in enumerate(placement.law.parameters)}
+        self.index = [order[name] for name in self.free]
+        self.n = next(iter(self.variables.values())).shape[-1]
+        self.own = any(v.ndim == 2 for v in self.variables.values())
+        self.constants = {n: np.float64(v) for n, v in placement.fixed.items()}
+
+    def take(self, rows: Any) -> General:
+        """Return the kernel of some of the fits."""
+        if not self.own:
+            return self
+        some = {n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()}
+        return General(replace(self.placement, variables=some), program=self.program)
+
+    def at(self, q: Array, order: int = 2) -> State:
+        """Return the law at parameters (k, B)."""
+        with np.errstate(all="ignore"):
+            p = natural(q, self.logs)
+            given = {name: p[i][:, None] for i, name in enumerate(self.free)}
+            value, slopes, curves = self.program.evaluate({**self.constants, **given, **self.variables}, order)
+            value = np.broadcast_to(value, (q.shape[1], self.n))
+            f = np.log(value) if self.link else value
+        return State(f, (p, value, [slopes[i] for i in self.index] if order else [], curves))
+
+    def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
+        """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
+        p, value, slopes, curves = state.inner
+        k, shape = len(self.free), first.shape
+        with np.errstate(all="ignore"):
+            slope = first
+            if self.link:  # derivatives of log f from those of f
+                inverse = 1.0 / value
+                slope = first * inverse
+                second = (second - (first if share is None else share * first)) * inverse * inverse
+            bend = slope if share is None else share * slope
+            if first.size <= SMALL:
+                gradient, hessian = self._at_once(slopes, curves, slope, second, bend)
+                return to_logs(gradient, hessian, p, self.logs, share)
+            gradient = np.empty((k, shape[0]))
+            hessian = np.zeros((k, k, shape[0]))
+            for a in range(k):
+                part = slopes[a]
+                gradient[a] = total(part, slope, shape)
+                if np.ndim(part) == 0 and part == 0:
+                    continue
+                side = np.multiply(second, part)
+                for b in range(a + 1):
+                    hessian[a, b] = total(slopes[b], side, shape)
+            for a in range(k):
+                for b in range(a + 1):
+                    i, j = sorted((self.index[a], self.index[b]))
+                    if (i, j) in curves:
+                        hessian[a, b] += total(curves[i, j], bend, shape)
+                    hessian[b, a] = hessian[a, b]
+            return to_logs(gradient, hessian, p, self.logs, share)
+
+    def _at_once(
+        self, slopes: list[Any], curves: Mapping[tuple[int, int], Any], slope: Array, second: Array, bend: Array
+    ) -> tuple[Array, Array]:
+        """Sum all products in a few calls: where there are few numbers, it is the calls that cost."""
+        k, shape = len(self.free), slope.shape
+        place = {i: a for a, i in enumerate(self.index)}
+        pairs = [(place[i], place[j]) for i, j in curves if i in place and j in place]
+        table = np.empty((k, *shape))
+        for a in range(k):
+            table[a] = slopes[a]
+        gradient = np.einsum("kbn,bn->kb", table, slope)
+        across = table.transpose(1, 0, 2)
+        hessian = np.matmul(across * second[:, None], across.transpose(0, 2, 1)).transpose(1, 2, 0)
+        if pairs:
+            bent = np.empty((len(pairs), *shape))
+            kept = (part for (i, j), part in curves.items() if i in place and j in place)
+            for part, out in zip(kept, bent, strict=True):
+                out[:] = part
+            for (a, b), sums in zip(pairs, np.einsum("kbn,bn->kb", bent, bend), strict=True):
+                hessian[a, b] += sums
+                if a != b:
+                    hessian[b, a] += sums
+        return gradient, hessian
+
+    def jacobian(self, state: State) -> Array:
+        """Return the derivatives of f by the coordinates, (k, B, n)."""
+        p, value, slopes, _ = state.inner
+        with np.errstate(all="ignore"):
+            table = np.array([np.broadcast_to(s, value.shape) for s in slopes], dtype=float)
+            table *= np.where(self.logs[:, None], p, 1.0)[:, :, None]
+            return table / value if self.link else table
+
+
+def to_logs(
+    gradient: Array, hessian: Array, p: Array, logs: NDArray[np.bool_], share: Array | None
+) -> tuple[Array, Array]:
+    """Turn derivatives by parameters into derivatives by their logarithms, in place."""
+    chosen = np.flatnonzero(logs)
+    for a in chosen:
+        gradient[a] *= p[a]
+        hessian[a] *= p[a]
+        hessian[:, a] *= p[a]
+    for a in chosen:
+        hessian[a, a] += gradient[a] if share is None else gradient[a] * share[:, 0]
+    return gradient, hessian

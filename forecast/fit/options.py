@@ -1,0 +1,133 @@
+"""What a caller asks of a fit, as one record: the keywords of ``law.fit`` in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict
+
+from forecast.errors import UsageError, printable
+
+__all__ = ["NEAREST", "Keywords", "Request", "check_level"]
+
+
+#: A level nearer than this to 0 or 1 is none that the quantiles of double precision can tell from them.
+NEAREST = 1e-12
+
+
+def check_level(level: object, where: str) -> float:
+    """Return a confidence level, or say what one is."""
+    number = not isinstance(level, bool) and isinstance(level, (int, float))
+    if not number or not NEAREST <= level <= 1 - NEAREST:  # type: ignore[operator]
+        far = f", at least {NEAREST:g} from both" if number and 0 < level < 1 else ""  # type: ignore[operator]
+        raise UsageError(f"{where}: level: expected a number between 0 and 1{far}, got {printable(repr(level), 40)}")
+    return float(level)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The keywords of `forecast.Law.fit`.
+
+    Parameters
+    ----------
+    objective : str, optional
+        One of `forecast.fit.problem.objective.OBJECTIVES`. Default: the law's own.
+    protocol : str, optional
+        A published way of fitting this law, which says the objective and the starts; no row is dropped.
+    start : mapping of str to float, optional
+        Solve from here and from nowhere else. Default: several starts found from the data.
+    let : mapping of str to str, optional
+        For a variable, a column or a formula over columns: ``{"N": "params_b*1e9"}``. Default: the column of its name.
+    y : str, optional
+        The column, or formula over columns, that the law explains. Default: the column named like the law's output.
+    weights : column, formula or array, optional
+        A weight of two is a row twice (in the estimate; the intervals count rows).
+    sigma : column, formula or array, optional
+        Known standard deviations of y (of log y under a log objective).
+    sigma_x : mapping of str to column, formula or array, optional
+        Known standard deviations of variables: ``{"N": "0.1*N"}``. They scatter y by the law's slope times themselves,
+        and the slope moves with the parameters, so that exponents are not attenuated (effective variance, see
+        `forecast.fit.kernels.errors_in_variables`). Without `sigma` the scatter of y itself is estimated beside them
+        (least squares and Gaussian likelihoods only).
+    groups : column or array, optional
+        One label a row: runs of one family, seeds of one configuration. Without `own`, rows of a group are not taken
+        as independent: standard errors are cluster-robust.
+    own : iterable of str
+        Parameters of which each of `groups` has its own (``E_llama``, ``E_gpt``); the others are shared by all. The
+        fit then has one variable more: ``fit.predict(family="llama", N=1e9)``, or ``fit.group("llama")``.
+    options : mapping, optional
+        Of the objective: ``{"tau": 0.9}`` (quantile, asymmetric_log), ``{"trials": "n", "chance": 0.25}`` (binomial),
+        ``{"delta": 1e-3}`` (Huber).
+    over : str, optional
+        A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.fits.Fits`.
+    bootstrap : int, optional
+        How many replicates to refit; standard errors then come from them.
+    kind : {"case", "residual", "wild", "cluster"}
+        What is resampled; ``"cluster"`` draws whole `groups`.
+    workers : int or concurrent.futures.Executor, optional
+        Share bootstraps and `over` among processes; the results are the same to the last bit. An executor of another
+        library does too: ``dask.distributed.Client().get_executor()``. Default: this process alone.
+    progress : callable, optional
+        ``progress(done, total)``, called as replicates are done, or curves where there is no bootstrap.
+    seed : int
+        Of starts and of resampling; the same seed gives the same fit.
+    level : float
+        Confidence of the intervals in the summary.
+    """
+
+    objective: str | None = None
+    protocol: str | None = None
+    start: Mapping[str, float] | None = None
+    let: Mapping[str, str] | None = None
+    y: str | None = None
+    weights: Any = None
+    sigma: Any = None
+    sigma_x: Mapping[str, Any] | None = None
+    groups: Any = None
+    own: Iterable[str] = ()
+    options: Mapping[str, Any] | None = None
+    over: str | None = None
+    bootstrap: int | None = None
+    kind: str = "case"
+    workers: int | Executor | None = None
+    progress: Callable[[float, float], None] | None = None
+    seed: int = 0
+    level: float = 0.95
+
+    def check(self, name: str) -> None:
+        """Raise `UsageError` for a seed or a level that cannot be."""
+        seed: object = self.seed
+        if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
+            raise UsageError(f"{name}: seed: expected an integer from 0 to 2**64 - 1, got {printable(repr(seed), 40)}")
+        check_level(self.level, name)
+        start: object = self.start
+        if start is not None and not isinstance(start, Mapping):
+            got = printable(repr(start), 40)
+            raise UsageError(f"{name}: start: expected a mapping of parameter to number, got {got}")
+
+    def but(self, **changes: Any) -> Request:
+        """Return the request with some things changed."""
+        return replace(self, **changes)
+
+
+class Keywords(TypedDict, total=False):
+    """The types of the keywords of ``law.fit``, but for ``over``, which decides what is returned."""
+
+    objective: str | None
+    protocol: str | None
+    start: Mapping[str, float] | None
+    let: Mapping[str, str] | None
+    y: str | None
+    weights: Any
+    sigma: Any
+    sigma_x: Mapping[str, Any] | None
+    groups: Any
+    own: Iterable[str]
+    options: Mapping[str, Any] | None
+    bootstrap: int | None
+    kind: str
+    workers: int | Executor | None
+    progress: Callable[[float, float], None] | None
+    seed: int
+    level: float

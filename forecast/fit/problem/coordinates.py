@@ -1,0 +1,144 @@
+"""A law and its data made into a problem: bounds, coordinates, and a given start checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.errors import FitError, UnknownNameError, UsageError, printable
+from forecast.fit.data.observations import Observed
+from forecast.fit.problem.objective import Objective
+from forecast.fit.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from forecast.laws import Law
+
+__all__ = ["Coordinates", "coordinates", "given_start", "label", "problem_of"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+
+def label(law: Law) -> str:
+    """Return what to call a law in a message: its name, or its formula."""
+    return printable(law.name or law.expression or "law", 100)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Which parameters are solved for, and how.
+
+    Parameters
+    ----------
+    free : tuple of str
+    fixed : mapping of str to float
+    logs : ndarray of bool
+        Which of the free ones are solved in their logarithm.
+    lower, upper : ndarray
+        Bounds in the solver's coordinates.
+    """
+
+    free: tuple[str, ...]
+    fixed: Mapping[str, float]
+    logs: NDArray[np.bool_]
+    lower: Array
+    upper: Array
+
+
+def coordinates(law: Law, name: str) -> Coordinates:
+    """Return the coordinates in which a law is solved.
+
+    Raises
+    ------
+    FitError
+        If its bounds are impossible, or leave nothing free.
+    """
+    bounds = dict.fromkeys(law.parameters, (-math.inf, math.inf))
+    for parameter, (low, high) in law.bounds.items():
+        if parameter not in bounds:
+            raise UnknownNameError("parameter", parameter, law.parameters, where=f"{name}: bounds")
+        if math.isnan(low) or math.isnan(high) or low > high:
+            raise FitError(f"{name}: bounds of '{parameter}': expected low <= high, got ({low:g}, {high:g})")
+        bounds[parameter] = (float(low), float(high))
+    fixed = {p: low for p, (low, high) in bounds.items() if low == high}
+    free = tuple(p for p in law.parameters if p not in fixed)
+    if not free:
+        raise FitError(f"{name}: every parameter is fixed by its bounds: nothing is left to fit")
+    lower = np.array([bounds[p][0] for p in free])
+    upper = np.array([bounds[p][1] for p in free])
+    logs = lower >= 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lower = np.where(logs, np.log(np.where(logs, lower, 1.0)), lower)
+        upper = np.where(logs, np.log(np.where(logs, upper, 1.0)), upper)
+    return Coordinates(free, fixed, logs, lower, upper)
+
+
+def problem_of(law: Law, seen: Observed, objective: Objective, name: str) -> Problem:
+    """Return the problem of fitting a law to what was observed."""
+    where = coordinates(law, name)
+    problem = Problem(
+        law=law,
+        variables=seen.variables,
+        observed=seen.y,
+        weights=seen.weights,
+        objective=objective,
+        free=where.free,
+        fixed=where.fixed,
+        logs=where.logs,
+        lower=where.lower,
+        upper=where.upper,
+        options=seen.options,
+    )
+    if not seen.sigma_x:
+        return problem
+    from forecast.fit.kernels.errors_in_variables import Effective
+
+    return Effective(**vars(problem), sigma_x=seen.sigma_x)
+
+
+def _number(value: Any) -> float:
+    """Return a number; nan where it is none, as True is not."""
+    try:
+        return math.nan if isinstance(value, (bool, np.bool_)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def given_start(problem: Problem, start: Mapping[str, float], name: str) -> Array:
+    """Return a start in the solver's coordinates.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is missing, unknown, outside its bounds or no number, or is fixed at another one.
+    """
+    for parameter in start:
+        if parameter not in problem.law.parameters:
+            raise UnknownNameError("parameter", parameter, problem.law.parameters, where=f"{name}: start")
+        if parameter in problem.fixed and _number(start[parameter]) != problem.fixed[parameter]:
+            got = printable(repr(start[parameter]), 40)
+            raise UsageError(
+                f"{name}: start: '{parameter}' is fixed at {problem.fixed[parameter]:g} by its bounds, got {got}"
+            )
+    values = []
+    for i, parameter in enumerate(problem.free):
+        if parameter not in start:
+            raise UsageError(
+                f"{name}: start: '{parameter}' is missing; a start names every parameter that is not fixed"
+            )
+        value = _number(start[parameter])
+        if not math.isfinite(value) or (problem.logs[i] and value <= 0):
+            kind = "a positive number" if problem.logs[i] else "a finite number"
+            raise UsageError(
+                f"{name}: start: '{parameter}': expected {kind}, got {printable(repr(start[parameter]), 40)}"
+            )
+        values.append(value)
+    u = problem.internal(np.array(values))
+    if (u < problem.lower).any() or (u > problem.upper).any():
+        outside = problem.free[int(np.flatnonzero((u < problem.lower) | (u > problem.upper))[0])]
+        raise UsageError(f"{name}: start: '{outside}' is outside its bounds")
+    return u

@@ -1,0 +1,341 @@
+"""One data set: the problem in the solver's coordinates, and its solutions from several starts at once.
+
+A parameter whose lower bound is at least 0 is solved in its logarithm; everything else as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.fit.kernels.general import General, Kernel, Placement
+from forecast.fit.kernels.power_sum import PowerSum, power_terms
+from forecast.fit.problem.objective import Objective
+from forecast.fit.solve import newton
+from forecast.fit.solve.newton import OFFSET, ROUNDING, Target
+from forecast.fit.solve.steps import factored
+
+if TYPE_CHECKING:
+    from forecast.laws import Law
+
+__all__ = ["Problem", "Solution", "kernel_for", "polished", "solve"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: Residuals this small beside the observations are as exact as numbers are.
+EXACT = 1e-14
+#: Steps of a polish, the share of the objective that one may promise at most, and how far it may go.
+POLISH, SMALL, NEAR = 2, 1e-9, 1e-3
+
+
+def kernel_for(placement: Placement) -> Kernel:
+    """Return the fastest kernel a law has at these points: log-sum-exp for sums of powers, else the general one."""
+    law = placement.law
+    if law.levels:
+        from forecast.fit.kernels.grouped import GroupKernel, suits
+
+        if suits(law, placement.variables):
+            return GroupKernel(placement)
+    terms = power_terms(law, placement.free, placement.logs, placement.fixed)
+    if terms is not None:
+        quick = PowerSum(terms, placement.variables, placement.free, placement.logs, placement.link)
+        if quick.usable:
+            return quick
+    return General(placement)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A law, observations and an objective, over the free parameters in the solver's coordinates.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    variables : mapping of str to ndarray
+    observed, weights : ndarray
+    objective : Objective
+    free : tuple of str
+        The parameters that are solved for.
+    fixed : mapping of str to float
+        The others.
+    logs : ndarray of bool
+        Which of the free ones are solved in their logarithm.
+    lower, upper : ndarray
+        Bounds in the solver's coordinates.
+    options : mapping
+        Of the objective: Huber's threshold ``delta``, ``tau``, ``trials``, ...
+    """
+
+    law: Law
+    variables: Mapping[str, Array]
+    observed: Array
+    weights: Array
+    objective: Objective
+    free: tuple[str, ...]
+    fixed: Mapping[str, float]
+    logs: NDArray[np.bool_]
+    lower: Array
+    upper: Array
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def delta(self) -> float | None:
+        """Huber's threshold, once it is known."""
+        found: float | None = self.options.get("delta")
+        return found
+
+    def with_options(self, **options: Any) -> Problem:
+        """Return the same problem under other options."""
+        made = replace(self, options={**self.options, **options})
+        made.__dict__["kernel"] = self.kernel
+        return made
+
+    def as_squares(self) -> Problem:
+        """Return the problem of least squares in the same link, for a first look."""
+        return replace(self, objective=Objective("squares", log=self.objective.log), options={})
+
+    def placement(self, logs: NDArray[np.bool_]) -> Placement:
+        """Return the law at the points, with these coordinates in logarithms."""
+        return Placement(
+            law=self.law, variables=self.variables, free=self.free, logs=logs, fixed=self.fixed,
+            link=self.objective.log,
+        )  # fmt: skip
+
+    @functools.cached_property
+    def kernel(self) -> Kernel:
+        """The law at the points."""
+        return kernel_for(self.placement(self.logs))
+
+    @property
+    def errs_in_x(self) -> bool:
+        """Whether variables have known errors, see `forecast.fit.kernels.errors_in_variables`."""
+        return False
+
+    def general(self, logs: NDArray[np.bool_]) -> Kernel:
+        """Return the general kernel in other coordinates."""
+        return General(self.placement(logs))
+
+    @functools.cached_property
+    def linked(self) -> Array:
+        """The observations in the objective's link."""
+        return np.log(self.observed) if self.objective.log else self.observed
+
+    def target(self, weights: Array | None = None) -> Target:
+        """Return what the solver minimises, with other weights if given: (n,) or one row a fit."""
+        options = {name: value for name, value in self.options.items() if value is not None}
+        return Target(
+            kernel=self.kernel,
+            objective=self.objective,
+            y=self.linked,
+            weights=self.weights if weights is None else weights,
+            options=options,
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of points with weight."""
+        return int(np.count_nonzero(self.weights))
+
+    @property
+    def k(self) -> int:
+        """Number of free parameters."""
+        return len(self.free)
+
+    def natural(self, u: Array) -> Array:
+        """Return the free parameters as the law has them."""
+        with np.errstate(over="ignore"):
+            return np.where(self.logs, np.exp(np.where(self.logs, u, 0.0)), u)
+
+    def internal(self, p: Array) -> Array:
+        """Return the free parameters in the solver's coordinates."""
+        with np.errstate(divide="ignore"):
+            return np.where(self.logs, np.log(np.where(self.logs, p, 1.0)), p)
+
+    def named(self, p: Array) -> dict[str, float]:
+        """Return all parameters by name, in the law's order."""
+        known = {**self.fixed, **dict(zip(self.free, (float(v) for v in p), strict=True))}
+        return {name: known[name] for name in self.law.parameters}
+
+    def predicted(self, p: Array) -> Array:
+        """Return the law at the points, not finite where it overflows."""
+        with np.errstate(all="ignore"):
+            value = np.asarray(self.law.value(self.named(p), **self.variables), dtype=float)
+        return np.asarray(np.broadcast_to(value, self.observed.shape))
+
+    def residuals(self, u: Array) -> Array:
+        """Return residuals, unweighted."""
+        return self.residuals_at(self.natural(u))
+
+    def residuals_at(self, p: Array) -> Array:
+        """Return residuals at parameters as the law has them; of shares where counts have trials."""
+        predicted = self.predicted(p)
+        if "trials" in self.options:
+            floor = self.options["chance"]
+            with np.errstate(all="ignore"):
+                return np.asarray(floor + (1 - floor) * predicted - self.observed / self.options["trials"])
+        return self.objective.residuals(self.observed, predicted)
+
+    def slopes(self, p: Array) -> Array:
+        """Return the derivatives of the residuals by the free parameters as the law has them, (n, k)."""
+        with np.errstate(all="ignore"):
+            rows = np.asarray(self.law.jacobian(self.named(p), **self.variables), dtype=float)
+            keep = [list(self.law.parameters).index(name) for name in self.free]
+            table = np.array([np.broadcast_to(rows[i], self.observed.shape) for i in keep], dtype=float).T
+            return np.asarray(table / self.predicted(p)[:, None]) if self.objective.log else table
+
+    def jacobian(self, u: Array) -> Array:
+        """Return the derivatives of the residuals by the solver's coordinates, (n, k)."""
+        p = self.natural(u)
+        with np.errstate(all="ignore"):
+            return self.slopes(p) * np.where(self.logs, p, 1.0)
+
+    def value(self, u: Array) -> float:
+        """Return the objective; inf where it cannot be computed."""
+        return self.value_at(self.natural(u))
+
+    def value_at(self, p: Array) -> float:
+        """Return the objective at parameters as the law has them."""
+        with np.errstate(all="ignore"):
+            loss = self.pointwise(p)[0]
+            got = float(np.sum(self.weights * loss))
+        return got if np.isfinite(got) else float("inf")
+
+    def pointwise(self, p: Array) -> tuple[Array, Array, Array]:
+        """Return the loss and its derivatives by the law in the link, at every point."""
+        predicted = self.predicted(p)
+        with np.errstate(all="ignore"):
+            f = np.log(predicted) if self.objective.log else predicted
+            target = self.target()
+            return self.objective.pointwise(np.asarray(f, dtype=float), target.y, target.options)
+
+    def rounding(self) -> float:
+        """Return the objective of residuals that are the rounding of the data."""
+        return (EXACT * self.size()) ** 2 + 1e-280
+
+    def size(self) -> float:
+        """Return the length of the observations, against which a residual is small or not."""
+        return float(np.sqrt(np.sum(self.weights * self.objective.sizes(self.linked, self.options))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """Where a start led.
+
+    Parameters
+    ----------
+    at : ndarray
+        The parameters in the solver's coordinates.
+    value : float
+        The objective there.
+    settled : bool
+        No direction is left in which the objective still falls (relative to its own size).
+    iterations : int
+    """
+
+    at: Array
+    value: float
+    settled: bool
+    iterations: int
+
+
+def solve(
+    problem: Problem, starts: Sequence[Array], *, iterations: int = 200, both: bool = False, near: bool = False
+) -> list[Solution]:
+    """Minimise from every start; return the solutions, best first.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : sequence of ndarray
+        In the solver's coordinates.
+    iterations : int
+        At most, for each.
+    both : bool
+        Go two ways from each start, full Newton and Levenberg's, and keep the better end: for a single start.
+    near : bool
+        The starts are close to their ends: full Newton at once.
+    """
+    begun = np.array(starts, dtype=float).T
+    squares = problem.objective.scale == "residual"
+    count = begun.shape[1]
+    gauss = np.full(count, squares and not near)
+    both = both and squares
+    if both:
+        begun, gauss = np.repeat(begun, 2, axis=1), np.tile([True, False], count)
+    found = newton.solve(
+        problem.target(), begun, problem.lower, problem.upper, problem.logs, iterations=iterations, gauss=gauss
+    )
+    solutions = [
+        Solution(
+            at=found.q[:, i].copy(),
+            value=float(found.value[i]),
+            settled=bool(found.settled[i]),
+            iterations=int(found.iterations[i]),
+        )
+        for i in range(found.value.size)
+    ]
+    if both:
+        solutions = [min(solutions[2 * i : 2 * i + 2], key=_rank) for i in range(count)]
+    solutions.sort(key=_rank)
+    best = solutions[0]
+    if np.isfinite(best.value) and squares and not best.settled:
+        solutions[0] = replace(best, settled=settled(problem, best.at))
+    return solutions
+
+
+def polished(problem: Problem, solution: Solution) -> Solution:
+    """Take Newton's step once more, undamped: what no longer shows in the objective still shows in the parameters."""
+    if not (solution.settled and np.isfinite(solution.value)) or bool(at_bound(problem, solution.at).any()):
+        return solution
+    at, target = solution.at, problem.target()
+    for _ in range(POLISH):
+        value, gradient, hessian = target.evaluate(at[:, None])
+        diagonal = np.abs(np.einsum("iib->ib", hessian))
+        step, bad = factored(hessian, gradient, 0.0 * diagonal, np.where(diagonal > 0, diagonal, 1.0))
+        drop = -0.5 * float(np.sum(step * gradient))
+        moved = at + step[:, 0]
+        inside = bool(((moved >= problem.lower) & (moved <= problem.upper)).all())
+        near = bool((np.abs(step[:, 0]) <= NEAR * np.maximum(np.abs(at), 1.0)).all())
+        if bad[0] or not (inside and near and 0 <= drop <= SMALL * float(value[0])):
+            break
+        at = moved
+    return replace(solution, at=at)
+
+
+def _rank(solution: Solution) -> tuple[float, bool]:
+    return solution.value, not solution.settled
+
+
+def at_bound(problem: Problem, u: Array) -> NDArray[np.bool_]:
+    """Tell which free parameters stand on a finite bound of the solver's coordinates."""
+    near = 1e-7 * np.maximum(np.abs(u), 1.0)
+    return (u - problem.lower <= near) | (problem.upper - u <= near)
+
+
+def settled(problem: Problem, u: Array) -> bool:
+    """Tell whether the objective has stopped falling, by the relative offset of Bates and Watts (1981).
+
+    The offset is the length of the residuals' projection on the directions the parameters can move in, over the length
+    of the residuals (for Huber's loss, of its derivative). A parameter on a bound is not free to move.
+    """
+    residual = problem.residuals(u)
+    table = problem.jacobian(u)[:, ~at_bound(problem, u)]
+    if not (np.isfinite(residual).all() and np.isfinite(table).all()):
+        return False
+    root = np.sqrt(problem.weights)
+    if float(np.linalg.norm(root * residual)) <= ROUNDING * problem.size():
+        return True
+    score = residual
+    lengths = np.linalg.norm(root[:, None] * table, axis=0)
+    table = table[:, lengths > 0] / lengths[lengths > 0]
+    if table.shape[1] == 0:
+        return True
+    basis, strengths, _ = np.linalg.svd(root[:, None] * table, full_matrices=False)
+    basis = basis[:, strengths > 1e-10 * strengths[0]]
+    score = root * score
+    return float(np.linalg.norm(basis.T @ score)) <= OFFSET * float(np.linalg.norm(score))

@@ -1,0 +1,305 @@
+"""A fit: parameters, what is known about them, and what follows from them."""
+
+from __future__ import annotations
+
+import functools
+import html
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from forecast.errors import FitError, printable
+from forecast.fit.inference.covariance import Uncertainty
+from forecast.planning.plans import Plans
+
+if TYPE_CHECKING:
+    from forecast.contract.specs import PublishedFit
+    from forecast.fit.data.observations import Observed
+    from forecast.fit.diagnostics.identifiability import Judgement
+    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.solve.parallel import Progress, Workers
+    from forecast.laws import Law
+
+__all__ = ["Fit"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fit(Plans):
+    """Parameters of a law, from data or from a publication. Made by `forecast.Law.fit` and `forecast.Law.published`.
+
+    Attributes
+    ----------
+    law : forecast.Law
+    values : mapping of str to float
+        The parameters as plain numbers.
+    params, stderr : xarray.Dataset
+        One 0-d variable a parameter. A standard error is inf where the curvature at the optimum leaves the parameter
+        open (on a curved ridge it does not: the verdict knows more); `stderr` lacks what a publication does not state.
+    objective_name : str
+        ``"published"`` without data.
+    objective : float or None
+        Plain value: the sum of squares (not halved), or of Huber losses.
+    delta : float or None
+        Huber's threshold, of log residuals.
+    converged : bool or None
+        None without data.
+    starts : (int, int)
+        How many starts reached the optimum, and how many there were.
+    outcome : str
+        How the fit ended, in one line; `verdict` adds what the data can tell.
+    data : Observed or None
+        What was fitted, for profiles and refits.
+    n : int or None
+        Number of points.
+    covariance : xarray.DataArray
+        Of the parameters as the law has them.
+    warnings : tuple of str
+        What a reader of any number from this fit must know.
+    residual_scale : float or None
+        Standard deviation of one observation about the law (of its logarithm under a log objective).
+
+    Examples
+    --------
+    >>> from forecast import Law
+    >>> line = Law("a + b*x", variables=["x"])
+    >>> fit = line.fit({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "y": [1.1, 2.9, 5.2, 6.8, 9.1]})
+    >>> low, high = fit.interval("b", 0.95)
+    >>> low < 2 < high
+    True
+    """
+
+    law: Law
+    values: Mapping[str, float]
+    objective_name: str
+    outcome: str
+    objective: float | None = None
+    delta: float | None = None
+    converged: bool | None = None
+    starts: tuple[int, int] = (0, 0)
+    n: int | None = None
+    residual_scale: float | None = None
+    uncertainty: Uncertainty | None = field(default=None, repr=False)
+    replicates: Replicates | None = field(default=None, repr=False)
+    data: Observed | None = field(default=None, repr=False)
+    published: PublishedFit | None = field(default=None, repr=False)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
+    level: float = 0.95
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What to call it in a message: ``scaling/chinchilla@besiroglu2024``, or the law's name or formula."""
+        law = printable(self.law.name or self.law.expression or "law", 100)
+        return f"{law}@{self.published.name}" if self.published else law
+
+    @property
+    def log(self) -> bool:
+        """Whether the scatter about the law is of the logarithm."""
+        return self.objective_name.endswith("_log")
+
+    @functools.cached_property
+    def params(self) -> xr.Dataset:
+        """The parameters, one 0-d variable each."""
+        return xr.Dataset({name: xr.DataArray(value) for name, value in self.values.items()})
+
+    @functools.cached_property
+    def stderr(self) -> xr.Dataset:
+        """Standard errors, one 0-d variable each."""
+        known = self.uncertainty
+        if known is None:
+            stated = self.published.stderr if self.published else {}
+            return xr.Dataset({n: xr.DataArray(float(stated[n])) for n in self.values if n in stated})
+        if self.replicates is not None and not known.flaw:  # else replicates repeat an exact fit: 0 is no error
+            repeated = self.replicates
+            found = {n: repeated.stderr(n) if n in repeated.names else 0.0 for n in self.values}
+            return xr.Dataset({name: xr.DataArray(error) for name, error in found.items()})
+        errors = {n: known.stderr(known.names.index(n)) if n in known.names else 0.0 for n in self.values}
+        return xr.Dataset({name: xr.DataArray(error) for name, error in errors.items()}, attrs={"method": known.method})
+
+    @functools.cached_property
+    def covariance(self) -> xr.DataArray:
+        """Covariance of the parameters that were fitted, as the law has them.
+
+        Raises
+        ------
+        FitError
+            If there is none, saying why.
+        """
+        known = self._known("covariance")
+        factors = np.where(known.logs, np.exp(np.where(known.logs, known.at, 0.0)), 1.0)
+        table = known.covariance * np.outer(factors, factors)
+        names = list(known.names)
+        return xr.DataArray(table, dims=("parameter", "other"), coords={"parameter": names, "other": names})
+
+    def _why_not(self) -> str:
+        if self.published and self.published.stderr:
+            return "the source states standard errors but not how the parameters vary together"
+        return "the source states no uncertainty for this fit"
+
+    def _known(self, what: str) -> Uncertainty:
+        if self.uncertainty is None:
+            raise FitError(f"{self.name}: no {what}: {self._why_not()}")
+        self.uncertainty.refuse(self.name, what)
+        return self.uncertainty
+
+    @functools.cached_property
+    def bootstrap(self) -> xr.Dataset:
+        """The replicates, one variable a parameter over ``replicate``; a FitError without ``bootstrap=``."""
+        if self.replicates is None:
+            raise FitError(f"{self.name}: no bootstrap: fit with bootstrap=1000 for a thousand replicates")
+        return self.replicates.dataset()
+
+    def interval(self, name: str, level: float = 0.95, method: str | None = None) -> tuple[float, float]:
+        """Return the confidence interval of a parameter: the bootstrap's, the profile likelihood's, or Wald's.
+
+        See `forecast.fit.inference.interval`: the methods ``"profile"``, ``"wald"``, ``"bootstrap"``, and which is the
+        default.
+        """
+        from forecast.fit.inference.interval import interval
+
+        return interval(self, name, level, method)
+
+    def profile(self, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
+        """Return the profile likelihood of a parameter over ``point``; see `forecast.fit.inference.profile`."""
+        from forecast.fit.inference.profile import profile
+
+        return profile(self, name, points=points, level=level)
+
+    def influence(self) -> xr.Dataset:
+        """Return the parameters without each ``row`` (from 1), and their shifts in standard errors."""
+        from forecast.fit.diagnostics.influence import influence
+
+        return influence(self)
+
+    def posterior(self, draws: int = 1000, seed: int = 0, *, priors: Mapping[str, Any] | None = None) -> xr.Dataset:
+        """Return posterior draws of the parameters by Laplace's approximation; see `forecast.fit.inference.laplace`."""
+        from forecast.fit.inference.laplace import posterior
+
+        return posterior(self, draws, seed, priors or {})
+
+    def resample(
+        self,
+        replicates: int,
+        *,
+        kind: str = "case",
+        seed: int = 0,
+        groups: Any = None,
+        workers: Workers = None,
+        progress: Progress = None,
+    ) -> Fit:
+        """Return the fit with a bootstrap: case, residual, wild or cluster; see `forecast.fit.inference.resample`.
+
+        Parameters
+        ----------
+        replicates : int
+            Fewer are the first of more.
+        kind : {"case", "residual", "wild", "cluster"}
+        seed : int
+        groups : array, optional
+            One label a row, for ``kind="cluster"``.
+        workers, progress
+            See `forecast.fit.options.Request`.
+        """
+        from forecast.fit.inference.bootstrap import resample
+
+        return resample(self, replicates, kind=kind, seed=seed, groups=groups, workers=workers, progress=progress)
+
+    @functools.cached_property
+    def judgement(self) -> Judgement:
+        """What the data say about the fit: identified or not, ridges, places beyond the data, single rows."""
+        from forecast.fit.diagnostics.identifiability import judge
+
+        return judge(self)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome and the judgement in one line."""
+        return self.outcome if self.uncertainty is None else "; ".join([self.outcome, *self.judgement.phrases()])
+
+    @functools.cached_property
+    def profiled(self) -> dict[float, Any]:
+        """Limits of the profile by level, as they were asked for."""
+        return {}
+
+    def sample_parameters(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
+        """Return joint draws of the parameters, (draws,) each: Student's t about the estimate.
+
+        Raises
+        ------
+        FitError
+            If a parameter is not known well enough to draw.
+        """
+        drawn = self._known("draws").draw(generator, draws)
+        return {n: drawn[n] if n in drawn else np.full(draws, value) for n, value in self.values.items()}
+
+    def scatter(self, level: Array, generator: np.random.Generator) -> Array:
+        """Add the scatter of one observation to draws of the level."""
+        if self.residual_scale is None:
+            raise FitError(f"{self.name}: no scatter: {self._why_not()}")
+        noise = self.residual_scale * generator.standard_normal(np.shape(level))
+        return np.asarray(level * np.exp(noise) if self.log else level + noise)
+
+    def group(self, label: object) -> Fit:
+        """Return what a fit with groups says of one: a fit of the plain law, to predict, invert and allocate with."""
+        from forecast.fit.data.groups import one_of
+
+        return one_of(self, label)
+
+    def extrapolation(self, **variables: Any) -> Array:
+        """Return how far points lie outside the data, in decades of the variable that is furthest out; 0 inside.
+
+        Variables that are not positive (a date, a score) do not count.
+        """
+        from forecast.fit.predict import extrapolation
+
+        return extrapolation(self, variables)
+
+    def predict(self, *, level: float = 0.9, statistic: str = "median", **variables: Any) -> xr.Dataset:
+        """Evaluate the law, with two bands: of the law itself, and of one observation.
+
+        Parameters
+        ----------
+        level : float
+            Of both bands.
+        statistic : {"median", "mean"}
+            ``"mean"`` adds the mean of an observation: under a log objective it lies above the median, by the
+            lognormal factor that the attribute ``mean_by`` states.
+        **variables : float, array or xarray.DataArray
+            A value for every variable of the law; they broadcast. A group is named by its label.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``median``, ``lower`` and ``upper`` (the law), ``observed_lower`` and ``observed_upper`` (an observation).
+            Without uncertainty only ``median``, and the attribute ``no_interval`` says why. Under a log objective the
+            bands are about the logarithm, and ``median`` is the median and not the mean. A point where the law cannot
+            be computed is NaN and counted in the warnings. Attributes: ``bands`` (where they come from: the
+            replicates of a bootstrap where there are enough, else standard errors), ``extrapolation_decades``,
+            ``warnings``.
+        """
+        from forecast.fit.predict import predict
+
+        return predict(self, level=level, statistic=statistic, variables=variables)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save the fit as netCDF; `forecast.load` reads it back, to the last bit."""
+        from forecast.fit.save import save
+
+        return save(self, path)
+
+    def summary(self) -> str:
+        """Return the fit as a page of text: the law, the verdict, the parameters and their intervals."""
+        from forecast.fit.summary import summary
+
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.summary())}</pre>"

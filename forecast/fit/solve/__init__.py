@@ -1,0 +1,1 @@
+"""How the optimum is found: starts, Newton's method, variable projection, shared work."""

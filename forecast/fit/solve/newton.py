@@ -1,0 +1,367 @@
+"""Many fits at once: damped full Newton on arrays, one column a fit.
+
+Each fit has its own damping. The Hessian is factored by a Cholesky decomposition written over arrays; a fit where it is
+not positive takes the absolute values of its eigenvalues instead, which leads away from saddles. Fits that have stopped
+are dropped from the arrays. A fit has *settled* if its gradient passes a test of its own, whatever made it stop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.fit.problem.losses import Scratch
+from forecast.fit.solve.steps import decrement, factored, frozen, saddle_free
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from forecast.fit.kernels.general import Kernel
+    from forecast.fit.problem.objective import Objective
+
+__all__ = ["OFFSET", "Solved", "Target", "factored", "solve"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: The largest share of the residual's length that may still be explained by moving the parameters: Bates and Watts'
+#: relative offset (1981). Half the Newton decrement, over the objective, is its square.
+OFFSET = 1e-6
+#: Residuals this small beside the observations are rounding.
+ROUNDING = 1e-11
+#: Numbers in one table of the fits that are evaluated together: small enough for the cache.
+CELLS = 30_720
+#: How many times as many fits are in work together: enough that the calls for each step cost little.
+TOGETHER = 16
+#: A step in a logarithm is at most this.
+LEAP = 2.0
+#: Damping: where it starts, where it may end, and beyond which a fit gives up.
+MILD, LEAST, HOPELESS = 1e-4, 1e-14, 1e10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What is minimised, over a batch.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    objective : Objective
+    y : ndarray
+        Observations in the link, (n,) or (B, n).
+    weights : ndarray
+        (n,) or (B, n).
+    options : mapping
+        Of the loss; arrays of two dimensions are one row a fit, of one dimension one number a point.
+    """
+
+    kernel: Kernel
+    objective: Objective
+    y: Array
+    weights: Array
+    options: Mapping[str, Any]
+    scratch: Scratch = field(default_factory=Scratch, repr=False)
+
+    def take(self, rows: Any) -> Target:
+        """Return the target of some of the fits."""
+        return Target(
+            kernel=self.kernel.take(rows),
+            objective=self.objective,
+            y=_rows(self.y, rows),
+            weights=_rows(self.weights, rows),
+            options={k: _rows(v, rows) for k, v in self.options.items()},
+            scratch=self.scratch,
+        )
+
+    def evaluate(
+        self, q: Array, share: Array | None = None, ids: NDArray[np.int64] | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Return value (B,), gradient (k, B) and Hessian (k, k, B) of some fits, a cacheful of them at a time."""
+        block = max(16, CELLS // self.y.shape[-1])
+        parts = []
+        for first in range(0, q.shape[1], block):
+            rows = slice(first, min(first + block, q.shape[1]))
+            part = self.take(rows if ids is None else ids[rows])
+            parts.append(part._evaluate(q[:, rows], None if share is None else share[rows]))
+        if len(parts) == 1:
+            return parts[0]
+        value, gradient, hessian = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
+        return value, gradient, hessian
+
+    def _evaluate(self, q: Array, share: Array | None) -> tuple[Array, Array, Array]:
+        state = self.kernel.at(q)
+        with np.errstate(all="ignore"):
+            found, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
+        gradient, hessian = self.kernel.contract(state, first, second, share)
+        bad = ~(np.isfinite(found) & np.isfinite(gradient).all(axis=0) & np.isfinite(hessian).all(axis=(0, 1)))
+        if bad.any():
+            found = np.where(bad, np.inf, found)
+            gradient[:, bad] = 0.0
+            hessian[:, :, bad] = 0.0
+        return found, gradient, hessian
+
+    def value(self, q: Array) -> Array:
+        """Return the plain value, (B,); inf where it cannot be computed."""
+        with np.errstate(all="ignore"):
+            value = self.objective.pointwise(self.kernel.at(q).f, self.y, self.options)[0]
+            found = np.einsum("bn,bn->b", value, np.broadcast_to(self.weights, value.shape))
+        return np.where(np.isfinite(found), found, np.inf)
+
+    def floor(self) -> Any:
+        """Return the objective below which residuals are rounding only, a number or (B,)."""
+        return ROUNDING**2 * np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
+
+    def unit(self) -> Any:
+        """Return what counts beside an objective near 0, a number or (B,)."""
+        return self.objective.unit * np.mean(self.weights, axis=-1)
+
+
+def _rows(values: Any, rows: Any) -> Any:
+    return values[rows] if np.ndim(values) == 2 else values
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solved:
+    """Where the starts led.
+
+    Parameters
+    ----------
+    q : ndarray
+        (k, B), in the solver's coordinates.
+    value : ndarray
+        (B,), the plain value; inf where nothing could be computed.
+    settled : ndarray of bool
+        (B,): no direction is left in which the objective still falls.
+    active : ndarray of bool
+        (k, B): on a bound, and the objective would fall beyond it.
+    iterations : ndarray of int
+    hessian : ndarray
+        (k, k, B), at the solution.
+    """
+
+    q: Array
+    value: Array
+    settled: NDArray[np.bool_]
+    active: NDArray[np.bool_]
+    iterations: NDArray[np.int64]
+    hessian: Array
+
+
+def solve(
+    target: Target,
+    start: Array,
+    lower: Array,
+    upper: Array,
+    logs: NDArray[np.bool_],
+    *,
+    iterations: int = 200,
+    gauss: NDArray[np.bool_] | None = None,
+    damping: float = MILD,
+    tolerance: float = 1e-15,
+    blind: float = 0.0,
+) -> Solved:
+    """Minimise from every column of `start`.
+
+    Parameters
+    ----------
+    target : Target
+    start : ndarray
+        (k, B).
+    lower, upper : ndarray
+        (k,), bounds in the solver's coordinates: a step is cut where it would pass one.
+    logs : ndarray of bool
+        Which coordinates are logarithms: steps in them are limited.
+    iterations : int
+        At most.
+    gauss : ndarray of bool, optional
+        (B,): leave the law's own curvature out until close to the solution (Gauss-Newton, Levenberg's rule), which
+        finds its way from some starts better than full Newton.
+    damping : float
+        Where the damping starts.
+    tolerance : float
+        Stop when a step lowers the objective by less than this share.
+    blind : float
+        A step that should lower the objective by less than this share is the last, and taken without looking: what is
+        then missing is smaller by orders of magnitude where the law is smooth, and never more than this share.
+    """
+    return _Run(target, start, lower, upper, logs, damping, tolerance, blind).run(iterations, gauss)
+
+
+@dataclass(slots=True)
+class _Live:
+    """The fits in work: arrays whose last axis is the fits."""
+
+    ids: NDArray[np.int64]
+    q: Array
+    value: Array
+    g: Array
+    h: Array
+    share: Array
+    damping: Array
+    age: NDArray[np.int64]
+    done: NDArray[np.bool_]
+
+    def keep(self, which: NDArray[np.bool_]) -> None:
+        """Drop the others."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name)[..., which])
+
+    def join(self, other: _Live) -> None:
+        """Take in more fits."""
+        for name in self.__slots__:
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(other, name)], axis=-1))
+
+
+class _Run:
+    """A queue of fits, of which as many are in work as a chunk holds: who has stopped makes room for the next."""
+
+    def __init__(
+        self,
+        target: Target,
+        start: Array,
+        lower: Array,
+        upper: Array,
+        logs: NDArray[np.bool_],
+        damping: float,
+        tolerance: float,
+        blind: float,
+    ) -> None:
+        self.target, self.tolerance, self.damping = target, tolerance, damping
+        self.blind = max(blind, tolerance)
+        self.bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
+        self.lower, self.upper, self.logs = lower[:, None], upper[:, None], np.flatnonzero(logs)
+        self.k, self.count = start.shape
+        self.q = np.clip(start, self.lower, self.upper) if self.bounded else np.array(start)
+        n = target.y.shape[-1]
+        self.size = max(64, min(TOGETHER * CELLS // n, 8192))
+        self.value = np.full(self.count, np.inf)
+        self.g, self.h = np.zeros((self.k, self.count)), np.zeros((self.k, self.k, self.count))
+        self.age = np.zeros(self.count, dtype=np.int64)
+        self.whole = target.floor()
+        self.gauss = False
+
+    def _begin(self, ids: NDArray[np.int64], gauss: NDArray[np.bool_] | None) -> _Live:
+        share = np.ones(ids.size) if gauss is None else np.where(gauss[ids], 0.0, 1.0)
+        q = self.q[:, ids]
+        value, g, h = self.target.evaluate(q, self._curved(share), ids)
+        return _Live(
+            ids=ids,
+            q=q,
+            value=value,
+            g=g,
+            h=h,
+            share=share,
+            damping=np.full(ids.size, self.damping),
+            age=np.zeros(ids.size, dtype=np.int64),
+            done=np.zeros(ids.size, dtype=bool),
+        )
+
+    def _curved(self, share: Array) -> Array | None:
+        return None if not self.gauss or bool((share == 1.0).all()) else share[:, None]
+
+    def run(self, iterations: int, gauss: NDArray[np.bool_] | None) -> Solved:
+        """Work through the queue."""
+        self.gauss = gauss is not None and bool(gauss.any())
+        waiting = min(self.size, self.count)
+        if not waiting:
+            return self._judged()
+        live = self._begin(np.arange(waiting), gauss)
+        while True:
+            room = self.size - live.ids.size
+            if waiting < self.count and room > self.size // 3:
+                more = np.arange(waiting, min(waiting + room, self.count))
+                waiting += more.size
+                live.join(self._begin(more, gauss))
+            step, predicted, sure = self._step(live)
+            gone = live.done | (live.age >= iterations)
+            # hardly anything is left to gain: take the step without looking
+            last = sure & ~gone & (np.abs(predicted) <= self.blind * np.abs(live.value)) & (live.share > 0)
+            if last.any():
+                some = step[:, last]
+                live.q[:, last] += some
+                live.value[last] -= predicted[last]
+                live.g[:, last] += np.einsum("ijb,jb->ib", live.h[:, :, last], some)
+                live.age[last] += 1
+                gone |= last
+            if gone.any():
+                self._store(live, gone)
+                keep = ~gone
+                live.keep(keep)
+                if not live.ids.size:
+                    if waiting >= self.count:
+                        return self._judged()
+                    continue
+                step, predicted = step[:, keep], predicted[keep]
+            self._advance(live, step, predicted)
+
+    def _store(self, live: _Live, gone: NDArray[np.bool_]) -> None:
+        ids = live.ids[gone]
+        self.q[:, ids], self.value[ids], self.age[ids] = live.q[:, gone], live.value[gone], live.age[gone]
+        self.g[:, ids], self.h[:, :, ids] = live.g[:, gone], live.h[:, :, gone]
+
+    def _advance(self, live: _Live, step: Array, predicted: Array) -> None:
+        """Try a step; take it where the objective falls, and set the damping by how well that was foreseen."""
+        trial = live.q + step
+        if self.bounded:
+            np.clip(trial, self.lower, self.upper, out=trial)
+        share = self._curved(live.share)
+        found, g, h = self.target.evaluate(trial, share, live.ids)
+        floor = self.whole[live.ids] if np.ndim(self.whole) else self.whole
+        with np.errstate(all="ignore"):
+            gain = live.value - found
+            ratio = gain / np.where(predicted > 0, predicted, 1e-300)
+            better = found < live.value
+            least = self.tolerance * np.abs(live.value)
+            arrived = better & (
+                ((np.abs(gain) <= least) & (ratio > 0.1)) | ((found <= floor) & (2 * gain <= live.value))
+            )
+            stuck = ~better & (((np.abs(predicted) <= least) & np.isfinite(live.value)) | (live.damping > HOPELESS))
+        live.done = arrived | stuck
+        change = np.where(better, np.where(ratio > 0.75, 0.1, np.where(ratio < 0.25, 3.0, 1.0)), 8.0)
+        live.damping = np.maximum(live.damping * change, np.where(better, LEAST, 1e-6))
+        near = better & (gain <= 1e-6 * np.abs(live.value))
+        if not better.all():
+            worse = np.flatnonzero(~better)
+            for new, old in ((trial, live.q), (found, live.value), (g, live.g), (h, live.h)):
+                new[..., worse] = old[..., worse]
+        live.q, live.value, live.g, live.h = trial, found, g, h
+        live.age += 1
+        if share is not None:  # let the law's own curvature in where Gauss-Newton has nearly arrived
+            turned = (live.share == 0.0) & (near | live.done)
+            if turned.any():
+                live.share[turned], live.damping[turned] = 1.0, self.damping
+                live.done &= ~turned
+                live.value, live.g, live.h = self.target.evaluate(live.q, self._curved(live.share), live.ids)
+
+    def _step(self, live: _Live) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Return a step (k, B), by how much the objective should fall, and where that is sure."""
+        k, q, g, h, damping = self.k, live.q, live.g, live.h, live.damping
+        if self.bounded:
+            g, h = frozen(g, h, self._active(q, g))
+        diagonal = np.abs(h[range(k), range(k)])
+        np.maximum(diagonal, 1e-3 * np.abs(g) / np.maximum(np.abs(q), 1.0), out=diagonal)
+        diagonal[diagonal <= 0] = 1.0
+        step, bad = factored(h, g, damping * diagonal, diagonal)
+        if bad.any():
+            step[:, bad] = saddle_free(h[:, :, bad], g[:, bad], damping[bad], diagonal[:, bad])
+        if self.logs.size:
+            longest = np.abs(step[self.logs]).max(axis=0)
+            step *= np.minimum(1.0, LEAP / np.maximum(longest, 1e-300))
+        if self.bounded:
+            step = np.clip(q + step, self.lower, self.upper) - q
+        moved = np.einsum("ijb,jb->ib", h, step)
+        return step, -np.einsum("ib,ib->b", step, g + 0.5 * moved), ~bad & (damping <= MILD)
+
+    def _active(self, q: Array, g: Array) -> NDArray[np.bool_]:
+        return ((q <= self.lower) & (g > 0)) | ((q >= self.upper) & (g < 0))
+
+    def _judged(self) -> Solved:
+        active = self._active(self.q, self.g) if self.bounded else np.zeros(self.q.shape, dtype=bool)
+        size = np.maximum(np.abs(self.value), self.target.unit())
+        settled = decrement(self.g, self.h, active, self.q) <= OFFSET**2 * size
+        with np.errstate(invalid="ignore"):
+            settled |= self.value <= self.whole
+        settled &= np.isfinite(self.value)
+        return Solved(q=self.q, value=self.value, settled=settled, active=active, iterations=self.age, hessian=self.h)

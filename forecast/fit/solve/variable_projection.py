@@ -1,0 +1,347 @@
+"""Least squares of thousands of curves by a law that is linear in all but one parameter: variable projection.
+
+For each value of the one nonlinear parameter the best linear ones are the answer of a small linear system (Golub and
+Pereyra, 1973). What is left is a function of one number, whose lowest point on a coarse grid is followed down by
+Newton's method between brackets. The law's own derivatives by all parameters then judge what was found, as they judge
+every fit; curves that do not pass are left to the general solver.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.fit.solve.basis import Basis, Sums, basis_of
+from forecast.fit.solve.newton import ROUNDING, Solved, Target
+from forecast.fit.solve.starts import likely, linear_parameters
+from forecast.fit.solve.steps import factored
+
+if TYPE_CHECKING:
+    from forecast.fit.data.padded import Padded
+    from forecast.fit.problem.coordinates import Coordinates
+    from forecast.laws import Law
+
+__all__ = ["Reduced", "reduced"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: Numbers in one table of the curves that are worked on together: small enough for the cache.
+CELLS = 100_000
+#: Linear parameters at most; steps of Newton's method at most.
+MOST, ROUNDS = 4, 12
+#: A step that lowers the objective by less than this share is the last: what is then missing is its square.
+NEAR = 1e-6
+#: A coefficient at 0 has a logarithm at which the objective is this share above its end.
+TINY = 1e-13
+#: A step in a logarithm is at most this; candidates further apart than this get one between them.
+LEAP, GAP = 2.0, 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reduced:
+    """What a law and its curves are in the one parameter that is not linear.
+
+    Parameters
+    ----------
+    basis : Basis
+    at : int
+        Which of the free parameters is not linear; `rest` are the others.
+    rest : list of int
+    grid : ndarray
+        Its likely values, in the solver's coordinate, rising.
+    where : Coordinates
+    """
+
+    basis: Basis
+    at: int
+    rest: list[int]
+    grid: Array
+    where: Coordinates
+
+    @property
+    def log(self) -> bool:
+        """Whether the coordinate of the nonlinear parameter is its logarithm."""
+        return bool(self.where.logs[self.at])
+
+    def solve(self, target: Target, blind: float) -> Solved:
+        """Solve every curve as far as it goes.
+
+        Parameters
+        ----------
+        target : Target
+        blind : float
+            A last step that should lower the objective by no more than this share is taken without looking.
+
+        Returns
+        -------
+        Solved
+            What has not settled here may settle elsewhere. The Hessian is Gauss and Newton's, of which standard errors
+            are made.
+        """
+        count, n = target.y.shape
+        k = len(self.where.free)
+        solved = Solved(
+            q=np.zeros((k, count)),
+            value=np.full(count, np.inf),
+            settled=np.zeros(count, dtype=bool),
+            active=np.zeros((k, count), dtype=bool),
+            iterations=np.zeros(count, dtype=np.int64),
+            hessian=np.zeros((k, k, count)),
+        )
+        size = max(16, CELLS // n)
+        for first in range(0, count, size):
+            rows = slice(first, min(first + size, count))
+            with np.errstate(all="ignore"):
+                self._block(target.take(rows), self.basis.take(rows), solved, rows, blind)
+        return solved
+
+    def edges(self, target: Target, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
+        """Return starts of curves that fit best with a coefficient at 0, where its logarithm has no end.
+
+        Parameters
+        ----------
+        target : Target
+            Of the curves.
+        rows : ndarray of int
+            Which they are.
+
+        Returns
+        -------
+        ndarray
+            (k, b); the coefficient as small as makes no difference.
+        ndarray of int
+            For which of them there is a start.
+        """
+        y, weights = _across(target)
+        basis, count = self.basis.take(rows), rows.size
+        best, least = np.full((len(self.where.free), count), np.nan), np.full(count, np.inf)
+        ends = [j for j, i in enumerate(self.rest) if self.where.logs[i] and np.isneginf(self.where.lower[i])]
+        with np.errstate(all="ignore"):
+            for j in ends if len(self.rest) > 1 else ():
+                rest = self.rest[:j] + self.rest[j + 1 :]
+                smaller = replace(self, basis=basis.without(j), rest=rest)
+                q, _, _ = smaller._followed(smaller.basis, y, weights, *smaller._begin(smaller.basis, y, weights))
+                sums = basis.sums(self._theta(q[self.at]), y, weights, 0)
+                answer = np.where(self.where.logs[rest][:, None], np.exp(q[rest]), q[rest])
+                others = [m for m in range(len(self.rest)) if m != j]
+                inner = np.einsum("ijb,jb->ib", sums.products[0][np.ix_(others, others)], answer)
+                value = sums.squares[0] + np.einsum("ib,ib->b", answer, inner - 2 * sums.sides[0, others])
+                slope = 2 * (np.einsum("ib,ib->b", sums.products[0, j, others], answer) - sums.sides[0, j])
+                q[self.rest[j]] = np.log(TINY * np.abs(value) / slope)
+                better = (slope > 0) & np.isfinite(q).all(axis=0) & (value < least)
+                best[:, better], least[better] = q[:, better], value[better]
+        found = np.flatnonzero(np.isfinite(least))
+        return np.clip(best[:, found], self.where.lower[:, None], self.where.upper[:, None]), found
+
+    def _block(self, target: Target, basis: Basis, solved: Solved, rows: slice, blind: float) -> None:
+        y, weights = _across(target)
+        u, low, high = self._begin(basis, y, weights)
+        q, steps, whole = self._followed(basis, y, weights, u, low, high)
+        good = np.isfinite(q).all(axis=0)
+        good &= (q >= self.where.lower[:, None]).all(axis=0) & (q <= self.where.upper[:, None]).all(axis=0)
+        q = np.where(good, q, 0.0)
+        state = target.kernel.at(q)
+        value, first, second = target.objective.summed(state.f, target.y, target.weights, {}, target.scratch)
+        g, h = target.kernel.contract(state, first, second, np.zeros((q.shape[1], 1)))
+        diagonal = np.einsum("iib->ib", h)
+        step, bad = factored(h, g, 1e-300 * diagonal, diagonal)
+        predicted = -0.5 * np.einsum("ib,ib->b", step, g)
+        good &= ~bad & np.isfinite(value) & np.isfinite(step).all(axis=0)
+        settled = good & ((predicted <= blind * value) | (value <= ROUNDING**2 * whole))
+        q += np.where(settled, step, 0.0)
+        settled &= (q >= self.where.lower[:, None]).all(axis=0) & (q <= self.where.upper[:, None]).all(axis=0)
+        solved.q[:, rows] = q
+        solved.value[rows] = np.where(good, value - np.where(settled, predicted, 0.0), np.inf)
+        solved.settled[rows], solved.iterations[rows] = settled, steps
+        solved.hessian[:, :, rows] = h
+
+    def _theta(self, u: Array) -> Array:
+        return np.exp(u) if self.log else u
+
+    def _begin(self, basis: Basis, y: Array, weights: Array) -> tuple[Array, Array, Array]:
+        """Return where each curve starts, and between which places its lowest point on the grid lies."""
+        losses = self._losses(basis, y, weights)
+        losses[~np.isfinite(losses)] = np.inf
+        best, rows, last = losses.argmin(axis=0), np.arange(y.shape[1]), len(self.grid) - 1
+        lower, upper = self.where.lower[self.at], self.where.upper[self.at]
+        low = np.where(best > 0, self.grid[np.maximum(best - 1, 0)], lower)
+        high = np.where(best < last, self.grid[np.minimum(best + 1, last)], upper)
+        if last < 2:
+            return self.grid[best], low, high
+        middle = np.clip(best, 1, last - 1)
+        a, b, c = (losses[middle + d, rows] for d in (-1, 0, 1))
+        left, right = self.grid[middle] - self.grid[middle - 1], self.grid[middle + 1] - self.grid[middle]
+        # the lowest point of the parabola through the three
+        down, up = left * (b - c), right * (b - a)
+        u = self.grid[middle] - 0.5 * (left * down - right * up) / (down + up)
+        u = np.where((best == middle) & (u > low) & (u < high), u, self.grid[best])
+        return u, low, high
+
+    def _losses(self, basis: Basis, y: Array, weights: Array) -> Array:
+        """Return what the best linear parameters leave at each point of the grid, (G, B)."""
+        theta, count = self._theta(self.grid), y.shape[1]
+        if not basis.shared:
+            found = np.empty((theta.size, count))
+            for i, value in enumerate(theta):
+                sums = basis.sums(np.full(count, value), y, weights, 0)
+                answer = _solved(sums.products[0], sums.sides[0])
+                found[i] = sums.squares[0] - np.einsum("jb,jb->b", answer, sums.sides[0])
+            return found
+        offset, columns = basis.tables(theta)
+        shape = (y.shape[0], theta.size)
+        table = np.array([np.broadcast_to(c, shape) for c in columns])
+        base = np.broadcast_to(offset, shape) if np.any(offset) else None
+        return _each(base, table, y, weights) if weights.shape[1] > 1 else _together(base, table, y, weights)
+
+    def _followed(
+        self, basis: Basis, y: Array, weights: Array, u: Array, low: Array, high: Array
+    ) -> tuple[Array, NDArray[np.int64], Array]:
+        """Follow the lowest point down; return all parameters (nan where it was lost), steps, and the squares of y."""
+        k, count = len(self.where.free), y.shape[1]
+        found, steps = np.full((k, count), np.nan), np.full(count, ROUNDS)
+        whole = np.zeros(count)
+        ids = np.arange(count)
+        rest = np.array(self.rest)
+        logs = self.where.logs[rest][:, None]
+        for round_ in range(ROUNDS):
+            theta = self._theta(u)
+            sums = basis.sums(theta, y, weights)
+            if not round_:
+                whole = sums.squares[0]
+            value, slope, curve, third, answer, turn = _bent(sums)
+            if self.log:
+                third = theta * (theta * (theta * third + 3 * curve) + slope) if third.size else third
+                curve = theta * (theta * curve + slope)
+                slope, turn = theta * slope, theta * turn
+            low, high = np.where(slope <= 0, np.maximum(u, low), low), np.where(slope >= 0, np.minimum(u, high), high)
+            step = -slope / curve
+            done = (-0.5 * slope * step <= NEAR * np.maximum(value, 1e-16 * sums.squares[0])) & (curve > 0)
+            if third.size:  # Halley's step
+                step /= np.clip(1 + 0.5 * step * third / curve, 0.5, 2.0)
+            if self.log:
+                np.clip(step, -LEAP, LEAP, out=step)
+            new = u + step
+            inside = done | ((curve > 0) & (new > low) & (new < high))
+            if not inside.all():
+                between = np.where(np.isfinite(low + high), 0.5 * (low + high), u - LEAP * np.sign(slope))
+                new = np.where(inside, new, between)
+            u = new
+            if round_ < ROUNDS - 1 and 2 * np.count_nonzero(done) < done.size:
+                continue
+            answer = answer + turn * step
+            answer = np.where(logs, np.log(answer), answer)
+            if done.all():
+                found[self.at, ids], found[np.ix_(rest, ids)], steps[ids] = u, answer, round_ + 1
+                break
+            arrived, left = np.flatnonzero(done), np.flatnonzero(~done)
+            found[self.at, ids[arrived]], steps[ids[arrived]] = u[arrived], round_ + 1
+            found[np.ix_(rest, ids[arrived])] = answer[:, arrived]
+            ids, u, low, high, y = ids[left], u[left], low[left], high[left], y[:, left]
+            weights = weights if weights.shape[1] == 1 else weights[:, left]
+            basis = basis.take(left)
+        return found, steps, whole
+
+
+def _across(target: Target) -> tuple[Array, Array]:
+    """Return observations and weights with the points first."""
+    weights = target.weights[:, None] if target.weights.ndim == 1 else np.ascontiguousarray(target.weights.T)
+    return np.ascontiguousarray(target.y.T), weights
+
+
+def _together(offset: Array | None, columns: Array, y: Array, weights: Array) -> Array:
+    """Return what is left where all curves share points and weights: what lies across the columns, by their bases."""
+    root = np.sqrt(weights)
+    table = (root * columns).transpose(2, 1, 0)
+    lengths = np.linalg.norm(table, axis=1, keepdims=True)
+    table /= np.where(lengths > 0, lengths, 1.0)
+    good = np.asarray(np.isfinite(table).all(axis=(1, 2)))
+    table[~good] = 0.0
+    q, r = np.linalg.qr(table)
+    q *= np.abs(np.einsum("gii->gi", r))[:, None] > 1e-9  # a column that the others make up
+    parts = (q.transpose(0, 2, 1).reshape(-1, len(y)) * root.T) @ y
+    base = np.einsum("nb,nb,n->b", y, y, weights[:, 0])
+    if offset is not None:
+        parts -= np.einsum("gnj,ng->gj", q, root * offset).reshape(-1, 1)
+        base = base + np.einsum("ng,ng,n->g", offset, offset, weights[:, 0])[:, None] - 2 * (weights * offset).T @ y
+    parts *= parts
+    found = base - parts.reshape(len(good), -1, y.shape[1]).sum(axis=1)
+    found[~good] = np.inf
+    return np.asarray(found)
+
+
+def _each(offset: Array | None, columns: Array, y: Array, weights: Array) -> Array:
+    """Return what is left where curves share their points, but each has weights of its own."""
+    m, shape = len(columns), (columns.shape[2], y.shape[1])
+    weighted = weights * y
+    base = np.einsum("nb,nb->b", weighted, y)
+    side = np.array([c.T @ weighted for c in columns])
+    matrix = np.empty((m, m, *shape))
+    for i, j in itertools.combinations_with_replacement(range(m), 2):
+        matrix[i, j] = matrix[j, i] = (columns[i] * columns[j]).T @ weights
+    if offset is not None:
+        base = base + (offset * offset).T @ weights - 2 * offset.T @ weighted
+        side -= np.array([(c * offset).T @ weights for c in columns])
+    answer = _solved(matrix.reshape(m, m, -1), side.reshape(m, -1)).reshape(side.shape)
+    return np.asarray(base - np.einsum("jgb,jgb->gb", answer, side))
+
+
+def _solved(matrix: Array, side: Array) -> Array:
+    """Return the answers of small linear systems, (m, B); nan where a matrix is not positive."""
+    if len(side) == 1:
+        return np.asarray(side / matrix[0])
+    diagonal = np.einsum("iib->ib", matrix)
+    found, bad = factored(matrix, -side, 0.0 * diagonal, diagonal)
+    found[:, bad] = np.nan
+    return found
+
+
+def _bent(sums: Sums) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """Return what the best linear parameters leave of the squares, its derivatives, and them and their slope."""
+    answer = _solved(sums.products[0], sums.sides[0])
+    moved, bowed = (np.einsum("ijb,jb->ib", p, answer) for p in sums.products[1:3])
+    side = sums.sides[1] - moved
+    turn = _solved(sums.products[0], side)
+
+    def dot(left: Array, right: Array) -> Array:
+        return np.asarray(np.einsum("ib,ib->b", left, right))
+
+    value = sums.squares[0] - dot(answer, sums.sides[0])
+    slope = sums.squares[1] + dot(answer, moved - 2 * sums.sides[1])
+    curve = sums.squares[2] + dot(answer, bowed - 2 * sums.sides[2]) - 2 * dot(turn, side)
+    third = np.zeros(0)
+    if len(sums.squares) > 3:
+        wound = np.einsum("ijb,jb->ib", sums.products[3], answer)
+        pulled = np.einsum("ijb,jb->ib", sums.products[1], turn)
+        third = sums.squares[3] + dot(answer, wound - 2 * sums.sides[3])
+        third += 6 * dot(turn, bowed - sums.sides[2] + pulled)
+    return value, slope, curve, third, answer, turn
+
+
+def reduced(law: Law, seen: Padded, where: Coordinates, target: Target) -> Reduced | None:
+    """Return the problem in one parameter; None where the law or the objective is another."""
+    if target.objective.loss != "squares" or target.objective.log:
+        return None
+    linear = linear_parameters(law, seen.variables, where.free, where.fixed)
+    rest = [where.free.index(name) for name in linear]
+    bent = [i for i in range(len(where.free)) if i not in rest]
+    if len(bent) != 1 or not 0 < len(rest) <= MOST:
+        return None
+    basis = basis_of(law, seen.variables, where.free[bent[0]], tuple(linear), where.fixed)
+    if basis is None:
+        return None
+    return Reduced(basis=basis, at=bent[0], rest=rest, grid=_grid(law, where, bent[0], seen.variables), where=where)
+
+
+def _grid(law: Law, where: Coordinates, at: int, variables: Mapping[str, Array]) -> Array:
+    """Return likely values of the nonlinear parameter in its coordinate, without wide gaps."""
+    values = np.unique(likely(law, where, [at], variables)[0])
+    if not where.logs[at]:
+        return values
+    grid = np.log(values)
+    parts = [np.linspace(a, b, int(np.ceil((b - a) / GAP)) + 1)[:-1] for a, b in itertools.pairwise(grid)]
+    return np.concatenate([*parts, grid[-1:]])

@@ -1,0 +1,109 @@
+"""A graph as a list of numpy calls over registers, computed into arrays that are no longer needed."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from forecast.formula.tree import FUNCTIONS
+
+if TYPE_CHECKING:
+    from forecast.laws.compiled.expression_graph import Graph
+
+__all__ = ["Tape", "compute"]
+
+_PLAIN = {
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "/": "divide",
+    "**": "power",
+    "negative": "negative",
+    "reciprocal": "reciprocal",
+    "square": "square",
+}
+
+
+@functools.cache
+def _function(op: str) -> tuple[Callable[..., Any], bool]:
+    """Return the function of an operation, and whether it writes where it is told."""
+    import numpy as np
+
+    if op == "heaviside":
+        return (lambda x: np.heaviside(x, 0.5)), False
+    if op in ("erf", "erfc"):
+        from scipy import special
+
+        return getattr(special, op), True
+    return getattr(np, _PLAIN[op] if op in _PLAIN else FUNCTIONS[op].numpy), True
+
+
+def compute(op: str, args: Sequence[float]) -> float:
+    """Compute an operation on numbers."""
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        return float(_function(op)[0](*map(np.float64, args)))
+
+
+class Tape:
+    """The computation of some results of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    results : sequence of int
+        The nodes to compute.
+    """
+
+    def __init__(self, graph: Graph, results: Sequence[int]) -> None:
+        order = graph.needed(results)
+        place = {node: i for i, node in enumerate(order)}
+        self.results = [place[r] for r in results]
+        self.inputs = [(place[at], name) for name, at in graph.names.items() if at in place]
+        self.registers: list[Any] = [graph.numbers.get(node) for node in order]
+        made = [place[node] for node in order if graph.nodes[node][1]]
+        last: dict[int, int] = {place[a]: place[node] for node in order for a in graph.nodes[node][1]}
+        ends: dict[int, list[int]] = {}
+        for register in set(made) - set(self.results):
+            ends.setdefault(last[register], []).append(register)
+        self.steps = []
+        for node in order:
+            op, args = graph.nodes[node]
+            if args:
+                function, into = _function(op)
+                free = tuple(sorted(ends.get(place[node], ())))
+                self.steps.append((function, tuple(place[a] for a in args), place[node], free, into))
+
+    def run(self, values: Mapping[str, Any], shape: tuple[int, ...]) -> list[Any]:
+        """Compute the results over float64 arrays that broadcast to `shape`; results may be one and the same array.
+
+        An array is written into once its last reader is done, if it has the full shape; what was passed in never is.
+        """
+        r = self.registers.copy()
+        for register, name in self.inputs:
+            r[register] = values[name]
+        spare: list[Any] = []
+        full = shape if math.prod(shape) > 1 else None  # a scalar cannot be written into
+        for function, args, to, free, into in self.steps:
+            parts = [r[a] for a in args]
+            out = None
+            for register in free:
+                if r[register].shape == full:
+                    spare.append(r[register])
+                r[register] = None
+            if spare and into and _fills(parts, shape):
+                out = spare.pop()
+            r[to] = function(*parts) if out is None else function(*parts, out=out)
+        return [r[i] for i in self.results]
+
+
+def _fills(parts: Sequence[Any], shape: tuple[int, ...]) -> bool:
+    """Tell whether what is computed of some parts has the full shape."""
+    import numpy as np
+
+    if any(getattr(part, "shape", ()) == shape for part in parts):
+        return True
+    return len(parts) == 2 and np.broadcast(*parts).shape == shape

@@ -1,0 +1,1 @@
+"""What to do with a fit: split a budget, invert a law, compare efficiencies."""

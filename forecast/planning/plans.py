@@ -1,0 +1,154 @@
+"""What a fit is asked for by those who plan: what reaches a goal, how to split a budget, what a better law saves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import xarray as xr
+
+if TYPE_CHECKING:
+    from forecast.fit.solution import Fit
+
+__all__ = ["Plans"]
+
+
+class Plans:
+    """The part of `forecast.Fit` that plans with a law."""
+
+    def invert(
+        self,
+        *,
+        y: float,
+        solve_for: str,
+        level: float = 0.9,
+        draws: int = 2048,
+        seed: int = 0,
+        cost: str = "6*N*D",
+        **variables: float,
+    ) -> xr.Dataset:
+        """Return what one variable must be for the law to give `y`: "what compute for loss 2.0?".
+
+        Parameters
+        ----------
+        y : float
+            The output that is asked for.
+        solve_for : str
+            A variable of the law, or ``"compute"``: the least cost that reaches `y`, both variables free.
+        level : float
+            Of the interval, from joint draws of the parameters.
+        draws, seed : int
+        cost : str
+            What compute is, for ``solve_for="compute"``.
+        **variables : float
+            The other variables.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``N`` (what was solved for) at the fitted parameters, ``N_lower`` and ``N_upper`` (inf inside the *never*
+            mass), and the probabilities ``never`` (`y` lies beyond the law's asymptote) and ``already`` (every value
+            reaches it). Without joint uncertainty no interval, and the attribute ``no_interval`` says why.
+
+        Examples
+        --------
+        >>> import forecast
+        >>> fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+        >>> found = fit.invert(y=2.0, solve_for="N", D=1e12)
+        >>> round(float(fit.predict(N=found["N"], D=1e12)["median"]), 9)
+        2.0
+        """
+        from forecast.planning.invert import invert
+
+        return invert(
+            cast("Fit", self),
+            y=y,
+            solve_for=solve_for,
+            level=level,
+            draws=draws,
+            seed=seed,
+            cost=cost,
+            variables=variables,
+        )
+
+    def allocate(
+        self,
+        *,
+        compute: float,
+        cost: str = "6*N*D",
+        inference_tokens: float | None = None,
+        level: float = 0.9,
+        draws: int = 2048,
+        seed: int = 0,
+    ) -> xr.Dataset:
+        """Return the split of a compute budget that gives the lowest output.
+
+        Parameters
+        ----------
+        compute : float
+            The budget, in the unit of `cost`.
+        cost : str
+            A formula over the law's two variables.
+        inference_tokens : float, optional
+            Tokens served over the model's life: adds ``2*N*inference_tokens`` to the cost.
+        level : float
+            Of the intervals, from joint draws of the parameters.
+        draws, seed : int
+
+        Returns
+        -------
+        xarray.Dataset
+            The two variables, the output, and ``tokens_per_parameter`` where the variables are N and D; each with
+            ``_lower`` and ``_upper``. Without joint uncertainty point values only, and the attribute ``no_interval``
+            says why.
+
+        Raises
+        ------
+        FitError
+            If the output has no lowest point inside: the best is at an end, or nowhere.
+
+        Examples
+        --------
+        >>> import forecast
+        >>> fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+        >>> best = fit.allocate(compute=1e25, cost="6*N*D")
+        >>> round(6e-25 * float(best.N * best.D), 9)
+        1.0
+        """
+        from forecast.planning.allocate import allocate
+
+        return allocate(
+            cast("Fit", self),
+            compute=compute,
+            cost=cost,
+            inference_tokens=inference_tokens,
+            level=level,
+            draws=draws,
+            seed=seed,
+        )
+
+    def isoflop(self, *, compute: Any, cost: str = "6*N*D", decades: float = 1.0, points: int = 9) -> xr.Dataset:
+        """Apply iso-FLOP parabolas (Approach 2) to this law, free of noise, and say how far they miss.
+
+        See `forecast.planning.isoflop.of_fit`; `forecast.planning.isoflop.isoflop` does it to data.
+        """
+        from forecast.planning.isoflop import of_fit
+
+        return of_fit(cast("Fit", self), compute=compute, cost=cost, decades=decades, points=points)
+
+    def speedup(
+        self,
+        baseline: Fit,
+        *,
+        compute: float,
+        cost: str | None = None,
+        level: float = 0.9,
+        draws: int = 2048,
+        seed: int = 0,
+    ) -> xr.Dataset:
+        """Return how much less compute this law needs than `baseline` for the same output.
+
+        See `forecast.planning.speedup.speedup`.
+        """
+        from forecast.planning.speedup import speedup
+
+        return speedup(cast("Fit", self), baseline, compute=compute, cost=cost, level=level, draws=draws, seed=seed)

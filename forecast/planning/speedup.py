@@ -1,0 +1,162 @@
+"""Effective speed-up: how much less compute one law needs than another for the same output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from forecast import formula
+from forecast.errors import FitError, UnknownNameError, UsageError, printable
+from forecast.fit.inference.draws import interval, parameter_draws
+from forecast.fit.predict import FAR, check_level
+from forecast.planning.allocate import best_splits, positive, price_of, refuse
+from forecast.planning.constrained_minimum import DECADES, LN10
+from forecast.planning.invert import cheapest, grid_of, reached
+from forecast.planning.roots import roots
+
+if TYPE_CHECKING:
+    from forecast.fit.solution import Fit
+    from forecast.formula import Formula
+
+__all__ = ["speedup"]
+
+Array = NDArray[np.float64]
+
+
+def speedup(
+    fit: Fit, baseline: Fit, *, compute: float, cost: str | None, level: float, draws: int, seed: int
+) -> xr.Dataset:
+    """Return the compute that `baseline` spends over what `fit` needs to reach the same output.
+
+    Both spend as well as they can: with two variables at the best split, with one at the size that the budget buys.
+
+    Parameters
+    ----------
+    fit, baseline : Fit
+        Their laws have the same variables.
+    compute : float
+        What the baseline spends.
+    cost : str, optional
+        Default: ``6*N*D`` for the variables N and D, the variable itself for a law of one.
+    level : float
+    draws, seed : int
+        The two fits are drawn independently.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``speedup`` (above 1: `fit` needs less), ``needed`` (compute), the output that both reach, each with ``_lower``
+        and ``_upper``; and ``never``, the probability that `fit` cannot reach it at any price. Without joint
+        uncertainty in either no interval, and ``no_interval`` says why.
+    """
+    where = f"{fit.name} over {baseline.name}"
+    names = tuple(fit.law.variables)
+    if set(names) != set(baseline.law.variables):
+        theirs = ", ".join(baseline.law.variables)
+        raise UsageError(f"{where}: the laws are over other variables: {', '.join(names)} and {theirs}")
+    if fit.law.unit != baseline.law.unit:
+        raise UsageError(f"{where}: the outputs are in '{fit.law.unit}' and '{baseline.law.unit}'")
+    if cost is None:
+        cost = names[0] if len(names) == 1 else "6*N*D"
+    budget = positive(compute, "compute", where)
+    check_level(level, where)
+    prices = [_price(one, cost) for one in (fit, baseline)]
+    output = _bought(baseline, baseline.values, prices[1], budget, strict=True)
+    needed, never = _needed(fit, fit.values, prices[0], output)
+    answer = {"speedup": budget / float(needed[0]), "needed": float(needed[0]), fit.law.output: float(output[0])}
+    attrs: dict[str, Any] = {"fit": fit.name, "baseline": baseline.name, "compute": budget, "cost": prices[1].text}
+    notes = list(dict.fromkeys([*fit.warnings, *baseline.warnings]))
+    try:
+        own = parameter_draws(fit, draws, seed, "fit")
+        theirs_drawn = parameter_draws(baseline, draws, seed, "baseline")
+    except FitError as problem:
+        missing = fit if fit.uncertainty is None else baseline
+        known = missing.uncertainty is not None
+        attrs["no_interval"] = str(problem) if known else f"{missing.name}: {missing._why_not()}"
+    else:
+        outputs = _bought(baseline, theirs_drawn, prices[1], budget, strict=False)
+        spent, lost = _needed(fit, own, prices[0], outputs)
+        with np.errstate(divide="ignore"):
+            spread = {"speedup": budget / spent, "needed": spent, fit.law.output: outputs}
+        for name, values in spread.items():
+            answer[f"{name}_lower"], answer[f"{name}_upper"] = interval(values, level)
+        answer["never"] = float(lost.mean())
+        attrs |= {"level": level, "draws": draws, "seed": seed}
+    if never[0]:
+        notes.append(f"{where}: at the fitted parameters {fit.name} never reaches {output[0]:g}")
+    for one, spend in ((fit, float(needed[0])), (baseline, budget)):
+        far = _far(one, prices[0], spend)
+        if far > FAR:
+            notes.append(f"{where}: {one.name} is asked {far:.1f} decades outside its data")
+    attrs["warnings"] = "\n".join(notes)
+    return xr.Dataset({n: xr.DataArray(v) for n, v in answer.items()}, attrs=attrs)
+
+
+def _price(fit: Fit, cost: str) -> Formula:
+    names = tuple(fit.law.variables)
+    if len(names) == 2:
+        return price_of(fit, cost)
+    if len(names) > 2:
+        raise UsageError(f"{fit.name}: a speed-up needs a law of one or two variables, not {len(names)}")
+    price = formula.parse(cost, where="cost")
+    for used in price.names:
+        if used not in names:
+            raise UnknownNameError("variable", used, names, where=f"cost '{printable(price.text, 80)}'")
+    if not price.names:
+        raise FitError(f"{fit.name}: cost '{printable(price.text, 80)}' does not depend on '{names[0]}': it is free")
+    return price
+
+
+def _size(price: Formula, name: str, budget: float) -> float:
+    """Return the one variable that a budget buys."""
+
+    def excess(u: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.log(np.asarray(price.evaluate({name: np.exp(u)}), dtype=float) / budget))
+
+    found = roots(excess, np.array([-DECADES * LN10]), np.array([DECADES * LN10]))
+    return float(np.exp(found[0]))
+
+
+def _bought(fit: Fit, parameters: Mapping[str, Any], price: Formula, budget: float, *, strict: bool) -> Array:
+    """Return the best output that a budget buys, by draw."""
+    names = tuple(fit.law.variables)
+    if len(names) == 1:
+        size = _size(price, names[0], budget)
+        if not np.isfinite(size):
+            raise FitError(f"{fit.name}: nothing costs {budget:g} at cost '{printable(price.text, 80)}'")
+        return np.atleast_1d(fit.law.value(parameters, **{names[0]: size}))
+    found, end = best_splits(fit, parameters, price, np.array([budget]))
+    if strict:
+        refuse(fit, price, budget, int(end[0]))
+    return found[fit.law.output]
+
+
+def _needed(fit: Fit, parameters: Mapping[str, Any], price: Formula, output: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the least compute that reaches each output, inf where it never is."""
+    names = tuple(fit.law.variables)
+    known = np.isfinite(output)
+    asked = np.where(known, output, 1.0)
+    if len(names) == 2:
+        found = cheapest(fit, parameters, price, asked)
+        spent = np.where(found.never, np.inf, np.where(found.already, 0.0, found.at))
+    else:
+        found = reached(fit, parameters, asked, names[0], {}, grid_of(fit, names[0]))
+        size = np.where(found.never, np.inf, np.where(found.already, 0.0, found.at))
+        with np.errstate(all="ignore"):
+            spent = np.asarray(price.evaluate({names[0]: size}), dtype=float)
+    return np.where(known, spent, np.nan), found.never
+
+
+def _far(fit: Fit, price: Formula, spend: float) -> float:
+    names = tuple(fit.law.variables)
+    if not fit.ranges or not np.isfinite(spend):
+        return 0.0
+    if len(names) == 1:
+        return float(fit.extrapolation(**{names[0]: _size(price, names[0], spend)}))
+    found, end = best_splits(fit, fit.values, price, np.array([spend]))
+    return float(fit.extrapolation(**{n: float(found[n][0]) for n in names})) if end[0] == 0 else 0.0

@@ -1,0 +1,84 @@
+"""What stands behind a projection: the observations of its trends, the draws of its inputs and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forecast import units
+from forecast.base.dates import from_decimal_year
+from forecast.base.streams import BLOCK, Streams
+from forecast.models import Model, Observations
+from forecast.projection.world import Fits, World
+from forecast.scenarios import graph as graphs
+from forecast.scenarios.graph import Combination, Graph
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["models_of", "observed", "points", "posteriors"]
+
+
+def points(graph: Graph, fits: Fits) -> Iterator[tuple[str, Combination, Observations]]:
+    """Walk the observations behind every quantity, with the combination of its model's own choices."""
+    for name, node in graph.nodes.items():
+        for combination, model in node.models.items():
+            seen = fits.observed(model)
+            if seen is not None:
+                yield name, combination, seen
+
+
+def observed(graph: Graph, fits: Fits) -> Iterator[tuple[str, xr.Dataset]]:
+    """Return the points behind each quantity, each once, labelled by the choices that change them."""
+    import xarray as xr
+
+    by_name: dict[str, dict[Combination, Observations]] = {}
+    for name, combination, seen in points(graph, fits):
+        by_name.setdefault(name, {})[combination] = seen
+    for name, series in by_name.items():
+        own, unit = graph.nodes[name].own, graph.nodes[name].unit
+        matters = [i for i in range(len(own)) if _changes(series, i)]
+        kept: dict[Combination, Observations] = {}
+        for combination, seen in series.items():
+            kept.setdefault(tuple(combination[i] for i in matters), seen)
+        time = np.concatenate([from_decimal_year(p.time) for p in kept.values()])
+        value = np.concatenate([units.convert(p.value, p.unit, unit, where=name) for p in kept.values()])
+        labels = {
+            own[i]: ("point", np.concatenate([[c[k]] * len(p.time) for c, p in kept.items()]).astype(str))
+            for k, i in enumerate(matters)
+        }
+        yield name, xr.Dataset({"value": ("point", value, {"units": unit})}, coords={"date": ("point", time), **labels})
+
+
+def _changes(series: Mapping[Combination, Observations], axis: int) -> bool:
+    """Tell whether the points differ between any two combinations that differ in this choice alone."""
+    seen: dict[Combination, tuple[bytes, bytes]] = {}
+    for combination, p in series.items():
+        rest = (*combination[:axis], *combination[axis + 1 :])
+        data = (p.time.tobytes(), p.value.tobytes())
+        if seen.setdefault(rest, data) != data:
+            return True
+    return False
+
+
+def models_of(graph: Graph) -> dict[str, Model]:
+    """Return every model behind the quantities, and the models these contain, by name."""
+    return {m.name: m for node in graph.nodes.values() for outer in node.models.values() for m in graphs.nested(outer)}
+
+
+def posteriors(graph: Graph, fits: Fits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
+    """Return the draws of every input and of every fitted parameter."""
+    import xarray as xr
+
+    blocks = range(-(-draws // BLOCK))
+    for name, model in models_of(graph).items():
+        inputs = {key.rpartition(".")[2]: key for key in graph.inputs if key.rpartition(".")[0] == name}
+        worlds = [World(graph, fits, np.empty(0), seed, b) for b in blocks]
+        given = [{short: w.input(key, graph.inputs[key]) for short, key in inputs.items()} for w in worlds]
+        data = {short: np.concatenate([g[short] for g in given])[:draws] for short in inputs}
+        drawn = [fits.posterior(model, Streams(seed, name, b), g) for b, g in zip(blocks, given, strict=True)]
+        data |= {p: np.concatenate([d[p] for d in drawn])[:draws] for p in drawn[0] if all(p in d for d in drawn)}
+        if data:
+            yield name, xr.Dataset({p: ("draw", v) for p, v in data.items()})

@@ -1,0 +1,232 @@
+"""Order → draw → sample → answer: a scenario becomes a projection. Owns draws and seeds."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.base import access
+from forecast.base.budgets import check_memory, memory
+from forecast.base.dates import decimal_year
+from forecast.base.streams import BLOCK, check_seed
+from forecast.contract.foreign import stdout_is_data
+from forecast.errors import DataError, ScenarioError, UsageError, printable
+from forecast.projection import backing
+from forecast.projection.provenance import provenance
+from forecast.projection.reduce import Sampled
+from forecast.projection.world import Fits, World
+from forecast.scenarios import graph as graphs
+from forecast.scenarios.graph import Graph
+from forecast.scenarios.scenario import Scenario
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["project"]
+
+#: What is kept of a quantity is held once, and copied once when the result is saved or summarised.
+COPIES = 2
+#: A block is held by the models, the quantities made of them, and what is on the way from one to the other.
+DRAWN = 5
+#: The dates of a question: as years, finite ones alone, as dates, and who has crossed already.
+DATES = 6
+
+
+def project(
+    scenario: str | Path | Mapping[str, Any] | Scenario,
+    *,
+    until: int | None = None,
+    start: int | None = None,
+    step: str | None = None,
+    draws: int = 2000,
+    seed: int | None = 0,
+    set: Mapping[str, Any] | None = None,
+    before: float | None = None,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> xr.DataTree:
+    """Project a scenario: every quantity over time, in jointly drawn worlds, along every choice.
+
+    Parameters
+    ----------
+    scenario : str, path, mapping or Scenario
+        A registered name (``"brain-parity"``), a TOML file, or what such a file holds.
+    until, start : int, optional
+        Last and first year, instead of the scenario's.
+    step : {"year", "month"}, optional
+    draws : int
+        Fewer draws are a prefix of more.
+    seed : int or None
+        None takes a fresh seed, recorded in the result.
+    set : mapping, optional
+        ``{"trend": "changepoint"}`` narrows a choice; ``{"brain": 1e18}`` fixes a quantity in its unit;
+        ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input.
+    before : float, optional
+        Use only what was known before this decimal year.
+    workers : int
+        Threads; the result is bitwise the same for any number.
+    progress : callable, optional
+        Called with (blocks done, blocks in all).
+
+    Returns
+    -------
+    xarray.DataTree
+        ``/projection`` (time × draw × choices), ``/questions``, ``/rankings`` where one is asked for,
+        ``/observed/<quantity>``, ``/posterior/<model>``;
+        everything needed to repeat it is in the attributes of the root.
+
+    Raises
+    ------
+    UnknownNameError, ScenarioError, UnitError, UsageError
+        If what was asked cannot be.
+    ForecastError
+        If a quantity fails in every combination of choices; one that fails in some is NaN there, and listed under
+        ``failures`` in the root's attributes.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> run = forecast.project({"start": 2025, "until": 2030, "quantities": {
+    ...     "x": {"p05": 1, "p95": 4, "unit": "FLOP"}, "none": {"expression": "x - x"}}}, draws=10)
+    >>> float(abs(run["projection"]["none"]).max())
+    0.0
+    """
+    import xarray as xr
+
+    asked = _scenario(scenario)
+    seed = check_seed(seed)
+    draws = _whole("draws", draws, 1, 100_000_000)
+    workers = _whole("workers", workers, 1, 1024)
+    graph = graphs.build(asked, set)
+    fits = Fits(before=before, seed=seed)
+    time = _time(graph, fits, until=until, start=start, step=step)
+    _check_size(graph, len(time), draws, workers)
+
+    sampled = Sampled(graph, decimal_year(time), draws)
+    blocks = range(-(-draws // BLOCK))
+    # Swapping sys.stdout is no business of several threads at once: it is swapped here, around them all.
+    with stdout_is_data(), ExitStack() as stack:
+        # one worker is this thread: an interrupt then ends a slow model at once
+        each = map if workers == 1 else stack.enter_context(_threads(workers)).map
+        drawn = each(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks)
+        for done, _ in enumerate(drawn, 1):
+            if progress is not None:
+                progress(done, len(blocks))
+    sampled.raise_if_nothing_is_left()
+
+    tree = {
+        "/": xr.Dataset(),
+        "/projection": sampled.projection(time),
+        "/questions": sampled.questions(),
+        **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
+        **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, draws)},
+    }
+    ranked = sampled.rankings()
+    if ranked is not None:
+        tree["/rankings"] = ranked
+    described = {
+        name: said
+        for name, m in backing.models_of(graph).items()
+        if (said := fits.describe(m, graph.settings_of(name))) is not None
+    }
+    result = xr.DataTree.from_dict(tree)
+    result.attrs.update(
+        provenance(
+            graph,
+            run={
+                "seed": seed,
+                "draws": draws,
+                "start": int(sampled.years[0]),
+                "until": int(sampled.years[-1]),
+                "step": step or asked.step,
+                "before": before,
+            },
+            settings=dict(set or {}),
+            models=described,
+            failures=sorted({*sampled.reasons(), *fits.failures.values()}),
+            warnings=fits.warnings(),
+        )
+    )
+    return result
+
+
+def _threads(workers: int) -> ThreadPoolExecutor:
+    """Return threads in which a model may read what it may read in this one."""
+    return ThreadPoolExecutor(max_workers=workers, initializer=access.use, initargs=(access.current(),))
+
+
+def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
+    if isinstance(given, Scenario):
+        return given
+    if isinstance(given, Mapping):
+        return Scenario.from_dict(given)
+    return Scenario.load(given)
+
+
+def _whole(name: str, value: object, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not low <= int(value) <= high:
+        raise UsageError(f"{name}: expected a whole number from {low} to {high}, got '{printable(value, 40)}'")
+    return int(value)
+
+
+def _time(
+    graph: Graph, fits: Fits, *, until: int | None, start: int | None, step: str | None
+) -> NDArray[np.datetime64]:
+    """Return the grid: the first day of every year, or of every month."""
+    scenario = graph.scenario
+    step = step or scenario.step
+    if step not in ("year", "month"):
+        raise UsageError(f"step: expected 'year' or 'month', got '{printable(step, 40)}'")
+    last = _whole("until", scenario.until if until is None else until, 1, 9999) if until or scenario.until else None
+    if last is None:
+        raise ScenarioError(f"{scenario.where}: until: is missing: the last year of the projection")
+    first = start if start is not None else scenario.start
+    if first is None:
+        first = _last_observation(graph, fits)
+    if first is None:
+        nothing = f"{scenario.where}: start: is missing, and no quantity has observations to start from"
+        for error in fits.refusals():  # there would be some, had this model been fitted
+            if isinstance(error, UsageError):
+                raise error
+            raise DataError(f"{nothing}: {error}") from error
+        raise ScenarioError(nothing)
+    first = _whole("start", first, 1, 9999)
+    if last <= first:
+        raise UsageError(f"until: expected a year after the first one, {first}, got {last}")
+    grid = np.arange(f"{first:04d}-01", f"{last:04d}-02", 12 if step == "year" else 1, dtype="datetime64[M]")
+    return grid.astype("datetime64[s]")
+
+
+def _last_observation(graph: Graph, fits: Fits) -> int | None:
+    ends = [float(seen.time[-1]) for _, _, seen in backing.points(graph, fits) if len(seen.time)]
+    return int(max(ends)) if ends else None
+
+
+def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
+    """Refuse what would fill the memory: what is kept, and the whole blocks that are being drawn."""
+    cells = sum(_combinations(graph, n.dims) for n in graph.nodes.values())
+    questions = [q.when for q in graph.scenario.questions.values()]
+    asked = sum(_combinations(graph, graph.dims([*q.left.names, *q.right.names])) for q in questions)
+    blocks = BLOCK * min(workers, -(-draws // BLOCK))
+    each = 8 * (COPIES * steps * cells + DATES * asked)
+    drawn = 8 * DRAWN * steps * cells * blocks
+    left = (memory() - drawn) // each
+    check_memory(
+        each * draws + drawn,
+        f"draws: {draws:,} draws of {cells:,} quantities over {steps:,} steps take",
+        instead=f"{left:,} draws fit" if left > 0 else "fewer steps or fewer choices fit",
+    )
+
+
+def _combinations(graph: Graph, dims: Iterable[str]) -> int:
+    return math.prod(len(graph.scenario.choices[d]) for d in dims)

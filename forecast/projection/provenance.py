@@ -1,0 +1,172 @@
+"""What it takes to repeat a result: versions, plugins, data, seed, settings. No clock, host or path, so that equal
+seeds give equal bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from forecast.errors import ForecastError
+from forecast.scenarios.graph import Graph, nested
+from forecast.scenarios.scenario import Cell
+
+__all__ = ["provenance", "versions"]
+
+_LIBRARIES = ("numpy", "scipy", "xarray")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result depends on."""
+    return {"lawcast": version("lawcast"), "python": platform.python_version()} | {n: version(n) for n in _LIBRARIES}
+
+
+def plugins_behind(names: Any) -> list[dict[str, str]]:
+    """Return the distributions behind full names, each once."""
+    from forecast.contract.registry import get_registry
+
+    wanted = {str(name).partition("/")[0] for name in names if "/" in str(name)}
+    return [
+        {"name": p.name, "distribution": p.distribution, "version": p.version}
+        for p in get_registry().plugins
+        if p.name in wanted
+    ]
+
+
+#: Attributes whose order says something.
+_ORDERED = ("questions", "rankings")
+
+
+def provenance(
+    graph: Graph,
+    *,
+    run: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    models: Mapping[str, Any],
+    failures: list[str],
+    warnings: list[str],
+) -> dict[str, str]:
+    """Return the attributes of a projection's root, each JSON text."""
+    scenario = graph.scenario
+    used = [m.name for node in graph.nodes.values() for outer in node.models.values() for m in nested(outer)]
+    what = {
+        "scenario": scenario.name,
+        "title": scenario.title,
+        "questions": {
+            n: {"when": q.when.text, "title": q.title, **({"by": list(q.by)} if q.by else {})}
+            for n, q in scenario.questions.items()
+        },
+        **_rankings(graph),
+        **({"shown": list(scenario.shown)} if scenario.shown else {}),
+        "choices": {n: list(v) for n, v in scenario.choices.items()},
+        **run,
+        "set": {str(k): _plain(v) for k, v in settings.items()},
+        "versions": versions(),
+        "plugins": plugins_behind([*used, scenario.name]),
+        "data": _data(graph),
+        "models": models,
+        "failures": failures,
+        **({"warnings": warnings} if warnings else {}),
+    }
+    # questions stay in the scenario's order: the first opens the answer
+    out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}
+    out["scenario_hash"] = json.dumps(_hash(graph))
+    return out
+
+
+def _rankings(graph: Graph) -> dict[str, Any]:
+    """Return what is ranked, where anything is."""
+    found = {
+        name: {
+            "rank": r.rank.text,
+            "over": r.over,
+            "among": [c.text for c in r.among],
+            "best": r.best,
+            **({"ordered": True} if r.ordered else {}),
+            "title": r.title,
+        }
+        for name, r in graph.scenario.rankings.items()
+    }
+    return {"rankings": found} if found else {}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return value if isinstance(value, (int, str)) else float(value)  # a number of numpy's
+
+
+def _hash(graph: Graph) -> str:
+    """Hash what the scenario says (not where it stands)."""
+    scenario = graph.scenario
+    said = (
+        scenario.title,
+        sorted(scenario.choices.items()),
+        sorted((name, _said(node.quantity)) for name, node in graph.nodes.items()),
+        sorted((name, question.when.text) for name, question in scenario.questions.items()),
+        *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),
+    )
+    return hashlib.sha256(repr(said).encode()).hexdigest()
+
+
+def _said(quantity: Any) -> str:
+    from forecast.scenarios.scenario import Expression, ModelRef, SeriesRef
+
+    if isinstance(quantity, ModelRef):
+        name = quantity.model if isinstance(quantity.model, str) else quantity.model.name
+        return f"model {name} {sorted(quantity.inputs.items())}"
+    if isinstance(quantity, Expression):
+        stated = f" {sorted(quantity.basis.items())}" if quantity.basis else ""
+        return f"expression {quantity.tree.text} {quantity.unit}{stated}"
+    if isinstance(quantity, SeriesRef):
+        # where the file stands is not said: its contents have a hash of their own
+        return repr(replace(quantity, data=""))
+    return repr(quantity)
+
+
+def _data(graph: Graph) -> dict[str, str]:
+    """Return the hash of every table and file behind a model; one that cannot be read has failed its model already."""
+    from forecast import tables
+    from forecast.base import files
+    from forecast.contract.registry import get_registry
+    from forecast.contract.specs import RelationSpec, TrendSpec
+    from forecast.scenarios.scenario import SeriesRef
+
+    registry = get_registry()
+    known = set(registry.names("model"))
+    used: dict[str, None] = {}
+    for node in graph.nodes.values():
+        if isinstance(node.quantity, SeriesRef) and node.models:
+            used[node.quantity.data] = None
+        if isinstance(node.quantity, Cell) and node.figures:
+            used.update(dict.fromkeys(_tables(node.quantity)))
+        for outer in node.models.values():
+            for made in nested(outer):
+                spec = registry.find("model", made.name).spec if made.name in known else None
+                if isinstance(spec, (TrendSpec, RelationSpec)):
+                    used[spec.table] = None
+    found = {}
+    for name in used:
+        with contextlib.suppress(ForecastError):
+            if tables.is_plain_file(name):
+                found[Path(name).name] = files.file_hash(name)
+            else:
+                table = tables.table(name)
+                path = Path(name).suffix == ".json"  # a name has no suffix
+                full = str(table.attrs["name"]) if path else registry.find("table", name).full_name
+                found[full] = tables.cited(table)
+    return dict(sorted(found.items()))
+
+
+def _tables(cell: Cell) -> Iterator[str]:
+    """Walk the tables a figure may come from."""
+    yield cell.table
+    if cell.otherwise is not None:
+        yield from _tables(cell.otherwise)

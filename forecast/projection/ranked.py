@@ -1,0 +1,98 @@
+"""What a projection keeps of its rankings: the last level of every value of a choice, and whether it takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast import units
+from forecast.base.netcdf import quantiles
+from forecast.errors import ForecastError, printable
+from forecast.projection.crossing import QUANTILES, first
+from forecast.projection.world import World
+from forecast.scenarios.graph import Combination, Graph
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Ranked"]
+
+
+class Ranked:
+    """The arrays that blocks fill for every ranking of a graph."""
+
+    def __init__(self, graph: Graph, draws: int) -> None:
+        self.graph, self.asked = graph, graph.scenario.rankings
+        self.dims: Mapping[str, tuple[str, ...]] = {
+            name: graph.dims([*r.rank.names, *(n for c in r.among for n in c.names)]) for name, r in self.asked.items()
+        }
+        self.units = {n: units.infer(r.rank, graph.unit_of()) for n, r in self.asked.items()}
+        sizes = {n: tuple(len(graph.scenario.choices[d]) for d in dims) for n, dims in self.dims.items()}
+        self._value = {n: np.full((draws, *size), np.nan) for n, size in sizes.items()}
+        self._among = {n: np.zeros((draws, *size), dtype=bool) for n, size in sizes.items()}
+
+    def fill(
+        self, world: World, part: slice[Any, Any, Any], failed: Callable[[str, Combination, ForecastError], None]
+    ) -> None:
+        """Compute one block; `part` is where it goes."""
+        size = part.stop - part.start
+        for name, asked in self.asked.items():
+            dims, where = self.dims[name], f"questions.{name}"
+            for index, combination in zip(
+                np.ndindex(*self._value[name].shape[1:]), self.graph.combinations(dims), strict=True
+            ):
+                try:
+                    value = world.formula(
+                        asked.rank, dims, combination, target=self.units[name], where=f"{where}.rank", last=True
+                    )
+                    among = np.ones(size, dtype=bool)
+                    for condition in asked.among:
+                        unit = units.infer(condition.left, self.graph.unit_of(), where=f"{where}.among")
+                        more, less = (
+                            world.formula(s, dims, combination, target=unit, where=f"{where}.among", last=True)
+                            for s in (condition.greater_side, condition.lesser_side)
+                        )
+                        holds = more > less if condition.op in (">", "<") else more >= less
+                        among &= holds[0, :size]
+                except ForecastError as error:
+                    failed(name, combination, error)
+                    continue
+                self._value[name][(part, *index)] = value[0, :size]
+                self._among[name][(part, *index)] = among
+
+    def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
+        """Return each ranking's quantiles, how often each is first, and how often it takes part."""
+        import xarray as xr
+
+        data: dict[str, Any] = {}
+        for name, asked in self.asked.items():
+            dims, value, among = self.dims[name], self._value[name], self._among[name]
+            axis = dims.index(asked.over) + 1
+            flat = np.moveaxis(value, axis, -1).reshape(-1, value.shape[axis])
+            takes = np.moveaxis(among, axis, -1).reshape(flat.shape)
+            lowest = asked.best == "lowest"
+            rows = [
+                first(v, t, lowest=lowest)
+                for v, t in zip(_worlds(flat, len(value)), _worlds(takes, len(value)), strict=True)
+            ]
+            others = tuple(n for i, n in enumerate(value.shape[1:], 1) if i != axis)
+            share = np.moveaxis(np.asarray(rows).reshape(*others, value.shape[axis]), -1, axis - 1)
+            levels = quantiles(value, list(QUANTILES.values()), axis=0)
+            title = {"units": self.units[name], "long_name": printable(asked.title or asked.rank.text, 500)}
+            data[name] = (("quantile", *dims), levels, title)
+            data[f"{name}_first"] = (dims, share)
+            data[f"{name}_among"] = (dims, among.mean(axis=0))
+        used = {d for dims in self.dims.values() for d in dims}
+        coords = coordinates(d for d in self.graph.scenario.choices if d in used)
+        return xr.Dataset(data, coords={"quantile": list(QUANTILES.values()), **coords})
+
+
+def _worlds(flat: Array, draws: int) -> Iterable[Any]:
+    """Cut (draw x others, choice) into one (draw, choice) for each combination of the other choices."""
+    cube = flat.reshape(draws, -1, flat.shape[1])
+    return (cube[:, i] for i in range(cube.shape[1]))

@@ -1,0 +1,167 @@
+"""What a projection keeps: levels and crossing dates along every choice, filled block by block, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast import units
+from forecast.base.dates import from_decimal_year
+from forecast.base.streams import BLOCK
+from forecast.errors import ForecastError, printable
+from forecast.projection.crossing import QUANTILES, crossing, date_quantiles
+from forecast.projection.ranked import Ranked
+from forecast.projection.world import World
+from forecast.scenarios.graph import Combination, Graph
+from forecast.scenarios.scenario import Cell, Expression, ModelRef, Prior, SeriesRef
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Sampled"]
+
+#: What stands behind a quantity, for those who read the results.
+_KINDS = {ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", Cell: "table"}
+
+
+class Sampled:
+    """The arrays that blocks fill, and what failed while they did."""
+
+    def __init__(self, graph: Graph, years: Array, draws: int) -> None:
+        self.graph, self.years, self.draws = graph, years, draws
+        # By what failed and the combination: the block and the error. The first block's is kept, whichever thread
+        # is first, so that the result is the same for any number of workers.
+        self._failed: dict[tuple[str, Combination], tuple[int, ForecastError]] = {}
+        self._lock = Lock()
+        self._levels = {
+            name: np.full((len(years), draws, *self._sizes(node.dims)), np.nan) for name, node in graph.nodes.items()
+        }
+        self._dims = {
+            name: graph.dims([*question.when.left.names, *question.when.right.names])
+            for name, question in graph.scenario.questions.items()
+        }
+        self._dates = {name: np.full((draws, *self._sizes(dims)), np.nan) for name, dims in self._dims.items()}
+        self._ranked = Ranked(graph, draws)
+        self._already = {name: np.zeros(dates.shape, dtype=bool) for name, dates in self._dates.items()}
+
+    def _sizes(self, dims: Iterable[str]) -> tuple[int, ...]:
+        return tuple(len(self.graph.scenario.choices[d]) for d in dims)
+
+    def _cells(self, dims: tuple[str, ...]) -> Iterator[tuple[Any, Combination]]:
+        yield from zip(np.ndindex(*self._sizes(dims)), self.graph.combinations(dims), strict=True)
+
+    def fill(self, world: World) -> None:
+        """Compute one block and keep the part of it that was asked for."""
+        low = world.block * BLOCK
+        high = min(low + BLOCK, self.draws)
+        part: slice[Any, Any, Any] = slice(low, high)
+        lost: list[ForecastError] = []
+        for name, node in self.graph.nodes.items():
+            for index, combination in self._cells(node.dims):
+                try:
+                    drawn = world.quantity(name, combination)
+                except ForecastError as error:
+                    self._fail(name, combination, world.block, error)
+                    lost.append(error)
+                    continue
+                self._levels[name][(slice(None), part, *index)] = drawn[:, : high - low]
+        for name, question in self.graph.scenario.questions.items():
+            dims, when = self._dims[name], question.when
+            where = f"questions.{name}.when"
+            unit = units.infer(when.left, self.graph.unit_of(), where=where)
+            for index, combination in self._cells(dims):
+                try:
+                    greater, lesser = (
+                        world.formula(side, dims, combination, target=unit, where=where)
+                        for side in (when.greater_side, when.lesser_side)
+                    )
+                except ForecastError as error:
+                    if not any(error is found for found in lost):  # else listed as the quantity's already
+                        self._fail(name, combination, world.block, error)
+                    continue
+                found = crossing(self.years, greater, lesser, strict=when.op in (">", "<"))
+                self._dates[name][(part, *index)] = found.date[: high - low]
+                self._already[name][(part, *index)] = found.already[: high - low]
+
+        def failed(name: str, combination: Combination, error: ForecastError) -> None:
+            if not any(error is found for found in lost):
+                self._fail(name, combination, world.block, error)
+
+        self._ranked.fill(world, part, failed)
+
+    def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
+        with self._lock:
+            first = self._failed.get((name, combination), (block, error))
+            self._failed[name, combination] = min(first, (block, error), key=lambda found: found[0])
+
+    def reasons(self) -> Iterator[str]:
+        """Say what failed, where and why."""
+        for (name, combination), (_, error) in self._failed.items():
+            dims = self.graph.nodes[name].dims if name in self.graph.nodes else self._asked[name]
+            chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
+            yield f"{name}{f' ({chosen})' if chosen else ''}: {error}"
+
+    def raise_if_nothing_is_left(self) -> None:
+        """Raise the failure of a quantity that failed in every combination."""
+        for name, node in self.graph.nodes.items():
+            errors = [self._failed.get((name, c)) for c in self.graph.combinations(node.dims)]
+            if all(errors) and errors[0] is not None:
+                raise errors[0][1]
+
+    @property
+    def _asked(self) -> dict[str, tuple[str, ...]]:
+        """The choices of every question."""
+        return {**self._dims, **self._ranked.dims}
+
+    def rankings(self) -> xr.Dataset | None:
+        """Return the rankings; None where none is asked for."""
+        return self._ranked.dataset(self._coordinates) if self._ranked.asked else None
+
+    def projection(self, time: NDArray[np.datetime64]) -> xr.Dataset:
+        """Return the levels as a dataset."""
+        import xarray as xr
+
+        data = {}
+        for name, node in self.graph.nodes.items():
+            data[name] = (
+                ("time", "draw", *node.dims),
+                self._levels[name],
+                {"units": node.unit, "kind": _KINDS[type(node.quantity)]},
+            )
+        return xr.Dataset(data, coords={"time": time, **self._coordinates(self.graph.scenario.choices)})
+
+    def _coordinates(self, dims: Iterable[str]) -> dict[str, Any]:
+        used = {d for node in self.graph.nodes.values() for d in node.dims}
+        return {d: (d, list(self.graph.scenario.choices[d])) for d in dims if d in used}
+
+    def questions(self) -> xr.Dataset:
+        """Return each question's quantiles, *already* and *never*, and the date of every draw."""
+        import xarray as xr
+
+        data: dict[str, Any] = {}
+        dims_used = {d for dims in self._dims.values() for d in dims}
+        for name, dims in self._dims.items():
+            dates = self._dates[name]
+            answered = ~np.isnan(dates).any(axis=0)
+            quantiles = np.apply_along_axis(date_quantiles, 0, dates)
+            finite = np.where(np.isfinite(dates), dates, np.nan)
+            title = self.graph.scenario.questions[name].title or self.graph.scenario.questions[name].when.text
+            data[name] = (("quantile", *dims), _stamps(quantiles), {"long_name": printable(title, 500)})
+            data[f"{name}_already"] = (dims, np.where(answered, self._already[name].mean(axis=0), np.nan))
+            data[f"{name}_never"] = (dims, np.where(answered, np.isposinf(dates).mean(axis=0), np.nan))
+            data[f"{name}_date"] = (("draw", *dims), _stamps(finite))
+        coords = {"quantile": list(QUANTILES.values())} if data else {}
+        return xr.Dataset(
+            data, coords={**coords, **self._coordinates(d for d in self.graph.scenario.choices if d in dims_used)}
+        )
+
+
+def _stamps(years: Array) -> NDArray[np.datetime64]:
+    """Return dates; NaT where a date is infinite (never) or missing."""
+    return from_decimal_year(np.where(np.isfinite(years), years, np.nan))

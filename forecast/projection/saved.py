@@ -1,0 +1,312 @@
+"""What a saved projection must hold, so that whoever reads one meets no surprise: attributes, dimensions, agreement.
+
+The hash in a file is a checksum against accidents and no signature. What can be told from the rest is computed again:
+the quantiles of dates and the share of never. What nothing in the file can tell is checked for its type alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from forecast.base.json_text import strict_json
+from forecast.errors import ResultError, printable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+    from numpy.typing import NDArray
+
+__all__ = ["check_projection", "is_projection"]
+
+
+def is_projection(tree: xr.DataTree) -> bool:
+    """Tell whether a loaded result is, or says it is, a projection."""
+    return "projection" in tree.children or "scenario_hash" in tree.attrs or "questions" in tree.attrs
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _list(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda v: isinstance(v, list) and all(map(test, v))
+
+
+def _map(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda v: isinstance(v, dict) and all(map(test, v.values()))
+
+
+def _question(value: Any) -> bool:
+    if not isinstance(value, dict) or not {"when", "title"} <= set(value) <= {"when", "title", "by"}:
+        return False
+    return _text(value["when"]) and _text(value["title"]) and all(map(_date, _listed(value.get("by", []))))
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else [None]
+
+
+def _date(value: object) -> bool:
+    import numpy as np
+
+    if not isinstance(value, str):
+        return False
+    try:
+        return not np.isnat(np.datetime64(value, "s"))
+    except ValueError:
+        return False
+
+
+def _ranking(value: Any) -> bool:
+    needed = {"rank", "over", "among", "best", "title"}
+    return (
+        isinstance(value, dict)
+        and needed <= set(value) <= needed | {"ordered"}
+        and all(_text(value[k]) for k in ("rank", "over", "title"))
+        and _list(_text)(value["among"])
+        and value["best"] in ("lowest", "highest")
+    )
+
+
+def _anything(value: object) -> bool:
+    return True
+
+
+#: Attributes of the root: what each is, how to say that, and whether it may be absent.
+_ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
+    "scenario": (_text, "text", False),
+    "title": (_text, "text", False),
+    "questions": (_map(_question), "questions by name, each with when and title", False),
+    "rankings": (_map(_ranking), "rankings by name", True),
+    "shown": (_list(_text), "a list of names", True),
+    "choices": (_map(_list(_text)), "lists of names by choice", False),
+    "seed": (_whole, "a whole number", False),
+    "draws": (lambda v: _whole(v) and v > 0, "a count", False),
+    "start": (_whole, "a year", False),
+    "until": (_whole, "a year", False),
+    "step": (lambda v: v in ("year", "month"), "'year' or 'month'", False),
+    "before": (lambda v: v is None or _number(v), "a year or null", False),
+    "set": (_map(_anything), "settings by name", False),
+    "versions": (_map(_text), "versions by name", False),
+    "plugins": (_list(_map(_text)), "a list of plugins", False),
+    "data": (_map(_text), "hashes by name", False),
+    "models": (_map(lambda v: isinstance(v, dict)), "descriptions by name", False),
+    "failures": (_list(_text), "a list of texts", False),
+    "warnings": (_list(_text), "a list of texts", True),
+    "scenario_hash": (_text, "text", False),
+}
+
+
+def check_projection(tree: xr.DataTree, where: str) -> None:
+    """Refuse a projection that lacks something, or whose parts do not agree.
+
+    Raises
+    ------
+    ResultError
+        Naming the file and the field.
+    """
+    about: dict[str, Any] = {}
+    for key, text in ((str(k), v) for k, v in tree.attrs.items()):
+        if key not in _ATTRIBUTES:
+            _refuse(where, f"attribute '{printable(key, 60)}'", "none of a projection's")
+        about[key] = strict_json(text, where=f"{where}: {key}", error=ResultError)
+    for key, (test, expected, optional) in _ATTRIBUTES.items():
+        if key not in about and not optional:
+            _refuse(where, f"attribute '{key}'", "is missing")
+        if key in about and not test(about[key]):
+            _refuse(where, f"attribute '{key}'", f"expected {expected}, got {printable(repr(about[key]), 60)}")
+    nodes = {str(name): child for name, child in tree.children.items()}
+    for name in ("projection", "questions"):
+        if name not in nodes:
+            _refuse(where, f"/{name}", "is missing")
+    for name in sorted(set(nodes) - {"projection", "questions", "rankings", "observed", "posterior"}):
+        _refuse(where, f"/{printable(name, 60)}", "none of a projection's groups")
+    levels = nodes["projection"].to_dataset()
+    _check_levels(levels, about, where)
+    _check_questions(nodes["questions"].to_dataset(), levels["time"].values, about, where)
+    if ("rankings" in nodes) != ("rankings" in about):
+        _refuse(where, "/rankings", "the group and the attribute go together")
+    if "rankings" in nodes:
+        _check_rankings(nodes["rankings"].to_dataset(), about, where)
+    for node in nodes["observed"].subtree if "observed" in nodes else ():
+        if node.variables or not node.children:
+            _check_observed(node.to_dataset(inherit=False), levels, f"{where}: {node.path}")
+    for node in nodes["posterior"].subtree if "posterior" in nodes else ():
+        for parameter, values in node.variables.items():
+            _dims(values, ("draw",), "f", about, f"{where}: {node.path}/{printable(parameter, 60)}")
+
+
+def _refuse(where: str, at: str, reason: str) -> NoReturn:
+    raise ResultError(f"{where}: {at}: {reason}")
+
+
+def _dims(values: Any, lead: tuple[str, ...], kinds: str, about: Mapping[str, Any], at: str) -> None:
+    """Check the dimensions: those that lead, then choices; and the kind of the values."""
+    dims = tuple(map(str, values.dims))
+    rest = dims[len(lead) :]
+    if dims[: len(lead)] != lead or not set(rest) <= set(about["choices"]) or len(set(rest)) < len(rest):
+        said = " × ".join((*lead, "choices"))
+        raise ResultError(f"{at}: expected the dimensions {said}, got {printable(' × '.join(dims) or 'none', 80)}")
+    if values.dtype.kind not in kinds:
+        raise ResultError(f"{at}: expected {'dates' if kinds == 'M' else 'numbers'}, got {values.dtype}")
+    if "draw" in dims and values.sizes["draw"] != about["draws"]:
+        raise ResultError(f"{at}: expected {about['draws']:,} draws, got {values.sizes['draw']:,}")
+
+
+def _coordinates(data: xr.Dataset, known: Sequence[str], about: Mapping[str, Any], at: str) -> None:
+    """Check the names along each choice; a dimension without them cannot be read."""
+    used = {str(d) for d in data.dims} - {"time", "draw", "quantile", "point"}
+    for name in sorted({*used, *(str(c) for c in data.coords)} - set(known)):
+        choice = about["choices"].get(name)
+        if choice is None or name not in data.coords or data[name].values.tolist() != choice:
+            raise ResultError(
+                f"{at}/{printable(name, 60)}: expected the names of the choice, as the attribute 'choices'"
+            )
+    for name in known:
+        if name not in data.coords:
+            raise ResultError(f"{at}/{name}: is missing")
+
+
+def _check_levels(data: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
+    import numpy as np
+
+    at = f"{where}: /projection"
+    _coordinates(data, ["time"], about, at)
+    time = data["time"].values
+    if (
+        time.dtype.kind != "M"
+        or time.ndim != 1
+        or len(time) < 2
+        or np.isnat(time).any()
+        or (np.diff(time) <= 0 * np.diff(time)).any()
+    ):
+        raise ResultError(f"{at}/time: expected dates that rise, at least two")
+    ends = [int(str(t)[: str(t).index("-", 1)]) for t in time[[0, -1]].astype("datetime64[D]")]
+    if ends != [about["start"], about["until"]]:
+        raise ResultError(f"{at}/time: expected {about['start']} to {about['until']}, got {ends[0]} to {ends[1]}")
+    for name, values in data.data_vars.items():
+        each = f"{at}/{printable(name, 60)}"
+        _dims(values, ("time", "draw"), "f", about, each)
+        for key in ("units", "kind"):
+            if not isinstance(values.attrs.get(key), str):
+                raise ResultError(f"{each}: the attribute '{key}' is missing")
+        _check_unit(values.attrs["units"], each)
+
+
+def _check_unit(text: str, at: str) -> None:
+    from forecast import units
+    from forecast.errors import UnitError
+
+    try:
+        units.unit(text, where=at)
+    except UnitError as problem:
+        raise ResultError(str(problem)) from problem
+
+
+def _expected(data: xr.Dataset, names: Mapping[str, Any], parts: Sequence[str], at: str) -> None:
+    wanted = [f"{name}{part}" for name in names for part in parts]
+    for name in sorted({str(n) for n in data.data_vars} ^ set(wanted)):
+        raise ResultError(f"{at}/{printable(name, 60)}: is missing, or not asked for")
+    if wanted and (data["quantile"].dims != ("quantile",) or data["quantile"].values.tolist() != _QUANTILES):
+        raise ResultError(f"{at}/quantile: expected {', '.join(map(str, _QUANTILES))}")
+
+
+_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]
+
+
+def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, Any], where: str) -> None:
+    import numpy as np
+
+    at, asked = f"{where}: /questions", about["questions"]
+    _coordinates(data, ["quantile"] if asked else [], about, at)
+    _expected(data, asked, ("", "_already", "_never", "_date"), at)
+    for name in asked:
+        each = f"{at}/{printable(name, 60)}"
+        dates, quantiles = data[f"{name}_date"], data[name]
+        already, never = data[f"{name}_already"], data[f"{name}_never"]
+        _dims(dates, ("draw",), "M", about, f"{each}_date")
+        _dims(quantiles, ("quantile",), "M", about, each)
+        for part, values in (("_already", already), ("_never", never)):
+            _dims(values, (), "f", about, f"{each}{part}")
+            if not (np.isnan(values.values) | ((values.values >= 0) & (values.values <= 1))).all():
+                raise ResultError(f"{each}{part}: expected shares from 0 to 1")
+        if len({dates.dims[1:], quantiles.dims[1:], already.dims, never.dims}) > 1:
+            raise ResultError(f"{each}: its parts extend along other choices")
+        answered = ~np.isnan(never.values)
+        missing = np.isnat(dates.values)
+        if (answered != ~np.isnan(already.values)).any() or not np.array_equal(
+            never.values[answered], missing.mean(axis=0)[answered]
+        ):
+            raise ResultError(f"{each}_never: expected the share of draws without a date")
+        if (already.values[answered] + never.values[answered] > 1 + 1e-9).any():
+            raise ResultError(f"{each}_already: more than the draws that have a date")
+        found = dates.values[~missing]
+        if found.size and (found.min() < time[0] or found.max() > time[-1]):
+            raise ResultError(f"{each}_date: expected dates between the first and the last step")
+        _check_quantiles(dates.values, quantiles.values, answered, each)
+
+
+def _check_quantiles(dates: NDArray[Any], quantiles: NDArray[Any], answered: NDArray[np.bool_], at: str) -> None:
+    """Take the quantiles of the dates again: by rank, those without a date last."""
+    import numpy as np
+
+    count = len(dates)
+    ranks = [-(-count * round(100 * q) // 100) - 1 for q in _QUANTILES]
+    again = np.sort(dates, axis=0)[ranks]  # NaT sorts last
+    again = np.where(answered, again, np.datetime64("NaT", "s"))
+    if (
+        not (np.isnat(again) == np.isnat(quantiles)).all()
+        or (again[~np.isnat(again)] != quantiles[~np.isnat(again)]).any()
+    ):
+        raise ResultError(f"{at}: expected the quantiles of the dates")
+
+
+def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
+    import numpy as np
+
+    at, asked = f"{where}: /rankings", about["rankings"]
+    _coordinates(data, ["quantile"], about, at)
+    _expected(data, asked, ("", "_first", "_among"), at)
+    for name, said in asked.items():
+        each = f"{at}/{printable(name, 60)}"
+        _dims(data[name], ("quantile",), "f", about, each)
+        if said["over"] not in data[name].dims:
+            raise ResultError(f"{each}: expected the dimension '{printable(said['over'], 60)}', which is ranked")
+        if not isinstance(data[name].attrs.get("units"), str):
+            raise ResultError(f"{each}: the attribute 'units' is missing")
+        _check_unit(data[name].attrs["units"], each)
+        for part in ("_first", "_among"):
+            values = data[f"{name}{part}"]
+            _dims(values, (), "f", about, f"{each}{part}")
+            shares = values.values
+            if values.dims != data[name].dims[1:] or not (np.isnan(shares) | ((shares >= 0) & (shares <= 1))).all():
+                raise ResultError(f"{each}{part}: expected shares from 0 to 1, along the same choices")
+
+
+def _check_observed(data: xr.Dataset, levels: xr.Dataset, at: str) -> None:
+    import numpy as np
+
+    if "value" not in data or "date" not in data.coords:
+        raise ResultError(f"{at}: expected a value and its date")
+    value, date = data["value"], data["date"]
+    if value.dims != ("point",) or date.dims != ("point",) or value.dtype.kind != "f" or date.dtype.kind != "M":
+        raise ResultError(f"{at}: expected numbers and dates, one a point")
+    if not np.isfinite(value.values).all() or np.isnat(date.values).any() or not value.size:
+        raise ResultError(f"{at}: expected finite numbers, and a date for each")
+    if at.rpartition("/")[2] not in levels or not isinstance(value.attrs.get("units"), str):
+        raise ResultError(f"{at}: expected points of a quantity of the projection, with their unit")
+    _check_unit(value.attrs["units"], at)
+    for name in sorted({str(n) for n in data.variables} - {"value", "date"}):
+        labels = data[name]
+        known = name in levels.coords and labels.dims == ("point",)
+        if not known or not set(labels.values.tolist()) <= set(levels[name].values.tolist()):
+            raise ResultError(f"{at}/{printable(name, 60)}: expected names of a choice")

@@ -1,0 +1,257 @@
+"""One block of draws: every quantity of a graph in the same worlds.
+
+The same draw index means the same world in every quantity: a model, an input or a quantity that is used twice is drawn
+once. A model is foreign code, so every call of one goes through `forecast.models.contract`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from forecast import units
+from forecast.base.distributions import distribution
+from forecast.base.streams import BLOCK, Streams
+from forecast.contract.foreign import guarded
+from forecast.contract.specs import Input
+from forecast.errors import DataError, ForecastError, PluginContractError
+from forecast.formula import Formula
+from forecast.models import Description, FittedModel, Model, Observations, OtherModel
+from forecast.models.contract import (
+    checked_description,
+    checked_draws,
+    checked_observations,
+    checked_posterior,
+)
+from forecast.scenarios.graph import Combination, Graph, Node
+from forecast.scenarios.scenario import Expression, Prior
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+T = TypeVar("T")
+
+__all__ = ["Fits", "World"]
+
+
+class Fits:
+    """Every model of a projection, fitted once; a failure is kept and raised where the model is used.
+
+    Attributes
+    ----------
+    failures : dict of str to str
+        What went wrong beside the level: points, posterior or description of a model that could not be had.
+    remarks : dict of (str, str) to tuple of str
+        What models warn of, by quantity and model: of the first combination of choices in which they do.
+    """
+
+    def __init__(self, *, before: float | None, seed: int) -> None:
+        self.before, self.seed = before, seed
+        self.failures: dict[str, str] = {}
+        self.remarks: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._known: dict[str, FittedModel | ForecastError] = {}
+
+    def __getitem__(self, model: Model) -> FittedModel:
+        if model.name not in self._known:
+            self._known[model.name] = self._fit(model)
+        found = self._known[model.name]
+        if isinstance(found, ForecastError):
+            raise found
+        return found
+
+    def _fit(self, model: Model) -> FittedModel | ForecastError:
+        what = f"model '{model.name}'"
+        try:
+            fitted = guarded(f"{what}: fit", lambda: model.fit(before=self.before, seed=self.seed))
+            if not isinstance(fitted, FittedModel):
+                raise PluginContractError(f"{what}: fit returned {type(fitted).__name__}, not a FittedModel")
+        except ForecastError as error:
+            said = str(error).removeprefix(f"{model.name}: ")
+            if what not in said:
+                error.args = (f"{what}: {said}",)
+            return error
+        return fitted
+
+    def refusals(self) -> list[ForecastError]:
+        """Return why models could not be fitted, of those that were asked for so far."""
+        return [found for found in self._known.values() if isinstance(found, ForecastError)]
+
+    def observed(self, model: Model) -> Observations | None:
+        """Return the points behind a model; None where there are none or the model fails."""
+        what = f"model '{model.name}': observed"
+        return self._aside(model, what, lambda fitted: checked_observations(guarded(what, fitted.observed), what))
+
+    def posterior(self, model: Model, streams: Streams, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Return draws of a model's parameters under these draws of its inputs; none where the model fails."""
+        what = f"model '{model.name}': posterior"
+        drawn = self._aside(
+            model,
+            what,
+            lambda fitted: checked_posterior(
+                guarded(what, lambda: fitted.with_draws(inputs).posterior(streams)), BLOCK, what
+            ),
+        )
+        return drawn or {}
+
+    def describe(self, model: Model, inputs: Mapping[str, Input]) -> dict[str, Any] | None:
+        """Return what a model says of itself, as plain data, with the inputs that were set; None where it fails."""
+        what = f"model '{model.name}': describe"
+
+        def say(fitted: FittedModel) -> Description:
+            return (fitted.with_inputs(inputs) if inputs else fitted).describe()
+
+        return self._aside(model, what, lambda fitted: checked_description(guarded(what, lambda: say(fitted)), what))
+
+    def warnings(self) -> list[str]:
+        """Return what models warn of, a line each."""
+        return [f"{name}: {model}: {said}" for (name, model), every in self.remarks.items() for said in every]
+
+    def _aside(self, model: Model, what: str, call: Callable[[FittedModel], T]) -> T | None:
+        try:
+            fitted = self[model]
+        except ForecastError:
+            return None  # listed where its level is asked for
+        try:
+            return call(fitted)
+        except ForecastError as error:
+            self.failures.setdefault(what, str(error))
+            return None
+
+
+def _frozen(values: Array) -> Array:
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+@dataclass
+class World:
+    """One block of draws of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    fits : Fits
+    time : ndarray
+        Decimal years.
+    seed : int
+    block : int
+    """
+
+    graph: Graph
+    fits: Fits
+    time: Array
+    seed: int
+    block: int
+    _memo: dict[Any, Array | ForecastError] = field(default_factory=dict)
+
+    def quantity(self, name: str, combination: Combination) -> Array:
+        """Return draws of a quantity, (time, draw), in its unit.
+
+        Raises
+        ------
+        ForecastError
+            If a model behind it fails in this combination of choices.
+        """
+        node = self.graph.nodes[name]
+        return self._once(("quantity", name, combination), lambda: self._quantity(node, combination))
+
+    def formula(
+        self,
+        tree: Formula,
+        dims: tuple[str, ...],
+        combination: Combination,
+        *,
+        target: str,
+        where: str,
+        last: bool = False,
+    ) -> Array:
+        """Return a formula over quantities, (time, draw), in the unit `target`; of the `last` step only, (1, draw)."""
+        values = {n: self.quantity(n, self._restrict(n, dims, combination)) for n in tree.names}
+        if last:
+            values = {n: v[-1:] for n, v in values.items()}
+        unit_of = {n: self.graph.nodes[n].unit for n in tree.names}
+        value = units.evaluate(tree, values, unit_of, target=target, where=where)
+        drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (1 if last else len(self.time), BLOCK))
+        if missing := int(np.isnan(drawn).sum()):
+            raise DataError(f"{where}: '{tree.text}': {missing} of {drawn.size} values are not numbers (NaN)")
+        return drawn
+
+    def input(self, node: str, asked: Input) -> Array:
+        """Return draws of a named uncertain number, (draw,)."""
+
+        def draw() -> Array:
+            if node in self.graph.fixed_inputs:
+                return np.full(BLOCK, self.graph.fixed_inputs[node])
+            return distribution(asked.distribution, where=node).ppf(self._uniform(node))
+
+        return self._once(("input", node), draw)
+
+    def _uniform(self, node: str) -> Array:
+        uniform = Streams(self.seed, node, self.block)("uniform").random(BLOCK)
+        # random() can return 0, where a normal has no quantile; the smallest step inside keeps the order.
+        return np.maximum(uniform, 2.0**-54)
+
+    def _once(self, key: Any, make: Callable[[], Array]) -> Array:
+        if key not in self._memo:
+            try:
+                self._memo[key] = _frozen(make())
+            except ForecastError as error:
+                self._memo[key] = error
+        found = self._memo[key]
+        if isinstance(found, ForecastError):
+            raise found
+        return found
+
+    def _restrict(self, name: str, dims: tuple[str, ...], combination: Combination) -> Combination:
+        chosen = dict(zip(dims, combination, strict=True))
+        return tuple(chosen[d] for d in self.graph.nodes[name].dims)
+
+    def _quantity(self, node: Node, combination: Combination) -> Array:
+        shape = (len(self.time), BLOCK)
+        if node.fixed is not None:
+            return np.full(shape, node.fixed)
+        if node.figures:
+            picked = dict(zip(node.dims, combination, strict=True))
+            return np.full(shape, node.figures[tuple(picked[c] for c in node.own)])
+        if isinstance(node.quantity, Prior):
+            return np.broadcast_to(node.quantity.distribution.ppf(self._uniform(node.name)), shape)
+        if isinstance(node.quantity, Expression):
+            where = f"quantities.{node.name}"
+            return self.formula(node.quantity.tree, node.dims, combination, target=node.unit, where=where)
+        chosen = dict(zip(node.dims, combination, strict=True))
+        model = node.models[tuple(chosen[c] for c in node.own)]
+        drawn: Array = units.convert(self._model(model, node, combination), model.unit, node.unit, where=node.name)
+        return drawn
+
+    def _model(self, model: Model, node: Node, combination: Combination) -> Array:
+        """Sample a model; one that needs no other quantity is the same world whichever quantity asks."""
+        key = ("model", model.name, (node.name, combination) if node.needs else None)
+        return self._once(key, lambda: self._sample(model, node, combination))
+
+    def _sample(self, model: Model, node: Node, combination: Combination) -> Array:
+        fitted = self.fits[model]
+        given: dict[str, Array] = {}
+        for name, asked in model.inputs.items():
+            if isinstance(asked, Input):
+                given[name] = self.input(f"{model.name}.{name}", asked)
+            elif isinstance(asked, OtherModel):
+                given[name] = self._model(asked.model, node, combination)
+            else:
+                source = node.source(name)
+                value = self.quantity(source, self._restrict(source, node.dims, combination))
+                given[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, asked.unit, where=node.name))
+        streams = Streams(self.seed, model.name, self.block)
+        what = f"model '{model.name}': sample"
+        drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), given, streams))
+        if self.block == 0:  # the others are draws of the same: one thread alone writes
+            aside = f"model '{model.name}': remarks"
+            said = guarded(aside, lambda: tuple(map(str, fitted.remarks(given))))
+            if said:
+                self.fits.remarks.setdefault((node.name, model.name), said)
+        return checked_draws(drawn, (len(self.time), BLOCK), what)

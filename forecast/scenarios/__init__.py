@@ -1,0 +1,1 @@
+"""Scenarios: read, checked, and resolved to a graph of quantities."""

@@ -1,0 +1,114 @@
+"""What the quantities of a scenario state beside their units, along its choices, and where that does not match."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from forecast.formula import Condition
+from forecast.models.nesting import asks
+from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.spec import Cell, Expression, ModelRef, Prior, Ranking, SeriesRef, fill
+from forecast.tables.series import states
+from forecast.units.qualifiers import Basis, check, infer, meet, of_rows
+
+if TYPE_CHECKING:
+    from forecast.scenarios.graph import Combination, Node
+
+__all__ = ["at", "check_condition", "check_ranking", "of_node"]
+
+
+def at(
+    nodes: Mapping[str, Node], names: Sequence[str], dims: tuple[str, ...], combination: Combination
+) -> dict[str, Basis]:
+    """Return what quantities state under these values of the choices `dims`."""
+    chosen = dict(zip(dims, combination, strict=True))
+    return {n: nodes[n].bases.get(tuple(chosen[d] for d in nodes[n].dims), {}) for n in names}
+
+
+def _walk(
+    scenario: Scenario, nodes: Mapping[str, Node], names: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], Combination]]:
+    """Walk the combinations along which any of these quantities states something."""
+    found = {d for n in names if nodes[n].bases for d in nodes[n].dims}
+    dims = tuple(c for c in scenario.choices if c in {d for n in names for d in nodes[n].dims})
+    if any(nodes[n].bases for n in names) and found <= set(dims):
+        for values in itertools.product(*(scenario.choices[d] for d in dims)):
+            yield dims, values
+
+
+def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str) -> dict[Combination, Basis]:
+    """Return what a quantity states in every combination of its choices; empty where it never states anything.
+
+    Raises
+    ------
+    BasisError
+        Where it mixes what must not be mixed, or is fed what it does not ask for.
+    """
+    if node.fixed is not None:
+        return {}
+    if isinstance(node.quantity, Cell):
+        return dict(node.bases)
+    found: dict[Combination, Basis] = {}
+    for values in itertools.product(*(scenario.choices[d] for d in node.dims)):
+        found[values] = _of(node, dict(zip(node.dims, values, strict=True)), known, key)
+        if len(found) == 1 and not found[values] and not _may_state(node, known):
+            return {}
+    return found if any(found.values()) else {}
+
+
+def _may_state(node: Node, known: Mapping[str, Node]) -> bool:
+    """Tell whether any combination can state something; most scenarios never do and are not walked."""
+    if any(known[n].bases for n in node.needs) or any(made.basis for made in node.models.values()):
+        return True
+    return isinstance(node.quantity, (Expression, Prior)) and bool(node.quantity.basis)
+
+
+def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: str) -> Basis:
+    quantity = node.quantity
+    if isinstance(quantity, Prior):
+        return quantity.basis
+    if isinstance(quantity, SeriesRef):
+        stated = {**of_rows(quantity.where), **quantity.basis}
+        return states(quantity.data, quantity.y, stated=stated, where=f"{key}.y")
+    sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.needs}
+    if isinstance(quantity, Expression):
+        stated = {name: fill(value, chosen) for name, value in quantity.basis.items()}
+        return infer(quantity.tree, sides, stated=stated, where=f"{key}.expression")
+    assert isinstance(quantity, ModelRef)
+    made = node.models[tuple(chosen[c] for c in node.own)]
+    for need, asked in asks(made):
+        source = node.source(need)
+        where = f"{key}: input '{need}' of model '{made.name}'"
+        left = f"{made.name}.{need}" if need == source else need
+        meet(check(asked.basis, where=where), sides[source], left=left, right=source, where=where)
+    return made.basis
+
+
+def check_condition(scenario: Scenario, nodes: Mapping[str, Node], when: Condition, key: str) -> None:
+    """Refuse a comparison of two sides that state different things, in any combination of the choices.
+
+    Raises
+    ------
+    BasisError
+    """
+    for dims, values in _walk(scenario, nodes, when.names):
+        sides = at(nodes, when.names, dims, values)
+        left, right = (infer(side, sides, where=key) for side in (when.left, when.right))
+        meet(left, right, left=when.left.text, right=when.right.text, where=key)
+
+
+def check_ranking(scenario: Scenario, nodes: Mapping[str, Node], ranking: Ranking, key: str) -> None:
+    """Refuse a ranking of values that state different things.
+
+    Raises
+    ------
+    BasisError
+    """
+    first: dict[Combination, tuple[str, Basis]] = {}
+    for dims, values in _walk(scenario, nodes, ranking.rank.names):
+        index = dims.index(ranking.over)
+        stated = infer(ranking.rank, at(nodes, ranking.rank.names, dims, values), where=key)
+        other, before = first.setdefault((*values[:index], *values[index + 1 :]), (values[index], stated))
+        meet(before, stated, left=other, right=values[index], where=key)

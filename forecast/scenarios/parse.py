@@ -1,0 +1,333 @@
+"""Reads the parts of a scenario, key by key: every failure names the file and the key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from forecast import formula
+from forecast.base.distributions import distribution
+from forecast.contract.fields import number
+from forecast.contract.inputs import below
+from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
+from forecast.scenarios.spec import (
+    ByChoice,
+    Cell,
+    Expression,
+    ModelRef,
+    Prior,
+    Quantity,
+    Question,
+    Ranking,
+    SeriesRef,
+    TableChoice,
+    braces,
+)
+from forecast.units import qualifiers as basis
+
+__all__ = ["TAKEN", "Reader"]
+
+#: Names that results use beside the choices and the questions.
+TAKEN = ("date", "quantile", "value")
+
+
+class Reader:
+    """Checks one scenario; `where` is the file it came from, `folder` its folder, None for the user's own mapping."""
+
+    def __init__(self, where: str, folder: Path | None = None) -> None:
+        self.where, self.folder = where, folder
+
+    def fail(self, key: str, reason: str) -> ScenarioError:
+        """Return the error that names the file and the key."""
+        return ScenarioError(f"{printable(self.where)}: {printable(key, 120)}: {reason}")
+
+    def only(self, record: object, known: tuple[str, ...], key: str) -> None:
+        """Refuse a key that is not known."""
+        if not isinstance(record, Mapping):
+            raise self.fail(key or "top", f"expected a table, got {type(record).__name__}")
+        for found in record:
+            if found not in known:
+                raise UnknownNameError("key", found, known, where=f"{self.where}: {key}" if key else self.where)
+
+    def text(self, record: Mapping[str, Any], name: str, key: str, *, default: str | None = None) -> str:
+        """Return a text."""
+        value = record.get(name, default)
+        at = f"{key}.{name}" if key else name
+        if value is None:
+            raise self.fail(at, "is missing")
+        if not isinstance(value, str):
+            raise self.fail(at, f"expected text, got {printable(value, 40)}")
+        return value
+
+    def source(self, record: Mapping[str, Any], name: str, key: str) -> str:
+        """Return what data are read from: a table's name, or a path that a scenario in a file may reach."""
+        from forecast import tables
+
+        text = self.text(record, name, key)
+        if self.folder is None:
+            return text
+        return tables.named(text, self.folder, where=f"{printable(self.where)}: {printable(f'{key}.{name}', 120)}")
+
+    def year(self, record: Mapping[str, Any], key: str) -> int | None:
+        """Return a year, or None where it is absent."""
+        value = record.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 9999:
+            raise self.fail(key, f"expected a year from 1 to 9999, got '{printable(value, 40)}'")
+        return value
+
+    def name(self, value: str, key: str) -> str:
+        """Return a name that the grammar of formulas allows."""
+        try:
+            return formula.check_name(value, where=f"{self.where}: {printable(key, 80)}")
+        except FormulaError as error:
+            raise ScenarioError(str(error)) from error
+
+    def tables(self, record: Mapping[str, Any], key: str) -> Iterator[tuple[str, Any]]:
+        """Walk the named tables of a group."""
+        group = record.get(key, {})
+        if not isinstance(group, Mapping):
+            raise self.fail(key, f"expected a table, got {type(group).__name__}")
+        for name, value in group.items():
+            self.name(name, key)
+            if not isinstance(value, Mapping):
+                raise self.fail(f"{key}.{name}", f"expected a table, got {type(value).__name__}")
+            yield name, value
+
+    def choices(self, record: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...] | TableChoice]]:
+        """Walk the choices and their values; those of a table are read later."""
+        group = record.get("choices", {})
+        if not isinstance(group, Mapping):
+            raise self.fail("choices", f"expected a table, got {type(group).__name__}")
+        for name, values in group.items():
+            self.name(name, "choices")
+            key = f"choices.{name}"
+            if name in TAKEN:
+                raise self.fail(key, "the name is taken: results use it")
+            if isinstance(values, Mapping):
+                self.only(values, ("table", "column", "where", "known"), key)
+                yield (
+                    name,
+                    TableChoice(
+                        table=self.source(values, "table", key),
+                        column=self.text(values, "column", key),
+                        where=dict(self.where_of(values, key)),
+                        known=self.texts(values.get("known", ()), f"{key}.known") if "known" in values else (),
+                    ),
+                )
+                continue
+            found = self.texts(values, key)
+            if len(set(found)) < len(found):
+                raise self.fail(key, "a value stands there twice")
+            yield name, found
+
+    def texts(self, values: object, key: str) -> tuple[str, ...]:
+        """Return a list of texts."""
+        if not isinstance(values, (list, tuple)) or not values or not all(isinstance(v, str) for v in values):
+            raise self.fail(key, "expected a list of texts, such as ['low', 'high']")
+        return tuple(values)
+
+    def where_of(self, record: Mapping[str, Any], key: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Walk the columns that rows are picked by."""
+        for column, value in self.mapping(record, "where", key).items():
+            yield column, self.held(value, f"{key}.where.{column}")
+
+    def held(self, value: object, key: str) -> tuple[str, ...]:
+        """Return what will do in a column: a text, true or false, or one of several texts."""
+        if isinstance(value, bool):
+            return ("true" if value else "false",)
+        return (value,) if isinstance(value, str) else self.texts(value, key)
+
+    def mapping(self, record: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any]:
+        """Return a table, empty where it is absent."""
+        value = record.get(name, {})
+        if not isinstance(value, Mapping):
+            raise self.fail(f"{key}.{name}", f"expected a table, got {type(value).__name__}")
+        return value
+
+    def basis(self, record: Mapping[str, Any], key: str) -> dict[str, str]:
+        """Return the basis that is stated."""
+        return basis.check(self.mapping(record, "basis", key), where=f"{self.where}: {key}")
+
+    def quantity(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> Quantity:
+        """Return a quantity."""
+        key = f"quantities.{name}"
+        if "model" in record:
+            return self.model(record, key, choices)
+        if "expression" in record:
+            self.only(record, ("expression", "unit", "basis"), key)
+            tree = self.formula(self.text(record, "expression", key), f"{key}.expression")
+            stated = self.basis(record, key)
+            for text in stated.values():
+                self.filled(text, choices, f"{key}.basis")
+            return Expression(tree=tree, unit=self.unit(record, key) if "unit" in record else None, basis=stated)
+        if "table" in record:
+            return self.cell(record, key, choices)
+        if "shape" in record or "data" in record:
+            return self.series(record, key)
+        numbers = {k: v for k, v in record.items() if k not in ("unit", "basis")}
+        if not numbers:
+            raise self.fail(key, "expected a model, an expression, a table, a shape with data, or a distribution")
+        made = distribution(numbers, where=f"{self.where}: {key}")
+        return Prior(distribution=made, unit=self.unit(record, key), basis=self.basis(record, key))
+
+    def series(self, record: Mapping[str, Any], key: str) -> SeriesRef:
+        """Return a shape and a column."""
+        self.only(record, tuple(each.name for each in fields(SeriesRef)), key)
+        data = self.source(record, "data", key)
+        columns = self.mapping(record, "where", key)
+        where: dict[str, str] = {}
+        for column, value in columns.items():
+            if not isinstance(value, (str, bool)):
+                raise self.fail(f"{key}.where.{column}", f"expected text, true or false, got {printable(value, 40)}")
+            (where[column],) = self.held(value, f"{key}.where.{column}")
+        for column, text in where.items():
+            if braces(text, where=f"{printable(self.where)}: {key}.where"):
+                raise self.fail(f"{key}.where.{column}", "a trend of your own data does not depend on a choice")
+        return SeriesRef(
+            shape=self.text(record, "shape", key),
+            data=data,
+            x=self.text(record, "x", key),
+            y=self.text(record, "y", key),
+            unit=self.unit(record, key),
+            frontier=self.flag(record, "frontier", key),
+            records=self.flag(record, "records", key),
+            yearly=self.flag(record, "yearly", key),
+            since=self.date(record["since"], f"{key}.since") if "since" in record else "",
+            where=where,
+            options=dict(self.mapping(record, "options", key)),
+            basis=self.basis(record, key),
+        )
+
+    def flag(self, record: Mapping[str, Any], name: str, key: str) -> bool:
+        """Return true or false; false where it is absent."""
+        value = record.get(name, False)
+        if not isinstance(value, bool):
+            raise self.fail(f"{key}.{name}", f"expected true or false, got {printable(value, 40)}")
+        return value
+
+    def least(self, record: Mapping[str, Any], key: str) -> float:
+        """Return what a quantity may not be set below."""
+        value = record["least"]
+        if not number(value):
+            raise self.fail(f"{key}.least", f"expected a number, got {printable(value, 40)}")
+        if (low := below({k: v for k, v in record.items() if k != "least"}, value)) is not None:
+            raise self.fail(f"{key}.least", f"the quantity itself holds {low:g}, below {value:g}")
+        return float(value)
+
+    def cell(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Cell:
+        """Return a figure to be read in a table."""
+        self.only(record, ("table", "column", "where", "newest", "take", "otherwise", "basis"), key)
+        take = self.text(record, "take", key, default="")
+        if take not in ("", "lowest", "highest"):
+            raise UnknownNameError("figure to take", take, ("lowest", "highest"), where=f"{self.where}: {key}.take")
+        where: dict[str, tuple[str, ...] | ByChoice] = {}
+        for column, value in self.mapping(record, "where", key).items():
+            at = f"{key}.where.{column}"
+            if isinstance(value, Mapping):
+                where[column] = self.by_choice(value, choices, at)
+                continue
+            texts = self.held(value, at)
+            for text in texts:
+                self.filled(text, choices, at)
+            where[column] = texts
+        other = record.get("otherwise")
+        if other is not None and not isinstance(other, Mapping):
+            raise self.fail(f"{key}.otherwise", f"expected a table, got {type(other).__name__}")
+        return Cell(
+            table=self.source(record, "table", key),
+            column=self.text(record, "column", key),
+            where=where,
+            newest=self.text(record, "newest", key, default=""),
+            take=take,
+            otherwise=self.cell(other, f"{key}.otherwise", choices) if other is not None else None,
+            basis=self.basis(record, key),
+        )
+
+    def by_choice(self, record: Mapping[str, Any], choices: Mapping[str, Any], key: str) -> ByChoice:
+        """Read what depends on a choice: its keys are the values of one."""
+        owners = [n for n, v in choices.items() if isinstance(v, tuple) and set(v) == set(record)]
+        if len(owners) != 1:
+            raise self.fail(key, "expected the values of one choice as keys, all of them")
+        values = {k: self.held(v, f"{key}.{k}") for k, v in record.items()}
+        return ByChoice(choice=owners[0], values=values)
+
+    def filled(self, template: str, choices: Mapping[str, Any], key: str) -> None:
+        """Check that the braces of a text name choices."""
+        for used in braces(template, where=f"{printable(self.where)}: {key}"):
+            if used not in choices:
+                raise UnknownNameError("choice", used, choices, where=f"{self.where}: {key}")
+
+    def model(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> ModelRef:
+        """Return a model by name, or a model object."""
+        from forecast.models import Model
+        from forecast.models.contract import checked_model
+
+        self.only(record, ("model", "inputs"), key)
+        wiring = record.get("inputs", {})
+        if not isinstance(wiring, Mapping) or not all(isinstance(v, str) for v in wiring.values()):
+            raise self.fail(f"{key}.inputs", "expected a table of input to quantity")
+        if isinstance(record["model"], Model):
+            checked_model(record["model"], f"{self.where}: {key}.model")
+            return ModelRef(model=record["model"], inputs=dict(wiring))
+        template = self.text(record, "model", key)
+        self.filled(template, choices, f"{key}.model")
+        return ModelRef(model=template, inputs=dict(wiring))
+
+    def unit(self, record: Mapping[str, Any], key: str) -> str:
+        """Return the text of a unit that parses."""
+        from forecast import units
+
+        text = self.text(record, "unit", key)
+        units.unit(text, where=f"{self.where}: {key}.unit")
+        return text
+
+    def formula(self, text: str, key: str) -> formula.Formula:
+        """Return a formula."""
+        return formula.parse(text, where=f"{self.where}: {key}")
+
+    def question(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> Question | Ranking:
+        """Return a question about a date or an order."""
+        key = f"questions.{name}"
+        if "rank" in record:
+            return self.ranking(record, key, choices)
+        self.only(record, ("when", "title", "by"), key)
+        when = formula.parse_condition(self.text(record, "when", key), where=f"{self.where}: {key}.when")
+        by = record.get("by", [])
+        if not isinstance(by, (list, tuple)):
+            raise self.fail(f"{key}.by", f"expected a list of dates, got {printable(by, 40)}")
+        return Question(
+            when=when,
+            title=self.text(record, "title", key, default=""),
+            by=tuple(self.date(given, f"{key}.by") for given in by),
+        )
+
+    def date(self, given: object, key: str) -> str:
+        """Return a date, a TOML date or text, as YYYY-MM-DD."""
+        try:
+            return (given if isinstance(given, date) else date.fromisoformat(str(given))).isoformat()[:10]
+        except ValueError:
+            raise self.fail(key, f"expected a date such as 2030-01-01, got '{printable(given, 40)}'") from None
+
+    def ranking(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Ranking:
+        """Return a question about an order."""
+        self.only(record, ("rank", "over", "among", "best", "ordered", "title"), key)
+        over = self.text(record, "over", key)
+        if over not in choices:
+            raise UnknownNameError("choice", over, choices, where=f"{self.where}: {key}.over")
+        best = self.text(record, "best", key, default="highest")
+        if best not in ("highest", "lowest"):
+            raise UnknownNameError("order", best, ("highest", "lowest"), where=f"{self.where}: {key}.best")
+        among = self.texts(record["among"], f"{key}.among") if "among" in record else ()
+        return Ranking(
+            rank=self.formula(self.text(record, "rank", key), f"{key}.rank"),
+            over=over,
+            among=tuple(formula.parse_condition(text, where=f"{self.where}: {key}.among") for text in among),
+            best=best,  # type: ignore[arg-type]
+            ordered=self.flag(record, "ordered", key),
+            title=self.text(record, "title", key, default=""),
+        )

@@ -1,0 +1,205 @@
+"""A scenario: choices, quantities and questions, read from TOML and checked key by key.
+
+::
+
+    title = "When does the fastest supercomputer match the brain?"
+    until = 2150
+    [choices]                         # each is a dimension of its own name
+    metric = ["hpcg", "linpack"]
+    [quantities.machine]
+    model = "hardware/{metric}-exponential"
+    [quantities.brain]
+    p05 = 1e15                        # a prior from quantiles
+    p95 = 1e21
+    unit = "FLOP/s"
+    [questions.parity]
+    when = "machine >= brain"
+
+What a quantity may be: ``model`` (with ``inputs`` to wire a relation to other quantities), ``expression`` (with an
+optional ``unit``), ``table`` + ``column`` + ``where`` (a figure read in a table), ``shape`` + ``data`` + ``x`` + ``y``
++ ``unit`` (a trend of your own), or a distribution with a ``unit``. A question asks ``when`` or for a ``rank`` over a
+choice.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.scenarios.parse import TAKEN, Reader
+from forecast.scenarios.spec import (
+    Cell,
+    Expression,
+    ModelRef,
+    Prior,
+    Quantity,
+    Question,
+    Ranking,
+    SeriesRef,
+    braces,
+    fill,
+)
+from forecast.scenarios.table_values import Tables, resolve
+
+__all__ = [
+    "Cell",
+    "Expression",
+    "ModelRef",
+    "Prior",
+    "Quantity",
+    "Question",
+    "Ranking",
+    "Scenario",
+    "SeriesRef",
+    "braces",
+    "fill",
+]
+
+#: A scenario file larger than this is refused unread.
+LIMIT_BYTES = 1 << 20
+
+_TOP = ("title", "start", "until", "step", "shown", "choices", "quantities", "questions")
+_STEPS = ("year", "month")
+
+_PARTS = ("already", "date", "never")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """Choices, quantities with their models, a horizon, and questions. Made by `Scenario.load` or `Scenario.from_dict`.
+
+    Parameters
+    ----------
+    name, title : str
+    where : str
+        The file it was read from, for messages.
+    choices : mapping of str to tuple of str
+        Rival values; each choice is a dimension of its own name.
+    quantities : mapping of str to Quantity
+    questions : mapping of str to Question
+    rankings : mapping of str to Ranking
+        The questions that ask who is best.
+    until : int or None
+        The last year.
+    start : int or None
+        The first year; by default the year of the last observation behind any of its trends.
+    step : {"year", "month"}
+    least : mapping of str to float
+        What a quantity may not be set below, in its unit.
+    shown : tuple of str
+        The quantities that an answer for people shows, in this order; the others are in its files. None: all.
+    """
+
+    name: str
+    where: str
+    title: str = ""
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    questions: Mapping[str, Question] = field(default_factory=dict)
+    rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    until: int | None = None
+    start: int | None = None
+    step: str = "year"
+    least: Mapping[str, float] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, name: str | Path) -> Scenario:
+        """Read a scenario by its registered name, or from a TOML file.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is neither such a scenario nor such a file.
+        ScenarioError
+            Naming file and key.
+        """
+        from forecast.contract.registry import get_registry
+
+        if isinstance(name, Path) or str(name).lower().endswith(".toml"):
+            path = Path(name)
+            return cls.from_dict(_read(path), name=path.stem, where=str(path), folder=path.parent)
+        record = get_registry().find("scenario", name)
+        path = Path(record.spec.path)  # type: ignore[attr-defined]
+        return cls.from_dict(_read(path), name=record.full_name, where=path.name, folder=path.parent)
+
+    @classmethod
+    def from_dict(
+        cls, record: Mapping[str, Any], *, name: str = "scenario", where: str = "scenario", folder: Path | None = None
+    ) -> Scenario:
+        """Check a scenario given as nested mappings: what the TOML file would hold; a model may be an object.
+
+        Examples
+        --------
+        >>> s = Scenario.from_dict({"until": 2030, "quantities": {"x": {"value": 3, "unit": "FLOP/s"}}})
+        >>> s.quantities["x"].unit
+        'FLOP/s'
+        """
+        reader = Reader(where, folder)
+        reader.only(record, _TOP, "")
+        until, start = (reader.year(record, key) for key in ("until", "start"))
+        step = reader.text(record, "step", "", default="year")
+        if step not in _STEPS:
+            raise UnknownNameError("step", step, _STEPS, where=f"{where}: step")
+        asked = dict(reader.choices(record))
+        given = dict(reader.tables(record, "quantities"))
+        least = {key: reader.least(value, f"quantities.{key}") for key, value in given.items() if "least" in value}
+        quantities = {
+            key: reader.quantity(key, {k: v for k, v in value.items() if k != "least"}, asked)
+            for key, value in given.items()
+        }
+        if not quantities:
+            raise ScenarioError(f"{where}: quantities: expected at least one [quantities.NAME]")
+        shown = reader.texts(record["shown"], "shown") if "shown" in record else ()
+        for each in shown:
+            if each not in quantities:
+                raise UnknownNameError("quantity", each, quantities, where=f"{where}: shown")
+        if len(set(shown)) < len(shown):
+            raise reader.fail("shown", "a quantity stands there twice")
+        cells = {name: part for name, part in quantities.items() if isinstance(part, Cell)}
+        choices = resolve(asked, cells, Tables(where))
+        for clash in sorted(set(quantities) & set(choices)):
+            raise ScenarioError(f"{where}: quantities.{clash}: a choice has the same name")
+        questions = {key: reader.question(key, value, choices) for key, value in reader.tables(record, "questions")}
+        for kind, names in (("quantity", quantities), ("choice", choices)):
+            for clash in sorted(set(questions) & set(names)):
+                raise ScenarioError(f"{where}: questions.{clash}: a {kind} has the same name")
+        for clash in sorted(set(questions) & {*TAKEN, *(f"{name}_{part}" for name in questions for part in _PARTS)}):
+            raise ScenarioError(f"{where}: questions.{clash}: the name is taken: results use it")
+        return cls(
+            name=name,
+            where=where,
+            title=reader.text(record, "title", "", default=""),
+            choices=choices,
+            quantities=quantities,
+            questions={name: part for name, part in questions.items() if isinstance(part, Question)},
+            rankings={name: part for name, part in questions.items() if isinstance(part, Ranking)},
+            until=until,
+            start=start,
+            step=step,
+            least=least,
+            shown=shown,
+        )
+
+    def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:
+        """Return the scenario with one choice cut to some of its values."""
+        for value in values:
+            if value not in self.choices[choice]:
+                raise UnknownNameError(f"value of choice '{choice}'", value, self.choices[choice])
+        return replace(self, choices={**self.choices, choice: values})
+
+
+def _read(path: Path) -> dict[str, Any]:
+    from forecast.base import files
+
+    text = files.read_bytes(path, limit=LIMIT_BYTES, error=ScenarioError)
+    try:
+        return tomllib.loads(text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{printable(path)}: expected UTF-8 text: byte {error.start} is not") from error
+    except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts
+        raise ScenarioError(f"{printable(path)}: not TOML: {printable(error)}") from error

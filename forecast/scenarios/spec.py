@@ -1,0 +1,208 @@
+"""What a scenario is made of: kinds of quantities, and kinds of questions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from forecast import formula
+from forecast.base.distributions import Distribution
+from forecast.errors import ScenarioError, printable
+
+__all__ = [
+    "ByChoice",
+    "Cell",
+    "Expression",
+    "ModelRef",
+    "Prior",
+    "Quantity",
+    "Question",
+    "Ranking",
+    "SeriesRef",
+    "TableChoice",
+    "braces",
+    "fill",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRef:
+    """A registered model, by a name that may hold choices in braces, or a model object."""
+
+    model: Any
+    inputs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expression:
+    """A formula over other quantities; `basis` is what it states of its own (see `forecast.units.qualifiers`)."""
+
+    tree: formula.Formula
+    unit: str | None = None
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prior:
+    """An uncertain (or fixed) number."""
+
+    distribution: Distribution
+    unit: str
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesRef:
+    """Shape + column of the user's own data; what it holds is what `forecast.models.trend` takes."""
+
+    shape: str
+    data: str
+    x: str
+    y: str
+    unit: str
+    frontier: bool = False
+    records: bool = False
+    yearly: bool = False
+    since: str = ""
+    where: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByChoice:
+    """What a column must hold, where that depends on a choice: value of the choice to what will do."""
+
+    choice: str
+    values: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """A figure read in a table, where choices may say which row.
+
+    Parameters
+    ----------
+    table : str
+        The name of a table.
+    column : str
+    where : mapping of str to tuple of str or ByChoice
+        Column to the values that will do; the first for which the table holds a figure is taken. A value may hold
+        choices in braces.
+    newest : str
+        A column of dates: only the last ones count.
+    take : {"", "lowest", "highest"}
+        Which of several different figures; where this is not said they are an error.
+    otherwise : Cell, optional
+        Where this one finds nothing.
+    basis : mapping of str to str
+        Instead of what the table's columns state.
+    """
+
+    table: str
+    column: str
+    where: Mapping[str, tuple[str, ...] | ByChoice] = field(default_factory=dict)
+    newest: str = ""
+    take: str = ""
+    otherwise: Cell | None = None
+    basis: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableChoice:
+    """A choice whose values stand in a column of a table.
+
+    Parameters
+    ----------
+    table, column : str
+    where : mapping of str to tuple of str
+        Keep the rows whose column holds one of these.
+    known : tuple of str
+        Quantities of the scenario that are read in tables: only values for which each of them is known are kept.
+    """
+
+    table: str
+    column: str
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+
+
+Quantity = ModelRef | Expression | Prior | SeriesRef | Cell
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A date asked for: when a condition between quantities first holds.
+
+    Parameters
+    ----------
+    when : Condition
+    title : str
+    by : tuple of str
+        Dates (ISO) by which it is asked how likely it is.
+    """
+
+    when: formula.Condition
+    title: str = ""
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """An order asked for: which value of a choice is best, and with which probability, at the last step.
+
+    Parameters
+    ----------
+    rank : Formula
+        What is compared.
+    over : str
+        The choice whose values are ranked.
+    among : tuple of Condition
+        Only values that meet all of these take part; which ones may differ from draw to draw.
+    best : {"highest", "lowest"}
+    ordered : bool
+        The values are steps of one ordered quantity (sizes, widths) and are listed along it, also those that seldom
+        take part.
+    title : str
+    """
+
+    rank: formula.Formula
+    over: str
+    among: tuple[formula.Condition, ...] = ()
+    best: Literal["highest", "lowest"] = "highest"
+    ordered: bool = False
+    title: str = ""
+
+
+def braces(template: str, *, where: str) -> list[str]:
+    """Return the choices named in braces in a model's name.
+
+    ``str.format`` is not used on purpose: its fields can reach attributes.
+
+    Examples
+    --------
+    >>> braces("hardware/{metric}-{trend}", where="demo")
+    ['metric', 'trend']
+    """
+    found: list[str] = []
+    rest = template
+    while "{" in rest or "}" in rest:
+        before, opened, rest = rest.partition("{")
+        inside, closed, rest = rest.partition("}")
+        if "}" in before or not opened or not closed or "{" in inside or not inside:
+            raise ScenarioError(f"{where}: braces do not match in '{printable(template, 80)}'")
+        found.append(inside)
+    return found
+
+
+def fill(template: str, chosen: Mapping[str, str]) -> str:
+    """Put the chosen values in the braces; a value that itself holds braces stays as it is.
+
+    Examples
+    --------
+    >>> fill("hardware/{metric}-{trend}", {"metric": "hpcg", "trend": "{metric}"})
+    'hardware/hpcg-{metric}'
+    """
+    return re.sub(r"\{([^{}]*)\}", lambda found: chosen[found[1]], template)

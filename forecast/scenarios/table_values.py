@@ -1,0 +1,194 @@
+"""Figures and choices that a scenario reads in tables: which row, which unit, which basis."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
+from forecast.scenarios.spec import ByChoice, Cell, TableChoice, braces, fill
+from forecast.tables import series
+from forecast.units import qualifiers as basis
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from forecast.tables import Columns
+
+__all__ = ["Figure", "Tables", "choices_of", "resolve"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number that was read, with its unit and its basis."""
+
+    value: float
+    unit: str
+    basis: Mapping[str, str]
+
+
+@dataclass
+class Tables:
+    """The tables of one scenario, each read once.
+
+    Parameters
+    ----------
+    where : str
+        The scenario's file, for messages.
+    """
+
+    where: str
+    _tables: dict[str, tuple[xr.Dataset, Columns]] = field(default_factory=dict)
+    _masks: dict[tuple[str, str, str], NDArray[np.bool_]] = field(default_factory=dict)
+
+    def _read(self, name: str) -> tuple[xr.Dataset, Columns]:
+        from forecast import tables
+
+        if name not in self._tables:
+            dataset = tables.table(name)
+            self._tables[name] = (dataset, tables.columns(dataset, where=name))
+        return self._tables[name]
+
+    def _mask(self, table: str, column: str, text: str, key: str) -> NDArray[np.bool_]:
+        from forecast import tables
+
+        place = (table, column, text)
+        if place not in self._masks:
+            values = self._read(table)[1].column(column)
+            self._masks[place] = values == tables.wanted(values, "", text, f"{key}.where.{printable(column, 60)}")
+        return self._masks[place]
+
+    def figure(self, cell: Cell, chosen: Mapping[str, str], key: str) -> Figure:
+        """Return the figure that a cell holds under these values of the choices.
+
+        Raises
+        ------
+        EmptyDataError
+            If the table has none.
+        DataError
+            If several rows match and differ.
+        """
+        options = {c: _wanted(v, chosen) for c, v in cell.where.items()}
+        for picked in itertools.product(*options.values()):
+            found = self._first(cell, dict(zip(options, picked, strict=True)), key)
+            if found is not None:
+                return found
+        if cell.otherwise is not None:
+            return self.figure(cell.otherwise, chosen, key)
+        asked = ", ".join(f"{c} = {printable(' or '.join(v), 60)}" for c, v in options.items())
+        said = f"{printable(cell.table, 60)} has no '{printable(cell.column, 60)}'"
+        raise EmptyDataError(f"{self.where}: {key}: {said}{' where ' + asked if asked else ''}")
+
+    def _first(self, cell: Cell, picked: Mapping[str, str], key: str) -> Figure | None:
+        import numpy as np
+
+        dataset, columns = self._read(cell.table)
+        at = f"{self.where}: {key}"
+        value = columns.numeric(cell.column)
+        keep = ~np.isnan(value)
+        for column, text in picked.items():
+            keep &= self._mask(cell.table, column, text, at)
+        if not keep.any():
+            return None
+        if cell.newest:
+            dates = columns.column(cell.newest)
+            if dates.dtype.kind != "M":
+                raise DataError(f"{at}.newest: column '{printable(cell.newest, 60)}' holds no dates")
+            keep &= dates == dates[keep].max()
+        found = np.unique(value[keep])
+        if len(found) > 1 and not cell.take:
+            said = f"{int(keep.sum())} rows match and differ ({found[0]:g} and {found[1]:g})"
+            raise DataError(f'{at}: {said}; narrow where, or give newest = a date column, or take = "lowest"')
+        rows = np.flatnonzero(keep & (value == found[-1 if cell.take == "highest" else 0]))
+        stated = {n: v for n in basis.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
+        stated |= {**series.of_column(dataset, cell.column), **cell.basis}
+        unit = str(dataset.variables[cell.column].attrs.get("unit", ""))
+        return Figure(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v})
+
+    @staticmethod
+    def _states(dataset: xr.Dataset, columns: Columns, column: str, attribute: str, rows: Any) -> str:
+        """Return what the matching rows state, if it is a statement about this column and they agree."""
+        known = dataset.variables
+        if attribute not in known or not set(known[attribute].dims) <= set(known[column].dims):
+            return ""
+        found = {str(v) for v in columns.column(attribute)[rows]}
+        return found.pop() if len(found) == 1 else ""
+
+    def values(self, choice: TableChoice, key: str) -> list[str]:
+        """Return the values of a choice that stand in its table, in the table's order."""
+        import numpy as np
+
+        _, columns = self._read(choice.table)
+        found = columns.column(choice.column)
+        if found.dtype.kind != "U":
+            raise DataError(f"{self.where}: {key}.column: '{printable(choice.column, 60)}' holds no text")
+        keep = np.ones(columns.rows, dtype=bool)
+        for column, texts in choice.where.items():
+            keep &= np.any([self._mask(choice.table, column, t, f"{self.where}: {key}") for t in texts], axis=0)
+        return [v for v in dict.fromkeys(found[keep].tolist()) if v]
+
+
+def _wanted(values: tuple[str, ...] | ByChoice, chosen: Mapping[str, str]) -> tuple[str, ...]:
+    texts = values.values[chosen[values.choice]] if isinstance(values, ByChoice) else values
+    return tuple(fill(t, chosen) for t in texts)
+
+
+def choices_of(cell: Cell) -> Iterator[str]:
+    """Walk the choices that a cell depends on."""
+    for values in cell.where.values():
+        if isinstance(values, ByChoice):
+            yield values.choice
+        for text in (t for v in values.values.values() for t in v) if isinstance(values, ByChoice) else values:
+            yield from braces(text, where=cell.table)
+    if cell.otherwise is not None:
+        yield from choices_of(cell.otherwise)
+
+
+def resolve(
+    choices: Mapping[str, tuple[str, ...] | TableChoice], cells: Mapping[str, Cell], tables: Tables
+) -> dict[str, tuple[str, ...]]:
+    """Return the choices with their values; those that stand in tables are read.
+
+    Raises
+    ------
+    UnknownNameError
+        If `known` names what is no quantity read in a table.
+    EmptyDataError
+        If no value is left.
+    """
+    found = {n: v if isinstance(v, tuple) else tuple(tables.values(v, f"choices.{n}")) for n, v in choices.items()}
+    for name, choice in choices.items():
+        if isinstance(choice, tuple):
+            continue
+        for known in choice.known:
+            key = f"choices.{name}.known"
+            if known not in cells:
+                raise UnknownNameError("quantity read in a table", known, cells, where=f"{tables.where}: {key}")
+            others = [c for c in found if c != name and c in set(choices_of(cells[known]))]
+            found[name] = tuple(v for v in found[name] if _known(cells[known], {name: v}, others, found, tables, known))
+        if not found[name]:
+            raise EmptyDataError(f"{tables.where}: choices.{name}: no value is left")
+    return found
+
+
+def _known(
+    cell: Cell,
+    chosen: Mapping[str, str],
+    others: list[str],
+    choices: Mapping[str, tuple[str, ...]],
+    tables: Tables,
+    name: str,
+) -> bool:
+    """Tell whether the table holds the figure in every combination of the other choices."""
+    for values in itertools.product(*(choices[c] for c in others)):
+        try:
+            tables.figure(cell, {**chosen, **dict(zip(others, values, strict=True))}, f"quantities.{name}")
+        except EmptyDataError:
+            return False
+        except ForecastError:  # said where the figure is needed
+            continue
+    return True

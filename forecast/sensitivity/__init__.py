@@ -1,0 +1,1 @@
+"""What moves an estimate, and what moves an answer."""

@@ -1,0 +1,112 @@
+"""Tables read a moment ago: twenty trends of one table check its thousand cells once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from forecast.base import access
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from forecast.base.access import Access
+    from forecast.tables.columns import Columns
+
+__all__ = ["look", "remember", "remember_columns"]
+
+#: How many tables are kept.
+MOST = 16
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+@dataclass
+class _Kept:
+    """A table, when its files were read, and its rows as columns once somebody asked for these."""
+
+    stamp: Stamp
+    table: xr.Dataset
+    columns: Columns | None = None
+
+
+#: By descriptor, and by what files may reach: what was read while more was allowed is not there afterwards.
+_kept: OrderedDict[tuple[Path, Access], _Kept] = OrderedDict()
+_lock = Lock()
+
+
+def _stamp(files: list[Path]) -> Stamp:
+    """Return what changes when a file does: its place, its time and its size."""
+    found = [(file, file.stat()) for file in files]
+    return tuple((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in found)
+
+
+def remember(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]]) -> xr.Dataset:
+    """Return a copy of a table, read anew only if one of its files has changed.
+
+    Parameters
+    ----------
+    descriptor : Path
+    load : callable
+        Returns the table and the files it was read from; without files it is not kept.
+    """
+    known = _known(descriptor)
+    if known is not None:
+        return known.table.copy(deep=True)
+    found, files = load(descriptor)
+    if files:
+        with _lock:
+            place = (descriptor, access.current())
+            _kept[place] = _Kept(_stamp(files), found.copy(deep=True))
+            _kept.move_to_end(place)
+            while len(_kept) > MOST:
+                _kept.popitem(last=False)
+    return found
+
+
+def look(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]]) -> xr.Dataset:
+    """Return what `remember` does, and not a copy: for who reads units and dimensions and writes nothing."""
+    known = _known(descriptor)
+    return remember(descriptor, load) if known is None else known.table
+
+
+def remember_columns(
+    descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]], flatten: Callable[[xr.Dataset], Columns]
+) -> Columns:
+    """Return the rows of a table as columns of one's own, flattened anew only if one of its files has changed.
+
+    Parameters
+    ----------
+    descriptor : Path
+    load : callable
+        As of `remember`.
+    flatten : callable
+    """
+    import numpy as np
+
+    known = _known(descriptor)
+    if known is None:
+        table = remember(descriptor, load)
+        known = _known(descriptor)
+        if known is None:  # it is not kept
+            return flatten(table)
+    if known.columns is None:
+        known.columns = flatten(known.table)
+    return known.columns.take(np.ones(known.columns.rows, dtype=bool))  # copies: nobody writes to another's
+
+
+def _known(descriptor: Path) -> _Kept | None:
+    with _lock:
+        known = _kept.get((descriptor, access.current()))
+    return known if known is not None and _same(known.stamp) else None
+
+
+def _same(stamp: Stamp) -> bool:
+    try:
+        return _stamp([Path(file) for file, _, _ in stamp]) == stamp
+    except OSError:
+        return False

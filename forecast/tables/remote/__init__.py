@@ -1,0 +1,1 @@
+"""Tables that are described and not shipped: fetched, verified, and kept."""

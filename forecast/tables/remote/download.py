@@ -1,0 +1,253 @@
+"""Tables that are described, not shipped: fetched once, verified, kept in a cache.
+
+The cache is ``FORECAST_DATA``, or the user's cache folder. A cached copy with the described hash is used without asking
+the network. Reading a table downloads nothing unless the user allows it (`forecast.base.access`); ``forecast tables
+fetch`` does. A file put there by hand does as well: the error of an offline machine says under which name. A file whose
+hash nobody published is verified against the one it had at the first fetch (`forecast.tables.remote.first_use`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from forecast.base import access
+from forecast.base.files import file_hash, replacing
+from forecast.errors import DataError, DownloadError, ResultError, printable
+from forecast.tables.schema.descriptor import RECORDED
+
+__all__ = ["COMMAND", "LIMIT_BYTES", "absent", "adopt", "cache_folder", "check_url", "fetch", "transfer"]
+
+LIMIT_BYTES = 2 * 2**30
+COMMAND = "forecast tables fetch NAME"
+TIMEOUT_S = 30.0
+#: A server that drips a byte now and then keeps every read within its timeout.
+DEADLINE_S = 1800.0
+#: Small: a server that drips is noticed after so many bytes, and what a chunk unpacks to is bounded by it.
+CHUNK_BYTES = 1 << 10
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloaded tables: ``FORECAST_DATA``, or the user's cache.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.environ["FORECAST_DATA"] = "/tmp/tables"
+    >>> cache_folder().as_posix()
+    '/tmp/tables'
+    >>> del os.environ["FORECAST_DATA"]
+    """
+    if chosen := os.environ.get("FORECAST_DATA"):
+        return Path(chosen).absolute()
+    import pooch
+
+    return Path(pooch.os_cache("lawcast"))
+
+
+class _Bounded:
+    """A file that refuses to grow beyond its limit or its deadline."""
+
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self.stream, self.left = stream, limit
+        self.end = time.monotonic() + DEADLINE_S
+
+    def write(self, data: bytes) -> int:
+        self.left -= len(data)
+        if self.left < 0:
+            raise _TooMuchError("is larger than the limit")
+        if time.monotonic() > self.end:
+            raise _TooMuchError("takes too long")
+        return self.stream.write(data)
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+
+class _TooMuchError(Exception):
+    pass
+
+
+class _TransferError(Exception):
+    pass
+
+
+def check_url(url: str, where: str) -> None:
+    """Raise DownloadError unless `url` is a plain web address."""
+    try:
+        parts = urlsplit(url)
+        host, user = parts.hostname, parts.username
+    except ValueError:
+        raise DownloadError(f"{where}: '{printable(url, 120)}' is not a URL") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise DownloadError(f"{where}: '{printable(url, 120)}': expected an http or https URL")
+    if user is not None or any(not c.isprintable() or c == " " for c in url):
+        raise DownloadError(f"{where}: '{printable(host, 120)}': a URL with a user name, blanks or control characters")
+
+
+def fetch(
+    url: str,
+    digest: str,
+    name: str,
+    *,
+    where: str,
+    limit: int = LIMIT_BYTES,
+    command: str = COMMAND,
+    check: Callable[[Path], object] | None = None,
+) -> Path:
+    """Return the path of a described file, downloading it if the cache has no copy with that hash.
+
+    Parameters
+    ----------
+    url : str
+        http or https.
+    digest : str
+        ``"sha256:..."`` of the file, or ``"recorded"``: what it had when it was first fetched here.
+    name : str
+        The file's name in the cache; the start of the hash is put before it.
+    where : str
+        The table, for messages.
+    limit : int
+        More bytes than this are not taken.
+    command : str
+        What fetches this table from the command line, for messages.
+    check : callable, optional
+        Of a file whose hash is recorded: raises for one that is not this table, before it is recorded.
+
+    Raises
+    ------
+    DownloadError
+        One line with the URL, the reason, and the name under which to put the file by hand.
+    """
+    if digest == RECORDED:
+        from forecast.tables.remote import first_use
+
+        return first_use.take(url, name, where=where, limit=limit, command=command, check=check).path
+    check_url(url, where)
+    if not digest.startswith("sha256:"):
+        raise DownloadError(f"{where}: expected a hash 'sha256:...'")
+    target = cache_folder() / f"{digest[7:19]}-{name}"
+    cached = _cached(target, digest, limit)
+    if cached:
+        return target
+    wrong = " (the file there now is another one)" if cached is False else ""
+    if not access.current().downloads:
+        raise DownloadError(absent(url, where, command, f"put the file by hand at {printable(target, 300)}{wrong}"))
+    reason = _download(url, target, digest, limit)
+    if reason:
+        by_hand = f"run '{command}' online, or put the file by hand at {printable(target, 300)}{wrong}"
+        raise DownloadError(f"{where}: cannot fetch {printable(url, 300)}: {reason}; {by_hand}")
+    return target
+
+
+def absent(url: str, where: str, command: str, by_hand: str) -> str:
+    """Say of a file that is not here yet how it comes here; reading a table opens no connection on its own."""
+    return (
+        f"{where}: {printable(url, 300)} is not here yet: run '{command}', allow the download (--allow-download, "
+        f"forecast.allow(downloads=True) in Python), or {by_hand}"
+    )
+
+
+def adopt(file: str | os.PathLike[str], digest: str, name: str, *, where: str, limit: int = LIMIT_BYTES) -> Path:
+    """Put a file that somebody has where its download would be, and return its path there.
+
+    Raises
+    ------
+    DownloadError
+        If it is not the described file.
+    """
+    source, target = Path(file), cache_folder() / f"{digest[7:19]}-{name}"
+    found = file_hash(source, limit=limit)
+    if found != digest:
+        raise DownloadError(f"{where}: {printable(source.name, 300)} has {found}, described is {digest}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not (target.exists() and target.samefile(source)):
+            with replacing(target) as temporary:
+                shutil.copyfile(source, temporary)
+    except OSError as error:
+        raise DownloadError(f"{where}: {printable(target, 300)}: {_reason(error)}") from error
+    return target
+
+
+def _cached(target: Path, digest: str, limit: int) -> bool | None:
+    """Tell whether the cached copy is the described file; None where there is none."""
+    try:
+        return file_hash(target, limit=limit) == digest
+    except DataError:
+        return False if os.path.lexists(target) else None
+
+
+def _download(url: str, target: Path, digest: str, limit: int) -> str:
+    """Download to a temporary name, verify, rename. Return why it could not be done, or nothing."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as temporary:
+            if reason := transfer(url, temporary, limit):
+                raise _TransferError(reason)
+            found = file_hash(temporary, limit=limit)
+            if found != digest:  # leaving with an error keeps the name free
+                raise _TransferError(f"it has {found}, described is {digest}")
+    except (_TransferError, ResultError, DataError) as error:
+        return str(error)
+    except OSError as error:
+        return _reason(error)
+    return ""
+
+
+def transfer(url: str, target: Path, limit: int = LIMIT_BYTES) -> str:
+    """Write what a URL gives to a file. Return why it could not be done, or nothing."""
+    if not access.current().downloads:  # this is the one place that opens a connection
+        return "downloads are not allowed"
+    try:
+        with target.open("wb") as stream:
+            _transfer(url, _Bounded(stream, limit))
+    except _TransferError as error:
+        return str(error)
+    except _TooMuchError as error:
+        return f"it {error} ({limit:,} bytes, {DEADLINE_S:.0f} s)"
+    except OSError as error:
+        return _reason(error)
+    return ""
+
+
+def _transfer(url: str, stream: Any) -> None:
+    from forecast.tables.remote.connection import RefusedError, session
+
+    try:
+        with session() as made, made.get(url, timeout=TIMEOUT_S, stream=True) as answer:
+            answer.raise_for_status()
+            for chunk in answer.iter_content(CHUNK_BYTES):
+                stream.write(chunk)
+    except _TooMuchError:
+        raise
+    except RefusedError as error:
+        raise _TransferError(str(error)) from error
+    except OSError as error:  # requests' exceptions are OSErrors; a full disk is one too
+        raise _TransferError(_reason(error)) from error
+    except Exception as error:  # urllib3 lets some of its own through (LocationParseError)
+        raise _TransferError(printable(f"{type(error).__name__}: {error}", 120)) from error
+
+
+def _reason(error: OSError) -> str:
+    """Say in a few words what requests says in a paragraph."""
+    name = type(error).__name__
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if status is not None and name != "TooManyRedirects":
+        return f"the server answers {status}"
+    known = {
+        "ConnectionError": "no connection (offline?)",
+        "ProxyError": "no connection through the proxy",
+        "ConnectTimeout": "no connection within the timeout",
+        "ReadTimeout": "the server stopped sending",
+        "SSLError": "the server's certificate does not verify",
+        "TooManyRedirects": "the server redirects in a circle, or too often",
+        "ChunkedEncodingError": "the connection broke off before the end of the file",
+        "ContentDecodingError": "what the server sends cannot be unpacked",
+    }
+    return known.get(name) or printable(f"{name}: {error.strerror or error}", 120)

@@ -1,0 +1,218 @@
+"""Trust on first use: a file whose hash nobody published has the one of its first fetch, until somebody updates it.
+
+The first fetch records the hash, after the file has been read as the table that it should be: a page of an error or of
+a hotel's network is no table. From then on the cached file is used without the network, and every other file is
+refused, whether it was altered in the cache or has changed at its source.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from forecast.base import access
+from forecast.base.files import arriving, check_regular, file_hash
+from forecast.errors import DataError, DownloadError, printable
+from forecast.tables.remote import snapshots
+from forecast.tables.remote.download import COMMAND, LIMIT_BYTES, absent, cache_folder, check_url, transfer
+from forecast.tables.remote.snapshots import Known, Snapshot
+
+__all__ = ["Copy", "intact", "take"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy:
+    """A file in the cache that has its recorded hash.
+
+    Parameters
+    ----------
+    path : Path
+    snapshot : Snapshot
+        What is recorded of it.
+    how : str
+        ``cached``: it was there; ``recorded``: fetched for the first time; ``restored``: fetched again, with the hash
+        that was recorded; ``unchanged`` and ``updated``: what an update found; ``chosen``: another snapshot was asked
+        for and is the current one now.
+    before : Snapshot, optional
+        The one that was current before, if it is another.
+    """
+
+    path: Path
+    snapshot: Snapshot
+    how: str
+    before: Snapshot | None = None
+
+
+def take(
+    url: str,
+    name: str,
+    *,
+    where: str,
+    limit: int = LIMIT_BYTES,
+    command: str = COMMAND,
+    check: Callable[[Path], object] | None = None,
+    file: str | os.PathLike[str] | None = None,
+    update: bool = False,
+    expected: str | None = None,
+) -> Copy:
+    """Return a file by its recorded hash, fetching and recording it where that is not done yet.
+
+    Parameters
+    ----------
+    url, name, where, limit, command, check
+        As of `forecast.tables.remote.download.fetch`.
+    file : path, optional
+        Take this file instead of a download.
+    update : bool
+        Take what the source gives now, even if it is another file than the recorded one.
+    expected : str, optional
+        The hash that the file must have. A snapshot that is recorded with it becomes the current one.
+
+    Raises
+    ------
+    DownloadError
+        One line that says what was expected and what to do.
+    """
+    check_url(url, where)
+    folder = cache_folder()
+    known = snapshots.find(folder, url)
+    wanted = expected or (known.current.hash if known and not update else None)
+    recorded = known.of(wanted) if known and wanted else None
+    if recorded and file is None and not (update and not expected) and intact(folder, recorded, limit):
+        return _made(folder, url, known, recorded, "cached")
+    if file is None and not access.current().downloads:
+        lost = f" (the file recorded on {recorded.fetched} is not in the cache, or altered there)" if recorded else ""
+        raise DownloadError(absent(url, where, command, f"'{command} --file PATH' with a copy of the file{lost}"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DownloadError(f"{printable(folder, 300)}: {(error.strerror or type(error).__name__).lower()}") from error
+    source = printable(url if file is None else Path(file).name, 300)
+    with _arrival(folder, name) as temporary:
+        reason = transfer(url, temporary, limit) if file is None else _copied(Path(file), temporary, limit)
+        if reason:
+            unreachable = _unreachable(url, reason, where, command, known, recorded)
+            raise DownloadError(f"{where}: {reason}" if file is not None else unreachable)
+        digest = file_hash(temporary, limit=limit)
+        if wanted and digest != wanted:
+            raise DownloadError(_another(source, digest, where, command, expected, known, file is not None))
+        if check is not None and recorded is None:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # whoever reads the file then is told what was left out of it
+                    check(temporary)
+            except DataError as error:
+                said = str(error).replace(printable(temporary), name)  # a folder that is gone again helps nobody
+                raise DownloadError(f"{where}: {source} is not this table, and is not recorded: {said}") from error
+        new = known.of(digest) if known else None
+        if new is None:
+            size, today = temporary.stat().st_size, snapshots.today()
+            new = Snapshot(hash=digest, bytes=size, fetched=today, file=f"{digest[7:19]}-{name}")
+        _settle(temporary, folder / new.file)
+    if recorded:
+        return _made(folder, url, known, recorded, "restored")
+    how = "recorded" if known is None else "updated"
+    return _made(folder, url, known, new, how, where=where, command=command, source=source)
+
+
+def _made(
+    folder: Path,
+    url: str,
+    known: Known | None,
+    one: Snapshot,
+    how: str,
+    *,
+    where: str = "",
+    command: str = "",
+    source: str = "",
+) -> Copy:
+    """Make a snapshot the current one, and say how it came to be it."""
+    if known and known.current.hash == one.hash:
+        return Copy(path=folder / one.file, snapshot=one, how="unchanged" if how == "updated" else how)
+    now = snapshots.keep(folder, url, one, replace=known is not None)
+    if now.current.hash != one.hash:  # another process was first, and was given another file
+        if now.of(one.hash) is None:  # nothing records this one
+            (folder / one.file).unlink(missing_ok=True)
+        raise DownloadError(_another(source, one.hash, where, command, None, now))
+    chosen = known is not None and how in ("cached", "restored")
+    return Copy(
+        path=folder / now.current.file,
+        snapshot=now.current,
+        how="chosen" if chosen else how,
+        before=known.current if known else None,
+    )
+
+
+def intact(folder: Path, snapshot: Snapshot, limit: int = LIMIT_BYTES) -> bool:
+    """Tell whether the file of a snapshot is in the cache as it was recorded."""
+    try:
+        return file_hash(folder / snapshot.file, limit=limit) == snapshot.hash
+    except DataError:
+        return False
+
+
+def _unreachable(
+    url: str, reason: str, where: str, command: str, known: Known | None, recorded: Snapshot | None
+) -> str:
+    state = "it has not been fetched yet"
+    if recorded:
+        state = f"the file recorded on {recorded.fetched} ({recorded.hash}) is not in the cache, or altered there"
+    elif known:
+        state = f"the file recorded on {known.current.fetched} ({known.current.hash}) stays in use"
+    hint = f"run '{command}' where there is a network, or '{command} --file PATH' with a copy of the file"
+    return f"{where}: cannot fetch {printable(url, 300)}: {reason}; {state}: {hint}"
+
+
+def _another(
+    source: str,
+    digest: str,
+    where: str,
+    command: str,
+    expected: str | None,
+    known: Known | None,
+    given: bool = False,
+) -> str:
+    if expected or known is None:
+        return f"{where}: {source} has {digest}, expected is {expected}"
+    was = known.current
+    return (
+        f"{where}: {source} is another file than the recorded one: it has {digest}, recorded on {was.fetched} was "
+        f"{was.hash}; to take the new one: '{command} --update{' --file PATH' if given else ''}'"
+    )
+
+
+def _copied(file: Path, target: Path, limit: int) -> str:
+    """Copy a file that somebody has. Return why it could not be done, or nothing."""
+    try:
+        check_regular(file, limit=limit)
+        shutil.copyfile(file, target)
+    except (DataError, shutil.SameFileError) as error:
+        return str(error)
+    except OSError as error:
+        return f"{printable(file, 300)}: {(error.strerror or type(error).__name__).lower()}"
+    return ""
+
+
+@contextlib.contextmanager
+def _arrival(folder: Path, name: str) -> Iterator[Path]:
+    """Give a place in the cache for a file whose hash, and so whose name there, is not known yet.
+
+    It has a folder of its own, so that messages about what is in it name the file as it will be called.
+    """
+    try:
+        with arriving(folder, inside=True) as own:
+            yield own / name
+    except OSError as error:
+        why = (error.strerror or type(error).__name__).lower()
+        raise DownloadError(f"{printable(folder, 300)}: cannot write: {why}") from error
+
+
+def _settle(temporary: Path, target: Path) -> None:
+    with temporary.open("rb") as handle:
+        os.fsync(handle.fileno())
+    temporary.replace(target)

@@ -1,0 +1,1 @@
+"""What a table must hold: its descriptor, cells, conditions on rows, and what must stay apart."""

@@ -1,0 +1,312 @@
+"""What a row must satisfy beyond its cells: conditions of the safe grammar, each with the reason why it holds.
+
+A check stands in the schema of a resource. Its condition may name columns of numbers or dates (as decimal years) of
+that resource, and of the resources of the package whose key it carries (``peak/tdp``, where the peaks of a device are
+keyed by it). Two more prefixes reach another row: with ``other``, ``other_peak`` is the figure of the row whose key
+differs only in the columns that ``other`` names; with ``previous``, ``previous_peak`` is the figure of the row before
+it in the order of that column. A row that lacks one of the figures is passed over: a check says nothing of a hole.
+
+Who ships a table mends a row that breaks a check: the table is refused. Of a download one bad row is left out, with a
+warning that names it, since nobody here can mend it and the other rows are as good as before; where a check does not
+hold for most rows, the file is in another unit or is another file, and is refused.
+"""
+
+from __future__ import annotations
+
+import datetime
+from calendar import isleap
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import FormulaError, TableError, nearest, printable
+from forecast.formula import Condition, parse_condition
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from forecast.tables.csv_format import CsvColumns
+    from forecast.tables.schema.descriptor import Field, Resource
+
+    Array = npt.NDArray[Any]
+    Read = tuple[Resource, dict[str, list[Any]], CsvColumns]
+
+__all__ = ["KEYS", "Check", "enforced", "misfits", "own", "read"]
+
+#: What a descriptor may say of a check.
+KEYS = frozenset(("name", "condition", "reason", "where", "other", "previous"))
+OTHER, PREVIOUS = "other_", "previous_"
+#: So few broken rows of a download are never taken for another unit.
+FEW = 2
+_ORDERED = ("number", "integer", "date", "boolean")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One condition on the rows of a resource.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    condition : Condition
+        One comparison; a row it does not hold for is refused.
+    reason : str
+        Why it must hold: what a row that breaks it most likely got wrong.
+    where : mapping of str to tuple of str
+        The rows it is about: each column has one of these values.
+    other : mapping of str to str
+        Key columns and the values they have in the row that ``other_...`` names.
+    previous : str
+        The column that orders the rows for ``previous_...``.
+    """
+
+    name: str
+    condition: Condition
+    reason: str
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    other: Mapping[str, str] = field(default_factory=dict)
+    previous: str = ""
+
+    def columns(self) -> dict[str, tuple[str, str]]:
+        """Return, for each name of the condition, the prefix it reaches a row by and the column it means."""
+        prefixes = [prefix for prefix, used in ((OTHER, self.other), (PREVIOUS, self.previous)) if used]
+        found = {}
+        for name in self.condition.names:
+            prefix = next((p for p in prefixes if name.startswith(p)), "")
+            found[name] = (prefix, name[len(prefix) :])
+        return found
+
+
+def read(raw: Mapping[str, Any], where: str) -> tuple[Check | None, list[tuple[str, str]]]:
+    """Read a check from a descriptor; return it, or None and what is wrong as (key, reason).
+
+    Examples
+    --------
+    >>> check, wrong = read({"name": "dense", "condition": "sparse <= 2*dense", "reason": "2:4 at most doubles"}, "")
+    >>> check.condition.text, wrong
+    ('sparse <= 2*dense', [])
+    >>> read({"name": "dense", "condition": "sparse", "reason": " "}, "chips")[1][0]
+    ('reason', 'is missing: why must it hold?')
+    """
+    wrong: list[tuple[str, str]] = []
+    texts = {key: raw.get(key, "") for key in ("name", "condition", "reason", "previous")}
+    for key, value in texts.items():
+        if not isinstance(value, str):
+            wrong.append((key, "expected text"))
+        elif not value.strip() and key != "previous":
+            wrong.append((key, "is missing" + (": why must it hold?" if key == "reason" else "")))
+    rows, other = raw.get("where", {}), raw.get("other", {})
+    lists = {}
+    for column, value in rows.items() if isinstance(rows, dict) else ():
+        values = value if isinstance(value, list) else [value]
+        if not values or not all(isinstance(v, str) for v in values):
+            wrong.append((f"where.{printable(column, 60)}", "expected a text or a list of texts"))
+        lists[column] = tuple(values)
+    for key, value in (("where", rows), ("other", other)):
+        if not isinstance(value, dict):
+            wrong.append((key, "expected an object from columns to values"))
+    if isinstance(other, dict) and not all(isinstance(v, str) for v in other.values()):
+        wrong.append(("other", "expected texts"))
+    if wrong:
+        return None, wrong
+    try:
+        condition = parse_condition(texts["condition"], where=where)
+    except FormulaError as error:
+        return None, [("condition", str(error))]
+    made = Check(
+        name=texts["name"], condition=condition, reason=texts["reason"], where=lists, other=other,
+        previous=texts["previous"],
+    )  # fmt: skip
+    return made, []
+
+
+def _reach(resource: Resource, resources: Sequence[Resource]) -> dict[str, tuple[Resource, Field]]:
+    """Return the columns a check of this resource may name: its own, and those of resources whose key it carries."""
+    own = {f.name: (resource, f) for f in resource.fields}
+    for each in resources:
+        if each is not resource and each.key and set(each.key) <= set(resource.key):
+            own.update({f.name: (each, f) for f in each.fields if f.name not in own})
+    return own
+
+
+def misfits(resource: Resource, resources: Sequence[Resource]) -> list[str]:
+    """Say which checks name a column, a key or a value that is not there."""
+    found = []
+    known = _reach(resource, resources)
+
+    def missing(name: str, of: Sequence[str], what: str) -> str:
+        hint = nearest(name, of)
+        return f"no {what} '{printable(name, 60)}'" + (f"; did you mean '{hint}'?" if hint else "")
+
+    for check in resource.checks:
+        says = []
+        for name, (_, column) in check.columns().items():
+            if column not in known:
+                says.append(missing(name, list(known), "column"))
+            elif known[column][1].type not in _ORDERED:
+                says.append(f"'{column}' is text; a condition compares numbers and dates")
+        for column, values in check.where.items():
+            if column not in known:
+                says.append(missing(column, list(known), "column"))
+                continue
+            for value in values:
+                says += _unreadable(known[column][1], value)
+        for column, value in check.other.items():
+            if column not in resource.key:
+                says.append(missing(column, resource.key, "key column"))
+            else:
+                says += _unreadable(known[column][1], value)
+        if check.previous and (check.previous not in known or known[check.previous][0] is not resource):
+            says.append(missing(check.previous, [f.name for f in resource.fields], "column of its own"))
+        found += [f"check '{printable(check.name, 60)}': {s}" for s in says]
+    return found
+
+
+def _unreadable(of: Field, value: str) -> list[str]:
+    try:
+        reason = of.check(of.value(value))
+    except ValueError as error:
+        reason = f"'{printable(value, 60)}': {error}"
+    return [f"{of.name}: {reason}"] if reason else []
+
+
+def enforced(read: Sequence[Read], where: str) -> list[Read]:
+    """Return the rows that satisfy the checks of their resource: all of them, but for broken rows of a download.
+
+    Parameters
+    ----------
+    read : sequence of (Resource, values, cells)
+    where : str
+        The table, for warnings.
+
+    Raises
+    ------
+    TableError
+        With one ``file:row:column: reason`` for each row that breaks a check, where these are not left out.
+
+    Warns
+    -----
+    UserWarning
+        For each row that is left out.
+    """
+    failures: list[str] = []
+    kept: list[Read] = []
+    for resource, values, found in read:
+        columns = _joined(resource, values, read) if resource.checks else {}
+        left: dict[int, str] = {}
+        for check in resource.checks:
+            bad, judged = _failing(check, resource, columns, found)
+            if not resource.remote or (len(bad) > FEW and 2 * len(bad) > judged):
+                failures += bad.values()
+            left = {**bad, **left}
+        if left and len(left) == len(found.lines):
+            failures += left.values()
+        kept.append((resource, values, found) if not left else _without(left, resource, values, found))
+        if not failures:
+            _warn(left, resource, values, where)
+    if failures:
+        raise TableError(list(dict.fromkeys(failures)))
+    return kept
+
+
+def own(resource: Resource) -> Resource:
+    """Return a resource with the checks that need no other."""
+    names = {f.name for f in resource.fields}
+    alone = tuple(c for c in resource.checks if {column for _, column in c.columns().values()} | set(c.where) <= names)
+    return replace(resource, checks=alone)
+
+
+def _without(left: Collection[int], resource: Resource, values: dict[str, list[Any]], found: CsvColumns) -> Read:
+    from forecast.tables.csv_format import CsvColumns
+
+    rows = [row for row in range(len(found.lines)) if row not in left]
+    cells = {name: [column[r] for r in rows] for name, column in found.items()}
+    taken = {name: [column[r] for r in rows] for name, column in values.items()}
+    return resource, taken, CsvColumns(cells, [found.lines[r] for r in rows], found.label, found.hash)
+
+
+def _warn(left: Mapping[int, str], resource: Resource, values: Mapping[str, list[Any]], where: str) -> None:
+    import warnings
+
+    for row, reason in sorted(left.items()):
+        key = ", ".join(f"{k} = {printable(_text(values[k][row]), 60)}" for k in resource.key)
+        warnings.warn(f"{where}: the row {key or row + 1} is left out: {reason}", stacklevel=4)
+
+
+def _joined(resource: Resource, values: Mapping[str, list[Any]], read: Sequence[Read]) -> dict[str, list[Any]]:
+    """Return the columns within reach, those of other resources brought to this one's rows."""
+    columns = dict(values)
+    for each, theirs, _ in read:
+        if each is resource or not each.key or not set(each.key) <= set(resource.key):
+            continue
+        at = {key: row for row, key in enumerate(zip(*(theirs[k] for k in each.key), strict=True))}
+        places = [at.get(key) for key in zip(*(values[k] for k in each.key), strict=True)]
+        for name, column in theirs.items():
+            columns.setdefault(name, [None if p is None else column[p] for p in places])
+    return columns
+
+
+def _failing(
+    check: Check, resource: Resource, columns: Mapping[str, list[Any]], found: CsvColumns
+) -> tuple[dict[int, str], int]:
+    """Return the rows that break a check, each with what is wrong, and how many rows the check could judge."""
+    import numpy as np
+
+    wanted = check.columns()
+    rows = [r for r in range(len(found.lines)) if all(_text(columns[c][r]) in v for c, v in check.where.items())]
+    there = {OTHER: _others(check, resource, columns, rows), PREVIOUS: _before(check, columns, rows)}
+    figures: dict[str, Array] = {}
+    for name, (prefix, column) in wanted.items():
+        places = there[prefix] if prefix else rows
+        figures[name] = np.array([np.nan if p is None else _figure(columns[column][p]) for p in places], dtype=float)
+    known = np.all([~np.isnan(f) for f in figures.values()], axis=0) if figures else np.ones(len(rows), dtype=bool)
+    with np.errstate(all="ignore"):
+        left, right = (
+            np.broadcast_to(np.asarray(side.evaluate(figures), dtype=float), (len(rows),))
+            for side in (check.condition.left, check.condition.right)
+        )
+    compare = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[check.condition.op]
+    at = next((c for p, c in wanted.values() if not p and c in found), resource.fields[0].name)
+    said = f"check '{printable(check.name, 60)}': {check.condition.text} does not hold"
+    bad = {
+        rows[i]: f"{found.at(rows[i], at)}: {said} ({left[i]:.4g} against {right[i]:.4g}): {check.reason}"
+        for i in np.flatnonzero(known & ~compare(left, right))
+    }
+    return bad, int(np.sum(known))
+
+
+def _others(check: Check, resource: Resource, columns: Mapping[str, list[Any]], rows: list[int]) -> list[int | None]:
+    """Return, for each row, the one whose key differs only in what the check says; None where there is none."""
+    if not check.other:
+        return []
+    keys = [tuple(_text(v) for v in key) for key in zip(*(columns[k] for k in resource.key), strict=True)]
+    at = {key: row for row, key in enumerate(keys)}
+    changed = [check.other.get(k) for k in resource.key]
+    return [at.get(tuple(c if c is not None else k for c, k in zip(changed, keys[r], strict=True))) for r in rows]
+
+
+def _before(check: Check, columns: Mapping[str, list[Any]], rows: list[int]) -> list[int | None]:
+    """Return, for each row, the nearest earlier one that has the figures the check compares with."""
+    if not check.previous:
+        return []
+    needed = [check.previous, *(c for p, c in check.columns().values() if p == PREVIOUS)]
+    order = [r for r in rows if all(columns[c][r] is not None for c in needed)]
+    order.sort(key=lambda r: columns[check.previous][r])
+    last: dict[int, int] = dict(zip(order[1:], order, strict=False))
+    return [last.get(r) for r in rows]
+
+
+def _figure(value: Any) -> float:
+    """Return a cell as the number a condition sees: a date is a decimal year."""
+    if value is None:
+        return float("nan")
+    if isinstance(value, datetime.date):
+        return value.year + (value.timetuple().tm_yday - 1) / (366 if isleap(value.year) else 365)
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)

@@ -1,0 +1,60 @@
+"""Columns whose rows must not be mixed: technologies in units of their own, editions that are measured differently.
+
+A schema names them (``"separate": ["technology"]``). Whoever fits to rows of several values of such a column is told to
+keep one; a fit for each of them (``over=``), or one that knows them (``groups=``), mixes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from forecast.errors import BasisError, printable
+
+if TYPE_CHECKING:
+    from forecast.tables.columns import Columns
+
+__all__ = ["check"]
+
+
+#: How to keep the rows of one value, where a condition is given as a mapping.
+KEEP = 'keep one: where = {{ {column} = "{first}" }}'
+
+
+def check(rows: Columns, where: str, *, told_apart: Collection[str] = (), advice: str = KEEP) -> None:
+    """Refuse rows that differ in a column whose rows must not be mixed.
+
+    Parameters
+    ----------
+    rows : Columns
+    where : str
+        For messages: who asks.
+    told_apart : collection of str
+        Columns by which the asker tells the rows apart.
+    advice : str
+        What to do, with ``{column}`` and ``{first}`` in the place of the column and of one of its values.
+
+    Raises
+    ------
+    BasisError
+        Naming two of the values, and what to do.
+
+    Examples
+    --------
+    >>> from forecast.tables.columns import columns
+    >>> rows = columns({"technology": ["DRAM", "Beer"], "cost": [1.0, 2.0]})
+    >>> check(rows, "mine")
+    >>> rows.separate = ("technology",)
+    >>> check(rows, "mine")
+    Traceback (most recent call last):
+    forecast.errors.BasisError: mine: mixes technology Beer and DRAM; keep one: where = { technology = "Beer" }
+    """
+    for column in rows.separate:
+        if column in told_apart or column not in rows:
+            continue
+        found = sorted({str(v) for v in rows.column(column)} - {""})
+        if len(found) > 1:
+            first, second = (printable(v, 40) for v in found[:2])
+            more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+            says = advice.format(column=printable(column, 60), first=first)
+            raise BasisError(f"{where}: mixes {printable(column, 60)} {first} and {second}{more}; {says}")

@@ -1,0 +1,400 @@
+"""Rows of a table as they stood before a date, and a column of it as a series in time."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from forecast.errors import (
+    BasisError,
+    DataError,
+    EmptyDataError,
+    ForecastError,
+    UnknownNameError,
+    UsageError,
+    printable,
+)
+from forecast.units.qualifiers import ATTRIBUTES, infer
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from forecast.tables.columns import Columns
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Series", "complete", "of_column", "read", "read_columns", "rows", "states"]
+
+
+class Series(NamedTuple):
+    """A series in time: decimal years, values, their unit where the data state one, and further columns of the rows.
+
+    `undated` counts the rows with a value and without a date, which are left out, and `empty` those without a value in
+    data that no descriptor describes: their holes may be accidents.
+    """
+
+    time: Array
+    value: Array
+    unit: str | None
+    further: dict[str, Array]
+    undated: int = 0
+    empty: int = 0
+
+
+#: When a row became known; without this column a row is known at its own date.
+KNOWN = "known_since"
+
+
+def _years(values: Any, where: str) -> Array:
+    import numpy as np
+
+    from forecast import tables
+
+    if np.issubdtype(values.dtype, np.datetime64):
+        return tables.decimal_year(values)
+    if not np.issubdtype(values.dtype, np.number):
+        raise DataError(f"{where}: expected dates (YYYY, YYYY-MM or YYYY-MM-DD) or decimal years, got text")
+    return np.asarray(values, dtype=float)
+
+
+def _dated(since: Any) -> Any:
+    """Return text that begins with a year, or a date; a number would be seconds, and numpy also reads "now"."""
+    import numpy as np
+
+    if isinstance(since, (datetime.date, np.datetime64)) or (isinstance(since, str) and since[:1].isdigit()):
+        return since
+    raise ValueError(since)
+
+
+def _named(further: Any, name: str) -> Mapping[str, str]:
+    """Return further columns by name."""
+    if not isinstance(further, Mapping):
+        said = f"expected a mapping of name to column, got {printable(further, 40)}"
+        raise UsageError(f"{name}: further: {said}")
+    return further
+
+
+def rows(data: Any, *, where: Mapping[str, str], before: float | None, name: str, date: str | None = None) -> Columns:
+    """Return columns, cut to the rows that match and that were known before a date.
+
+    Parameters
+    ----------
+    data : table name, path, Dataset, DataFrame or dict of arrays
+    where : mapping of str to str
+        Keep the rows whose column has this value, read in the column's own grammar.
+    before : float, optional
+        Decimal year.
+    name : str
+        For messages: who asks.
+    date : str, optional
+        The column that dates a row, where the table has no ``known_since``.
+
+    Raises
+    ------
+    UnknownNameError
+        For a column that is not there.
+    EmptyDataError
+        If no row is left.
+    """
+    import numpy as np
+
+    from forecast import tables
+
+    columns = tables.columns(data, where=name)
+    keep = np.ones(columns.rows, dtype=bool)
+    for key, text in where.items():
+        values = columns.column(key)
+        keep &= values == tables.wanted(values, "", text, f"{name}: {printable(key, 60)}")
+    if before is not None:
+        dated = KNOWN if KNOWN in columns else date
+        if dated is None:
+            raise DataError(f"{name}: the table dates no row ('{KNOWN}' is missing), so it cannot be read as of a date")
+        keep &= _years(columns.column(dated), f"{name}: column '{printable(dated, 60)}'") < before
+    if not keep.any():
+        said = ", ".join(f"{k} = {printable(v, 40)}" for k, v in where.items())
+        when = f" before {before:.2f}" if before is not None else ""
+        raise EmptyDataError(f"{name}: no row is left{' where ' + said if said else ''}{when}")
+    return columns.take(keep)
+
+
+def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
+    """Return the rows that have a value in every column used: a table has holes where nothing was measured.
+
+    Parameters
+    ----------
+    columns : Columns
+    used : iterable of str
+        Columns, and formulas over columns.
+    name : str
+        For messages: who asks.
+
+    Raises
+    ------
+    EmptyDataError
+        If no row is left.
+    """
+    import numpy as np
+
+    from forecast import formula
+
+    names = {n for text in used for n in ([text] if text in columns else formula.parse(text, where=name).names)}
+    keep = np.ones(columns.rows, dtype=bool)
+    for column in sorted(names):
+        if column in columns and np.asarray(columns.column(column)).dtype.kind == "f":
+            keep &= ~np.isnan(columns.numeric(column))
+    if not keep.any():
+        raise EmptyDataError(f"{name}: no row has a value in all of {', '.join(sorted(names))}")
+    return columns.take(keep)
+
+
+def read(
+    data: Any,
+    *,
+    x: str,
+    y: str,
+    where: Mapping[str, str] | None = None,
+    before: float | None = None,
+    name: str = "series",
+    basis: Mapping[str, str] | None = None,
+    since: str = "",
+    records: bool = False,
+    yearly: bool = False,
+) -> tuple[Array, Array, str | None]:
+    """Return time in decimal years, value, and the column's unit where the data state one; sorted by time.
+
+    Rows without a value are left out, since a table has holes where nothing was measured, and so are rows without a
+    date; an infinite value is an error. Rows that differ in what they
+    measure (a column ``precision``, ``sparsity``, ``direction``, ...: see `forecast.units.qualifiers`) make no series,
+    unless `basis` says what they are together.
+
+    Parameters
+    ----------
+    x, y : str
+        A column, and a column or a formula over columns: ``peak/launch_price``.
+    where, before, name
+        See `rows`.
+    basis : mapping, optional
+        What the rows measure, where their columns would not tell.
+    since : str
+        Leave out the rows before this date (YYYY-MM-DD), and those without one.
+    records : bool
+        Keep the rows that set a record, a larger value than at every earlier date, and the last date, at which the last
+        record still stands.
+    yearly : bool
+        Keep the largest value of each calendar year, with its date.
+
+    Raises
+    ------
+    UnknownNameError, DataError, EmptyDataError, BasisError, FormulaError, UnitError, UsageError
+    """
+    return read_columns(
+        data, x=x, y=y, further={}, where=where, before=before, name=name, basis=basis, since=since, records=records,
+        yearly=yearly,
+    )[:3]  # fmt: skip
+
+
+def read_columns(
+    data: Any,
+    *,
+    x: str,
+    y: str,
+    further: Mapping[str, str],
+    where: Mapping[str, str] | None = None,
+    before: float | None = None,
+    name: str = "series",
+    basis: Mapping[str, str] | None = None,
+    since: str = "",
+    records: bool = False,
+    yearly: bool = False,
+) -> Series:
+    """Return what `read` does and further columns of the same rows, each in the unit it has in the data.
+
+    A row that lacks a value in one of them is left out. Where `records` or `yearly` keeps one of several rows, it is
+    the row whose `y` is kept.
+
+    Parameters
+    ----------
+    further : mapping of str to str
+        Name to a column, or a formula over columns.
+    x, y, where, before, name, basis, since, records, yearly
+        See `read`.
+
+    Raises
+    ------
+    As `read`.
+    """
+    import numpy as np
+
+    from forecast.tables.schema import separate
+
+    columns = rows(data, where=where or {}, before=before, name=name, date=x)
+    time = _years(columns.column(x), f"{name}: column '{printable(x, 60)}'")
+    dataset = _dataset(data)
+    value, unit, used = _value(columns, dataset, y, f"{name}: y")
+    _check_finite(value, time, f"{name}: column '{printable(y, 60)}'")
+    known = ~np.isnan(value)
+    if not known.any():
+        raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")
+    more: dict[str, Array] = {}
+    for key, text in _named(further, name).items():
+        at = f"{name}: column for '{printable(key, 60)}'"
+        if _plain(text, columns) and text not in columns:
+            raise UnknownNameError("column", text, columns, where=at)
+        more[key], _, also = _value(columns, dataset, text, at)
+        used += also
+        _check_finite(more[key], time, f"{at}: column '{printable(text, 60)}'")
+        if not (known & ~np.isnan(more[key])).any():
+            raise EmptyDataError(f"{at}: no row has both '{printable(y, 60)}' and '{printable(text, 60)}'")
+        known &= ~np.isnan(more[key])
+    empty = int((~known).sum()) if dataset is None else 0
+    if since:
+        try:
+            first = np.array([_dated(since)], dtype="datetime64[s]")
+        except ValueError:
+            said = f"expected a date YYYY-MM-DD, got '{printable(since, 40)}'"
+            raise UsageError(f"{name}: since: {said}") from None
+        known &= time >= _years(first, name)[0]
+        if not known.any():
+            raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' is left since {printable(since, 40)}")
+    undated = int((known & np.isnan(time)).sum())
+    known &= ~np.isnan(time)
+    if not known.any():
+        raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' has a date in '{printable(x, 60)}'")
+    separate.check(columns.take(known), name)
+    for column in dict.fromkeys(used):
+        own = {} if dataset is None else of_column(dataset, column)
+        _check_basis(columns.take(known), dataset, column, {**own, **(where or {}), **(basis or {})}, name)
+    kept = np.flatnonzero(known)
+    kept = kept[np.argsort(time[kept], kind="stable")]
+    if yearly:
+        year = np.floor(time[kept])
+        kept = np.array([kept[year == y][np.argmax(value[kept[year == y]])] for y in np.unique(year)])
+    if records:
+        # of one date the largest: what a shop sells on one day is no history
+        kept = kept[np.lexsort((value[kept], time[kept]))]
+        kept = kept[np.append(np.diff(time[kept]) > 0, True)]
+        best = np.maximum.accumulate(value[kept])
+        last, kept = kept[-1], kept[np.concatenate(([True], np.diff(best) > 0))]
+        if time[last] > time[kept[-1]]:  # that nothing has come since is known, too
+            value = value.copy()
+            value[last], kept = value[kept[-1]], np.append(kept, last)
+    return Series(time[kept], value[kept], unit, {k: c[kept] for k, c in more.items()}, undated, empty)
+
+
+def _check_finite(value: Array, time: Array, where: str) -> None:
+    """Refuse infinities: they are no measurements, and not what a table writes where nothing was measured."""
+    import numpy as np
+
+    if (bad := np.isinf(value)).any():
+        at = ["no date" if np.isnan(t) else f"{t:.2f}" for t in time[bad][:4]]
+        more = f" and {int(bad.sum()) - 4} more" if bad.sum() > 4 else ""
+        raise DataError(f"{where}: infinite at {', '.join(at)}{more}; leave these rows out, or empty")
+
+
+def _plain(y: str, columns: Collection[str]) -> bool:
+    """Tell a column from a formula over columns."""
+    return y in columns or not any(c in y for c in "+-*/( ")
+
+
+def _value(
+    columns: Columns, dataset: xr.Dataset | None, y: str, where: str
+) -> tuple[Array, str | None, tuple[str, ...]]:
+    """Return a column or a formula over columns, its unit where all units are stated, and the columns used."""
+    import numpy as np
+
+    from forecast import formula, units
+    from forecast.tables.naming import meant
+
+    if _plain(y, columns):
+        column = columns.numeric(y)
+        return column, None if dataset is None else dataset[y].attrs.get("unit"), (y,)
+    parsed = formula.parse(y, where=where)
+    which = {used: meant(used, columns, where) for used in parsed.names}
+    values = {used: columns.numeric(which[used]) for used in parsed.names}
+    with np.errstate(all="ignore"):
+        found = np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (columns.rows,)).copy()
+    stated = {} if dataset is None else {used: dataset[which[used]].attrs.get("unit") for used in parsed.names}
+    known = {used: str(unit) for used, unit in stated.items() if unit is not None}
+    unit = units.infer(parsed, known, where=where) if len(known) == len(parsed.names) else None
+    return found, unit, tuple(which.values())
+
+
+def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where: str = "") -> Mapping[str, str]:
+    """Return the basis that a table states of a column, or of a formula over its columns, in all its rows.
+
+    Parameters
+    ----------
+    data : table name, path or Dataset
+        What is no table states nothing.
+    y : str
+    stated : mapping, optional
+        Replaces what the table states.
+    where : str
+
+    Raises
+    ------
+    BasisError
+        Where a formula mixes columns that must not be mixed.
+    """
+    from forecast import formula
+    from forecast.tables.naming import meant
+
+    try:
+        dataset = _dataset(data)
+        if dataset is None:
+            return dict(stated or {})
+        known = [str(name) for name in dataset.variables]
+        plain = _plain(y, known)
+        which = {"y": y} if plain else {n: meant(n, known, where) for n in formula.parse(y, where=where).names}
+    except ForecastError:  # who reads the series says what is wrong with it
+        return dict(stated or {})
+    sides = {name: _of_column(dataset, column) for name, column in which.items() if column in known}
+    return infer("y" if plain else y, sides, stated=stated, where=where)
+
+
+def _of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
+    """Return what all rows of a column state: by columns of an attribute's name, and by the column's own words."""
+    found: dict[str, str] = {}
+    for attribute in ATTRIBUTES:
+        if attribute in dataset.variables and set(dataset[attribute].dims) <= set(dataset[column].dims):
+            values = {str(v) for v in dataset[attribute].values.ravel()} - {""}
+            found |= {attribute: values.pop()} if len(values) == 1 else {}
+    return {name: value for name, value in {**found, **of_column(dataset, column)}.items() if value}
+
+
+def of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
+    """Return what a table's descriptor states of a column; an empty text: no statement, whatever its rows say."""
+    words = dataset[column].attrs.get("basis", "") if column in dataset.variables else ""
+    try:
+        found = json.loads(words)
+    except (TypeError, ValueError):  # a Dataset of the user's own may use the word as it likes
+        return {}
+    return {n: str(v) for n, v in found.items() if n in ATTRIBUTES} if isinstance(found, dict) else {}
+
+
+def _dataset(data: Any) -> xr.Dataset | None:
+    """Return the table that units and dimensions are read from; None for what has neither."""
+    from forecast import tables
+
+    found = tables.look(data) if isinstance(data, str) and not tables.is_plain_file(data) else data
+    return found if hasattr(found, "data_vars") else None
+
+
+def _check_basis(rows: Columns, dataset: xr.Dataset | None, y: str, stated: Mapping[str, str], name: str) -> None:
+    for attribute in ATTRIBUTES:
+        if attribute in stated or attribute not in rows or attribute == y:
+            continue
+        # the precision of a peak says nothing of the price, which has no such dimension
+        if dataset is not None and not set(dataset[attribute].dims) <= set(dataset[y].dims):
+            continue
+        found = sorted({str(v) for v in rows.column(attribute)} - {""})
+        if len(found) > 1:
+            says = (
+                f"column '{printable(y, 60)}' mixes {attribute} {printable(found[0], 40)} and {printable(found[1], 40)}"
+            )
+            more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+            raise BasisError(f'{name}: {says}{more}; keep one: where = {{ {attribute} = "{printable(found[0], 40)}" }}')
