@@ -94,9 +94,9 @@ def test_beside_a_broken_plugin_the_others_work_and_it_is_named(fake_plugins, co
         assert f"plugin broken (fake-broken 1.0) is left out: {reason}" in done.stderr
 
 
-@pytest.mark.parametrize("how", DEADLY)
+@pytest.mark.parametrize("how", [*DEADLY, "later"])
 def test_a_plugin_that_ends_the_process_is_named_at_the_next_start_and_left_out(fake_plugins, command_line, how):
-    source, _ = DEADLY[how]
+    source, _ = LATE.get(how) or DEADLY[how]
     fake_plugins.add("good", GOOD)
     fake_plugins.add("broken", source)
     first = command_line("laws", "show", "good/line", "--json")
