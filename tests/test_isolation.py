@@ -338,3 +338,39 @@ def test_a_distribution_whose_entry_points_cannot_be_read_is_listed(fake_plugins
     assert rows["good"]["status"] == "loaded"
     assert rows["fake_broken"]["status"] == "failed"
     assert "entry_points.txt, cannot be read" in rows["fake_broken"]["reason"]
+
+
+RUBBISH = '''"""A plugin for tests."""
+import numpy as np
+from forecast import LawSpec, hookimpl
+
+def value(parameters, x):
+    return {value}
+
+@hookimpl
+def forecast_laws():
+    yield LawSpec(name="odd", variables={{"x": ""}}, target=f"{{__name__}}:value", reference="test",
+                  example={{"a": 1.0}}, domain={{"x": (1.0, 9.0)}})
+'''
+
+
+@pytest.mark.bad_input(64)
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("None", "object, expected real numbers"),
+        ("'text'", "<U4, expected real numbers"),
+        ("1j * x", "complex128, expected real numbers"),
+        ("(i for i in x)", "object, expected real numbers"),
+        ("x > 1", "bool, expected real numbers"),
+        ("np.ones(7)", "an array of shape (7,), expected (3,)"),
+    ],
+)
+def test_bad_input_064_what_a_laws_code_returns_is_held_to_the_contract(fake_plugins, value, said):
+    from forecast import law
+    from forecast.errors import PluginContractError
+
+    fake_plugins.add("bad", RUBBISH.format(value=value))
+    with pytest.raises(PluginContractError) as caught:
+        law("bad/odd").value({"a": 1.0}, x=[1.0, 2.0, 3.0])
+    assert str(caught.value) == f"law 'bad/odd': its code returned {said}"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forecast.contract.foreign import guarded
+from forecast.errors import PluginContractError
 from forecast.formula import Formula
 from forecast.formula.tree import latex_name
 
@@ -113,8 +114,12 @@ class Code(Form):
             with np.errstate(all="ignore"):
                 found = np.asarray(self._code(own, **variables))
             if found.dtype.kind not in "fiu":  # a cast would drop an imaginary part in silence
-                raise TypeError(f"expected real numbers, got {found.dtype}")
-            return np.array(np.broadcast_to(found, shape), dtype=np.float64)
+                raise PluginContractError(f"{self._where}: its code returned {found.dtype}, expected real numbers")
+            try:
+                return np.array(np.broadcast_to(found, shape), dtype=np.float64)
+            except ValueError:
+                said = f"an array of shape {found.shape}, expected {shape}"
+                raise PluginContractError(f"{self._where}: its code returned {said}") from None
 
         return guarded(f"{self._where}: its code", call)
 
