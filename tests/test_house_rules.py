@@ -168,6 +168,22 @@ def test_rooms_are_small():
     assert many == set()
 
 
+#: Rooms of tests that stand for no room of the framework: shelves, budgets of time, hostile inputs.
+TESTS_BESIDE = ("benchmarks", "datasets", "fuzz", "plugins")
+#: Files of tests about the whole house, not about one room.
+TESTS_OF_ALL = (
+    "bad_inputs", "docs", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "readme", "text_to_object",
+)  # fmt: skip
+
+
+def test_tests_mirror_the_framework():
+    tests = ROOT / "tests"
+    folders = {p.name for p in tests.iterdir() if list(p.rglob("test_*.py"))}
+    assert folders - set(TESTS_BESIDE) - set(ORDER) == set()
+    files = {p.stem.removeprefix("test_") for p in tests.glob("test_*.py")}
+    assert {f for f in files - set(TESTS_OF_ALL) if not (ROOT / "forecast" / f"{f}.py").is_file()} == set()
+
+
 def test_the_framework_imports_no_plugin():
     plugins = {p.name for s in ("plugins", "datasets") for p in (ROOT / s).iterdir()}
     for path in sources("forecast"):
