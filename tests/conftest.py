@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from forecast.base import access
+from toolkit import package
 
 # How long an example takes says how busy the machine is; what may be slow is measured in tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
@@ -212,12 +213,7 @@ def _described(folder: Path, path: str = "price.csv", **changes: object) -> Path
     resource = {"name": "price", "path": path, "hash": f"sha256:{64 * '0'}", "schema": {"fields": fields}, **changes}
     if (folder / path).is_file() and "hash" not in changes:
         resource["hash"] = file_hash(folder / path)
-    package = {
-        "name": "price", "title": "Price", "version": "1", "licenses": [{"name": "CC0-1.0"}],
-        "sources": [{"title": "me"}], "resources": [resource],
-    }  # fmt: skip
-    (folder / "datapackage.json").write_text(json.dumps(package))
-    return folder / "datapackage.json"
+    return package(folder, "price", resource)
 
 
 def _naming(key: str, text: str) -> str:

@@ -13,6 +13,7 @@ import pytest
 
 import forecast
 from forecast.tables import csv_format
+from toolkit import json_of
 
 POWER = "scaling/power"
 
@@ -40,7 +41,7 @@ def fitted(command_line, tmp_path, table):
         done = command_line("fit", law, "--data", "runs.csv", "--let", "x = size", *words, "--json")
         assert done.returncode == code, done.stderr
         assert done.stderr == ""
-        return json.loads(done.stdout, parse_constant=pytest.fail)["result"]
+        return json_of(done.stdout)["result"]
 
     return run
 

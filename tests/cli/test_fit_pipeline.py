@@ -1,12 +1,11 @@
 """From runs to a budget, each command a process of its own: fit, compare, predict, allocate."""
 
-import json
-
 import numpy as np
 import pytest
 
 import forecast
 from forecast.tables import csv_format
+from toolkit import json_of
 
 LAW = "scaling/chinchilla"
 TRUTH = {"E": 1.8, "A": 480.0, "alpha": 0.35, "B": 2100.0, "beta": 0.37}
@@ -31,7 +30,7 @@ def call(command_line, tmp_path, runs):
     def run(*words, code=0):
         done = command_line(*words, "--json")
         assert done.returncode == code, done.stderr
-        return json.loads(done.stdout, parse_constant=pytest.fail)["result"] if code == 0 else done.stderr
+        return json_of(done.stdout)["result"] if code == 0 else done.stderr
 
     return run
 

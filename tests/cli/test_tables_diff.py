@@ -14,6 +14,7 @@ import pytest
 import forecast_datasets
 from forecast.cli import main
 from forecast.tables import file_hash
+from toolkit import json_of
 
 SHIPPED = Path(forecast_datasets.__file__).parent / "supercomputers"
 TREND = ("--trend", "trends/exponential", "--x", "date", "--y", "rmax_top1")
@@ -65,7 +66,7 @@ def test_end_to_end(former, tmp_path):
 
 def test_json_end_to_end(former, tmp_path):
     done = run("former", "datasets/supercomputers", *TREND, "--json", cwd=tmp_path)
-    found = json.loads(done.stdout, parse_constant=pytest.fail)
+    found = json_of(done.stdout)
     assert list(found) == ["command", "result", "warnings", "provenance"]
     assert found["command"] == "tables diff"
     result = found["result"]
