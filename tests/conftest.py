@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from forecast.base import access
-from toolkit import package
+from toolkit import package, spawn
 
 # How long an example takes says how busy the machine is; what may be slow is measured in tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
@@ -156,10 +156,7 @@ def command_line(fake_plugins: FakePlugins, tmp_path: Path) -> Callable[..., sub
     """Run ``forecast ...`` in a process of its own, which sees the fake plugins."""
 
     def run(*words: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
-        given = {"capture_output": True, "text": True, "timeout": 60, "cwd": tmp_path} | options
-        return subprocess.run(
-            [sys.executable, "-m", "forecast", *words], env={**fake_plugins.env, **(env or {})}, check=False, **given
-        )
+        return spawn(*words, env={**fake_plugins.env, **(env or {})}, **{"timeout": 60, "cwd": tmp_path, **options})
 
     return run
 

@@ -173,7 +173,7 @@ TESTS_BESIDE = ("benchmarks", "datasets", "fuzz", "plugins")
 #: Files of tests about the whole house, not about one room.
 TESTS_OF_ALL = (
     "bad_inputs", "docs", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "readme",
-    "text_to_object",
+    "text_to_object", "toolkit",
 )  # fmt: skip
 
 

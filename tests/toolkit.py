@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+import pytest
 
 import forecast
 from forecast.cli import main
@@ -121,6 +126,35 @@ def command(*verb: str) -> Callable[..., Said]:
         return Said(code, captured.out, captured.err)
 
     return run
+
+
+def spawn(*words: object, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run ``forecast ...`` in a process of its own and wait for it; the options are those of `subprocess.run`."""
+    given = {"capture_output": True, "text": True, "timeout": 120, "check": False} | options
+    return subprocess.run(
+        [sys.executable, "-m", "forecast", *map(str, words)], env={**os.environ, **(env or {})}, **given
+    )
+
+
+# --- many cases in one test -------------------------------------------------------------------------------------------
+
+Case = Callable[[object], AbstractContextManager[None]]
+
+
+@contextmanager
+def every() -> Iterator[Case]:
+    """Go through many cases in one test: each is tried, and those that fail are named together at the end."""
+    failed: list[str] = []
+
+    @contextmanager
+    def case(name: object) -> Iterator[None]:
+        try:
+            yield
+        except (Exception, pytest.fail.Exception) as error:
+            failed.append(f"{name}: {type(error).__name__}: {error}")
+
+    yield case
+    assert not failed, f"{len(failed)} failed:\n" + "\n".join(failed)
 
 
 # --- projections ------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import cache_folder
-from toolkit import package
+from toolkit import package, spawn
 
 DAY = "2026-01-31"
 ONE = b"date,v\n2020-01-01,1\n2021-01-01,2\n2022-01-01,4\n2023-01-01,8.5\n"
@@ -74,11 +74,8 @@ def site(fake_plugins, upstream, here, monkeypatch):
 
 def test_end_to_end(site, fake_plugins, here):
     def run(verb, *words):
-        asked = [verb, "--allow-host", "127.0.0.1", *words]
-        return subprocess.run(
-            [sys.executable, "-m", "forecast", "tables", *asked], cwd=here, env={**fake_plugins.env, "NO_COLOR": "1"},
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+        env = {**fake_plugins.env, "NO_COLOR": "1"}
+        return spawn("tables", verb, "--allow-host", "127.0.0.1", *words, cwd=here, env=env)
 
     done = run("fetch", "speeds")
     assert (done.returncode, done.stderr) == (0, "")
