@@ -5,7 +5,6 @@ import pytest
 
 import forecast
 from forecast.tables import csv_format
-from toolkit import json_of
 
 LAW = "scaling/chinchilla"
 TRUTH = {"E": 1.8, "A": 480.0, "alpha": 0.35, "B": 2100.0, "beta": 0.37}
@@ -24,13 +23,13 @@ def runs():
 
 
 @pytest.fixture
-def call(command_line, tmp_path, runs):
-    csv_format.write(tmp_path / "runs.csv", {name: column.tolist() for name, column in runs.items()})
+def call(said, here, runs):
+    csv_format.write(here / "runs.csv", {name: column.tolist() for name, column in runs.items()})
 
-    def run(*words, code=0):
-        done = command_line(*words, "--json")
-        assert done.returncode == code, done.stderr
-        return json_of(done.stdout)["result"] if code == 0 else done.stderr
+    def run(*words):
+        done = said(*words, "--json")
+        assert done.code == 0, done.err
+        return done.json["result"]
 
     return run
 
@@ -82,8 +81,8 @@ def test_compare_prefers_the_law_that_made_the_runs(call):
     assert found["laws"][0]["law"] == LAW
 
 
-def test_wrong_use_is_one_line_and_nothing_on_stdout(command_line, runs, tmp_path):
-    csv_format.write(tmp_path / "runs.csv", {name: column.tolist() for name, column in runs.items()})
+def test_wrong_use_is_one_line_and_nothing_on_stdout(said, runs, here):
+    csv_format.write(here / "runs.csv", {name: column.tolist() for name, column in runs.items()})
     for words, says in [
         (("fit", LAW, "--data", "runs.csv", *LETS, "--own", "E"), "groups"),
         (("fit", LAW, "--data", "runs.csv", *LETS, "--groups", "famly"), "did you mean 'family'"),
@@ -97,8 +96,4 @@ def test_wrong_use_is_one_line_and_nothing_on_stdout(command_line, runs, tmp_pat
         (("predict", "fit.nc", "N=1"), "fit.nc"),
         (("allocate", f"{LAW}@besirglu2024", "--compute", "1e25"), "did you mean 'besiroglu2024'"),
     ]:
-        done = command_line(*words, "--json")
-        assert done.returncode in (1, 2), words
-        assert done.stdout == ""
-        assert len(done.stderr.splitlines()) == 1, done.stderr
-        assert says in done.stderr, done.stderr
+        assert says in said(*words, "--json").refusal, words
