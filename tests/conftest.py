@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from forecast.base import access
+from toolkit import package, spawn
 
 # How long an example takes says how busy the machine is; what may be slow is measured in tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
@@ -155,10 +156,7 @@ def command_line(fake_plugins: FakePlugins, tmp_path: Path) -> Callable[..., sub
     """Run ``forecast ...`` in a process of its own, which sees the fake plugins."""
 
     def run(*words: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
-        given = {"capture_output": True, "text": True, "timeout": 60, "cwd": tmp_path} | options
-        return subprocess.run(
-            [sys.executable, "-m", "forecast", *words], env={**fake_plugins.env, **(env or {})}, check=False, **given
-        )
+        return spawn(*words, env={**fake_plugins.env, **(env or {})}, **{"timeout": 60, "cwd": tmp_path, **options})
 
     return run
 
@@ -212,12 +210,7 @@ def _described(folder: Path, path: str = "price.csv", **changes: object) -> Path
     resource = {"name": "price", "path": path, "hash": f"sha256:{64 * '0'}", "schema": {"fields": fields}, **changes}
     if (folder / path).is_file() and "hash" not in changes:
         resource["hash"] = file_hash(folder / path)
-    package = {
-        "name": "price", "title": "Price", "version": "1", "licenses": [{"name": "CC0-1.0"}],
-        "sources": [{"title": "me"}], "resources": [resource],
-    }  # fmt: skip
-    (folder / "datapackage.json").write_text(json.dumps(package))
-    return folder / "datapackage.json"
+    return package(folder, "price", resource)
 
 
 def _naming(key: str, text: str) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SHELVES = ("forecast", "plugins", "datasets")
 MAX_LINES = 800
 
-#: Who may import whom: a module imports its own room and those above it here. Imports inside functions count too.
+#: Who may import whom: a module imports its own room and those before it here. Imports inside functions count too.
 ORDER = (
     "errors", "base", "contract", "formula", "units", "tables", "laws", "fit", "planning", "models", "scenarios",
     "projection", "sensitivity", "evaluation", "claims", "report", "api", "conformance", "cli", "__main__",
@@ -158,7 +159,7 @@ def test_imports_go_one_way():
             if target is None or target == own or (place, target) in DOORS:
                 continue
             if target in FACES or rank[target] > rank[own]:
-                wrong.append(f"{shown(path)} imports {target}, which stands below it")
+                wrong.append(f"{shown(path)} imports {target}, which comes after it in ORDER")
     assert wrong == []
 
 
@@ -166,6 +167,23 @@ def test_rooms_are_small():
     folders = {p.parent for p in sources("forecast")}
     many = {f"{shown(f)}: {n}" for f in folders if (n := len(set(f.glob("*.py")) - {f / "__init__.py"})) > MOST_FILES}
     assert many == set()
+
+
+#: Rooms of tests that stand for no room of the framework: shelves, budgets of time, hostile inputs.
+TESTS_BESIDE = ("benchmarks", "datasets", "fuzz", "plugins")
+#: Files of tests about the whole house, not about one room.
+TESTS_OF_ALL = (
+    "bad_inputs", "docs", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "readme",
+    "text_to_object", "toolkit",
+)  # fmt: skip
+
+
+def test_tests_mirror_the_framework():
+    tests = ROOT / "tests"
+    folders = {p.name for p in tests.iterdir() if list(p.rglob("test_*.py"))}
+    assert folders - set(TESTS_BESIDE) - set(ORDER) == set()
+    files = {p.stem.removeprefix("test_") for p in tests.glob("test_*.py")}
+    assert {f for f in files - set(TESTS_OF_ALL) if not (ROOT / "forecast" / f"{f}.py").is_file()} == set()
 
 
 def test_the_framework_imports_no_plugin():
@@ -186,6 +204,34 @@ def test_plugins_import_public_names_only():
                 continue
             public = getattr(importlib.import_module(module), "__all__", ())
             assert name in public or is_module(f"{module}.{name}"), f"{shown(path)}: {module}.{name} is not public"
+
+
+# --- the page for newcomers is true ----------------------------------------------------------------------------------
+
+PAGE = ROOT / "docs" / "explanation" / "house.md"
+QUESTION = re.compile(r"^\| .+\? \| `([^`]+)`(?:: `(\w+)`)? \|$", re.MULTILINE)
+
+
+def test_the_picture_of_the_house_is_the_order_of_its_rooms():
+    page = PAGE.read_text(encoding="utf-8")
+    (picture,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    rooms = [line.split(maxsplit=1) for line in picture.splitlines()]
+    assert [name for name, _ in rooms] == [name for name in reversed(ORDER) if name != "__main__"]
+    empty = {name for name, _ in rooms if not is_module(f"forecast.{name}")}
+    assert empty == set(re.findall(r"`(\w+)` has its floor and no files yet", page))
+
+
+def test_the_files_that_the_page_names_exist_and_define_what_it_says():
+    page = PAGE.read_text(encoding="utf-8")
+    rows = QUESTION.findall(page)
+    assert len(rows) == len(re.findall(r"^\| .*\? \|", page, re.MULTILINE)) >= 20
+    for file, name in rows:
+        assert (ROOT / file).is_file(), file
+        if name:
+            defined = {n.name for n in tree_of(ROOT / file).body if isinstance(n, (ast.ClassDef, ast.FunctionDef))}
+            assert name in defined, f"{file}: {name}"
+    named = set(re.findall(r"`([\w/]+/[\w/]*(?:\.py)?)`", page)) - {file for file, _ in rows}
+    assert {n for n in named if not (ROOT / n).exists() and not (ROOT / "forecast" / n).exists()} == set()
 
 
 # --- names, sizes, shelves --------------------------------------------------------------------------------------------

@@ -54,9 +54,11 @@ def privileges(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("file", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_the_framework_knows_no_plugin_by_name(file):
-    assert privileges(file.read_text(encoding="utf-8")) == []
+def test_the_framework_knows_no_plugin_by_name():
+    files = sorted(PACKAGE.rglob("*.py"))
+    assert len(files) > 100
+    known = {str(f.relative_to(PACKAGE)): privileges(f.read_text(encoding="utf-8")) for f in files}
+    assert {file: names for file, names in known.items() if names} == {}
 
 
 @pytest.mark.parametrize(

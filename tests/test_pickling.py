@@ -17,6 +17,7 @@ import forecast
 from forecast.contract.fields import FrozenMapping
 from forecast.contract.registry import HOOKS, get_registry
 from forecast.errors import ScenarioError, UnknownNameError
+from toolkit import every
 
 WAYS = {"pickle": lambda value: pickle.loads(pickle.dumps(value)), "deepcopy": copy.deepcopy}
 X = np.geomspace(1.0, 1e6, 40)
@@ -66,17 +67,20 @@ def test_a_frozen_mapping_is_a_mapping_that_nobody_writes_to(again):
     assert copy.deepcopy(frozen)["a"] is not frozen["a"]
 
 
-@pytest.mark.parametrize("name", [n for n in forecast.__all__ if n not in ("__version__", "hookimpl")])
-def test_every_name_of_the_front_door(name, again):
-    assert again(getattr(forecast, name)) is getattr(forecast, name)
+def test_every_name_of_the_front_door(again):
+    names = set(forecast.__all__) - {"__version__", "hookimpl"}
+    assert {n for n in names if again(getattr(forecast, n)) is not getattr(forecast, n)} == set()
 
 
-@pytest.mark.parametrize("plugin", get_registry().plugins, ids=lambda p: p.name)
-def test_every_record_of_every_plugin(plugin, again):
-    assert plugin.specs
-    for spec in plugin.specs:
-        assert again(spec) == spec, spec.name
-    assert again(plugin) == plugin
+def test_every_record_of_every_plugin(again):
+    with every() as case:
+        for plugin in get_registry().plugins:
+            with case(plugin.name):
+                assert plugin.specs
+                assert again(plugin) == plugin
+            for spec in plugin.specs:
+                with case(f"{spec.kind} {plugin.name}/{spec.name}"):
+                    assert again(spec) == spec
 
 
 def test_every_hook_has_a_record_that_goes_through(again):
@@ -91,8 +95,7 @@ def test_every_hook_has_a_record_that_goes_through(again):
             assert again(record) == record, kind
 
 
-@pytest.mark.parametrize("name", get_registry().names("law"))
-def test_every_law_and_what_is_published_of_it(name, again):
+def check_law(name: str, again: Callable[[Any], Any]) -> None:
     law = forecast.law(name)
     assert alike(again(law), law)
     for published in law.published_fits:
@@ -106,10 +109,19 @@ def test_every_law_and_what_is_published_of_it(name, again):
         assert again(protocol) == protocol
 
 
-@pytest.mark.parametrize("name", get_registry().names("model"))
-def test_every_model(name, again):
-    model = forecast.model(name)
-    assert alike(again(model), model)
+def test_every_law_and_what_is_published_of_it(again):
+    with every() as case:
+        for name in get_registry().names("law"):
+            with case(name):
+                check_law(name, again)
+
+
+def test_every_model(again):
+    with every() as case:
+        for name in get_registry().names("model"):
+            with case(name):
+                model = forecast.model(name)
+                assert alike(again(model), model)
 
 
 #: One of each family of models, fitted; fitting all of them would take a minute.
@@ -132,10 +144,12 @@ def test_a_fitted_model(name, again):
     assert made.describe() == fitted.describe()
 
 
-@pytest.mark.parametrize("name", get_registry().names("scenario"))
-def test_every_scenario(name, again):
-    scenario = forecast.Scenario.load(name)
-    assert again(scenario) == scenario
+def test_every_scenario(again):
+    with every() as case:
+        for name in get_registry().names("scenario"):
+            with case(name):
+                scenario = forecast.Scenario.load(name)
+                assert again(scenario) == scenario
 
 
 ASKED = {

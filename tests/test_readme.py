@@ -3,10 +3,11 @@
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from toolkit import spawn
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,9 +22,7 @@ SHOWN = [block for block in blocks("text") if block.startswith("$ forecast ")]
 
 
 def forecast(*words: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "forecast", *words], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = spawn(*words)
     assert done.returncode == 0, done.stderr
     return done
 

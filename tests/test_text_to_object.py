@@ -65,7 +65,7 @@ PLACES = {
     "contract/registry.py: Registry._load: entry.load": RECORD,
     "contract/registry.py: resolve: getattr": RECORD,
     "contract/registry.py: resolve: import_module": RECORD,
-    "tables/remote/sources.py: _parsed: resolve": RECORD,  # a file names the record, see tests/test_access.py
+    "tables/remote/sources.py: _parsed: resolve": RECORD,  # a file names the record, see tests/base/test_access.py
 }
 
 IMPORTS = ("__import__", "find_spec", "import_module", "run_module", "run_path", "spec_from_file_location")

@@ -1,18 +1,13 @@
 import json
 
-import numpy as np
 import pytest
 
 import forecast
-from forecast.cli import main
+from toolkit import command, json_of, training_runs
 
 FIT = "scaling/chinchilla@besiroglu2024"
 
-
-def run(capsys, *words):
-    code = main(["allocate", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+run = command("allocate")
 
 
 def test_headline_then_table(capsys):
@@ -29,7 +24,7 @@ def test_headline_then_table(capsys):
 
 def test_json(capsys):
     code, out, _ = run(capsys, FIT, "--compute", "1e25", "--json")
-    answer = json.loads(out, parse_constant=pytest.fail)
+    answer = json_of(out)
     assert code == 0
     assert list(answer) == ["command", "result", "warnings", "provenance"]
     result = answer["result"]
@@ -90,10 +85,7 @@ def test_no_best_split_fails_with_exit_1(capsys):
 def saved(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     law = forecast.law("scaling/chinchilla")
-    rng = np.random.default_rng(0)
-    n, d = 10 ** rng.uniform(8, 10, 80), 10 ** rng.uniform(9, 11, 80)
-    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(80))
-    fit = law.fit({"N": n, "D": d, "loss": loss})
+    fit = law.fit(training_runs(80))
     fit.save("fit.nc")
     return fit
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from forecast.cli import main
+from toolkit import json_of
 
 NOUNS = ("laws", "models", "tables", "scenarios", "plugins")
 HEAVY = ("matplotlib", "numpy", "pandas", "pint", "rich", "scipy", "statsmodels", "sympy", "xarray")
@@ -83,7 +84,7 @@ def demo(fake_plugins):
 def answer(capsys, *words):
     assert main([*words, "--json"]) == 0
     captured = capsys.readouterr()
-    found = json.loads(captured.out, parse_constant=pytest.fail)
+    found = json_of(captured.out)
     assert list(found) == ["command", "result", "warnings", "provenance"]
     return found
 

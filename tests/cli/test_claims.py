@@ -2,14 +2,10 @@ import json
 
 import pytest
 
-from forecast.cli import main
 from forecast.contract.registry import get_registry
+from toolkit import command, json_of
 
-
-def run(capsys, *words):
-    code = main(["claims", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+run = command("claims")
 
 
 def test_headline_then_table(capsys):
@@ -34,7 +30,7 @@ def test_a_full_name_finds_the_same(capsys):
 
 def test_json(capsys):
     _, out, err = run(capsys, "--group", "parity", "--json")
-    answer = json.loads(out, parse_constant=pytest.fail)
+    answer = json_of(out)
     assert list(answer) == ["command", "result", "warnings", "provenance"]
     assert err == ""
     assert {c["id"] for c in answer["result"]} >= {"parity-2037", "hpcg-backtest"}

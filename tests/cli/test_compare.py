@@ -4,12 +4,11 @@ import dataclasses
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import forecast
-from forecast.cli import main
 from forecast.tables import csv_format
+from toolkit import command, json_of, saturating
 
 LAWS = ("scaling/power", "scaling/saturating-power")
 
@@ -17,16 +16,11 @@ LAWS = ("scaling/power", "scaling/saturating-power")
 @pytest.fixture
 def data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    x = np.geomspace(10, 1e4, 40)
-    y = (1.7 + 8 * x**-0.35) * np.exp(0.01 * np.random.default_rng(1).standard_normal(40))
-    csv_format.write(tmp_path / "curve.csv", {"x": x, "y": y})
+    csv_format.write(tmp_path / "curve.csv", saturating(40, 0.01, seed=1))
     return "curve.csv"
 
 
-def run(capsys, *words):
-    code = main(["compare", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+run = command("compare")
 
 
 def test_the_winner_by_each_measure_is_said(capsys, data):
@@ -75,7 +69,7 @@ def test_one_law_wins_nothing(capsys, data):
 
 def test_json_is_a_list_of_laws(capsys, data):
     code, out, _ = run(capsys, *LAWS, "--data", data, "--json")
-    found = json.loads(out, parse_constant=pytest.fail)
+    found = json_of(out)
     assert code == 0
     assert list(found) == ["command", "result", "warnings", "provenance"]
     assert [row["law"] for row in found["result"]["laws"]] == list(LAWS)

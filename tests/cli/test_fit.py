@@ -1,32 +1,21 @@
 """``forecast fit``: what it says, and where it writes it."""
 
-import json
-
 import numpy as np
 import pytest
 
 import forecast
 from forecast.cli import main
 from forecast.tables import csv_format
+from toolkit import command, json_of, saturating
 
 LAW = "scaling/saturating-power"
-
-
-X = np.geomspace(10, 1e4, 40)
-
-
-Y = (1.7 + 8 * X**-0.35) * np.exp(0.01 * np.random.default_rng(1).standard_normal(40))
-
-
-def run(capsys, *words):
-    code = main(["fit", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+X, Y = saturating(40, 0.01, seed=1).values()
+run = command("fit")
 
 
 def answer(capsys, *words):
     code, out, _ = run(capsys, *words, "--json")
-    return code, json.loads(out, parse_constant=pytest.fail)
+    return code, json_of(out)
 
 
 def test_headline_then_table_then_verdict(capsys, data):

@@ -330,11 +330,12 @@ def test_bad_input_086_the_environment_changes_nothing(data, here):
 
 @pytest.mark.bad_input(86)
 def test_bad_input_086_without_asserts_the_same_is_refused(data, here):
-    for words in (["--start", "E=nan,beta=1,c=1"], ["--weights", "0*x"], ["--level", "2"], ["--y", "kind"]):
-        command = [sys.executable, "-O", "-m", "forecast", "fit", LAW, "--data", data, *words]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=here, check=False)
-        assert done.returncode in (1, 2)
-        assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+    wrong = (["--start", "E=nan,beta=1,c=1"], ["--weights", "0*x"], ["--level", "2"], ["--y", "kind"])
+    asked = [["fit", LAW, "--data", data, *words] for words in wrong]
+    script = f"import sys; from forecast.cli import main; sys.exit(sum(main(w) in (1, 2) for w in {asked}))"
+    done = subprocess.run([sys.executable, "-O", "-c", script], capture_output=True, text=True, cwd=here, check=False)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert [line[:17] for line in done.stderr.splitlines()] == 4 * ["forecast: error: "]
 
 
 # --- files that are no tables -----------------------------------------------------------------------------------------

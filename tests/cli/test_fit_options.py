@@ -32,15 +32,14 @@ def table():
 
 
 @pytest.fixture
-def fitted(command_line, tmp_path, table):
-    """Run ``forecast fit scaling/power`` on that table in a process of its own; returns the JSON."""
-    csv_format.write(tmp_path / "runs.csv", {n: v.tolist() for n, v in table.items()})
+def fitted(said, here, table):
+    """Run ``forecast fit scaling/power`` on that table; returns the JSON."""
+    csv_format.write(here / "runs.csv", {n: v.tolist() for n, v in table.items()})
 
     def run(*words, law=POWER, code=0):
-        done = command_line("fit", law, "--data", "runs.csv", "--let", "x = size", *words, "--json")
-        assert done.returncode == code, done.stderr
-        assert done.stderr == ""
-        return json.loads(done.stdout, parse_constant=pytest.fail)["result"]
+        done = said("fit", law, "--data", "runs.csv", "--let", "x = size", *words, "--json")
+        assert (done.code, done.err) == (code, "")
+        return done.json["result"]
 
     return run
 

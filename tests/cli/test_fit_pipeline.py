@@ -1,7 +1,5 @@
 """From runs to a budget, each command a process of its own: fit, compare, predict, allocate."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -25,13 +23,13 @@ def runs():
 
 
 @pytest.fixture
-def call(command_line, tmp_path, runs):
-    csv_format.write(tmp_path / "runs.csv", {name: column.tolist() for name, column in runs.items()})
+def call(said, here, runs):
+    csv_format.write(here / "runs.csv", {name: column.tolist() for name, column in runs.items()})
 
-    def run(*words, code=0):
-        done = command_line(*words, "--json")
-        assert done.returncode == code, done.stderr
-        return json.loads(done.stdout, parse_constant=pytest.fail)["result"] if code == 0 else done.stderr
+    def run(*words):
+        done = said(*words, "--json")
+        assert done.code == 0, done.err
+        return done.json["result"]
 
     return run
 
@@ -83,8 +81,8 @@ def test_compare_prefers_the_law_that_made_the_runs(call):
     assert found["laws"][0]["law"] == LAW
 
 
-def test_wrong_use_is_one_line_and_nothing_on_stdout(command_line, runs, tmp_path):
-    csv_format.write(tmp_path / "runs.csv", {name: column.tolist() for name, column in runs.items()})
+def test_wrong_use_is_one_line_and_nothing_on_stdout(said, runs, here):
+    csv_format.write(here / "runs.csv", {name: column.tolist() for name, column in runs.items()})
     for words, says in [
         (("fit", LAW, "--data", "runs.csv", *LETS, "--own", "E"), "groups"),
         (("fit", LAW, "--data", "runs.csv", *LETS, "--groups", "famly"), "did you mean 'family'"),
@@ -98,8 +96,4 @@ def test_wrong_use_is_one_line_and_nothing_on_stdout(command_line, runs, tmp_pat
         (("predict", "fit.nc", "N=1"), "fit.nc"),
         (("allocate", f"{LAW}@besirglu2024", "--compute", "1e25"), "did you mean 'besiroglu2024'"),
     ]:
-        done = command_line(*words, "--json")
-        assert done.returncode in (1, 2), words
-        assert done.stdout == ""
-        assert len(done.stderr.splitlines()) == 1, done.stderr
-        assert says in done.stderr, done.stderr
+        assert says in said(*words, "--json").refusal, words

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.cli import main
 from forecast.tables import csv_format
+from toolkit import command, json_of, saturating
 
 PUBLISHED = "scaling/chinchilla@besiroglu2024"
 
@@ -15,17 +15,12 @@ PUBLISHED = "scaling/chinchilla@besiroglu2024"
 @pytest.fixture
 def fit(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    x = np.geomspace(10, 1e4, 40)
-    y = (1.7 + 8 * x**-0.35) * np.exp(0.01 * np.random.default_rng(1).standard_normal(40))
-    found = forecast.law("scaling/saturating-power").fit({"x": x, "y": y})
+    found = forecast.law("scaling/saturating-power").fit(saturating(40, 0.01, seed=1))
     found.save("fit.nc")
     return found
 
 
-def run(capsys, *words):
-    code = main(["predict", *words])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+run = command("predict")
 
 
 def test_headline_names_both_bands(capsys, fit):
@@ -37,7 +32,7 @@ def test_headline_names_both_bands(capsys, fit):
 
 def test_json_is_the_prediction(capsys, fit):
     code, out, _ = run(capsys, "fit.nc", "x=20,500", "--level", "0.8", "--statistic", "mean", "--json")
-    found = json.loads(out, parse_constant=pytest.fail)
+    found = json_of(out)
     assert code == 0
     assert list(found) == ["command", "result", "warnings", "provenance"]
     want = fit.predict(x=[20.0, 500.0], level=0.8, statistic="mean")
@@ -72,7 +67,7 @@ def test_bad_input_046_far_outside_is_flagged(capsys, fit):
 @pytest.mark.bad_input(47)
 def test_bad_input_047_points_that_cannot_be_computed(capsys, fit):
     code, out, _ = run(capsys, "fit.nc", "x=100,0,-1,nan", "--json")
-    found = json.loads(out, parse_constant=pytest.fail)
+    found = json_of(out)
     assert code == 0
     assert [row["median"] is None for row in found["result"]["points"]] == [False, True, True, True]
     assert "3 of 4 points cannot be computed" in " ".join(found["warnings"])
@@ -145,7 +140,7 @@ def test_groups_are_named_by_their_labels(capsys, tmp_path, monkeypatch):
     law = forecast.Law("E + A*N**-a", variables=["N"], positive=["E", "A", "a"])
     law.fit({"N": n, "y": y, "family": family}, groups="family", own=("E",)).save("fit.nc")
     code, out, _ = run(capsys, "fit.nc", "N=1e9", "family=llama,gpt-2", "--json")
-    points = json.loads(out, parse_constant=pytest.fail)["result"]["points"]
+    points = json_of(out)["result"]["points"]
     assert code == 0
     assert [p["family"] for p in points] == ["llama", "gpt-2"]
     assert points[1]["median"] - points[0]["median"] == pytest.approx(0.6, abs=0.1)

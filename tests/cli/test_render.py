@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 
 import pytest
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecast.cli import render
+from toolkit import json_of
 
 
 def test_a_table_is_aligned_with_numbers_to_the_right(capsys):
@@ -49,7 +49,7 @@ def test_json_is_rfc_8259_in_ascii(capsys):
     render.emit({"x": math.nan, "y": [math.inf], "t": "é\ud800"}, json=True, command="demo", warnings=["w"])
     printed = capsys.readouterr().out
     assert printed.isascii()
-    found = json.loads(printed, parse_constant=pytest.fail)
+    found = json_of(printed)
     assert list(found) == ["command", "result", "warnings", "provenance"]
     assert found["result"] == {"x": None, "y": [None], "t": "é\ud800"}
     assert (found["command"], found["warnings"]) == ("demo", ["w"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import forecast
+from toolkit import json_of
 
 QUICK = ["--draws", "40", "--until", "2060"]
 FEWER = ["--set", "metric=hpcg,linpack", "--set", "trend=exponential,changepoint"]
@@ -60,7 +60,7 @@ def test_a_quantity_along_many_combinations_is_shown_at_its_first_and_its_last_s
 def test_json_is_one_object_of_the_agreed_form(said):
     code, out, err = said("run", "brain-parity", *QUICK, "--json", "--set", "trend=changepoint")
     assert (code, err) == (0, "")
-    answer = json.loads(out, parse_constant=pytest.fail)
+    answer = json_of(out)
     assert list(answer) == ["command", "result", "warnings", "provenance"]
     assert answer["command"] == "run"
     assert answer["warnings"] == []
@@ -85,7 +85,7 @@ def test_a_quantile_inside_the_never_mass_is_null(said, scenario):
     scenario('start = 2025\nuntil = 2030\n[quantities.x]\nlow = 0\nhigh = 1\nunit = ""\n[quantities.y]\nvalue = 0.5\n'
              'unit = ""\n[questions.q]\nwhen = "x >= y"\n')  # fmt: skip
     code, out, _ = said("run", "mine.toml", "--json")
-    crossing = json.loads(out, parse_constant=pytest.fail)["result"]["questions"][0]["crossing"]
+    crossing = json_of(out)["result"]["questions"][0]["crossing"]
     assert code == 0
     assert crossing["p05"] == "2025-01-01"
     assert crossing["p75"] is crossing["p95"] is None
@@ -108,7 +108,7 @@ def test_set_in_all_its_forms(said):
     def crossings(*words):
         code, out, err = said("run", "brain-parity", *QUICK, "--json", *(w for s in words for w in ("--set", s)))
         assert (code, err) == (0, "")
-        return json.loads(out, parse_constant=pytest.fail)["result"]
+        return json_of(out)["result"]
 
     assert len(crossings("metric=hpcg", "trend=changepoint", "estimate=pooled")["questions"]) == 1
     assert len(crossings("estimate=pooled,dettmers-2015")["questions"]) == 18
@@ -140,7 +140,7 @@ def test_fewer_draws_on_the_command_line_too(said):
 def test_bad_input_068_stdout_is_data_with_many_workers_too(here, tmp_path):
     done = spawned("brain-parity", "--until", "2030", "--draws", "20000", "--workers", "8", "--json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert json.loads(done.stdout, parse_constant=pytest.fail)["command"] == "run"
+    assert json_of(done.stdout)["command"] == "run"
 
 
 # --- the same bytes everywhere ----------------------------------------------------------------------------------------

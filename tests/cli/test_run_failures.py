@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import forecast
+from toolkit import json_of
 
 QUICK = ["--draws", "40", "--until", "2060"]
 
@@ -78,7 +79,7 @@ def test_bad_input_063_066_068_a_failing_model_leaves_the_others_their_answer(ba
     name = bad("good", "raises", "exits", "prints")
     code, out, err = said("run", name, "--draws", "5", "--json", "--out", "a.nc", "--plot", "a.svg")
     assert code == 1
-    answer = json.loads(out, parse_constant=pytest.fail)
+    answer = json_of(out)
     assert answer["warnings"] == [
         "x (kind = exits): model 'bad/exits': sample: SystemExit: 0",
         "x (kind = raises): model 'bad/raises': sample: RuntimeError: it broke",

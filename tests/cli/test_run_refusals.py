@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 
 import forecast
+from toolkit import json_of
 
 PAYLOAD = "__import__('os').system('touch P')"
 
@@ -30,7 +30,7 @@ def test_bad_input_053_a_start_before_the_last_observation_is_labelled_a_hindcas
     code, out, err = said("run", "brain-parity", "--start", "2010", *QUICK, "--json")
     says = "hindcast: the projection starts in 2010, its data end in 2025; until then it shows the fit"
     assert (code, err) == (0, "")
-    assert json.loads(out, parse_constant=pytest.fail)["warnings"] == [says]
+    assert json_of(out)["warnings"] == [says]
     code, _, err = said("run", "brain-parity", "--start", "2010", *QUICK)
     assert (code, err) == (0, f"forecast: warning: {says}\n")
 

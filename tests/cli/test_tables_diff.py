@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ import pytest
 import forecast_datasets
 from forecast.cli import main
 from forecast.tables import file_hash
+from toolkit import json_of, spawn
 
 SHIPPED = Path(forecast_datasets.__file__).parent / "supercomputers"
 TREND = ("--trend", "trends/exponential", "--x", "date", "--y", "rmax_top1")
@@ -41,10 +39,7 @@ def former(tmp_path):
 
 
 def run(*words, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "forecast", "tables", "diff", *map(str, words)],
-        cwd=cwd, env={**os.environ, "NO_COLOR": "1"}, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return spawn("tables", "diff", *words, cwd=cwd, env={"NO_COLOR": "1"})
 
 
 def test_end_to_end(former, tmp_path):
@@ -65,7 +60,7 @@ def test_end_to_end(former, tmp_path):
 
 def test_json_end_to_end(former, tmp_path):
     done = run("former", "datasets/supercomputers", *TREND, "--json", cwd=tmp_path)
-    found = json.loads(done.stdout, parse_constant=pytest.fail)
+    found = json_of(done.stdout)
     assert list(found) == ["command", "result", "warnings", "provenance"]
     assert found["command"] == "tables diff"
     result = found["result"]

@@ -12,6 +12,7 @@ import pytest
 
 from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import cache_folder
+from toolkit import package, spawn
 
 DAY = "2026-01-31"
 ONE = b"date,v\n2020-01-01,1\n2021-01-01,2\n2022-01-01,4\n2023-01-01,8.5\n"
@@ -52,12 +53,9 @@ def described(name, url, digest="recorded", fields=None):
     return {"name": name, "path": url, "hash": digest, "parser": "csv", "licenses": licences, "schema": schema}
 
 
-def package(folder, name, resources):
+def packaged(folder, name, resources):
     folder.mkdir()
-    made = {"name": name, "title": name, "version": "1", "licenses": [{"name": "CC-BY-4.0"}],
-            "sources": [{"title": "them"}], "resources": resources}  # fmt: skip
-    (folder / "datapackage.json").write_text(json.dumps(made))
-    return str(folder / "datapackage.json")
+    return str(package(folder, name, *resources, licenses=[{"name": "CC-BY-4.0"}]))
 
 
 @pytest.fixture
@@ -66,21 +64,18 @@ def site(fake_plugins, upstream, here, monkeypatch):
     monkeypatch.setattr(snapshots, "today", lambda: DAY)
     upstream.pages["/speeds.csv"] = upstream.pages["/a.csv"] = ONE
     upstream.pages["/b.csv"] = OTHER
-    one = package(here / "one", "speeds", [described("speeds", f"{upstream.url}/speeds.csv")])
+    one = packaged(here / "one", "speeds", [described("speeds", f"{upstream.url}/speeds.csv")])
     fields = [FIELDS[0], FIELDS[1] | {"name": "w"}]
     published = described("b", f"{upstream.url}/b.csv", sha(OTHER), fields)
-    two = package(here / "two", "several", [described("a", f"{upstream.url}/a.csv"), published])
+    two = packaged(here / "two", "several", [described("a", f"{upstream.url}/a.csv"), published])
     fake_plugins.add("demo", PLUGIN.format(one=one, two=two))
     return upstream
 
 
 def test_end_to_end(site, fake_plugins, here):
     def run(verb, *words):
-        asked = [verb, "--allow-host", "127.0.0.1", *words]
-        return subprocess.run(
-            [sys.executable, "-m", "forecast", "tables", *asked], cwd=here, env={**fake_plugins.env, "NO_COLOR": "1"},
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+        env = {**fake_plugins.env, "NO_COLOR": "1"}
+        return spawn("tables", verb, "--allow-host", "127.0.0.1", *words, cwd=here, env=env)
 
     done = run("fetch", "speeds")
     assert (done.returncode, done.stderr) == (0, "")

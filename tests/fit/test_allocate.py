@@ -4,17 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import forecast
-from forecast.contract.specs import PublishedFit
 from forecast.errors import FitError, FormulaError, UnknownNameError, UsageError
-
-
-def fitted(expression, parameters, **options):
-    published = PublishedFit(name="p", parameters=parameters, reference="test")
-    return forecast.Law(expression, published=(published,), **options).published("p")
+from toolkit import stated, training_runs
 
 
 def chinchilla(**parameters):
-    return fitted("E + A*N**-alpha + B*D**-beta", parameters, variables=["N", "D"], output="loss")
+    return stated("E + A*N**-alpha + B*D**-beta", parameters, variables=["N", "D"], output="loss")
 
 
 @pytest.mark.parametrize("name", ["besiroglu2024", "besiroglu2024-mle", "hoffmann2022", "hoffmann2022-a3"])
@@ -60,7 +55,7 @@ def test_a_cost_with_inference_moves_to_smaller_models():
 
 
 def test_a_law_with_other_names_has_no_tokens_per_parameter():
-    fit = fitted("a*u**-b + c*w**-d", {"a": 1.0, "b": 0.5, "c": 1.0, "d": 0.5}, variables=["u", "w"])
+    fit = stated("a*u**-b + c*w**-d", {"a": 1.0, "b": 0.5, "c": 1.0, "d": 0.5}, variables=["u", "w"])
     best = fit.allocate(compute=100.0, cost="u*w")
     assert float(best["u"]) == pytest.approx(10.0)
     assert set(best.data_vars) == {"u", "w", "y"}
@@ -91,17 +86,14 @@ def test_wrong_questions():
         fit.allocate(compute=1e20, cost="6*P*D")
     with pytest.raises(FormulaError):
         fit.allocate(compute=1e20, cost="__import__('os').system('true')")
-    one = fitted("a*x**-b", {"a": 1.0, "b": 0.5}, variables=["x"])
+    one = stated("a*x**-b", {"a": 1.0, "b": 0.5}, variables=["x"])
     with pytest.raises(UsageError, match="two variables, not 1"):
         one.allocate(compute=1.0, cost="x")
 
 
 def test_an_allocation_far_from_the_data_is_flagged():
     law = forecast.law("scaling/chinchilla")
-    rng = np.random.default_rng(0)
-    n, d = 10 ** rng.uniform(8, 10, 60), 10 ** rng.uniform(9, 11, 60)
-    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(60))
-    best = law.fit({"N": n, "D": d, "loss": loss}).allocate(compute=1e26)
+    best = law.fit(training_runs(60)).allocate(compute=1e26)
     assert best.attrs["extrapolation_decades"] > 1
     assert "decades outside its data" in best.attrs["warnings"]
 
@@ -109,10 +101,7 @@ def test_an_allocation_far_from_the_data_is_flagged():
 @pytest.fixture(scope="module")
 def from_data():
     law = forecast.law("scaling/chinchilla")
-    rng = np.random.default_rng(0)
-    n, d = 10 ** rng.uniform(8, 10, 120), 10 ** rng.uniform(9, 11, 120)
-    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(120))
-    return law.fit({"N": n, "D": d, "loss": loss})
+    return law.fit(training_runs(120))
 
 
 def test_every_draw_agrees_with_the_closed_form(from_data):
@@ -197,10 +186,7 @@ def test_a_bootstrap_gives_the_draws(from_data):
     from forecast.fit.inference.draws import parameter_draws
 
     law = from_data.law
-    rng = np.random.default_rng(0)
-    n, d = 10 ** rng.uniform(8, 10, 120), 10 ** rng.uniform(9, 11, 120)
-    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(120))
-    fit = law.fit({"N": n, "D": d, "loss": loss}, bootstrap=300)
+    fit = law.fit(training_runs(120), bootstrap=300)
     drawn = parameter_draws(fit, 100, 0)
     known = set(fit.replicates.good[fit.replicates.names.index("alpha")].tolist())
     assert set(drawn["alpha"].tolist()) <= known

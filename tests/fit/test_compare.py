@@ -8,9 +8,10 @@ import pytest
 import forecast
 from forecast.errors import DataError, UnknownNameError
 from forecast.fit.compare import compare, criteria, winners
+from toolkit import saturating
 
 X = np.geomspace(10, 1e4, 40)
-CURVE = {"x": X, "y": (1.7 + 8 * X**-0.35) * np.exp(0.01 * np.random.default_rng(1).standard_normal(40))}
+CURVE = saturating(40, 0.01, seed=1)
 
 
 def laws():

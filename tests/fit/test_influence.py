@@ -3,9 +3,9 @@ import pytest
 
 import forecast
 from forecast.errors import FitError
+from toolkit import saturating
 
-X = np.geomspace(10, 1e4, 40)
-Y = (1.7 + 8 * X**-0.35) * np.exp(0.02 * np.random.default_rng(0).standard_normal(40))
+X, Y = saturating().values()
 LAW = forecast.law("scaling/saturating-power")
 
 

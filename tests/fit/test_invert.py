@@ -5,15 +5,13 @@ import pytest
 
 import forecast
 from forecast.errors import FitError, UnknownNameError, UsageError
+from toolkit import training_runs
 
 
 @pytest.fixture(scope="module")
 def chinchilla():
     law = forecast.law("scaling/chinchilla")
-    rng = np.random.default_rng(0)
-    n, d = 10 ** rng.uniform(8, 10, 80), 10 ** rng.uniform(9, 11, 80)
-    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(80))
-    return law.fit({"N": n, "D": d, "loss": loss})
+    return law.fit(training_runs(80))
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,12 @@ import xarray as xr
 
 import forecast
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError
+from toolkit import saturating
 
 
 @pytest.fixture(scope="module")
 def fit():
-    x = np.geomspace(10, 1e4, 60)
-    y = (1.7 + 8 * x**-0.35) * np.exp(0.1 * np.random.default_rng(1).standard_normal(60))
-    return forecast.law("scaling/saturating-power").fit({"x": x, "y": y})
+    return forecast.law("scaling/saturating-power").fit(saturating(60, 0.1, seed=1))
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +114,7 @@ def test_a_level_is_a_share(fit, level):
 
 
 def test_bands_come_from_the_replicates_where_there_are_enough():
-    x = np.geomspace(10, 1e4, 60)
-    y = (1.7 + 8 * x**-0.35) * np.exp(0.1 * np.random.default_rng(1).standard_normal(60))
+    x, y = saturating(60, 0.1, seed=1).values()
     law = forecast.law("scaling/saturating-power")
     fit = law.fit({"x": x, "y": y}, bootstrap=400, seed=3)
     out = fit.predict(x=[20.0, 5e4], level=0.9)

@@ -4,6 +4,7 @@ import pytest
 import xarray as xr
 
 import forecast
+import toolkit
 from forecast.errors import DataError, EmptyDataError, FitError, UnknownNameError, UsageError
 
 X = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
@@ -15,9 +16,7 @@ def line():
 
 
 def saturating(noise=0.02, n=60, seed=1):
-    x = np.geomspace(10, 1e4, n)
-    y = (1.7 + 8 * x**-0.35) * np.exp(noise * np.random.default_rng(seed).standard_normal(n))
-    return forecast.law("scaling/saturating-power"), {"x": x, "y": y}
+    return forecast.law("scaling/saturating-power"), toolkit.saturating(n, noise, seed)
 
 
 def test_a_line_agrees_with_the_textbook():

@@ -10,11 +10,11 @@ import forecast
 from forecast.base import netcdf
 from forecast.errors import ResultError
 from forecast.fit.save import load_fit
+from toolkit import saturating, training_runs
 
 
 def curve():
-    x = np.geomspace(10, 1e4, 60)
-    return {"x": x, "y": (1.7 + 8 * x**-0.35) * np.exp(0.02 * np.random.default_rng(1).standard_normal(60))}
+    return saturating(60, seed=1)
 
 
 FITS = {
@@ -43,10 +43,7 @@ def test_a_fit_comes_back_to_the_last_bit(kind, tmp_path):
 
 def test_draws_and_allocation_come_back_too(tmp_path):
     law = forecast.law("scaling/chinchilla")
-    rng = np.random.default_rng(0)
-    n, d = 10 ** rng.uniform(8, 10, 60), 10 ** rng.uniform(9, 11, 60)
-    loss = law.value(law.published("besiroglu2024").values, N=n, D=d) * np.exp(0.01 * rng.standard_normal(60))
-    fit = law.fit({"N": n, "D": d, "loss": loss})
+    fit = law.fit(training_runs(60))
     fit.save(tmp_path / "fit.nc")
     back = forecast.load(tmp_path / "fit.nc")
     assert back.law is law

@@ -16,12 +16,11 @@ import forecast
 from forecast.base import netcdf
 from forecast.errors import ResultError
 from forecast.fit.solution import Fit
+from toolkit import saturating
 
 
 def curve(n: int = 40) -> dict[str, Any]:
-    x = np.geomspace(10, 1e4, n)
-    noise = np.exp(0.02 * np.random.default_rng(1).standard_normal(n))
-    return {"x": x, "y": (1.7 + 8 * x**-0.35) * noise, "g": np.array(["b", "a"] * (n // 2)), "k": np.arange(n) // 4}
+    return {**saturating(n, seed=1), "g": np.array(["b", "a"] * (n // 2)), "k": np.arange(n) // 4}
 
 
 POWER = "E + b*x**-c"

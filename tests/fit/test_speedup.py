@@ -4,19 +4,16 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.contract.specs import PublishedFit
 from forecast.errors import FitError, UsageError
+from toolkit import saturating, stated
 
 
 def power(**parameters):
-    published = PublishedFit(name="p", parameters=parameters, reference="test")
-    return forecast.Law("E + a*x**-b", variables=["x"], published=(published,)).published("p")
+    return stated("E + a*x**-b", parameters, variables=["x"])
 
 
 def noisy(gain, seed):
-    x = np.geomspace(10, 1e4, 60)
-    y = (1.7 + 8 * (gain * x) ** -0.35) * np.exp(0.01 * np.random.default_rng(seed).standard_normal(60))
-    return forecast.law("scaling/saturating-power").fit({"x": x, "y": y})
+    return forecast.law("scaling/saturating-power").fit(saturating(60, 0.01, seed, gain))
 
 
 def test_a_law_that_is_worth_three_times_the_compute():

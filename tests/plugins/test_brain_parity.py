@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from forecast.errors import DataError, UnitError
 from forecast.report import summary
 from forecast.sensitivity.answers import drivers
 from forecast_brain.evidence import PUBLISHED
+from toolkit import spawn
 
 BRAIN = 1.075e21
 
@@ -25,8 +24,7 @@ def run_command(cpu_of):
     """Run ``forecast ...`` as a process of its own: its stdout, and the seconds of CPU it took."""
 
     def run(*words):
-        command = [sys.executable, "-m", "forecast", *words]
-        done, spent = cpu_of(lambda: subprocess.run(command, capture_output=True, text=True, timeout=120, check=False))
+        done, spent = cpu_of(lambda: spawn(*words))
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout, spent
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ import pytest
 import forecast
 from forecast.errors import BasisError
 from forecast.streams import Streams
+from toolkit import spawn
 
 PRECISIONS = ["fp32", "fp16", "fp8"]
 SHAPES = [
@@ -167,9 +166,7 @@ def test_precisions_are_not_mixed():
 
 def test_the_command_answers():
     words = ["run", "gpu-capability", "--set", "precision=fp16", "--set", "shape=logistic", "--draws", "500", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "forecast", *words], capture_output=True, text=True, timeout=120, check=True
-    )
+    done = spawn(*words, check=True)
     found = json.loads(done.stdout)["result"]
     names = {row["name"] for row in found["questions"]}
     assert {"slows", "watt_slows", "dollar_slows", "bandwidth_slows", "best_slows", "bandwidth_steps_slow"} <= names

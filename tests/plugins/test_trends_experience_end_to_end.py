@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from forecast.errors import DataError, UnitError, UnknownNameError
 from forecast.streams import Streams
 from forecast_trends.experience import Experience
 from forecast_trends.hindcast import coverage
+from toolkit import spawn
 
 YEARS = np.arange(1990, 2026)
 MADE = 5 + np.cumsum(np.exp(np.cumsum(0.2 + 0.1 * np.random.default_rng(0).standard_normal(36))))
@@ -205,8 +204,7 @@ def test_forecast_run(table):
     (table / "cells.toml").write_text(SCENARIO, encoding="utf-8")
 
     def run(*words):
-        command = [sys.executable, "-m", "forecast", "run", "cells.toml", "--draws", "400", "--json", *words]
-        done = subprocess.run(command, cwd=table, capture_output=True, text=True, timeout=120, check=False)
+        done = spawn("run", "cells.toml", "--draws", "400", "--json", *words, cwd=table)
         return done.returncode, done.stdout, done.stderr
 
     code, out, err = run()

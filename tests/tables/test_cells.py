@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,25 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forecast.errors import DataError, TableError
-from forecast.tables import columns, decimal_year, file_hash, from_decimal_year, select, table
+from forecast.tables import columns, decimal_year, from_decimal_year, select, table
 from forecast.tables.schema import cells
+from toolkit import package, resource
 
 
 def write(folder: Path, text: str, fields: list, **schema: object) -> Path:
     """Write a package of one resource whose key is the column ``k``."""
-    (folder / "chips.csv").write_text(text, encoding="utf-8", newline="")
-    resource = {"name": "chips", "path": "chips.csv", "hash": file_hash(folder / "chips.csv")}
-    package = {
-        "name": "chips",
-        "title": "Cells",
-        "version": "1.0",
-        "licenses": [{"name": "CC0-1.0"}],
-        "sources": [{"title": "data sheets"}],
-        "resources": [{**resource, "schema": {"fields": fields, "primaryKey": "k", **schema}}],
-    }
-    path = folder / "datapackage.json"
-    path.write_text(json.dumps(package))
-    return path
+    return package(folder, "chips", resource(folder, "chips", text, fields, "k", **schema))
 
 
 def number_table(folder: Path, cell: str, *, kind: str = "number", **field: object) -> xr.Dataset:

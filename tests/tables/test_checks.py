@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from forecast.errors import TableError
-from forecast.tables import file_hash, table
+from forecast.tables import table
+from toolkit import package, resource
 
 CHIPS = "chip,maker,power,launched\nA,one,400,2020-07-02\nB,two,700,2022-07-02\nC,two,,2024-07-02\n"
 RATES = "chip,format,rate\nA,fp32,20\nA,fp16,40\nB,fp32,60\nB,fp16,120\nC,fp16,500\n"
@@ -30,7 +30,7 @@ def check(condition: str, **more: object) -> dict[str, object]:
     return {"name": "plausible", "condition": condition, "reason": "physics says so", **more}
 
 
-def package(
+def checked(
     folder: Path, *, chips: list | None = None, rates: list | None = None, texts: tuple = (CHIPS, RATES)
 ) -> Path:
     """Write two resources, the second keyed by the first's key and one more, with these checks."""
@@ -40,20 +40,14 @@ def package(
         ("rates", texts[1], RATE_FIELDS, ["chip", "format"], rates),
     )
     for name, text, fields, key, checks in parts:
-        (folder / f"{name}.csv").write_text(text, encoding="utf-8", newline="")
-        schema = {"fields": fields, "primaryKey": key} | ({} if checks is None else {"checks": checks})
-        digest = file_hash(folder / f"{name}.csv")
-        resources.append({"name": name, "path": f"{name}.csv", "hash": digest, "schema": schema})
-    made = {"name": "chips", "title": "Chips", "version": "1", "licenses": [{"name": "CC0-1.0"}]}
-    made |= {"sources": [{"title": "data sheets"}], "resources": resources}
-    path = folder / "datapackage.json"
-    path.write_text(json.dumps(made))
-    return path
+        more = {} if checks is None else {"checks": checks}
+        resources.append(resource(folder, name, text, fields, key, **more))
+    return package(folder, "chips", *resources)
 
 
 def refused(folder: Path, **checks: list) -> tuple[str, ...]:
     with pytest.raises(TableError) as caught:
-        table(package(folder, **checks))
+        table(checked(folder, **checks))
     return caught.value.failures
 
 
@@ -68,13 +62,13 @@ def test_a_row_that_breaks_a_check_is_refused_with_its_line_figures_and_reason(t
 )
 def test_every_comparison_is_the_one_that_is_written(tmp_path: Path, condition: str, holds: bool) -> None:
     if holds:
-        assert table(package(tmp_path, chips=[check(condition)])).sizes["chip"] == 3
+        assert table(checked(tmp_path, chips=[check(condition)])).sizes["chip"] == 3
     else:
         assert len(refused(tmp_path, chips=[check(condition)])) == 1
 
 
 def test_where_says_which_rows_a_check_is_about(tmp_path: Path) -> None:
-    assert table(package(tmp_path, chips=[check("power <= 500", where={"maker": "one"})])).sizes["chip"] == 3
+    assert table(checked(tmp_path, chips=[check("power <= 500", where={"maker": "one"})])).sizes["chip"] == 3
     assert len(refused(tmp_path, chips=[check("power <= 100", where={"maker": ["one", "two"]})])) == 2
 
 
@@ -89,23 +83,23 @@ def test_a_hole_is_passed_over(tmp_path: Path) -> None:
 
 def test_other_is_the_row_whose_key_differs_in_what_is_named(tmp_path: Path) -> None:
     twice = check("rate <= 2*other_rate", where={"format": "fp16"}, other={"format": "fp32"})
-    assert table(package(tmp_path, rates=[twice])).sizes["format"] == 2
+    assert table(checked(tmp_path, rates=[twice])).sizes["format"] == 2
     fast = (CHIPS, RATES.replace("B,fp16,120", "B,fp16,240"))
     with pytest.raises(TableError, match=r"rates\.csv:5:rate: .*rate <= 2\*other_rate.* \(240 against 120\)"):
-        table(package(tmp_path, rates=[twice], texts=fast))
+        table(checked(tmp_path, rates=[twice], texts=fast))
 
 
 def test_previous_is_the_row_before_in_the_order_of_a_column_not_of_the_file(tmp_path: Path) -> None:
     shuffled = "\n".join([CHIPS.splitlines()[i] for i in (0, 2, 3, 1)]) + "\n"
     doubles = check("power <= 1.5*previous_power", previous="launched")
     with pytest.raises(TableError, match=r"chips\.csv:2:power: .* \(700 against 600\)"):
-        table(package(tmp_path, chips=[doubles], texts=(shuffled, RATES)))
+        table(checked(tmp_path, chips=[doubles], texts=(shuffled, RATES)))
 
 
 def test_previous_skips_a_row_without_the_figure(tmp_path: Path) -> None:
     text = CHIPS.replace("B,two,700", "B,two,").replace("C,two,,", "C,two,900,")
     with pytest.raises(TableError, match=r"chips\.csv:4:power: .* \(900 against 800\)"):
-        table(package(tmp_path, chips=[check("power <= 2*previous_power", previous="launched")], texts=(text, RATES)))
+        table(checked(tmp_path, chips=[check("power <= 2*previous_power", previous="launched")], texts=(text, RATES)))
 
 
 def test_columns_of_another_resource_are_within_reach_by_its_key(tmp_path: Path) -> None:
@@ -115,28 +109,28 @@ def test_columns_of_another_resource_are_within_reach_by_its_key(tmp_path: Path)
     )
     # the other way round a chip has several rates, so that there is nothing to say which
     with pytest.raises(TableError, match="check 'plausible': no column 'rate'"):
-        table(package(tmp_path, chips=[check("rate > 0")]))
+        table(checked(tmp_path, chips=[check("rate > 0")]))
 
 
 def test_a_date_is_a_decimal_year(tmp_path: Path) -> None:
     (only,) = refused(tmp_path, chips=[check("launched <= 2023")])
     assert only.startswith("chips.csv:4:launched: ")
     # 2 July is the middle of a leap year and half a day short of it in others, as in `forecast.base.dates`
-    assert table(package(tmp_path, chips=[check("abs(launched - 2022.499) <= 2.002")])).sizes["chip"] == 3
+    assert table(checked(tmp_path, chips=[check("abs(launched - 2022.499) <= 2.002")])).sizes["chip"] == 3
     assert len(refused(tmp_path, chips=[check("abs(launched - 2022.499) <= 1.99")])) == 2
 
 
 def test_a_quotient_by_zero_breaks_a_check_instead_of_passing(tmp_path: Path) -> None:
     text = CHIPS.replace("A,one,400", "A,one,0")
     with pytest.raises(TableError, match="does not hold"):
-        table(package(tmp_path, chips=[check("power/power >= 0", where={"chip": "A"})], texts=(text, RATES)))
+        table(checked(tmp_path, chips=[check("power/power >= 0", where={"chip": "A"})], texts=(text, RATES)))
 
 
 def test_nothing_is_changed_by_checks_that_hold(tmp_path: Path) -> None:
-    plain = table(package(tmp_path))
-    checked = table(package(tmp_path, chips=[check("power > 0")], rates=[check("rate > 0")]))
-    assert plain.identical(checked)
-    assert np.isnan(checked["power"].sel(chip="C"))
+    plain = table(checked(tmp_path))
+    held = table(checked(tmp_path, chips=[check("power > 0")], rates=[check("rate > 0")]))
+    assert plain.identical(held)
+    assert np.isnan(held["power"].sel(chip="C"))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +163,7 @@ def test_nothing_is_changed_by_checks_that_hold(tmp_path: Path) -> None:
 )
 def test_wrong_use_is_said_with_the_place(tmp_path: Path, entry: object, message: str) -> None:
     with pytest.raises(TableError) as caught:
-        table(package(tmp_path, chips=[entry]))
+        table(checked(tmp_path, chips=[entry]))
     said = "; ".join(caught.value.failures)
     assert message in said
     assert "resources[0].schema.checks" in said
@@ -178,11 +172,11 @@ def test_wrong_use_is_said_with_the_place(tmp_path: Path, entry: object, message
 
 def test_checks_are_a_list(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"resources\[0\]\.schema\.checks: expected a list, got an object"):
-        table(package(tmp_path, chips=check("power > 0")))  # type: ignore[arg-type]
+        table(checked(tmp_path, chips=check("power > 0")))  # type: ignore[arg-type]
 
 
 def test_broken_cells_are_told_before_broken_checks(tmp_path: Path) -> None:
     text = CHIPS.replace("A,one,400", "A,one,hot")
     with pytest.raises(TableError) as caught:
-        table(package(tmp_path, chips=[check("power < 0")], texts=(text, RATES)))
+        table(checked(tmp_path, chips=[check("power < 0")], texts=(text, RATES)))
     assert caught.value.failures == ("chips.csv:2:power: 'hot': expected a number",)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecast.errors import DataError, UnitError, UnknownNameError, UsageError
-from forecast.tables import diff, file_hash
+from forecast.tables import diff
+from toolkit import package, resource
 
 
 def part(key=("run",), units=None, **columns):
@@ -28,20 +27,14 @@ def only(before, after):
 def described(folder, rows, *, unit="TFLOP/s", version="1"):
     """Write a table of speeds of machines and return its folder."""
     folder.mkdir()
-    (folder / "machines.csv").write_text("machine,date,speed,note\n" + rows, encoding="utf-8")
     fields = [
         {"name": "machine", "type": "string"},
         {"name": "date", "type": "date"},
         {"name": "speed", "type": "number", "unit": unit},
         {"name": "note", "type": "string"},
     ]
-    package = {
-        "name": "machines", "title": "Machines", "version": version, "licenses": [{"name": "CC0-1.0"}],
-        "sources": [{"title": "us"}],
-        "resources": [{"name": "machines", "path": "machines.csv", "hash": file_hash(folder / "machines.csv"),
-                       "schema": {"fields": fields, "primaryKey": ["machine"]}}],
-    }  # fmt: skip
-    (folder / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
+    machines = resource(folder, "machines", "machine,date,speed,note\n" + rows, fields, ["machine"])
+    package(folder, "machines", machines, version=version)
     return folder
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import http.server
-import json
 import socket
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from forecast.errors import DownloadError, TableError
 from forecast.tables import table
 from forecast.tables.remote import download
 from forecast.tables.remote.download import cache_folder, fetch
+from toolkit import package
 
 BODY = b"run,loss\na,2.5\nb,2.25\n"
 DIGEST = "sha256:" + hashlib.sha256(BODY).hexdigest()
@@ -96,17 +96,9 @@ def descriptor(folder: Path, url: str, **changes: object) -> Path:
         },
     }
     resource.update(changes)
-    package = {
-        "name": "runs",
-        "title": "Runs",
-        "version": "1",
-        "licenses": [{"name": "CC-BY-4.0"}],
-        "sources": [{"title": "them", "path": "https://example.org"}],
-        "resources": [{k: v for k, v in resource.items() if v is not None}],
-    }
-    path = folder / "datapackage.json"
-    path.write_text(json.dumps(package))
-    return path
+    sources = [{"title": "them", "path": "https://example.org"}]
+    given = {k: v for k, v in resource.items() if v is not None}
+    return package(folder, "runs", given, licenses=[{"name": "CC-BY-4.0"}], sources=sources)
 
 
 def test_a_described_table_is_fetched_once(server: str, tmp_path: Path) -> None:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from forecast import tables
+from toolkit import package, resource
 
 
 @pytest.fixture
 def folder(tmp_path):
     def write(loss):
-        (tmp_path / "runs.csv").write_text(f"run,loss\na,{loss}\nb,2.25\n", encoding="utf-8")
         fields = [{"name": "run", "type": "string"}, {"name": "loss", "type": "number", "unit": ""}]
-        schema = {"fields": fields, "primaryKey": ["run"]}
-        made = {"name": "runs", "path": "runs.csv", "hash": tables.file_hash(tmp_path / "runs.csv"), "schema": schema}
-        package = {
-            "name": "runs", "title": "Runs", "version": "1", "licenses": [{"name": "CC0-1.0"}],
-            "sources": [{"title": "ours"}], "resources": [made],
-        }  # fmt: skip
-        (tmp_path / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
+        package(tmp_path, "runs", resource(tmp_path, "runs", f"run,loss\na,{loss}\nb,2.25\n", fields, ["run"]))
         return str(tmp_path)
 
     return write

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,8 @@ import pytest
 
 import forecast
 from forecast.errors import BasisError, TableError
-from forecast.tables import columns, file_hash, table
+from forecast.tables import columns, table
+from toolkit import package, resource
 
 CSV = "kind,year,cost,made\n" + "".join(
     f"{kind},{2000 + i},{level * 0.8**i:.6g},{3 * 1.5**i:.6g}\n"
@@ -19,20 +19,15 @@ CSV = "kind,year,cost,made\n" + "".join(
 )
 
 
-def package(folder: Path, separate: object = ("kind",)) -> str:
-    (folder / "curves.csv").write_text(CSV, encoding="utf-8")
+def described(folder: Path, separate: object = ("kind",)) -> str:
     fields = [
         {"name": "kind", "type": "string"},
         {"name": "year", "type": "integer", "unit": ""},
         {"name": "cost", "type": "number", "unit": ""},
         {"name": "made", "type": "number", "unit": ""},
     ]
-    schema = {"fields": fields, "primaryKey": ["kind", "year"], "separate": separate}
-    resource = {"name": "curves", "path": "curves.csv", "hash": file_hash(folder / "curves.csv"), "schema": schema}
-    made = {"name": "curves", "title": "Curves", "version": "1", "licenses": [{"name": "CC0-1.0"}]}
-    made |= {"sources": [{"title": "them"}], "resources": [resource]}
-    (folder / "datapackage.json").write_text(json.dumps(made))
-    return str(folder / "datapackage.json")
+    curves = resource(folder, "curves", CSV, fields, ["kind", "year"], separate=separate)
+    return str(package(folder, "curves", curves))
 
 
 MIXES = r'mixes kind a and b; keep one: where = \{ kind = "a" \}'
@@ -41,7 +36,7 @@ WRIGHT = {"let": {"Q": "made"}, "y": "cost"}
 
 
 def test_a_trend_is_told_to_keep_one(tmp_path):
-    source = package(tmp_path)
+    source = described(tmp_path)
     for data in (source, table(source), columns(source)):
         with pytest.raises(BasisError, match=f"^mine: {MIXES}$"):
             forecast.trend(data, name="mine", **TREND).fit()
@@ -52,7 +47,7 @@ def test_a_trend_is_told_to_keep_one(tmp_path):
 
 
 def test_a_fit_keeps_one_or_tells_them_apart(tmp_path):
-    source, law = package(tmp_path), forecast.law("scaling/wright")
+    source, law = described(tmp_path), forecast.law("scaling/wright")
     says = r"""scaling/wright: mixes kind a and b; keep one \(--where "kind is a"\), or fit each: over='kind'"""
     for data in (source, table(source), columns(source)):
         with pytest.raises(BasisError, match=says):
@@ -69,7 +64,7 @@ def test_a_fit_keeps_one_or_tells_them_apart(tmp_path):
 def test_hindcasts_tell_the_series_apart(tmp_path):
     from forecast_trends.hindcast import hindcasts
 
-    source = package(tmp_path)
+    source = described(tmp_path)
     assert hindcasts(source, series="kind", x="year", y="cost", window=2).technologies == ("a", "b")
 
 
@@ -79,7 +74,7 @@ def test_hindcasts_tell_the_series_apart(tmp_path):
 )
 def test_a_descriptor_that_says_it_wrongly_is_refused(tmp_path, separate, says):
     with pytest.raises(TableError) as caught:
-        table(package(tmp_path, separate))
+        table(described(tmp_path, separate))
     assert says in str(caught.value)
 
 

@@ -15,6 +15,7 @@ from forecast import tables
 from forecast.base.json_text import strict_json
 from forecast.errors import DataError, EmptyDataError, TableError, UnitError, UnknownNameError, UsageError
 from forecast.tables import columns, file_hash, rows, select, table
+from toolkit import package, resource
 
 CHIPS = "chip,precision,speed,launched\nA,fp32,19.5,2020-05\nA,fp16,312,2020-05\nB,fp16,989.5,2022-09-20\n"
 
@@ -42,22 +43,8 @@ def write(
     **changes: object,
 ) -> Path:
     """Write a package of one resource; `changes` replace or (None) remove keys of the package."""
-    (folder / "chips.csv").write_text(text, encoding="utf-8", newline="")
-    schema = {"fields": FIELDS if fields is None else fields, "primaryKey": key}
-    package: dict = {
-        "name": "chips",
-        "title": "Chips",
-        "version": "1.0",
-        "licenses": [{"name": "CC0-1.0"}],
-        "sources": [{"title": "data sheets"}],
-        "resources": [
-            {"name": "chips", "path": "chips.csv", "hash": file_hash(folder / "chips.csv"), "schema": schema}
-        ],
-    }
-    package.update(changes)
-    path = folder / "datapackage.json"
-    path.write_text(json.dumps({k: v for k, v in package.items() if v is not None}))
-    return path
+    chips = resource(folder, "chips", text, FIELDS if fields is None else fields, key)
+    return package(folder, "chips", chips, **changes)
 
 
 def test_a_composite_key_spans_a_grid(tmp_path: Path) -> None:

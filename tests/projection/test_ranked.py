@@ -12,7 +12,7 @@ from forecast.projection.crossing import first
 from forecast.report import figures, summary
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Cell, Scenario
-from forecast.tables import file_hash
+from toolkit import package, resource
 
 CARDS = """card,kind,memory,price,tokenizer,date
 old,plain,8,300,a,2020-01-01
@@ -33,29 +33,23 @@ QUOTES = """quote,card,day,price
 """
 
 
-def package(folder, name, tables):
+def described(folder, name, tables):
     """Write a table of one or more resources; returns its descriptor."""
     units = {"memory": "GiB", "price": "USD", "rate": "TFLOP/s"}
     resources = []
     for file, (text, key) in tables.items():
-        (folder / f"{file}.csv").write_text(text)
         fields = []
         for column in text.splitlines()[0].split(","):
             kind = "number" if column in units else "date" if column in ("date", "day") else "string"
             fields.append({"name": column, "type": kind, **({"unit": units[column]} if column in units else {})})
-        schema = {"fields": fields, "primaryKey": key, "missingValues": [""]}
-        digest = file_hash(folder / f"{file}.csv")
-        resources.append({"name": file, "path": f"{file}.csv", "hash": digest, "schema": schema})
-    descriptor = folder / f"{name}.json"
-    about = {"name": name, "title": name, "version": "1", "licenses": [{"name": "CC0-1.0"}]}
-    descriptor.write_text(json.dumps({**about, "sources": [{"title": "made up"}], "resources": resources}))
-    return str(descriptor)
+        resources.append(resource(folder, file, text, fields, key, missingValues=[""]))
+    return str(package(folder, name, *resources, file=f"{name}.json"))
 
 
 @pytest.fixture
 def tables(tmp_path):
-    cards = package(tmp_path, "cards", {"cards": (CARDS, ["card"]), "rates": (RATES, ["card", "precision"])})
-    return {"cards": cards, "quotes": package(tmp_path, "quotes", {"quotes": (QUOTES, ["quote"])})}
+    cards = described(tmp_path, "cards", {"cards": (CARDS, ["card"]), "rates": (RATES, ["card", "precision"])})
+    return {"cards": cards, "quotes": described(tmp_path, "quotes", {"quotes": (QUOTES, ["quote"])})}
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from forecast.errors import ForecastError, ResultError
 from forecast.report import summary
 
 #: The changes are those that saved fits are put through.
-CHANGES = Path(__file__).parent / "fit" / "test_save_changed.py"
+CHANGES = Path(__file__).parents[1] / "fit" / "test_save_changed.py"
 
 
 def changes_of(tree: xr.DataTree) -> Iterator[tuple[str, xr.DataTree]]:

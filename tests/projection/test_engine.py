@@ -12,6 +12,7 @@ import forecast
 from forecast.base.dates import decimal_year
 from forecast.base.netcdf import content_hash
 from forecast.errors import UsageError
+from toolkit import assert_bitwise
 
 #: Small and with everything random in it: trends with and without a break, formulas, priors, a mixture.
 PARITY = {"start": 2025, "until": 2060}
@@ -23,12 +24,6 @@ def parity(**options):
 
 def values(tree, path):
     return {name: data.values for name, data in tree[path].to_dataset().data_vars.items()}
-
-
-def assert_bitwise(found, expected):
-    assert found.dtype == expected.dtype
-    assert found.shape == expected.shape
-    assert found.tobytes() == expected.tobytes()
 
 
 def assert_same(a, b):

@@ -10,6 +10,7 @@ import pytest
 import forecast
 from forecast.base.dates import decimal_year
 from forecast.errors import UnknownNameError, UsageError
+from toolkit import assert_bitwise
 
 #: Small and with everything random in it: trends with and without a break, formulas, priors, a mixture.
 PARITY = {"start": 2025, "until": 2060}
@@ -17,12 +18,6 @@ PARITY = {"start": 2025, "until": 2060}
 
 def parity(**options):
     return forecast.project("brain-parity", **{**PARITY, "draws": 500, **options})
-
-
-def assert_bitwise(found, expected):
-    assert found.dtype == expected.dtype
-    assert found.shape == expected.shape
-    assert found.tobytes() == expected.tobytes()
 
 
 TREND = {"shape": "trends/exponential", "data": "datasets/supercomputers", "x": "date", "y": "hpcg_best",

@@ -1,0 +1,167 @@
+"""What many tests need: data from known laws, fits of stated parameters, tables on disk, and the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.cli import main
+from forecast.tables import file_hash
+
+# --- data from known laws ---------------------------------------------------------------------------------------------
+
+
+def noise(n: int, scale: float = 0.02, seed: int = 0) -> np.ndarray:
+    """Log-normal factors around 1."""
+    return np.exp(scale * np.random.default_rng(seed).standard_normal(n))
+
+
+def saturating(n: int = 40, scale: float = 0.02, seed: int = 0, gain: float = 1.0) -> dict[str, np.ndarray]:
+    """Return points of ``1.7 + 8 (gain x)^-0.35`` from x = 10 to 10,000, with relative noise."""
+    x = np.geomspace(10, 1e4, n)
+    return {"x": x, "y": (1.7 + 8 * (gain * x) ** -0.35) * noise(n, scale, seed)}
+
+
+def training_runs(n: int = 80) -> dict[str, np.ndarray]:
+    """Return runs of many sizes on many tokens whose loss is that of Besiroglu et al., with 1 % of noise."""
+    law, rng = forecast.law("scaling/chinchilla"), np.random.default_rng(0)
+    points = {"N": 10 ** rng.uniform(8, 10, n), "D": 10 ** rng.uniform(9, 11, n)}
+    loss = law.value(law.published("besiroglu2024").values, **points)
+    return {**points, "loss": loss * np.exp(0.01 * rng.standard_normal(n))}
+
+
+def stated(expression: str, parameters: Mapping[str, float], **options: Any) -> forecast.Fit:
+    """Return a fit that nobody made: the law with these parameters, as a paper might state them."""
+    published = forecast.PublishedFit(name="p", parameters=parameters, reference="test")
+    return forecast.Law(expression, published=(published,), **options).published("p")
+
+
+# --- tables on disk ---------------------------------------------------------------------------------------------------
+
+
+def resource(folder: Path, name: str, /, text: str, fields: Iterable[dict], key: object, **schema: object) -> dict:
+    """Write ``NAME.csv`` and return its description; what more is given goes into its schema."""
+    path = folder / f"{name}.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    described = {"fields": list(fields), "primaryKey": key, **schema}
+    return {"name": name, "path": path.name, "hash": file_hash(path), "schema": described}
+
+
+def package(folder: Path, name: str, /, *resources: dict, file: str = "datapackage.json", **changes: object) -> Path:
+    """Write the description of a table and return its path; `changes` replace or (None) remove its keys."""
+    record = {
+        "name": name, "title": name.title(), "version": "1", "licenses": [{"name": "CC0-1.0"}],
+        "sources": [{"title": "data sheets"}], "resources": list(resources), **changes,
+    }  # fmt: skip
+    path = folder / file
+    path.write_text(json.dumps({k: v for k, v in record.items() if v is not None}), encoding="utf-8")
+    return path
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+def no_constant(text: str) -> NoReturn:
+    """Refuse NaN and infinity, which are no JSON."""
+    raise AssertionError(f"{text} is no JSON")
+
+
+def json_of(text: str) -> Any:
+    """Read JSON as strictly as everybody else does."""
+    return json.loads(text, parse_constant=no_constant)
+
+
+class Said(NamedTuple):
+    """What a command left: its exit code and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The object on stdout."""
+        return json_of(self.out)
+
+    @property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """The parameters of a fit, by name."""
+        return {row["name"]: row for row in self.json["result"]["parameters"]}
+
+    @property
+    def refusal(self) -> str:
+        """The one line of an error; nothing stands on stdout."""
+        assert self.code in (1, 2), self.out
+        return self.refused(self.code)
+
+    def refused(self, code: int = 2) -> str:
+        """Return the one line of an error with this exit code; nothing stands on stdout."""
+        assert self.code == code, self.err
+        assert self.out == ""
+        (line,) = self.err.splitlines()
+        assert self.err == f"{line}\n"
+        assert line.startswith("forecast: error: ")
+        assert line.isprintable()
+        assert "Traceback" not in line
+        return line
+
+
+def command(*verb: str) -> Callable[..., Said]:
+    """Return what runs ``forecast VERB ...`` in this process, for a test that holds `capsys`."""
+
+    def run(capsys: Any, *words: str) -> Said:
+        capsys.readouterr()
+        code = main([*verb, *words])
+        captured = capsys.readouterr()
+        return Said(code, captured.out, captured.err)
+
+    return run
+
+
+def spawn(*words: object, env: Mapping[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run ``forecast ...`` in a process of its own and wait for it; the options are those of `subprocess.run`."""
+    given = {"capture_output": True, "text": True, "timeout": 120, "check": False} | options
+    return subprocess.run(
+        [sys.executable, "-m", "forecast", *map(str, words)], env={**os.environ, **(env or {})}, **given
+    )
+
+
+# --- many cases in one test -------------------------------------------------------------------------------------------
+
+Case = Callable[[object], AbstractContextManager[None]]
+
+
+@contextmanager
+def every() -> Iterator[Case]:
+    """Go through many cases in one test: each is tried, and those that fail are named together at the end."""
+    failed: list[str] = []
+
+    @contextmanager
+    def case(name: object) -> Iterator[None]:
+        try:
+            yield
+        except (Exception, pytest.fail.Exception) as error:
+            failed.append(f"{name}: {type(error).__name__}: {error}")
+
+    yield case
+    assert not failed, f"{len(failed)} failed:\n" + "\n".join(failed)
+
+
+# --- projections ------------------------------------------------------------------------------------------------------
+
+
+def assert_bitwise(found: np.ndarray, expected: np.ndarray) -> None:
+    """Hold two arrays to the same type, shape and bytes."""
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    assert found.tobytes() == expected.tobytes()
