@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, LawSpec, MixtureSpec, ModelSpec, ScenarioSpec, UnitSpec, hookimpl
+from forecast import ClaimSpec, LawSpec, MixtureSpec, ModelSpec, ScenarioSpec, UnitSpec, hookimpl, records_from
+
+HERE = Path(__file__).parent
 
 #: Estimates that state FLOP/s and could be verified, one an author.
 _POOLED = (
@@ -51,9 +53,7 @@ def forecast_units() -> tuple[UnitSpec, ...]:
 @hookimpl
 def forecast_laws() -> tuple[LawSpec, ...]:
     """Bring the neurons that a diet pays for, and knowledge that doubles."""
-    from forecast_brain import body
-
-    return body.LAWS
+    return records_from(HERE / "laws.toml", LawSpec)
 
 
 @hookimpl
@@ -78,13 +78,11 @@ def forecast_models() -> Iterator[ModelSpec]:
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
     """Bring the founding question, how the estimate moved, and efficiency."""
     for name, title, reference in _SCENARIOS:
-        path = str(Path(__file__).with_name(f"{name}.toml"))
+        path = str(HERE / "scenarios" / f"{name}.toml")
         yield ScenarioSpec(name=name, title=title, path=path, reference=reference)
 
 
 @hookimpl
 def forecast_claims() -> tuple[ClaimSpec, ...]:
     """Bring what the essay says about the brain, and what the other estimates print."""
-    from forecast_brain import claims
-
-    return claims.CLAIMS
+    return records_from(HERE / "claims.toml", ClaimSpec)

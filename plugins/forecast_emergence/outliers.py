@@ -2,38 +2,12 @@
 
 from __future__ import annotations
 
-from forecast import LawSpec, RelationSpec
+from forecast import RelationSpec
 
-__all__ = ["LAWS", "MODELS"]
+__all__ = ["MODELS"]
 
 INT8 = "Dettmers, Lewis, Belkada, Zettlemoyer 2022, LLM.int8(), arXiv:2208.07339"
 
-COUNT_LAW = LawSpec(
-    name="outlier-count",
-    title="Outlier feature dimensions, exponential in perplexity",
-    expression="exp(a - b*PPL)",
-    variables={"PPL": ""},
-    output="outliers",
-    objective="least_squares_log",
-    example={"a": 2.9, "b": 0.09},
-    domain={"PPL": (12.0, 34.0)},
-    reference=f"{INT8}, section 4 and figure 4b ('smooth'; no constants printed)",
-)
-
-LAYERS_LAW = LawSpec(
-    name="layers-affected",
-    title="Share of layers with outlier features, exponential in perplexity",
-    expression="exp(a - b*PPL)",
-    variables={"PPL": ""},
-    output="layers",
-    unit="percent",
-    objective="least_squares_log",
-    example={"a": 5.2, "b": 0.07},
-    domain={"PPL": (15.0, 34.0)},
-    reference=f"{INT8}, figure 3b ('a smooth, exponential function of decreasing perplexity'; no constants printed)",
-)
-
-LAWS = (COUNT_LAW, LAYERS_LAW)
 
 #: The perplexity that is put in must be of the tokenizer of the models that were fitted.
 RELATION = "forecast_emergence.tokenized:relation"

@@ -1,4 +1,4 @@
-"""Error against bits for the engine: a law, what it says of hidden states, and the essay's vector with its facts."""
+"""Error against bits for the engine: what the law says of hidden states, and the essay's vector with its facts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast import Input, LawSpec, ModelSpec
+from forecast import Input, ModelSpec
 from forecast.errors import UsageError
 from forecast.models import Description, Model, Need, OtherQuantity, Unfitted
 from forecast_emergence.sources import ESSAY, INT8, JUDGED
@@ -19,26 +19,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LAWS", "MODELS", "build"]
+__all__ = ["MODELS", "build"]
 
 UNIFORM = "error of rounding to a step, evenly spread: the step over the square root of 12 (Bennett 1948, "
 UNIFORM += "doi:10.1002/j.1538-7305.1948.tb01340.x; from memory)"
 
-#: Largest magnitude over the spread of what is looked at; each bit halves the error.
-ROUNDING = LawSpec(
-    name="rounding-error",
-    title="Error of numbers rounded to few bits, over their size",
-    expression="crest/(sqrt(12)*(2**(bits - 1) - 1))",
-    variables={"bits": "bit"},
-    output="error",
-    positive=("crest",),
-    objective="least_squares_log",
-    example={"crest": 3.5},
-    domain={"bits": (3.0, 12.0)},
-    reference=f"{UNIFORM}; steps of absmax as in {INT8}, section 2",
-)
-
-LAWS = (ROUNDING,)
 
 _STEP = "(sqrt(12)*(2**(bits - 1) - 1)*spread)"
 _SPREAD = Input(

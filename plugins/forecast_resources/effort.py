@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast import Input, LawSpec, ModelSpec, RelationSpec, TrendSpec
+from forecast import Input, ModelSpec, RelationSpec, TrendSpec
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need
 
 if TYPE_CHECKING:
@@ -21,27 +21,10 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LAWS", "MODELS", "needed"]
+__all__ = ["MODELS", "needed"]
 
 BLOOM = "Bloom, Jones, Van Reenen & Webb 2020, Are Ideas Getting Harder to Find?, American Economic Review 110(4)"
 CHIPS = "resources/chip-progress-from-effort"
-
-HARDER_IDEAS = LawSpec(
-    name="harder-ideas",
-    title="Growth of ideas from research effort, with twice the researchers worth twice the growth",
-    expression="theta*S*A**-beta",
-    variables={"S": "", "A": ""},
-    output="growth",
-    unit="1/year",
-    positive=("theta",),
-    objective="least_squares_log",
-    example={"theta": 2.0, "beta": 0.2},
-    domain={"S": (0.1, 10.0), "A": (1e3, 1e9)},
-    requires={"S": "researchers", "A": "ideas found so far"},
-    reference=f"{BLOOM} (lambda = 1); scaling/semi-endogenous leaves lambda free",
-)
-
-LAWS = (HARDER_IDEAS,)
 
 
 def _relation(name: str, title: str, field: str, researchers: str, note: str) -> RelationSpec:
