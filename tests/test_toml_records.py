@@ -1,5 +1,7 @@
 """Records written as TOML: a file says what Python says, and is held to the same."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -177,6 +179,12 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_other_records_are_written_in_python(tmp_path, kind):
     with pytest.raises(PluginContractError, match=r"expected one of LawSpec, ClaimSpec, .* UnitSpec; every other"):
         records_from(tmp_path / "laws.toml", kind)
+
+
+def test_listing_what_plugins_bring_imports_none_of_the_code_that_they_name():
+    code = "import sys; from forecast.contract.registry import get_registry; get_registry(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert not {"forecast.models", "forecast.fit", "forecast.formula", "numpy"} & set(done.stdout.split())
 
 
 def test_every_law_and_claim_that_ships_without_code_is_in_a_file():

@@ -59,10 +59,19 @@ def forecast_laws() -> tuple[LawSpec, ...]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the estimates of every author, their mixture, the evidence by year, and a brain's power and mass."""
-    from forecast_brain import authors, body, carlsmith, dettmers, evidence, levels
+    from forecast_brain import authors, body, carlsmith, dettmers, levels
 
-    for module in (dettmers, authors, levels, carlsmith, evidence, body):
+    for module in (dettmers, authors, levels, carlsmith, body):
         yield from module.models()
+    yield ModelSpec(
+        name="evidence",
+        title="What had been published by then, every author alike",
+        quantity="brain.compute",
+        unit="FLOP/s",
+        target="forecast_brain.evidence:evidence",
+        note="a draw keeps its place among the authors, so that it moves only when a new one is published",
+        reference="the estimates of the table brain-estimates that state FLOP/s and were verified, one an author",
+    )
     yield MixtureSpec(
         name="pooled",
         title="One vote an author",

@@ -19,9 +19,11 @@ def forecast_laws() -> tuple[LawSpec, ...]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to LLM.int8(), the thresholds told in advance, and the chain from compute to cost."""
-    from forecast_emergence import chain, features, magnitude, outliers, quant_model, threshold
+    from forecast_emergence import chain
+    from forecast_emergence.features import magnitude, records
+    from forecast_emergence.quantisation import records as errors
 
-    for family in (outliers, features, magnitude, threshold, chain, quant_model):
+    for family in (records, magnitude, chain, errors):
         yield from family.MODELS
 
 

@@ -19,10 +19,9 @@ def forecast_laws() -> tuple[LawSpec, ...]:
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to tables, and what progress needs, has and is stopped by."""
-    from forecast_resources import automation, effort, loglinear, measured, needs, tables
+    from forecast_resources import automation, loglinear, needs, research, tables
 
-    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *measured.MODELS, *effort.MODELS)
-    yield from automation.MODELS
+    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *research.MODELS, *automation.MODELS)
 
 
 @hookimpl

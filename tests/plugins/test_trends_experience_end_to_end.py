@@ -12,8 +12,8 @@ import pytest
 import forecast
 from forecast.errors import DataError, UnitError, UnknownNameError
 from forecast.streams import Streams
-from forecast_trends.experience import Experience
 from forecast_trends.hindcast import coverage
+from forecast_trends.learning.experience import Experience
 
 YEARS = np.arange(1990, 2026)
 MADE = 5 + np.cumsum(np.exp(np.cumsum(0.2 + 0.1 * np.random.default_rng(0).standard_normal(36))))

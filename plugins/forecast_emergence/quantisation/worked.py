@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forecast.errors import UsageError
-from forecast_emergence.quant_primitives import Array, absmax, checked
+from forecast_emergence.quantisation.primitives import Array, absmax, checked
 
 __all__ = ["I3", "VECTOR", "Squeezed", "facts", "feature_removal", "squeeze", "vector_error"]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forecast.errors import UnknownNameError, UsageError
-from forecast_emergence.quant_primitives import Array, checked, levels
+from forecast_emergence.quantisation.primitives import Array, checked, levels
 
 __all__ = ["BLOCK", "TYPES", "Blocks", "codebook", "floating", "integer", "normal_float", "quantise_blocks"]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
-from forecast_trends.echo import Increments, path_noise, said_taken_back
+from forecast_trends.learning.production import Production, totals
+from forecast_trends.learning.sahal import Rivals
 from forecast_trends.points import LARGEST, Path, is_number, mirrored, path
-from forecast_trends.production import Production, totals
-from forecast_trends.sahal import Rivals
+from forecast_trends.walks.echo import Increments, path_noise, said_taken_back
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,10 +79,12 @@ class Experience(Shape):
     ŵ is least squares through the origin on the changes, each weighed by the years it took, and not a line through the
     levels: the errors of levels follow one another, and its interval would be far too narrow. The forecast starts at
     the last observation; its error is Student t, and its variance grows with the years ahead and with the square of
-    the experience to come (`error_variance`). Uneven dates are followed in continuous time (`forecast_trends.echo`).
+    the experience to come (`error_variance`). Uneven dates are followed in continuous time
+    (`forecast_trends.walks.echo`).
 
     Experience to come is drawn too. Production is a random walk with drift of its own
-    (`forecast_trends.production.Production`) and adds up, so a cost falls more slowly when production stops growing.
+    (`forecast_trends.learning.production.Production`) and adds up, so a cost falls more slowly when production stops
+    growing.
     Noise of cost and of production are independent of one another.
 
     Parameters

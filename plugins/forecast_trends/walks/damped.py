@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.models import Description, FittedShape, Shape
 from forecast_trends.points import LARGEST, Path, checked_average, path, said_growth
-from forecast_trends.states import FittedStates, Point, cells, maximise, weigh
+from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast_trends.echo import Increments
+from forecast_trends.walks.echo import Increments
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast.errors import UnknownNameError, UsageError
-from forecast_emergence.quant_datatypes import BLOCK, TYPES, quantise_blocks
-from forecast_emergence.quant_hidden import Features, hidden_states, weights
-from forecast_emergence.quant_primitives import THRESHOLD, Array, absmax, decompose, zeropoint
-from forecast_emergence.quant_products import METHODS, product
+from forecast_emergence.quantisation.datatypes import BLOCK, TYPES, quantise_blocks
+from forecast_emergence.quantisation.hidden import Features, hidden_states, weights
+from forecast_emergence.quantisation.primitives import THRESHOLD, Array, absmax, decompose, zeropoint
+from forecast_emergence.quantisation.products import METHODS, product
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,7 +27,7 @@ def kept_states(x: Array, method: str, *, bits: int = 8, threshold: float = THRE
     x : array of float
         (token, feature).
     method : str
-        One of `forecast_emergence.quant_products.METHODS`.
+        One of `forecast_emergence.quantisation.products.METHODS`.
     bits : int
     threshold : float
 

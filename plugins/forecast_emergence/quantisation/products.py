@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from forecast.errors import UnknownNameError, UsageError
-from forecast_emergence.quant_primitives import (
+from forecast_emergence.quantisation.primitives import (
     THRESHOLD,
     Array,
     Decomposed,

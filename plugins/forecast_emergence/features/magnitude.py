@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 from forecast import Input, ModelSpec
 from forecast.errors import UsageError
-from forecast.models import Model
-from forecast_emergence.links import Link, built, specs
+from forecast_emergence.links import Link, specs
 from forecast_emergence.sources import ESSAY, INT8
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from forecast.models import Model
 
     Array = NDArray[np.float64]
 
@@ -110,7 +111,9 @@ LINKS = {
 
 def link(name: str, spec: ModelSpec) -> Model:
     """Build a magnitude by its name."""
+    from forecast_emergence.chained import built
+
     return built(name, spec, LINKS[spec.name])
 
 
-MODELS = specs(LINKS, "forecast_emergence.magnitude:link")
+MODELS = specs(LINKS, "forecast_emergence.features.magnitude:link")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
-from forecast_trends.echo import Increments, drift_variance, path_noise, said_taken_back
 from forecast_trends.points import LARGEST, Path, checked_average, growth_facts, is_number, mirrored, path, said_growth
+from forecast_trends.walks.echo import Increments, drift_variance, path_noise, said_taken_back
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,10 +39,10 @@ class RandomWalk(Shape):
     """log y(t) = log y(t − 1) + μ + v(t) + θ·v(t − 1): a shock stays, and a year later θ times the shock follows.
 
     The forecast is y(t) + μ̂·τ with the drift measured from the first date to the last, and its error is Student t with
-    the variance A* of Farmer & Lafond (`forecast_trends.echo.forecast_variance`). The last observation is where it
-    starts, so it forgets how the series came there, and its width grows with the horizon.
+    the variance A* of Farmer & Lafond (`forecast_trends.walks.echo.forecast_variance`). The last observation is where
+    it starts, so it forgets how the series came there, and its width grows with the horizon.
 
-    Observations may be spaced unevenly: the process is followed in continuous time (`forecast_trends.echo`).
+    Observations may be spaced unevenly: the process is followed in continuous time (`forecast_trends.walks.echo`).
 
     Parameters
     ----------

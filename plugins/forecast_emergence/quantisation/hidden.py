@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forecast.errors import UsageError
-from forecast_emergence.quant_primitives import THRESHOLD, Array
+from forecast_emergence.quantisation.primitives import THRESHOLD, Array
 
 __all__ = ["Features", "features", "hidden_states", "weights"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from forecast.models import FittedShape, Shape
 from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
-from forecast_trends.line import FittedLine, Line, degrees_of_freedom, solve, stretch
+from forecast_trends.lines.line import FittedLine, Line, degrees_of_freedom, solve, stretch
 from forecast_trends.points import said_growth
 
 if TYPE_CHECKING:

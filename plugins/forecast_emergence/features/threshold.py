@@ -18,34 +18,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast import ModelSpec
 from forecast.models import Description, FittedModel, Model, ModelRecord
-from forecast_emergence.censored import bracket
+from forecast_emergence.abilities.censored import bracket
+from forecast_emergence.features.records import ROUTES, TABLE
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from forecast import ModelSpec
     from forecast.fit import Fit
     from forecast.streams import Streams
 
     Array = NDArray[np.float64]
 
-__all__ = ["LARGEST", "MODELS", "ROUTES", "UPTO", "Forecast", "predict", "threshold"]
+__all__ = ["LARGEST", "ROUTES", "UPTO", "Forecast", "predict", "threshold"]
 
-TABLE = "datasets/outlier-features"
 #: The largest model the forecast may see, and where its horizon ends.
 UPTO, LARGEST = 1.5e9, 1e13
 #: All layers, but for what one of twenty could be by chance.
 SHARE = 95.0
 #: Stands for *never*: beyond the horizon, and a number.
 NEVER = 1e30
-
-ROUTES = {
-    "smooth": "a power of the parameters, carried on",
-    "logistic": "a logistic in log parameters, carried on",
-    "hazard": "a jump that has not come yet, with a constant hazard in log parameters",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,16 +211,3 @@ def threshold(name: str, spec: ModelSpec) -> Model:
     """Build the model ``threshold-ROUTE``."""
     route = spec.name.removeprefix("threshold-")
     return _Threshold(name=name, unit=spec.unit, route=route, sources=(spec.reference,))
-
-
-MODELS = tuple(
-    ModelSpec(
-        name=f"threshold-{route}",
-        title=f"Size from which nearly all layers have outliers, told from models up to 1.5e9 parameters: {says}",
-        quantity="emergence.threshold_size",
-        unit="param",
-        target="forecast_emergence.threshold:threshold",
-        reference="Dettmers et al. 2022, LLM.int8(), arXiv:2208.07339, appendix C, table 4; the forecast is ours",
-    )
-    for route, says in ROUTES.items()
-)

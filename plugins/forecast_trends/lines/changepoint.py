@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from forecast.models import FittedShape, Shape
 from forecast_trends.evidence import autocorrelation, evidence, first_of_each_record, log_series
-from forecast_trends.exponential import growth_facts, straight
-from forecast_trends.line import FittedLine, solve
+from forecast_trends.lines.exponential import growth_facts, straight
+from forecast_trends.lines.line import FittedLine, solve
 from forecast_trends.points import said_growth
 
 if TYPE_CHECKING:
