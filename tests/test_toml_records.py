@@ -152,7 +152,7 @@ def test_a_mistake_names_the_file_the_record_and_the_key(written, old, new, says
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["x = " + "[" * 5000, "\ufffe", "a = 1\n" * 2])
+@pytest.mark.parametrize("text", ["x = " + "[" * 5000, "\ufffe", "a = 1\n" * 2, "x = " + "9" * 5000])
 def test_what_is_no_toml_is_an_error_in_one_line(written, text):
     with pytest.raises(PluginContractError, match=r"^laws\.toml: not TOML: "):
         records_from(written(text), LawSpec)
@@ -168,6 +168,11 @@ def test_bytes_that_are_no_text(tmp_path):
 def test_a_relative_path_is_refused_since_it_depends_on_where_a_command_is_run(path):
     with pytest.raises(PluginContractError, match=r"expected a full path, as Path\(__file__\)\.with_name\('laws.toml'"):
         records_from(path, LawSpec)
+
+
+def test_a_folder_without_a_file_is_an_error_and_not_a_plugin_without_laws(tmp_path):
+    with pytest.raises(PluginContractError, match="the folder holds no TOML file"):
+        records_from(tmp_path, LawSpec)
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -84,6 +84,8 @@ def records_from(path: str | os.PathLike[str], kind: type[S]) -> tuple[S, ...]:
             f"Path(__file__).with_name('{printable(source.name)}') is"
         )
     files = sorted(source.glob("*.toml")) if source.is_dir() else [source]
+    if not files:
+        raise PluginContractError(f"records_from: {printable(source.name)}: the folder holds no TOML file")
     return tuple(record for file in files for record in _records(file, kind))
 
 
@@ -96,7 +98,7 @@ def _records(file: Path, kind: type[S]) -> Iterator[S]:
     try:
         text = read_bytes(file, limit=LIMIT_BYTES, error=PluginContractError).decode("utf-8-sig")
         written = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # not UTF-8, not TOML, or a number of thousands of digits
         raise PluginContractError(f"{shown}: not TOML: {printable(problem, 200)}") from problem
     shared = {key: value for key, value in written.items() if not isinstance(value, dict)}
     _known(kind, shared, shown)
