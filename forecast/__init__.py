@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         TrendSpec,
         UnitSpec,
     )
+    from forecast.contract.toml_records import records_from
     from forecast.fit.protocols import Protocol, protocol
     from forecast.fit.solution import Fit
     from forecast.laws import Law, law
@@ -76,6 +77,7 @@ __all__ = [
     "model",
     "project",
     "protocol",
+    "records_from",
     "table",
     "trend",
 ]
@@ -94,6 +96,7 @@ _HOME = {
     "model": "forecast.models",
     "project": "forecast.projection.engine",
     "protocol": "forecast.fit.protocols",
+    "records_from": "forecast.contract.toml_records",
     "table": "forecast.tables",
     "trend": "forecast.models",
 }

@@ -68,7 +68,7 @@ def test_the_framework_knows_no_plugin_by_name():
         "from forecast_brain.models import x",
         "x = ['scaling', 'brain']",
         "x = {'scaling': 1, 'trends': 2}",
-        "x = 'forecast_trends.exponential:Exponential'",
+        "x = 'forecast_trends.lines.exponential:Exponential'",
     ],
 )
 def test_the_search_for_privileges_finds_them(source):

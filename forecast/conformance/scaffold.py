@@ -27,6 +27,7 @@ FILES = {
     "LICENSE": "LICENSE.txt",
     ".gitignore": "gitignore.txt",
     "forecast_{module}/__init__.py": "__init__.py.txt",
+    "forecast_{module}/laws.toml": "laws.toml.txt",
     "forecast_{module}/machines/machines.csv": "machines.csv.txt",
     "forecast_{module}/machines/datapackage.json": "datapackage.json.txt",
     "forecast_{module}/reach.toml": "reach.toml.txt",

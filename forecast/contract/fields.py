@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
@@ -20,6 +21,7 @@ __all__ = [
     "numbers",
     "pair",
     "ranges",
+    "records",
     "text",
     "text_field",
     "tuples",
@@ -122,18 +124,31 @@ def maybe_text() -> Any:
     return checked(lambda v: v is None or text(v), "text or None", default=None)
 
 
+def records(of: type, **options: Any) -> Any:
+    """Declare a field that holds a tuple of records; in a file they are tables, each under its name."""
+    says = {"test": tuples(lambda v: isinstance(v, of)), "says": f"a tuple of {of.__name__}", "record": of}
+    return field(metadata=says, **options)
+
+
+@functools.cache
+def _tests(kind: type[Any]) -> tuple[tuple[str, Callable[[object], bool] | None, str], ...]:
+    """Return each field's name, its test and what that expects, read once: a listing makes hundreds of records."""
+    return tuple((f.name, f.metadata.get("test"), f.metadata.get("says", "")) for f in fields(kind))
+
+
 class Checked:
     """Checks the fields of a record when it is made and freezes its mappings."""
 
     name: str
 
     def __post_init__(self) -> None:
-        for f in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, f.name)
-            if "test" in f.metadata and not f.metadata["test"](value):
-                self._refuse(f.name, f"expected {f.metadata['says']}, got {_shown(value)}")
-            if isinstance(value, Mapping) and not isinstance(value, FrozenMapping):
-                object.__setattr__(self, f.name, FrozenMapping(value))
+        kind: Any = type(self)  # hashable, which mypy doubts of a class
+        for name, test, says in _tests(kind):
+            value = getattr(self, name)
+            if test is not None and not test(value):
+                self._refuse(name, f"expected {says}, got {_shown(value)}")
+            if not isinstance(value, (str, tuple, FrozenMapping)) and isinstance(value, Mapping):
+                object.__setattr__(self, name, FrozenMapping(value))
 
     def _refuse(self, field_name: str, reason: str) -> None:
         raise PluginContractError(f"{type(self).__name__} '{printable(self.name, 80)}': {field_name}: {reason}")

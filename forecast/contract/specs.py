@@ -20,6 +20,7 @@ from forecast.contract.fields import (
     number,
     numbers,
     ranges,
+    records,
     text,
     text_field,
     tuples,
@@ -153,14 +154,10 @@ class LawSpec(Spec):
     bounds: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
     positive: tuple[str, ...] = checked(tuples(text), "a tuple of parameter names", default=())
     objective: str = text_field(default="least_squares")
-    published: tuple[PublishedFit, ...] = checked(
-        tuples(lambda v: isinstance(v, PublishedFit)), "a tuple of PublishedFit", default=()
-    )
+    published: tuple[PublishedFit, ...] = records(PublishedFit, default=())
     example: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
     domain: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
-    protocols: tuple[ProtocolSpec, ...] = checked(
-        tuples(lambda v: isinstance(v, ProtocolSpec)), "a tuple of ProtocolSpec", default=()
-    )
+    protocols: tuple[ProtocolSpec, ...] = records(ProtocolSpec, default=())
     costs: Mapping[str, str] = checked(maps(text), "a mapping of name to formula", default_factory=empty)
     ridge: str = text_field(default="")
     requires: Mapping[str, str] = checked(maps(text), "a mapping of formula to what it is", default_factory=empty)
@@ -268,7 +265,7 @@ class EstimateSpec(ModelSpec):
     """Formula + inputs = estimate. Units are checked: the formula over the inputs' units must give `unit`."""
 
     expression: str = text_field()
-    inputs: tuple[Input, ...] = checked(tuples(lambda v: isinstance(v, Input)), "a tuple of Input")
+    inputs: tuple[Input, ...] = records(Input)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from forecast import ModelSpec
-from forecast.contract.specs import Input
+from forecast import Input
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, Need, OtherModel, Unfitted, model
 
@@ -15,11 +14,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from forecast import ModelSpec
     from forecast.streams import Streams
 
     Array = NDArray[np.float64]
 
-__all__ = ["PUBLISHED", "evidence", "models"]
+__all__ = ["PUBLISHED", "evidence"]
 
 #: Estimate to the year it was published: one an author, those that state FLOP/s and whose figures could be verified.
 PUBLISHED: Mapping[str, int] = {
@@ -32,21 +32,6 @@ PUBLISHED: Mapping[str, int] = {
 }
 
 PICK = "member"
-
-
-def models() -> tuple[ModelSpec, ...]:
-    """Bring the estimate as it stood in each year."""
-    return (
-        ModelSpec(
-            name="evidence",
-            title="What had been published by then, every author alike",
-            quantity="brain.compute",
-            unit="FLOP/s",
-            target="forecast_brain.evidence:evidence",
-            note="a draw keeps its place among the authors, so that it moves only when a new one is published",
-            reference="the estimates of the table brain-estimates that state FLOP/s and were verified, one an author",
-        ),
-    )
 
 
 def evidence(name: str, spec: ModelSpec) -> Model:

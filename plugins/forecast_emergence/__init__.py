@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, hookimpl
+from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, hookimpl, records_from
+
+HERE = Path(__file__).parent
 
 
 @hookimpl
-def forecast_laws() -> Iterator[LawSpec]:
+def forecast_laws() -> tuple[LawSpec, ...]:
     """Bring the laws of features in perplexity and parameters, of abilities, and of bits."""
-    from forecast_emergence import abilities, bits, outliers, quant_model, size
-
-    for family in (outliers, size, abilities, bits, quant_model):
-        yield from family.LAWS
+    return records_from(HERE / "laws", LawSpec)
 
 
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to LLM.int8(), the thresholds told in advance, and the chain from compute to cost."""
-    from forecast_emergence import chain, features, magnitude, outliers, quant_model, threshold
+    from forecast_emergence import chain
+    from forecast_emergence.features import magnitude, records
+    from forecast_emergence.quantisation import records as errors
 
-    for family in (outliers, features, magnitude, threshold, chain, quant_model):
+    for family in (records, magnitude, chain, errors):
         yield from family.MODELS
 
 
@@ -55,15 +56,11 @@ _SCENARIOS = (
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
     """Bring emergence, precision, quantisation and token-cost."""
     for name, title, reference in _SCENARIOS:
-        yield ScenarioSpec(
-            name=name, title=title, path=str(Path(__file__).with_name(f"{name}.toml")), reference=reference
-        )
+        path = str(HERE / "scenarios" / f"{name}.toml")
+        yield ScenarioSpec(name=name, title=title, path=path, reference=reference)
 
 
 @hookimpl
-def forecast_claims() -> Iterator[ClaimSpec]:
+def forecast_claims() -> tuple[ClaimSpec, ...]:
     """Bring the figures of the essay on emergent features, and of the papers it rests on."""
-    from forecast_emergence import claims, claims_quant
-
-    yield from claims.CLAIMS
-    yield from claims_quant.CLAIMS
+    return records_from(HERE / "claims", ClaimSpec)

@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from forecast import LawSpec, PublishedFit
 from forecast.errors import UsageError
-from forecast_emergence.sources import KUMAR
 
-__all__ = ["CONSTANTS", "LAWS", "best_bits", "critical_tokens", "kept", "least_bits", "quantisation_loss"]
+__all__ = ["CONSTANTS", "best_bits", "critical_tokens", "kept", "least_bits", "quantisation_loss"]
 
 #: Table 2 of the paper's appendix K; the table datasets/precision-constants has them with their sources.
 CONSTANTS: Mapping[str, float] = {
@@ -25,64 +23,6 @@ TENSORS = {"w": "weights", "a": "activations", "kv": "keys and values"}
 
 #: The offset is part of the constant here, as no data can tell C_T and exp(b) apart.
 _SCALE = CONSTANTS["C_T"] * math.exp(CONSTANTS["b_post"])
-
-EFFECTIVE = LawSpec(
-    name="effective-parameters",
-    title="Parameters that a model trained in low precision is worth",
-    expression="N*(1 - exp(-P/gamma + offset))",
-    variables={"N": "param", "P": "bit"},
-    output="effective",
-    unit="param",
-    positive=("gamma",),
-    objective="least_squares_log",
-    example={"gamma": 2.6745, "offset": 0.3037},
-    domain={"N": (1e7, 1e9), "P": (3.0, 12.0)},
-    requires={
-        "1 - exp(-P/gamma + offset)": "share of the parameters that P bits keep (N_eff <= 0 where it is not positive)"
-    },
-    published=tuple(
-        PublishedFit(
-            name=f"kumar2024-{where.replace(' ', '-')}",
-            parameters={"gamma": CONSTANTS[f"gamma_{part}"], "offset": CONSTANTS[f"n_{part}"]},
-            rounded=True,
-            reference=f"{KUMAR}, table 2 (appendix K)",
-            note="The offset n is in the fits and not in the printed equation, which gives no sign for it; +n gives "
-            "the paper's 7 to 8 bits, and a factor below 0 where it saw runs diverge.",
-        )
-        for part, where in TENSORS.items()
-    ),
-    reference=f"{KUMAR}, eq. 4, one factor of its product, with the offset of appendix K",
-)
-
-CRITICAL = LawSpec(
-    name="critical-tokens",
-    title="Training tokens beyond which more data make the quantised model worse",
-    expression="scale*N**power*exp(P/width)",
-    variables={"N": "param", "P": "bit"},
-    output="tokens",
-    unit="token",
-    positive=("scale", "width"),
-    objective="least_squares_log",
-    example={"scale": 1e5, "power": 0.34, "width": 0.59},
-    domain={"N": (3e7, 2.2e8), "P": (3.0, 6.0)},
-    published=(
-        PublishedFit(
-            name="kumar2024",
-            parameters={
-                "scale": (CONSTANTS["beta"] * CONSTANTS["B"] / (CONSTANTS["gamma_D"] * _SCALE))
-                ** (1 / (CONSTANTS["gamma_D"] + CONSTANTS["beta"])),
-                "power": CONSTANTS["gamma_N"] / (CONSTANTS["gamma_D"] + CONSTANTS["beta"]),
-                "width": CONSTANTS["gamma_post"] * (CONSTANTS["gamma_D"] + CONSTANTS["beta"]),
-            },
-            rounded=True,
-            reference=f"{KUMAR}, eq. 13 with table 2 (appendix K)",
-            note="Our regrouping of equation 13: [beta B N**gamma_N exp(P/gamma)/(gamma_D C_T)]**(1/(gamma_D + beta)).",
-        ),
-    ),
-    reference=f"{KUMAR}, eq. 13",
-)
-
-LAWS = (EFFECTIVE, CRITICAL)
 
 
 def least_bits(tensor: str) -> float:

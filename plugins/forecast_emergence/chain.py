@@ -1,8 +1,8 @@
 """From compute to cost: compute, size, perplexity, emergent feature, usable bits, memory, speed, cost a token.
 
 Each link is a formula over quantities of a scenario and over inputs of its own. Links through measured data are
-relations (`forecast_emergence.features`); devices, their bandwidth and price come from the plugin ``hardware`` and from
-whoever writes the scenario.
+relations (`forecast_emergence.features.records`); devices, their bandwidth and price come from the plugin ``hardware``
+and from whoever writes the scenario.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from forecast import EstimateSpec, Input, ModelSpec, RelationSpec
 from forecast.errors import UsageError
-from forecast.models import Model
 from forecast_emergence.bits import CONSTANTS, TENSORS, least_bits
-from forecast_emergence.links import Link, built, specs
+from forecast_emergence.links import Link, specs
 from forecast_emergence.sources import INT8, KBIT, KUMAR
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from forecast.models import Model
 
     Array = NDArray[np.float64]
 
@@ -176,6 +177,8 @@ LINKS: Mapping[str, Link] = {
 
 def link(name: str, spec: ModelSpec) -> Model:
     """Build a link of the chain by its name."""
+    from forecast_emergence.chained import built
+
     return built(name, spec, LINKS[spec.name])
 
 

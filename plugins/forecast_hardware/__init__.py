@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, TrendSpec, UnitSpec, hookimpl
+from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, TrendSpec, UnitSpec, hookimpl, records_from
+
+HERE = Path(__file__).parent
 
 #: Column, what it measures, what a reader must know.
 _METRICS = {
@@ -28,12 +30,9 @@ _SHAPES = {
 
 
 @hookimpl
-def forecast_laws() -> Iterator[LawSpec]:
+def forecast_laws() -> tuple[LawSpec, ...]:
     """Bring the laws of one device and of many."""
-    from forecast_hardware import device, interconnect, limit
-
-    for module in (device, interconnect, limit):
-        yield from module.LAWS
+    return records_from(HERE / "laws.toml", LawSpec)
 
 
 @hookimpl
@@ -107,13 +106,11 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
             "tables datasets/accelerators and datasets/compute-prices; shares as in hardware/effective-cluster",
         ),
     ):
-        path = str(Path(__file__).with_name(f"{name}.toml"))
+        path = str(HERE / "scenarios" / f"{name}.toml")
         yield ScenarioSpec(name=name, title=title, path=path, reference=reference)
 
 
 @hookimpl
-def forecast_claims() -> Iterator[ClaimSpec]:
+def forecast_claims() -> tuple[ClaimSpec, ...]:
     """Bring the hardware claims of the source essays."""
-    from forecast_hardware import claims
-
-    yield from claims.CLAIMS
+    return records_from(HERE / "claims", ClaimSpec)

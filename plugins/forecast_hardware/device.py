@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forecast import EstimateSpec, LawSpec, PublishedFit, TrendSpec, UnitSpec
+from forecast import EstimateSpec, TrendSpec, UnitSpec
 from forecast_hardware.given import GPU, JUDGED, fixed
 
-__all__ = ["LAWS", "UNITS", "models"]
+__all__ = ["UNITS", "models"]
 
 _ROOFLINE = "Williams, Waterman, Patterson 2009, Roofline, CACM 52(4), doi:10.1145/1498765.1498785"
 _MATMUL = f"{GPU}, on a 32 x 32 matrix multiplication with and without tensor cores"
@@ -16,43 +16,6 @@ _TABLE = "table datasets/accelerators, row a100-sxm4-40gb"
 UNITS = (
     UnitSpec(name="cycle", definition="cycle = [cycle]", title="a clock cycle of a device", reference="ours"),
     UnitSpec(name="element", definition="element = [element]", title="a number in a tensor", reference="ours"),
-)
-
-LAWS = (
-    LawSpec(
-        name="roofline",
-        title="Attainable rate of a kernel from its arithmetic intensity",
-        expression="min(peak, bandwidth*intensity)",
-        variables={"intensity": "FLOP/B"},
-        output="attainable",
-        unit="FLOP/s",
-        positive=("peak", "bandwidth"),
-        objective="least_squares_log",
-        example={"peak": 3.12e14, "bandwidth": 1.555e12},
-        domain={"intensity": (1.0, 1e5)},
-        reference=_ROOFLINE,
-    ),
-    LawSpec(
-        name="batch-throughput",
-        title="Throughput from the batch size",
-        expression="rate*batch**exponent",
-        variables={"batch": ""},
-        output="throughput",
-        unit="1/s",
-        positive=("rate",),
-        objective="least_squares_log",
-        example={"rate": 100.0, "exponent": 0.184},
-        domain={"batch": (1.0, 512.0)},
-        published=(
-            PublishedFit(
-                name="dettmers2023",
-                parameters={"rate": 1.0, "exponent": 0.184},
-                reference=f"{GPU}: a doubled batch is worth 13.6 % (convolutional) and 13.5 % (transformer), so the "
-                "exponent is log2(1.136) = 0.184; the rate is relative to a batch of one",
-            ),
-        ),
-        reference=GPU,
-    ),
 )
 
 

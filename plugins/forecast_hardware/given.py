@@ -5,8 +5,6 @@ from __future__ import annotations
 from forecast import Input
 
 __all__ = [
-    "AGI",
-    "BRAIN",
     "CLUSTER",
     "DATA_PARALLEL",
     "GPU",
@@ -19,9 +17,7 @@ __all__ = [
 ]
 
 #: The essays that the figures come from.
-BRAIN = "Dettmers 2015-07-27, The Brain vs Deep Learning Part I"
 GPU = "Dettmers 2023-01-30, Which GPU(s) to Get for Deep Learning"
-AGI = "Dettmers 2025-12-10, Why AGI Will Not Happen"
 SPARSE = "Dettmers 2019-07-11, Sparse Networks from Scratch"
 GUIDE = "Dettmers 2018-12-16, A Full Hardware Guide to Deep Learning"
 DATA_PARALLEL = "Dettmers 2014-10-09, How to Parallelize Deep Learning on GPUs, Part 1: Data Parallelism"

@@ -4,44 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forecast import EstimateSpec, LawSpec, TrendSpec
+from forecast import EstimateSpec, TrendSpec
 from forecast_hardware.given import CLUSTER, DATA_PARALLEL, JUDGED, MODEL_PARALLEL, between, fixed
 
-__all__ = ["LAWS", "models"]
+__all__ = ["models"]
 
 _RING = "Patarasuk & Yuan 2009, Bandwidth optimal all-reduce algorithms, doi:10.1016/j.jpdc.2008.09.002"
 _THAKUR = "Thakur, Rabenseifner, Gropp 2005, Optimization of Collective Communication Operations in MPICH"
 _MEGATRON = "Shoeybi et al. 2019, Megatron-LM, arXiv:1909.08053: two all-reduces a layer forward and two backward"
 _GPIPE = "Huang et al. 2019, GPipe, arXiv:1811.06965; the bubble is (p - 1)/(m + p - 1) of the time"
-
-LAWS = (
-    LawSpec(
-        name="ring-all-reduce",
-        title="Time of an all-reduce on a ring of n devices",
-        expression="2*(n - 1)*(latency + size/(n*bandwidth))",
-        variables={"n": "", "size": "B"},
-        output="duration",
-        unit="s",
-        positive=("latency", "bandwidth"),
-        objective="least_squares_log",
-        example={"latency": 5e-6, "bandwidth": 2.5e10},
-        domain={"n": (2.0, 64.0), "size": (1e3, 1e9)},
-        reference=_RING,
-    ),
-    LawSpec(
-        name="all-gather",
-        title="Time of an all-gather on a ring of n devices; size is the whole",
-        expression="(n - 1)*(latency + size/(n*bandwidth))",
-        variables={"n": "", "size": "B"},
-        output="duration",
-        unit="s",
-        positive=("latency", "bandwidth"),
-        objective="least_squares_log",
-        example={"latency": 5e-6, "bandwidth": 2.5e10},
-        domain={"n": (2.0, 64.0), "size": (1e3, 1e9)},
-        reference=_THAKUR,
-    ),
-)
 
 
 def _ring() -> Iterator[EstimateSpec]:

@@ -9,53 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from forecast import LawSpec, ModelSpec, PublishedFit, RelationSpec, TrendSpec
+from forecast import ModelSpec, RelationSpec, TrendSpec
 from forecast_hardware.gpu import DEVICES, SINCE, TABLE
 
-__all__ = ["LAWS", "models"]
+__all__ = ["models"]
 
 HOBBHAHN = "Hobbhahn & Besiroglu 2022, Predicting GPU performance, Epoch AI"
 #: One row a device: its plain FP32 rate, dense.
 _ROW: Mapping[str, str] = {"precision": "fp32", "path": "vector", "sparsity": "dense", "status": "verified"}
 _NO_RATE = dict.fromkeys(("precision", "path", "sparsity"), "")
-
-LAWS = (
-    LawSpec(
-        name="rate-from-features",
-        title="Peak rate of a device from the size of a transistor and the number of its units",
-        expression="c*process**-a*units**b",
-        variables={"process": "nm", "units": ""},
-        output="peak",
-        positive=("c",),
-        objective="least_squares_log",
-        example={"c": 18.0, "a": 1.0, "b": 0.57},
-        domain={"process": (4.0, 65.0), "units": (10.0, 300.0)},
-        published=(
-            PublishedFit(
-                name="hobbhahn2022",
-                # c = 10**10.084 FLOP/s. Redone on all 1948 rows of their file, R² is 0.9503; on the 1848 dated ones,
-                # which gpu-trends holds, it gives 10.067, -0.397 and 0.919, R² 0.9497
-                parameters={"c": 12133888504.64973, "a": 0.412, "b": 0.920},
-                reference=f"{HOBBHAHN}: peak FP32 in FLOP/s, process in nm as marketed, units are shader cores; log10 "
-                "of c is 10.084 (the regression redone on all 1948 rows of their file)",
-            ),
-        ),
-        reference=HOBBHAHN,
-    ),
-    LawSpec(
-        name="density-from-process",
-        title="Transistors on an area from the size that a process is named after",
-        expression="c*process**-k",
-        variables={"process": "nm"},
-        output="density",
-        positive=("c",),
-        objective="least_squares_log",
-        example={"c": 1.2e9, "k": 1.7},
-        domain={"process": (4.0, 65.0)},
-        reference="Moore, G. E. (1965), Cramming more components onto integrated circuits, Electronics 38(8): the "
-        "number follows from the size; names of processes are no lengths, so the exponent is not 2",
-    ),
-)
 
 
 def models() -> Iterator[ModelSpec]:

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, hookimpl
+from forecast import ClaimSpec, LawSpec, ModelSpec, ScenarioSpec, hookimpl, records_from
+
+HERE = Path(__file__).parent
 
 
 @hookimpl
-def forecast_laws() -> Iterator[LawSpec]:
+def forecast_laws() -> tuple[LawSpec, ...]:
     """Bring the laws between a resource and progress."""
-    from forecast_resources import effort, laws, loglinear, progress
-
-    yield from (*loglinear.LAWS, *laws.LAWS, *progress.LAWS, *effort.LAWS)
+    return records_from(HERE / "laws.toml", LawSpec)
 
 
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to tables, and what progress needs, has and is stopped by."""
-    from forecast_resources import automation, effort, loglinear, measured, needs, tables
+    from forecast_resources import automation, loglinear, needs, research, tables
 
-    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *measured.MODELS, *effort.MODELS)
-    yield from automation.MODELS
+    yield from (*loglinear.MODELS, *tables.MODELS, *needs.MODELS, *research.MODELS, *automation.MODELS)
 
 
 @hookimpl
@@ -31,7 +30,7 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
     yield ScenarioSpec(
         name="scaling-ends",
         title="When a ceiling of money, power, chips or data binds if progress is to go on as it has",
-        path=str(Path(__file__).parent / "scaling-ends.toml"),
+        path=str(HERE / "scenarios" / "scaling-ends.toml"),
         reference="Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources; one or "
         "two more years of scaling)",
     )
@@ -40,6 +39,4 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
 @hookimpl
 def forecast_claims() -> tuple[ClaimSpec, ...]:
     """Bring the figures of the essays on resources and agents."""
-    from forecast_resources.claims import CLAIMS
-
-    return CLAIMS
+    return records_from(HERE / "claims.toml", ClaimSpec)

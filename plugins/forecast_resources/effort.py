@@ -1,4 +1,4 @@
-"""Ideas that get harder to find: growth from research effort, fitted to a table, and what keeping a rate then takes.
+"""Ideas that get harder to find: what keeping a rate of growth takes.
 
 Growth is a(t)' / a(t) = theta·S·A**-beta: the more has been found (A), the more researchers (S) the same growth needs.
 """
@@ -9,101 +9,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast import Input, LawSpec, ModelSpec, RelationSpec, TrendSpec
+from forecast import Input
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from forecast import ModelSpec
     from forecast.fit.solution import Fit
     from forecast.streams import Streams
 
     Array = NDArray[np.float64]
 
-__all__ = ["LAWS", "MODELS", "needed"]
+__all__ = ["needed"]
 
 BLOOM = "Bloom, Jones, Van Reenen & Webb 2020, Are Ideas Getting Harder to Find?, American Economic Review 110(4)"
 CHIPS = "resources/chip-progress-from-effort"
-
-HARDER_IDEAS = LawSpec(
-    name="harder-ideas",
-    title="Growth of ideas from research effort, with twice the researchers worth twice the growth",
-    expression="theta*S*A**-beta",
-    variables={"S": "", "A": ""},
-    output="growth",
-    unit="1/year",
-    positive=("theta",),
-    objective="least_squares_log",
-    example={"theta": 2.0, "beta": 0.2},
-    domain={"S": (0.1, 10.0), "A": (1e3, 1e9)},
-    requires={"S": "researchers", "A": "ideas found so far"},
-    reference=f"{BLOOM} (lambda = 1); scaling/semi-endogenous leaves lambda free",
-)
-
-LAWS = (HARDER_IDEAS,)
-
-
-def _relation(name: str, title: str, field: str, researchers: str, note: str) -> RelationSpec:
-    return RelationSpec(
-        name=name,
-        title=title,
-        quantity=f"resources.{name.replace('-', '_')}",
-        unit="1/year",
-        law="resources/harder-ideas",
-        table="datasets/research-productivity",
-        let={"S": f"effort/{researchers}", "A": "ideas"},
-        y="growth",
-        where={"field": field},
-        note=f"S in {researchers} effective researchers; {note}",
-        reference=f"{BLOOM}, as compiled in datasets/research-productivity",
-    )
-
-
-def _effort(name: str, title: str, field: str) -> TrendSpec:
-    return TrendSpec(
-        name=name,
-        title=title,
-        quantity=f"resources.{name.replace('-', '_')}",
-        unit="",
-        shape="trends/exponential",
-        table="datasets/research-effort",
-        x="year",
-        y="spending/wage",
-        where={"field": field},
-        note="spending over what a researcher earns",
-        reference=f"{BLOOM}, as compiled in datasets/research-effort",
-    )
-
-
-MODELS: tuple[ModelSpec, ...] = (
-    _relation(
-        "chip-progress-from-effort",
-        "Growth of transistors on a chip from research effort and from how many there are",
-        "semiconductors",
-        "1e5",
-        "A in transistors; the source takes growth as 35 % a year throughout, here it is that of the largest processor",
-    ),
-    _relation(
-        "us-productivity-from-effort",
-        "Growth of productivity in the United States from research effort and from what was reached",
-        "united-states",
-        "1e6",
-        "A is 1 in 1930; the first two decades have their growth from another source",
-    ),
-    _effort("chip-research", "Effective researchers on semiconductors, world-wide", "semiconductors"),
-    _effort("us-research", "Effective researchers in the United States", "united-states"),
-    ModelSpec(
-        name="research-effort",
-        title="By how much research effort on chips must grow to keep a rate of progress",
-        quantity="resources.research_effort",
-        unit="",
-        target="forecast_resources.effort:needed",
-        note="exp(beta·growth·years), with beta from resources/chip-progress-from-effort; the source has 18.3 for 1971 "
-        "to 2014 from what was spent",
-        reference=BLOOM,
-    ),
-)
 
 
 def needed(name: str, spec: ModelSpec) -> Model:

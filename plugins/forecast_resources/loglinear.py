@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from forecast import LawSpec, RelationSpec
+from forecast import RelationSpec
 
-__all__ = ["LAWS", "MODELS"]
+__all__ = ["MODELS"]
 
 ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources)"
 
-LOG_LINEAR = LawSpec(
-    name="log-linear",
-    title="Linear progress from exponential resources",
-    expression="a + b*log(x)",
-    variables={"x": ""},
-    output="y",
-    example={"a": 60.0, "b": -2.0},
-    domain={"x": (1e8, 1e11)},
-    reference=f"{ESSAY}; equivalently x = exp((y - a)/b): the resource grows by exp(1/b) for each unit of progress",
-)
 
 PERPLEXITY = RelationSpec(
     name="perplexity-from-parameters",
@@ -36,5 +26,4 @@ PERPLEXITY = RelationSpec(
     f"(perplexity and parameters); {ESSAY} (the law)",
 )
 
-LAWS = (LOG_LINEAR,)
 MODELS = (PERPLEXITY,)

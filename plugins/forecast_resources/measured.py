@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast import ModelSpec
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity, Unfitted
 
@@ -14,37 +13,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from forecast import ModelSpec
     from forecast.streams import Streams
 
     Array = NDArray[np.float64]
 
-__all__ = ["MODELS", "as_measured", "asked"]
+__all__ = ["as_measured", "asked"]
 
 TREND = "resources/training-compute"
-ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources)"
-RUNS = "Epoch AI, notable machine learning models (CC-BY 4.0), as compiled in datasets/training-runs"
-
-MODELS = (
-    ModelSpec(
-        name="compute-growth-asked",
-        title="Growth of training compute that the progress asked for needs",
-        quantity="resources.compute_growth",
-        unit="1/year",
-        target="forecast_resources.measured:asked",
-        note="progress asked for, less what comes without compute, over what a factor e of compute brings: far less "
-        "than compute has grown by (resources/compute-growth-as-measured)",
-        reference=ESSAY,
-    ),
-    ModelSpec(
-        name="compute-growth-as-measured",
-        title="Growth of training compute, if it goes on as it has",
-        quantity="resources.compute_growth",
-        unit="1/year",
-        target="forecast_resources.measured:as_measured",
-        note="of notable models, by resources/training-compute, whatever progress it brings",
-        reference=RUNS,
-    ),
-)
 
 
 def asked(name: str, spec: ModelSpec) -> Model:

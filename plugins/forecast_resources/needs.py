@@ -16,6 +16,7 @@ CLUSTERS = "Epoch AI, AI supercomputers (CC-BY 4.0), as compiled in datasets/ai-
 COSTS = "Epoch AI, cost of training (CC-BY 4.0), epoch-research/training-cost-trends@263c40a"
 HOFFMANN = "Hoffmann et al. 2022, Training Compute-Optimal Large Language Models, arXiv:2203.15556"
 COMPOUND = "forecast_resources.compounding:compounding"
+RUNS = "Epoch AI, notable machine learning models (CC-BY 4.0), as compiled in datasets/training-runs"
 INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), as compiled in datasets/capability"
 
 
@@ -190,4 +191,26 @@ CEILINGS = (
     ),
 )
 
-MODELS = (*PROGRESS, *RATES, *(spec for spec, _ in _BEGUN), *CEILINGS)
+GROWTH = (
+    ModelSpec(
+        name="compute-growth-asked",
+        title="Growth of training compute that the progress asked for needs",
+        quantity="resources.compute_growth",
+        unit="1/year",
+        target="forecast_resources.measured:asked",
+        note="progress asked for, less what comes without compute, over what a factor e of compute brings: far less "
+        "than compute has grown by (resources/compute-growth-as-measured)",
+        reference=f"{ESSAY} (linear progress needs exponential resources)",
+    ),
+    ModelSpec(
+        name="compute-growth-as-measured",
+        title="Growth of training compute, if it goes on as it has",
+        quantity="resources.compute_growth",
+        unit="1/year",
+        target="forecast_resources.measured:as_measured",
+        note="of notable models, by resources/training-compute, whatever progress it brings",
+        reference=RUNS,
+    ),
+)
+
+MODELS = (*PROGRESS, *RATES, *GROWTH, *(spec for spec, _ in _BEGUN), *CEILINGS)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forecast import LawSpec, ModelSpec
+from forecast import ModelSpec
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherModel
 from forecast.streams import symmetric_t
 
@@ -23,24 +23,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LAWS", "frontier", "per_compute", "per_year"]
+__all__ = ["frontier", "per_compute", "per_year"]
 
 TABLE = "datasets/capability"
 LAW = "resources/compute-and-time"
 
-COMPUTE_AND_TIME = LawSpec(
-    name="compute-and-time",
-    title="Progress from compute and from everything that comes with the years",
-    expression="a + b*log(C) + g*(t - 2024)",
-    variables={"C": "FLOP", "t": "year"},
-    output="y",
-    example={"a": -100.0, "b": 4.0, "g": 12.0},
-    domain={"C": (1e21, 1e26), "t": (2020.0, 2026.0)},
-    reference="Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources); the split "
-    "into compute and time after Ho et al. 2024, Algorithmic progress in language models, arXiv:2403.05812",
-)
-
-LAWS = (COMPUTE_AND_TIME,)
 
 _WHAT = ("points for each factor e in compute, at one date", "points a year, at one compute")
 _NOW: Any = (0.0,)

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError, printable
-from forecast_trends.echo import forecast_variance
 from forecast_trends.evidence import log_series
-from forecast_trends.walk import POOLED
+from forecast_trends.walks.echo import forecast_variance
+from forecast_trends.walks.walk import POOLED
 
 if TYPE_CHECKING:
     import numpy as np

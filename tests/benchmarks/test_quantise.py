@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 
-from forecast_emergence.quant_errors import error_table, report
-from forecast_emergence.quant_hidden import hidden_states
-from forecast_emergence.quant_primitives import absmax, decompose
+from forecast_emergence.quantisation.errors import error_table, report
+from forecast_emergence.quantisation.hidden import hidden_states
+from forecast_emergence.quantisation.primitives import absmax, decompose
 
 SIZE, BUDGET = 4096, 1.0
 

@@ -15,9 +15,9 @@ from forecast import tables
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError
 from forecast.tables import file_hash
 from forecast.tables.schema import descriptor
-from forecast_emergence import threshold
-from forecast_emergence.censored import bracket, thresholds
-from forecast_emergence.chance import above_chance, jump, pass_rate, unseen
+from forecast_emergence.abilities.censored import bracket, thresholds
+from forecast_emergence.abilities.chance import above_chance, jump, pass_rate, unseen
+from forecast_emergence.features import threshold
 
 HERE = Path(forecast_datasets.__file__).parent
 FILES = {"benchmarks": "base_llm_benchmark_eval.csv", "emergent": "base_llm_emergent_capability_eval.csv"}

@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 import forecast
 from forecast import tables
-from forecast_emergence import hindsight
+from forecast_emergence.features import hindsight
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from forecast.errors import UnknownNameError, UsageError
-from forecast_emergence.quant_hidden import hidden_states, weights
-from forecast_emergence.quant_primitives import Quantised, absmax, decompose, levels, zeropoint
-from forecast_emergence.quant_products import METHODS, multiply, product
+from forecast_emergence.quantisation.hidden import hidden_states, weights
+from forecast_emergence.quantisation.primitives import Quantised, absmax, decompose, levels, zeropoint
+from forecast_emergence.quantisation.products import METHODS, multiply, product
 
 MATRICES = arrays(
     np.float64,

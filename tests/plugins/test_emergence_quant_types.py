@@ -7,10 +7,10 @@ import pytest
 
 from forecast import tables
 from forecast.errors import UnknownNameError, UsageError
-from forecast_emergence.quant_datatypes import TYPES, codebook, floating, integer, normal_float, quantise_blocks
-from forecast_emergence.quant_errors import error_table, kept_states, report, type_errors
-from forecast_emergence.quant_hidden import Features, features, hidden_states, weights
-from forecast_emergence.quant_products import METHODS
+from forecast_emergence.quantisation.datatypes import TYPES, codebook, floating, integer, normal_float, quantise_blocks
+from forecast_emergence.quantisation.errors import error_table, kept_states, report, type_errors
+from forecast_emergence.quantisation.hidden import Features, features, hidden_states, weights
+from forecast_emergence.quantisation.products import METHODS
 
 #: NF4 as its authors' library, bitsandbytes, has it (32-bit floats).
 NF4 = [

@@ -12,9 +12,9 @@ from forecast.claims import FAILED, evaluate
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, UsageError
 from forecast.report import summary
-from forecast_emergence.quant_errors import error_table
-from forecast_emergence.quant_hidden import hidden_states
-from forecast_emergence.quant_worked import VECTOR, facts, feature_removal, squeeze, vector_error
+from forecast_emergence.quantisation.errors import error_table
+from forecast_emergence.quantisation.hidden import hidden_states
+from forecast_emergence.quantisation.worked import VECTOR, facts, feature_removal, squeeze, vector_error
 
 ROWS = {
     "quant-absmax": "disagrees", "quant-vectorwise": "disagrees", "quant-vectorwise-first": "disagrees",

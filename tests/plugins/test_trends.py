@@ -7,10 +7,10 @@ import pytest
 
 from forecast.errors import DataError, FitError, ForecastError
 from forecast.streams import BLOCK, Streams
-from forecast_trends.changepoint import Changepoint
 from forecast_trends.evidence import autocorrelation, evidence, first_of_each_record
-from forecast_trends.exponential import Exponential
-from forecast_trends.line import design, solve
+from forecast_trends.lines.changepoint import Changepoint
+from forecast_trends.lines.exponential import Exponential
+from forecast_trends.lines.line import design, solve
 
 SHAPES = [Exponential(), Changepoint()]
 IDS = ["exponential", "changepoint"]

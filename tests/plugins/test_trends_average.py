@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from forecast.errors import UsageError
-from forecast_trends.damped import DampedTrend
-from forecast_trends.local_linear import LocalLinear
 from forecast_trends.points import path
-from forecast_trends.walk import RandomWalk
+from forecast_trends.walks.damped import DampedTrend
+from forecast_trends.walks.local_linear import LocalLinear
+from forecast_trends.walks.walk import RandomWalk
 
 SHAPES = [RandomWalk, DampedTrend, LocalLinear]
 

@@ -7,11 +7,11 @@ import pytest
 
 from forecast.errors import DataError, FitError, UsageError
 from forecast.streams import BLOCK, Streams
-from forecast_trends.echo import Increments, forecast_variance
-from forecast_trends.experience import POOLED, Experience, error_variance
-from forecast_trends.exponential import Exponential
-from forecast_trends.production import Production, swell
-from forecast_trends.walk import RandomWalk
+from forecast_trends.learning.experience import POOLED, Experience, error_variance
+from forecast_trends.learning.production import Production, swell
+from forecast_trends.lines.exponential import Exponential
+from forecast_trends.walks.echo import Increments, forecast_variance
+from forecast_trends.walks.walk import RandomWalk
 
 T = np.arange(2000.0, 2016.0)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast_trends.echo import Increments
-from forecast_trends.experience import POOLED, Experience, error_variance
 from forecast_trends.hindcast import coverage
+from forecast_trends.learning.experience import POOLED, Experience, error_variance
+from forecast_trends.walks.echo import Increments
 
 COLUMNS = {"series": "tech", "x": "year", "y": "cost"}
 WHEAT = "Wheat_(US)"

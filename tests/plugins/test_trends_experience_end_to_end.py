@@ -10,8 +10,8 @@ import pytest
 import forecast
 from forecast.errors import DataError, UnitError, UnknownNameError
 from forecast.streams import Streams
-from forecast_trends.experience import Experience
 from forecast_trends.hindcast import coverage
+from forecast_trends.learning.experience import Experience
 from toolkit import spawn
 
 YEARS = np.arange(1990, 2026)

@@ -11,9 +11,9 @@ import pytest
 from forecast.errors import DataError, UnknownNameError, UsageError
 from forecast.models import Description, FittedShape, Shape
 from forecast.streams import BLOCK
-from forecast_trends.echo import forecast_variance
 from forecast_trends.hindcast import coverage, hindcasts, improvers
-from forecast_trends.walk import POOLED, RandomWalk
+from forecast_trends.walks.echo import forecast_variance
+from forecast_trends.walks.walk import POOLED, RandomWalk
 
 COLUMNS = {"series": "tech", "x": "year", "y": "cost"}
 

@@ -8,9 +8,9 @@ import pytest
 import forecast
 from forecast.errors import DataError, FitError, ScenarioError, UnknownNameError, UsageError
 from forecast.streams import BLOCK, Streams
-from forecast_trends.capped import Gompertz, Logistic
-from forecast_trends.frontier import Frontier
-from forecast_trends.staircase import Staircase, adoption
+from forecast_trends.limits.capped import Gompertz, Logistic
+from forecast_trends.limits.frontier import Frontier
+from forecast_trends.limits.staircase import Staircase, adoption
 
 STREAMS = Streams(seed=0, node="test", block=0)
 YEARS = np.arange(1980.0, 2021.0)

@@ -9,8 +9,8 @@ import pytest
 
 from forecast.errors import FitError
 from forecast.streams import Streams
-from forecast_trends.experience import Experience
-from forecast_trends.production import Production, averaged
+from forecast_trends.learning.experience import Experience
+from forecast_trends.learning.production import Production, averaged
 
 YEARS = np.arange(2000.0, 2046.0)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from forecast_trends.echo import Increments
-from forecast_trends.experience import Experience
-from forecast_trends.sahal import Rivals
+from forecast_trends.learning.experience import Experience
+from forecast_trends.learning.sahal import Rivals
+from forecast_trends.walks.echo import Increments
 
 T = 1980.0 + np.arange(40.0)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from forecast.testing import run_checks
-from forecast_trends.changepoint import Changepoint
-from forecast_trends.experience import Experience
-from forecast_trends.exponential import Exponential
+from forecast_trends.learning.experience import Experience
+from forecast_trends.lines.changepoint import Changepoint
+from forecast_trends.lines.exponential import Exponential
 
 YEARS = np.arange(1990.0, 2030.0)
 

@@ -12,10 +12,10 @@ from statsmodels.tsa.statespace.structural import UnobservedComponents
 import forecast
 from forecast.errors import DataError, FitError
 from forecast.streams import BLOCK, Streams
-from forecast_trends.damped import DampedTrend
-from forecast_trends.local_linear import LocalLinear
 from forecast_trends.points import path
-from forecast_trends.states import FittedStates, Point, cells, quantile
+from forecast_trends.walks.damped import DampedTrend
+from forecast_trends.walks.local_linear import LocalLinear
+from forecast_trends.walks.states import FittedStates, Point, cells, quantile
 
 SHAPES = [DampedTrend(), LocalLinear()]
 IDS = ["damped-trend", "local-linear"]
@@ -231,7 +231,7 @@ def test_nothing_is_printed_warned_or_written_to(shape, frontier, capfd):
 
 
 def test_a_maximum_that_was_not_reached_is_said():
-    from forecast_trends.states import maximise
+    from forecast_trends.walks.states import maximise
 
     class Stubborn:
         def fit(self, start, **options):

@@ -7,8 +7,8 @@ import pytest
 
 from forecast.errors import DataError, FitError, UsageError
 from forecast.streams import BLOCK, Streams
-from forecast_trends.echo import Increments, drift_variance, forecast_variance
-from forecast_trends.walk import POOLED, RandomWalk
+from forecast_trends.walks.echo import Increments, drift_variance, forecast_variance
+from forecast_trends.walks.walk import POOLED, RandomWalk
 
 
 def ima(rng, steps, *, mu=0.3, theta=0.0, sigma=0.2, walks=None):

@@ -1,0 +1,1 @@
+"""Abilities: thresholds known only to lie between two sizes, chance, and jumps that only the metric makes."""

@@ -1,0 +1,1 @@
+"""Experience curves: cost from what was ever made, and the production to come."""

@@ -1,0 +1,1 @@
+"""Growth that ends, comes in steps, or is bounded from above."""
