@@ -144,11 +144,9 @@ def _fact(text: str, where: str) -> float:
 
 def evaluate_all(records: Iterable[Record]) -> list[dict[str, Any]]:
     """Recompute claims of several plugins; a bare name that two of them use is shown in full."""
-    found = [(record, evaluate(record.spec)) for record in records if isinstance(record.spec, ClaimSpec)]
-    shared = Counter(record.spec.name for record, _ in found)
-    return [
-        {**claim, "id": record.full_name if shared[record.spec.name] > 1 else claim["id"]} for record, claim in found
-    ]
+    evaluated = [(record, evaluate(record.spec)) for record in records if isinstance(record.spec, ClaimSpec)]
+    shared = Counter(r.spec.name for r, _ in evaluated)
+    return [{**claim, "id": r.full_name if shared[r.spec.name] > 1 else claim["id"]} for r, claim in evaluated]
 
 
 def needed(spec: ClaimSpec) -> dict[str, Any] | None:

@@ -170,11 +170,11 @@ def inside(folder: Path, text: str) -> Path | None:
     own = Path(os.path.normpath(Path(folder).absolute()))
     bases = (own, *current().paths)
     # '..' is taken away as text, before anything is looked up: what it climbs through is not touched
-    found = Path(os.path.normpath(own / text))
-    if not any(found.is_relative_to(base) for base in bases):
+    plain = Path(os.path.normpath(own / text))
+    if not any(plain.is_relative_to(base) for base in bases):
         return None
     try:
-        real = found.resolve()
+        real = plain.resolve()
         reached = any(real.is_relative_to(base.resolve()) for base in bases)
     except (OSError, RuntimeError, ValueError):  # a loop of links
         return None
@@ -214,7 +214,7 @@ def within(folder: Path, text: str, *, where: str, what: str, error: type[Foreca
     Traceback (most recent call last):
     forecast.errors.UsageError: a.toml: data: '/etc/passwd' leaves the scenario's folder; ...
     """
-    found = inside(folder, text)
-    if found is None:
+    path = inside(folder, text)
+    if path is None:
         raise error(f"{where}: {outside(text, what)}")
-    return found
+    return path

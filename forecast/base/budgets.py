@@ -26,9 +26,9 @@ _memory: ContextVar[int | None] = ContextVar("memory", default=None)
 
 
 def _bytes(given: object, where: str) -> int:
-    found = _SIZE.fullmatch(given) if isinstance(given, str) else None
-    if found and found[2].lower() in _UNITS:
-        size = int(float(found[1]) * _UNITS[found[2].lower()])
+    match = _SIZE.fullmatch(given) if isinstance(given, str) else None
+    if match and match[2].lower() in _UNITS:
+        size = int(float(match[1]) * _UNITS[match[2].lower()])
     elif isinstance(given, int) and not isinstance(given, bool):
         size = given
     else:

@@ -32,12 +32,12 @@ def strict_json(text: str | bytes, *, where: str, error: type[ForecastError] = D
         raise error(f"{where}: {name} is not JSON")
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for key, value in items:
-            if key in found:
+            if key in members:
                 raise error(f"{where}: the key '{printable(key, 80)}' is given twice")
-            found[key] = value
-        return found
+            members[key] = value
+        return members
 
     def real(digits: str) -> float:
         value = float(digits)

@@ -99,8 +99,8 @@ def load(path: str | os.PathLike[str]) -> xr.DataTree:
         raise ResultError(f"{printable(source)}: damaged or not a result: {one_line(error, 160)}") from error
     if stated is None:
         raise ResultError(f"{printable(source)}: not a result saved by forecast (it has no {HASH})")
-    found = content_hash(tree)
-    if stated != found:
+    actual = content_hash(tree)
+    if stated != actual:
         raise ResultError(
             f"{printable(source)}: the contents are not those that were saved ({HASH}, a checksum, differs)"
         )

@@ -165,10 +165,10 @@ class _Walk:
     def attributes(self, thing: Any, name: str) -> None:
         import h5py
 
-        found = h5py.h5a.get_num_attrs(thing.id)
-        if found > LIMIT_ATTRIBUTES:
-            self.refuse(name, f"{found:,} attributes; at most {LIMIT_ATTRIBUTES:,} are read")
-        for index in range(found):
+        count = h5py.h5a.get_num_attrs(thing.id)
+        if count > LIMIT_ATTRIBUTES:
+            self.refuse(name, f"{count:,} attributes; at most {LIMIT_ATTRIBUTES:,} are read")
+        for index in range(count):
             attribute = h5py.h5a.open(thing.id, index=index)
             key = attribute.name.decode("utf-8", "replace")
             at = f"{name}@{key}"

@@ -63,9 +63,9 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in COMMANDS:
             module, _, attribute = COMMANDS[cmd_name][0].partition(":")
-            found = getattr(import_module(f"forecast.cli.{module}"), attribute)
-            assert isinstance(found, click.Command)
-            return found
+            command = getattr(import_module(f"forecast.cli.{module}"), attribute)
+            assert isinstance(command, click.Command)
+            return command
         return None if cmd_name.startswith("-") else _plugin_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -96,15 +96,15 @@ def _plugin_commands() -> dict[str, str]:
     except ForecastError as problem:  # help must come whatever the plugins do
         render.warn(problem)
         return {}
-    found = {}
+    commands = {}
     names = registry.names("command")
     for full in names:
         bare = full.partition("/")[2]
         unique = sum(n.partition("/")[2] == bare for n in names) == 1
         name = bare if unique and bare not in COMMANDS else full
         record = registry.find("command", full)
-        found[name] = printable(record.spec.title or record.spec.reference, 100)
-    return found
+        commands[name] = printable(record.spec.title or record.spec.reference, 100)
+    return commands
 
 
 def _plugin_command(ctx: click.Context, name: str) -> click.Command:
@@ -272,12 +272,12 @@ def _tolerant_streams() -> None:
 @contextlib.contextmanager
 def _one_line_warnings() -> Iterator[None]:
     before = warnings.showwarning
-    said: set[str] = set()
+    shown: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *where: object, **more: object) -> None:
         line = _line(message)
-        if line not in said:  # a table that two quantities read is read twice
-            said.add(line)
+        if line not in shown:  # a table that two quantities read is read twice
+            shown.add(line)
             render.warn(line)
 
     warnings.showwarning = show

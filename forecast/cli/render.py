@@ -357,9 +357,9 @@ def progress(label: str) -> Iterator[Callable[[float, float], None]]:
                 from rich.console import Console
                 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-                said = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}")
+                columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rate]}")
                 bar = stack.enter_context(
-                    Progress(*said, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+                    Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
                 )
                 shown.append((bar, bar.add_task(printable(label, 60), total=total, rate="")))
             if shown:

@@ -88,17 +88,17 @@ def checks(plugin: str) -> list[Check]:
         offers = get_registry().plugin(plugin)
     except ForecastError as problem:
         return [Check("loads", partial(_fail, problem))]
-    found = [Check("loads", partial(_loads, list(offers)))]
+    listed = [Check("loads", partial(_loads, list(offers)))]
     if len(offers) != 1 or offers[0].status != "loaded":
-        return found
+        return listed
     one = offers[0]
-    found.append(Check("imports nothing heavy", partial(_imports, one)))
-    found.append(Check("every record has a reference", partial(_references, one)))
+    listed.append(Check("imports nothing heavy", partial(_imports, one)))
+    listed.append(Check("every record has a reference", partial(_references, one)))
     for spec in one.specs:
         record = Record(f"{one.name}/{spec.name}", spec, one)
         for label, check in _of(record):
-            found.append(Check(f"{spec.kind} {spec.name}: {label}", partial(check, record)))
-    return found
+            listed.append(Check(f"{spec.kind} {spec.name}: {label}", partial(check, record)))
+    return listed
 
 
 def run_checks(plugin: str, *, report: Callable[[float, float], None] | None = None) -> list[Outcome]:
@@ -163,29 +163,29 @@ def _imports(plugin: Plugin) -> None:
     from forecast.contract import alone
 
     try:
-        found = alone.load(plugin.name, plugin.value, seconds=LOAD_S)
+        loaded = alone.load(plugin.name, plugin.value, seconds=LOAD_S)
     except PluginError as problem:
         raise PluginContractError(f"plugin '{plugin.name}': {problem}") from None
-    if found.reason:
-        raise PluginContractError(f"plugin '{plugin.name}': does not load by itself: {found.reason}")
-    if heavy := [m for m in HEAVY if m in found.modules]:
+    if loaded.reason:
+        raise PluginContractError(f"plugin '{plugin.name}': does not load by itself: {loaded.reason}")
+    if heavy := [m for m in HEAVY if m in loaded.modules]:
         raise PluginContractError(
             f"plugin '{plugin.name}': its module or hooks import {', '.join(heavy)}; "
             "import them where they are used, or name the code by target="
         )
-    if found.cpu > IMPORT_BUDGET:
+    if loaded.cpu > IMPORT_BUDGET:
         raise PluginContractError(
-            f"plugin '{plugin.name}': import and hooks take {found.cpu:.2f} s of CPU; at most {IMPORT_BUDGET} s"
+            f"plugin '{plugin.name}': import and hooks take {loaded.cpu:.2f} s of CPU; at most {IMPORT_BUDGET} s"
         )
-    if found.wall > WAIT_BUDGET:
+    if loaded.wall > WAIT_BUDGET:
         raise PluginContractError(
-            f"plugin '{plugin.name}': import and hooks take {found.wall:.1f} s; at most {WAIT_BUDGET:g} s"
+            f"plugin '{plugin.name}': import and hooks take {loaded.wall:.1f} s; at most {WAIT_BUDGET:g} s"
         )
-    if found.threads:
-        raise PluginContractError(f"plugin '{plugin.name}': leaves {found.threads} threads running after its import")
-    if found.written:
+    if loaded.threads:
+        raise PluginContractError(f"plugin '{plugin.name}': leaves {loaded.threads} threads running after its import")
+    if loaded.written:
         raise PluginContractError(
-            f"plugin '{plugin.name}': writes to stdout while it loads: '{printable(found.written, 60)}'"
+            f"plugin '{plugin.name}': writes to stdout while it loads: '{printable(loaded.written, 60)}'"
         )
 
 

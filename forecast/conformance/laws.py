@@ -124,17 +124,17 @@ def _law_vectorises(record: Record) -> None:
         raise refuse(record, "a two-dimensional array gives other values than a flat one")
 
 
-def numbers(record: Record, what: str, found: Any, shape: tuple[int, ...]) -> None:
+def numbers(record: Record, what: str, values: Any, shape: tuple[int, ...]) -> None:
     """Refuse what is no array of finite numbers of this shape."""
     import numpy as np
 
-    if not isinstance(found, np.ndarray) or found.dtype != np.float64:
-        kind = f"an array of {found.dtype}" if isinstance(found, np.ndarray) else type(found).__name__
+    if not isinstance(values, np.ndarray) or values.dtype != np.float64:
+        kind = f"an array of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
         raise refuse(record, f"{what}: expected an array of float64, got {kind}")
-    if found.shape != shape:
-        raise refuse(record, f"{what}: expected the shape {shape}, got {found.shape}")
-    if not np.isfinite(found).all():
-        raise refuse(record, f"{what}: {int((~np.isfinite(found)).sum())} of {found.size} values are not finite")
+    if values.shape != shape:
+        raise refuse(record, f"{what}: expected the shape {shape}, got {values.shape}")
+    if not np.isfinite(values).all():
+        raise refuse(record, f"{what}: {int((~np.isfinite(values)).sum())} of {values.size} values are not finite")
 
 
 def _law_jacobian(record: Record) -> None:
@@ -170,9 +170,9 @@ def _law_recovers(record: Record) -> None:
         return
     far = []
     for name, true in parameters.items():
-        found = float(fit.params[name])
-        if not abs(found - true) <= RECOVERY * max(abs(true), 1e-6):
-            far.append(f"{name} = {found:g} instead of {true:g}")
+        recovered = float(fit.params[name])
+        if not abs(recovered - true) <= RECOVERY * max(abs(true), 1e-6):
+            far.append(f"{name} = {recovered:g} instead of {true:g}")
     if far:
         raise refuse(record, f"fitted to its own data it finds {', '.join(far)}; is the domain wide enough?")
 

@@ -38,8 +38,8 @@ def _model_unit(record: Record) -> None:
     units.unit(spec.unit, where=where)
     if isinstance(spec, EstimateSpec):
         formula = parse(spec.expression, where=where)
-        found = units.infer(formula, {i.name: i.unit for i in spec.inputs}, where=where)
-        units.check(found, spec.unit, where=where)
+        inferred = units.infer(formula, {i.name: i.unit for i in spec.inputs}, where=where)
+        units.check(inferred, spec.unit, where=where)
 
 
 class _Trial:
@@ -65,7 +65,7 @@ class _Trial:
         from forecast.contract.specs import Input
         from forecast.models.protocol import OtherModel
 
-        found = {}
+        drawn = {}
         for index, (name, need) in enumerate(model.inputs.items()):
             u = np.random.default_rng(index).random(BLOCK)
             if isinstance(need, Input):
@@ -76,8 +76,8 @@ class _Trial:
                 self.free = True
                 draws = np.broadcast_to(1 + u, (len(self.time), BLOCK)).copy()
             draws.flags.writeable = False
-            found[name] = draws
-        return found
+            drawn[name] = draws
+        return drawn
 
     def _sample(self, model: Model, fitted: FittedModel, time: Array, inputs: Mapping[str, Array]) -> Array:
         from forecast.base.streams import Streams
@@ -224,18 +224,18 @@ def _unit_parses(record: Record) -> None:
 
 def _target_loads(record: Record) -> None:
     spec: Any = record.spec
-    found = resolve(spec.target, what=f"{spec.kind} '{record.full_name}'")
-    if not callable(found):
-        raise refuse(record, f"target: expected something to call, got {type(found).__name__}")
+    target = resolve(spec.target, what=f"{spec.kind} '{record.full_name}'")
+    if not callable(target):
+        raise refuse(record, f"target: expected something to call, got {type(target).__name__}")
 
 
 def _command_loads(record: Record) -> None:
     import click
 
     spec: Any = record.spec
-    found = resolve(spec.target, what=f"command '{record.full_name}'")
-    if not isinstance(found, click.Command):
-        raise refuse(record, f"target: expected a click command, got {type(found).__name__}")
+    command = resolve(spec.target, what=f"command '{record.full_name}'")
+    if not isinstance(command, click.Command):
+        raise refuse(record, f"target: expected a click command, got {type(command).__name__}")
 
 
 #: Kind of record to (label, check).

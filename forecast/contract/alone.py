@@ -139,6 +139,6 @@ def load(name: str, value: str, *, seconds: float) -> Loaded:
             answer = json.loads(_text(out).splitlines()[-1])
         except (IndexError, ValueError):
             lines = _text(err).strip().splitlines()
-            said = f" ({printable(lines[-1], 120)})" if lines else ""
-            raise PluginError(f"importing it ends Python: {how_it_ended(ended)}{said}") from None
+            why = f" ({printable(lines[-1], 120)})" if lines else ""
+            raise PluginError(f"importing it ends Python: {how_it_ended(ended)}{why}") from None
     return Loaded(**{**answer, "modules": tuple(answer["modules"])})

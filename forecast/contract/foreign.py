@@ -69,10 +69,10 @@ def left_out() -> Mapping[str, str]:
     import json
 
     try:
-        found = json.loads(text)
+        kept = json.loads(text)
     except ValueError:
         return {}
-    return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
+    return {str(k): str(v) for k, v in kept.items()} if isinstance(kept, dict) else {}
 
 
 @contextlib.contextmanager
@@ -243,9 +243,9 @@ def leave(status: int) -> NoReturn:
     main = threading.main_thread()
     lasting = [t for t in threading.enumerate() if t is not main and not t.daemon]
     if lasting:
-        said = f"{len(lasting)} thread{'s' * (len(lasting) > 1)} of a plugin still ran at the end and were stopped"
+        ended = f"{len(lasting)} thread{'s' * (len(lasting) > 1)} of a plugin still ran at the end and were stopped"
         with contextlib.suppress(OSError):
-            os.write(2, f"forecast: warning: {said}\n".encode())
+            os.write(2, f"forecast: warning: {ended}\n".encode())
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):
             stream.flush()

@@ -145,9 +145,9 @@ def _run(words: Sequence[str], left: Mapping[str, str], limit: float, record: Pa
             raise
     if status is None:
         return _End(status=1, why=f"ran for over {limit:g} s", inside=tuple(over))
-    found = recorder.entries(record)
-    inside = tuple(e.what for e in found if math.isfinite(e.since))
-    beside = tuple(e.what for e in found if not math.isfinite(e.since))
+    entries = recorder.entries(record)
+    inside = tuple(e.what for e in entries if math.isfinite(e.since))
+    beside = tuple(e.what for e in entries if not math.isfinite(e.since))
     why = f"ended the process ({_how(status)})"
     return _End(status=status, why=why, inside=inside, beside=beside, whole=DONE in inside)
 
@@ -176,9 +176,9 @@ def _is_descriptor(stream: TextIO, number: int) -> bool:
 def _seconds() -> float:
     text = os.environ.get("FORECAST_ISOLATE_SECONDS", "")
     try:
-        found = float(text) if text else SECONDS
+        seconds = float(text) if text else SECONDS
     except ValueError:
-        found = 0.0
-    if not 0 < found < 1e9:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
         raise UsageError(f"FORECAST_ISOLATE_SECONDS: expected a number of seconds, got '{printable(text, 40)}'")
-    return found
+    return seconds

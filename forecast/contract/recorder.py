@@ -62,8 +62,8 @@ def state_folder() -> Path | None:
         return Path(chosen).absolute() if chosen else None
     base = os.environ.get("XDG_STATE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.local/state"
     with contextlib.suppress(RuntimeError):  # a user without a home
-        found = Path(base).expanduser() / "lawcast"
-        return found if found.is_absolute() else None
+        folder = Path(base).expanduser() / "lawcast"
+        return folder if folder.is_absolute() else None
     return None
 
 
@@ -195,13 +195,13 @@ def entries(path: Path) -> list[Entry]:
         data = path.read_bytes()[: SLOTS * SLOT]
     except OSError:
         return []
-    found = []
+    read = []
     for at in range(0, len(data) - SLOT + 1, SLOT):
         since, length = _HEAD.unpack_from(data, at)
         if 0 < length <= SLOT - _HEAD.size:
             name = data[at + _HEAD.size : at + _HEAD.size + length]
-            found.append(Entry(name.decode("utf-8", "replace"), since))
-    return found
+            read.append(Entry(name.decode("utf-8", "replace"), since))
+    return read
 
 
 def deaths() -> list[str]:
@@ -212,7 +212,7 @@ def deaths() -> list[str]:
     folder = state_folder()
     if folder is None or fcntl is None:
         return []
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     try:
         paths = [Path(entry.path) for entry in os.scandir(folder) if entry.name.endswith(_SUFFIX)]
     except OSError:
@@ -224,11 +224,11 @@ def deaths() -> list[str]:
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused while its process lives
-                found.update(dict.fromkeys(entry.what for entry in entries(path)))
+                names.update(dict.fromkeys(entry.what for entry in entries(path)))
                 path.unlink()
             finally:
                 os.close(handle)
-    return list(found)
+    return list(names)
 
 
 def keep(what: str) -> None:

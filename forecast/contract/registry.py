@@ -191,8 +191,8 @@ def _installed() -> tuple[list[EntryPoint], list[Plugin]]:
             elif GROUP in text:
                 entries += distribution.entry_points.select(group=GROUP)
         except Exception as error:  # whatever is wrong with one installation is not the others' business
-            said = str(error) if isinstance(error, PluginError) else one_line(error, 120)
-            reason = f"the list of its entry points, entry_points.txt, cannot be read: {said}"
+            why = str(error) if isinstance(error, PluginError) else one_line(error, 120)
+            reason = f"the list of its entry points, entry_points.txt, cannot be read: {why}"
             unreadable.append(Plugin(name=name, distribution=name, status="failed", reason=reason))
     return entries, unreadable
 
@@ -250,18 +250,18 @@ def _answers(module: Any, name: str, hooks: Collection[str]) -> tuple[Spec, ...]
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         raise PluginContractError(_hook_fault(manager, module, str(error))) from error
-    found: list[Spec] = []
+    specs: list[Spec] = []
     for hook, expected in HOOKS.items():
         if hook not in hooks:
             continue
         for implementation in getattr(manager.hook, hook).get_hookimpls():
-            found.extend(_records(hook, expected, implementation.function()))
+            specs.extend(_records(hook, expected, implementation.function()))
     seen: set[tuple[str, str]] = set()
-    for spec in found:
+    for spec in specs:
         if (spec.kind, spec.name) in seen:
             raise PluginContractError(f"{spec.kind} '{spec.name}' is offered twice by this plugin")
         seen.add((spec.kind, spec.name))
-    return tuple(found)
+    return tuple(specs)
 
 
 def _hook_fault(manager: pluggy.PluginManager, module: Any, text: str) -> str:
@@ -304,10 +304,10 @@ class Registry:
         select: str | None = None,
         hooks: Collection[str] = tuple(HOOKS),
     ) -> None:
-        found, unreadable = _installed() if entries is None else (list(entries), [])
-        unique = {(e.name, *_origin(e), e.value): e for e in found}
+        installed, unreadable = _installed() if entries is None else (list(entries), [])
+        unique = {(e.name, *_origin(e), e.value): e for e in installed}
         chosen = _selection(
-            os.environ.get("FORECAST_PLUGINS") if select is None else select, sorted({e.name for e in found})
+            os.environ.get("FORECAST_PLUGINS") if select is None else select, sorted({e.name for e in installed})
         )
         loaded = [self._load(unique[key], key[1], key[2], chosen, hooks) for key in sorted(unique)]
         self.plugins: tuple[Plugin, ...] = tuple(sorted([*loaded, *unreadable], key=lambda p: p.name))
@@ -356,10 +356,10 @@ class Registry:
         UnknownNameError
             If there is none.
         """
-        found = [p for p in self.plugins if p.name == name]
-        if not found:
+        named = [p for p in self.plugins if p.name == name]
+        if not named:
             raise UnknownNameError("plugin", name, [p.name for p in self.plugins])
-        return found
+        return named
 
     def records(self, kind: str) -> list[Record]:
         """Return every record of one kind (``"law"``), sorted by full name; clashing ones appear once each."""

@@ -91,11 +91,11 @@ def _build(record: Record, *, within: tuple[str, ...] = ()) -> Model:
     assert isinstance(spec, ModelSpec)
     if spec.target is not None:
         make = resolve(spec.target, what=f"model '{name}'")
-        found = checked_model(guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")
-        if dict(found.basis) != dict(spec.basis):
-            said = f"the record states {basis.text(spec.basis)}, the model {basis.text(found.basis)}"
-            raise PluginContractError(f"model '{name}': basis: {said}")
-        return found
+        model = checked_model(guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")
+        if dict(model.basis) != dict(spec.basis):
+            sides = f"the record states {basis.text(spec.basis)}, the model {basis.text(model.basis)}"
+            raise PluginContractError(f"model '{name}': basis: {sides}")
+        return model
     if isinstance(spec, TrendSpec):
         return trends.from_spec(name, spec)
     if isinstance(spec, EstimateSpec):

@@ -58,19 +58,19 @@ def checked_model(made: object, what: str) -> Model:
     return made
 
 
-def _numbers(found: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
+def _numbers(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
     """Return a copy as float64 of an array of real numbers of this shape."""
     import numpy as np
 
-    if not isinstance(found, np.ndarray):
-        raise PluginContractError(f"{what}: expected an array of shape {dims}, got {type(found).__name__}")
-    if found.dtype.kind not in "fiu":
-        raise PluginContractError(f"{what}: expected real numbers, got {found.dtype}")
-    if found.shape != shape:
-        raise PluginContractError(f"{what}: expected shape {dims} = {shape}, got {found.shape}")
-    if isinstance(found, np.ma.MaskedArray):
-        found = np.ma.filled(found.astype(np.float64), np.nan)
-    out = np.array(found, dtype=np.float64)
+    if not isinstance(array, np.ndarray):
+        raise PluginContractError(f"{what}: expected an array of shape {dims}, got {type(array).__name__}")
+    if array.dtype.kind not in "fiu":
+        raise PluginContractError(f"{what}: expected real numbers, got {array.dtype}")
+    if array.shape != shape:
+        raise PluginContractError(f"{what}: expected shape {dims} = {shape}, got {array.shape}")
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(np.float64), np.nan)
+    out = np.array(array, dtype=np.float64)
     if np.isnan(out).any():
         raise PluginContractError(f"{what}: {int(np.isnan(out).sum())} of {out.size} values are NaN")
     return out
@@ -103,7 +103,7 @@ def checked_posterior(drawn: object, draws: int, what: str) -> dict[str, Array]:
     return out
 
 
-def checked_observations(found: object, what: str) -> Observations | None:
+def checked_observations(returned: object, what: str) -> Observations | None:
     """Return the points behind a fit.
 
     Raises
@@ -114,18 +114,18 @@ def checked_observations(found: object, what: str) -> Observations | None:
 
     from forecast import units
 
-    if found is None:
+    if returned is None:
         return None
-    if not isinstance(found, Observations):
-        raise PluginContractError(f"{what}: expected Observations or None, got {type(found).__name__}")
-    count = np.size(found.time)
-    time = _numbers(found.time, (count,), f"{what}: time", "(point,)")
-    value = _numbers(found.value, (count,), f"{what}: value", "(point,)")
-    units.unit(found.unit, where=what)
-    return Observations(time=time, value=value, unit=found.unit)
+    if not isinstance(returned, Observations):
+        raise PluginContractError(f"{what}: expected Observations or None, got {type(returned).__name__}")
+    count = np.size(returned.time)
+    time = _numbers(returned.time, (count,), f"{what}: time", "(point,)")
+    value = _numbers(returned.value, (count,), f"{what}: value", "(point,)")
+    units.unit(returned.unit, where=what)
+    return Observations(time=time, value=value, unit=returned.unit)
 
 
-def checked_description(found: object, what: str) -> dict[str, Any]:
+def checked_description(returned: object, what: str) -> dict[str, Any]:
     """Return what a fitted model says of itself, as plain data.
 
     Raises
@@ -134,18 +134,18 @@ def checked_description(found: object, what: str) -> dict[str, Any]:
     """
     import math
 
-    if not isinstance(found, Description):
-        raise PluginContractError(f"{what}: expected a Description, got {type(found).__name__}")
-    texts = (found.summary, *found.assumptions, *found.sources)
+    if not isinstance(returned, Description):
+        raise PluginContractError(f"{what}: expected a Description, got {type(returned).__name__}")
+    texts = (returned.summary, *returned.assumptions, *returned.sources)
     if not all(isinstance(t, str) for t in texts):
         raise PluginContractError(f"{what}: expected text in summary, assumptions and sources")
     try:
-        facts = {str(k): float(v) for k, v in found.facts.items()}
+        facts = {str(k): float(v) for k, v in returned.facts.items()}
     except (TypeError, ValueError, OverflowError) as error:
         raise PluginContractError(f"{what}: facts: expected numbers by name") from error
     return {
-        "summary": found.summary,
-        "assumptions": list(found.assumptions),
-        "sources": list(found.sources),
+        "summary": returned.summary,
+        "assumptions": list(returned.assumptions),
+        "sources": list(returned.sources),
         "facts": {k: v if math.isfinite(v) else None for k, v in facts.items()},
     }

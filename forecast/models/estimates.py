@@ -54,16 +54,16 @@ class _Estimate(Unfitted):
         stated = [(i, distribution(i.distribution)) for i in self.inputs.values() if isinstance(i, Input)]
         uncertain = [i.name for i, made in stated if made.family != "fixed"]
         if len(stated) == 1:
-            said = f"{stated[0][1]} [{self.unit}]"
+            summary = f"{stated[0][1]} [{self.unit}]"
         else:
             named = (
                 f"{len(uncertain)} of them uncertain ({', '.join(uncertain)})"
                 if uncertain
                 else "none of them uncertain"
             )
-            said = f"a formula over {len(stated)} inputs, {named}"
+            summary = f"a formula over {len(stated)} inputs, {named}"
         return Description(
-            summary=said + (f"; {self.note}" if self.note else ""),
+            summary=summary + (f"; {self.note}" if self.note else ""),
             assumptions=(
                 f"{self.name} = {self.expression}",
                 *(f"{i.name} [{i.unit or 'dimensionless'}]: {made} ({i.source})" for i, made in stated),
@@ -141,8 +141,8 @@ def estimate(
         raise UsageError(
             f"{name}: the formula uses '{missing}', which is not among its inputs: {', '.join(needs) or 'none'}"
         )
-    found = units.infer(tree, {n: need.unit for n, need in needs.items() if isinstance(need, Input)}, where=name)
-    units.check(found, unit, where=f"{name}: the formula against its declared unit")
+    inferred = units.infer(tree, {n: need.unit for n, need in needs.items() if isinstance(need, Input)}, where=name)
+    units.check(inferred, unit, where=f"{name}: the formula against its declared unit")
     stated = bases.check(basis or {}, where=name)
     given = {n: need.basis for n, need in needs.items() if isinstance(need, Input)}
     return _Estimate(

@@ -98,8 +98,8 @@ class _Mixture(Unfitted):
         names = list(self.weights)
         weights = np.stack([inputs[key] for key in _weight_names(names).values()])
         if not (weights >= 0).all() or not (weights.sum(axis=0) > 0).all():
-            said = ", ".join(f"{n} {w:g}" for n, w in zip(names, weights.min(axis=1), strict=True))
-            raise UsageError(f"{self.name}: weights must be 0 or more, and not all 0; got {said}")
+            lowest = ", ".join(f"{n} {w:g}" for n, w in zip(names, weights.min(axis=1), strict=True))
+            raise UsageError(f"{self.name}: weights must be 0 or more, and not all 0; got {lowest}")
         edges = np.cumsum(weights, axis=0)
         # a weight of zero is never taken, not even by a pick of exactly 0 or 1
         taken = np.minimum((edges <= inputs[PICK] * edges[-1]).sum(axis=0), _last(weights))
@@ -121,10 +121,10 @@ class _Mixture(Unfitted):
             weights[member] = distribution(asked.distribution, where=f"{self.name}.{key}").median()
         total = sum(weights.values()) or 1.0
         shares = ", ".join(f"{n} {w / total:.0%}" for n, w in weights.items())
-        said = f"a mixture of {len(self.weights)} estimates: {shares}"
+        summary = f"a mixture of {len(self.weights)} estimates: {shares}"
         first = next(iter(_weight_names(self.weights).values()))
         return Description(
-            summary=said + (f"; {self.note}" if self.note else ""),
+            summary=summary + (f"; {self.note}" if self.note else ""),
             assumptions=(
                 "each draw takes one member; the weights are ours, not measured",
                 f"every weight is an input: --set {self.name}.{first}=2",

@@ -95,10 +95,10 @@ class _FittedRelation(FittedModel):
         from forecast.laws.meaning import unmet
 
         law = self.fit.law
-        for text, _, found in unmet(law.requires, values, shape):
+        for text, _, broken in unmet(law.requires, values, shape):
             raise DataError(
-                f"{self.name}: {law.requires[text]}: expected {text} > 0, got {float(found.min()):.4g} "
-                f"({int((found <= 0).sum())} of {found.size} values are 0 or below)"
+                f"{self.name}: {law.requires[text]}: expected {text} > 0, got {float(broken.min()):.4g} "
+                f"({int((broken <= 0).sum())} of {broken.size} values are 0 or below)"
             )
 
     def remarks(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
@@ -115,15 +115,15 @@ class _FittedRelation(FittedModel):
             if far > FAR:
                 ends = dict.fromkeys(f"{v:.3g}" for v in (middle[name].min(), middle[name].max()))
                 where = f"{far:.1f} decades" if np.isfinite(far) else "at 0 or below,"
-                said = f"{name} is {' to '.join(ends)} in the median draw, {where} outside the data it was fitted to"
-                out.append(f"{said} ({low:.3g} to {high:.3g})")
+                reach = f"{name} is {' to '.join(ends)} in the median draw, {where} outside the data it was fitted to"
+                out.append(f"{reach} ({low:.3g} to {high:.3g})")
         return tuple(out)
 
     def describe(self) -> Description:
-        found = {name: (float(v), *map(float, self.fit.interval(name, 0.9))) for name, v in self.fit.values.items()}
-        said = ", ".join(f"{name} = {v:.3g} [{low:.3g}, {high:.3g}]" for name, (v, low, high) in found.items())
+        stated = {name: (float(v), *map(float, self.fit.interval(name, 0.9))) for name, v in self.fit.values.items()}
+        said = ", ".join(f"{name} = {v:.3g} [{low:.3g}, {high:.3g}]" for name, (v, low, high) in stated.items())
         facts: dict[str, float] = {}
-        for name, three in found.items():
+        for name, three in stated.items():
             facts |= dict(zip((name, f"{name}_p05", f"{name}_p95"), three, strict=True))
         return Description(
             summary=f"{self.fit.law.name or self.fit.law.expression} fitted to {self.fit.n} points: {said} (90 %)"

@@ -81,17 +81,17 @@ class _FittedTrend(FittedModel):
 
         stated = [(i, distribution(i.distribution, where=i.name)) for i in self.inputs.values()]
         middle = {i.name: np.array([made.median()]) for i, made in stated}
-        said = (self.shape.given(middle) if middle else self.shape).describe()
+        description = (self.shape.given(middle) if middle else self.shape).describe()
         wide = [(i, *made.ppf(np.array([0.05, 0.95]))) for i, made in stated if made.family != "fixed"]
         ranges = [f"{i.name} from {low:.4g} to {high:.4g} {i.unit} (90 %; {i.source})" for i, low, high in wide]
         return Description(
-            summary="; ".join(filter(None, [said.summary, *ranges, self.note])),
+            summary="; ".join(filter(None, [description.summary, *ranges, self.note])),
             assumptions=(
-                *said.assumptions,
+                *description.assumptions,
                 *(f"{i.name} [{i.unit or 'dimensionless'}]: {made} ({i.source})" for i, made in stated),
             ),
-            sources=tuple(dict.fromkeys((*said.sources, *self.sources, *(i.source for i, _ in stated)))),
-            facts=said.facts,
+            sources=tuple(dict.fromkeys((*description.sources, *self.sources, *(i.source for i, _ in stated)))),
+            facts=description.facts,
         )
 
 
@@ -113,19 +113,19 @@ class _Trend(ModelRecord):
         from forecast.tables import series
 
         made = shape(self.shape, self.options)
-        found = series.read_columns(
+        read = series.read_columns(
             self.data, x=self.x, y=self.y, further=made.columns, where=self.where, before=before, name=self.name,
             basis=self.basis, since=self.since, records=self.records, yearly=self.yearly,
         )  # fmt: skip
-        value = found.value
-        if found.unit is not None:
-            value = units.convert(value, found.unit, self.unit, where=f"{self.name}: column '{printable(self.y, 60)}'")
-        asked: dict[str, Any] = {"columns": found.further} if found.further else {}
-        fitted = made.fit(found.time, value, frontier=self.frontier or self.records, seed=seed, **asked)
+        value = read.value
+        if read.unit is not None:
+            value = units.convert(value, read.unit, self.unit, where=f"{self.name}: column '{printable(self.y, 60)}'")
+        asked: dict[str, Any] = {"columns": read.further} if read.further else {}
+        fitted = made.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **asked)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
-        points = Observations(time=found.time, value=value, unit=self.unit)
-        left = [_left_out(found.undated, "date"), _left_out(found.empty, "value"), self.note]
+        points = Observations(time=read.time, value=value, unit=self.unit)
+        left = [_left_out(read.undated, "date"), _left_out(read.empty, "value"), self.note]
         note = "; ".join(filter(None, left))
         return _FittedTrend(shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs)
 
@@ -194,11 +194,11 @@ def _made(**record: Any) -> _Trend:
 
 def _uncertain(name: str | Shape) -> dict[str, str | None]:
     """Return the options of a shape that may be distributions, and their unit where it is not that of the series."""
-    found: Any = name
+    target: Any = name
     if not isinstance(name, Shape):
         record = get_registry().find("shape", name)
-        found = resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
-    options = getattr(found, "uncertain", ())
+        target = resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
+    options = getattr(target, "uncertain", ())
     return dict(options) if isinstance(options, Mapping) else dict.fromkeys(options)
 
 

@@ -1,8 +1,7 @@
-"""When does a condition first hold, with *already* and *never*; and who is best, with which probability.
+"""When does a condition first hold, with *already* and *never*.
 
 A crossing is the first upcrossing of the level, interpolated linearly in time and in log value. A condition that
 holds at the first step is *already* true (its date is that step); one that does not hold by the horizon is *never*.
-A ranking compares the values of a choice draw by draw, in the same worlds.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["QUANTILES", "Crossing", "crossing", "date_quantiles", "first"]
+__all__ = ["QUANTILES", "Crossing", "crossing", "date_quantiles"]
 
 #: The quantiles every answer carries.
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.50, "p75": 0.75, "p95": 0.95}
@@ -101,36 +100,3 @@ def date_quantiles(date: Array) -> Array:
     # by rank, in whole numbers: no rounding of n·q and no arithmetic with infinities
     ranks = [-(-len(date) * round(100 * q) // 100) - 1 for q in QUANTILES.values()]
     return np.asarray(np.partition(date, ranks)[ranks])
-
-
-def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False) -> Array:
-    """Return how often each value of a choice is the best of those that take part.
-
-    Parameters
-    ----------
-    value : ndarray
-        (draw, choice); NaN takes no part.
-    among : ndarray of bool
-        Which ones take part, (draw, choice).
-    lowest : bool
-        The lowest is the best.
-
-    Returns
-    -------
-    ndarray
-        Shares of the draws, (choice,). Those that tie share a draw; one in which none takes part counts for nobody.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> value = np.array([[3.0, 2.0, 9.0], [1.0, 2.0, 9.0]])
-    >>> first(value, np.array([[True, True, False], [True, True, False]])).tolist()
-    [0.5, 0.5, 0.0]
-    """
-    import numpy as np
-
-    takes = among & ~np.isnan(value)
-    score = np.where(takes, -value if lowest else value, -np.inf)
-    best = takes & (score == score.max(axis=1, keepdims=True))
-    ties = np.maximum(best.sum(axis=1, keepdims=True), 1)
-    return np.asarray((best / ties).mean(axis=0))

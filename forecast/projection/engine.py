@@ -135,9 +135,9 @@ def project(
     if ranked is not None:
         tree["/rankings"] = ranked
     described = {
-        name: said
+        name: description
         for name, m in backing.models_of(graph).items()
-        if (said := fits.describe(m, graph.settings_of(name))) is not None
+        if (description := fits.describe(m, graph.settings_of(name))) is not None
     }
     result = xr.DataTree.from_dict(tree)
     result.attrs.update(

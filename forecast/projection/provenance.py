@@ -83,7 +83,7 @@ def provenance(
 
 def _rankings(graph: Graph) -> dict[str, Any]:
     """Return what is ranked, where anything is."""
-    found = {
+    ranked = {
         name: {
             "rank": r.rank.text,
             "over": r.over,
@@ -94,7 +94,7 @@ def _rankings(graph: Graph) -> dict[str, Any]:
         }
         for name, r in graph.scenario.rankings.items()
     }
-    return {"rankings": found} if found else {}
+    return {"rankings": ranked} if ranked else {}
 
 
 def _plain(value: Any) -> Any:
@@ -106,14 +106,14 @@ def _plain(value: Any) -> Any:
 def _hash(graph: Graph) -> str:
     """Hash what the scenario says (not where it stands)."""
     scenario = graph.scenario
-    said = (
+    contents = (
         scenario.title,
         sorted(scenario.choices.items()),
         sorted((name, _said(node.quantity)) for name, node in graph.nodes.items()),
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
         *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),
     )
-    return hashlib.sha256(repr(said).encode()).hexdigest()
+    return hashlib.sha256(repr(contents).encode()).hexdigest()
 
 
 def _said(quantity: Any) -> str:
@@ -152,17 +152,17 @@ def _data(graph: Graph) -> dict[str, str]:
                 spec = registry.find("model", made.name).spec if made.name in known else None
                 if isinstance(spec, (TrendSpec, RelationSpec)):
                     used[spec.table] = None
-    found = {}
+    hashes = {}
     for name in used:
         with contextlib.suppress(ForecastError):
             if tables.is_plain_file(name):
-                found[Path(name).name] = files.file_hash(name)
+                hashes[Path(name).name] = files.file_hash(name)
             else:
                 table = tables.table(name)
                 path = Path(name).suffix == ".json"  # a name has no suffix
                 full = str(table.attrs["name"]) if path else registry.find("table", name).full_name
-                found[full] = tables.cited(table)
-    return dict(sorted(found.items()))
+                hashes[full] = tables.cited(table)
+    return dict(sorted(hashes.items()))
 
 
 def _tables(cell: Cell) -> Iterator[str]:

@@ -13,7 +13,7 @@ from forecast.base.dates import from_decimal_year
 from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, printable
 from forecast.projection.crossing import QUANTILES, crossing, date_quantiles
-from forecast.projection.ranked import Ranked
+from forecast.projection.ranking import Ranked
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 from forecast.scenarios.scenario import Cell, Expression, ModelRef, Prior, SeriesRef
@@ -82,15 +82,15 @@ class Sampled:
                         for side in (when.greater_side, when.lesser_side)
                     )
                 except ForecastError as error:
-                    if not any(error is found for found in lost):  # else listed as the quantity's already
+                    if not any(error is listed for listed in lost):  # else listed as the quantity's already
                         self._fail(name, combination, world.block, error)
                     continue
-                found = crossing(self.years, greater, lesser, strict=when.op in (">", "<"))
-                self._dates[name][(part, *index)] = found.date[: high - low]
-                self._already[name][(part, *index)] = found.already[: high - low]
+                crossed = crossing(self.years, greater, lesser, strict=when.op in (">", "<"))
+                self._dates[name][(part, *index)] = crossed.date[: high - low]
+                self._already[name][(part, *index)] = crossed.already[: high - low]
 
         def failed(name: str, combination: Combination, error: ForecastError) -> None:
-            if not any(error is found for found in lost):
+            if not any(error is listed for listed in lost):
                 self._fail(name, combination, world.block, error)
 
         self._ranked.fill(world, part, failed)
@@ -98,7 +98,7 @@ class Sampled:
     def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
         with self._lock:
             first = self._failed.get((name, combination), (block, error))
-            self._failed[name, combination] = min(first, (block, error), key=lambda found: found[0])
+            self._failed[name, combination] = min(first, (block, error), key=lambda failure: failure[0])
 
     def reasons(self) -> Iterator[str]:
         """Say what failed, where and why."""

@@ -154,8 +154,8 @@ def _dims(values: Any, lead: tuple[str, ...], kinds: str, about: Mapping[str, An
     dims = tuple(map(str, values.dims))
     rest = dims[len(lead) :]
     if dims[: len(lead)] != lead or not set(rest) <= set(about["choices"]) or len(set(rest)) < len(rest):
-        said = " × ".join((*lead, "choices"))
-        raise ResultError(f"{at}: expected the dimensions {said}, got {printable(' × '.join(dims) or 'none', 80)}")
+        expected = " × ".join((*lead, "choices"))
+        raise ResultError(f"{at}: expected the dimensions {expected}, got {printable(' × '.join(dims) or 'none', 80)}")
     if values.dtype.kind not in kinds:
         raise ResultError(f"{at}: expected {'dates' if kinds == 'M' else 'numbers'}, got {values.dtype}")
     if "draw" in dims and values.sizes["draw"] != about["draws"]:
@@ -249,8 +249,8 @@ def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, A
             raise ResultError(f"{each}_never: expected the share of draws without a date")
         if (already.values[answered] + never.values[answered] > 1 + 1e-9).any():
             raise ResultError(f"{each}_already: more than the draws that have a date")
-        found = dates.values[~missing]
-        if found.size and (found.min() < time[0] or found.max() > time[-1]):
+        crossed = dates.values[~missing]
+        if crossed.size and (crossed.min() < time[0] or crossed.max() > time[-1]):
             raise ResultError(f"{each}_date: expected dates between the first and the last step")
         _check_quantiles(dates.values, quantiles.values, answered, each)
 
@@ -276,11 +276,11 @@ def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> N
     at, asked = f"{where}: /rankings", about["rankings"]
     _coordinates(data, ["quantile"], about, at)
     _expected(data, asked, ("", "_first", "_among"), at)
-    for name, said in asked.items():
+    for name, ranking in asked.items():
         each = f"{at}/{printable(name, 60)}"
         _dims(data[name], ("quantile",), "f", about, each)
-        if said["over"] not in data[name].dims:
-            raise ResultError(f"{each}: expected the dimension '{printable(said['over'], 60)}', which is ranked")
+        if ranking["over"] not in data[name].dims:
+            raise ResultError(f"{each}: expected the dimension '{printable(ranking['over'], 60)}', which is ranked")
         if not isinstance(data[name].attrs.get("units"), str):
             raise ResultError(f"{each}: the attribute 'units' is missing")
         _check_unit(data[name].attrs["units"], each)

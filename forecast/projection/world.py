@@ -59,10 +59,10 @@ class Fits:
     def __getitem__(self, model: Model) -> FittedModel:
         if model.name not in self._known:
             self._known[model.name] = self._fit(model)
-        found = self._known[model.name]
-        if isinstance(found, ForecastError):
-            raise found
-        return found
+        fitted = self._known[model.name]
+        if isinstance(fitted, ForecastError):
+            raise fitted
+        return fitted
 
     def _fit(self, model: Model) -> FittedModel | ForecastError:
         what = f"model '{model.name}'"
@@ -71,15 +71,15 @@ class Fits:
             if not isinstance(fitted, FittedModel):
                 raise PluginContractError(f"{what}: fit returned {type(fitted).__name__}, not a FittedModel")
         except ForecastError as error:
-            said = str(error).removeprefix(f"{model.name}: ")
-            if what not in said:
-                error.args = (f"{what}: {said}",)
+            reason = str(error).removeprefix(f"{model.name}: ")
+            if what not in reason:
+                error.args = (f"{what}: {reason}",)
             return error
         return fitted
 
     def refusals(self) -> list[ForecastError]:
         """Return why models could not be fitted, of those that were asked for so far."""
-        return [found for found in self._known.values() if isinstance(found, ForecastError)]
+        return [outcome for outcome in self._known.values() if isinstance(outcome, ForecastError)]
 
     def observed(self, model: Model) -> Observations | None:
         """Return the points behind a model; None where there are none or the model fails."""
@@ -109,7 +109,7 @@ class Fits:
 
     def warnings(self) -> list[str]:
         """Return what models warn of, a line each."""
-        return [f"{name}: {model}: {said}" for (name, model), every in self.remarks.items() for said in every]
+        return [f"{name}: {model}: {remark}" for (name, model), every in self.remarks.items() for remark in every]
 
     def _aside(self, model: Model, what: str, call: Callable[[FittedModel], T]) -> T | None:
         try:
@@ -203,10 +203,10 @@ class World:
                 self._memo[key] = _frozen(make())
             except ForecastError as error:
                 self._memo[key] = error
-        found = self._memo[key]
-        if isinstance(found, ForecastError):
-            raise found
-        return found
+        values = self._memo[key]
+        if isinstance(values, ForecastError):
+            raise values
+        return values
 
     def _restrict(self, name: str, dims: tuple[str, ...], combination: Combination) -> Combination:
         chosen = dict(zip(dims, combination, strict=True))
@@ -251,7 +251,7 @@ class World:
         drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), given, streams))
         if self.block == 0:  # the others are draws of the same: one thread alone writes
             aside = f"model '{model.name}': remarks"
-            said = guarded(aside, lambda: tuple(map(str, fitted.remarks(given))))
-            if said:
-                self.fits.remarks.setdefault((node.name, model.name), said)
+            remarks = guarded(aside, lambda: tuple(map(str, fitted.remarks(given))))
+            if remarks:
+                self.fits.remarks.setdefault((node.name, model.name), remarks)
         return checked_draws(drawn, (len(self.time), BLOCK), what)

@@ -46,8 +46,8 @@ def rankings(tree: xr.DataTree) -> list[dict[str, Any]]:
             ]
             least = np.nextafter(0.0, 1.0) if asked.get("ordered") else 0.5
             order.sort(key=lambda row: _place(row, least, lowest=asked["best"] == "lowest"))
-            said = {k: asked[k] for k in ("title", "rank", "over", "best", "among")}
-            out.append({"name": name, **said, "unit": data[name].attrs["units"], "choices": chosen, "order": order})
+            about = {k: asked[k] for k in ("title", "rank", "over", "best", "among")}
+            out.append({"name": name, **about, "unit": data[name].attrs["units"], "choices": chosen, "order": order})
     return out
 
 
@@ -72,7 +72,7 @@ def _said(row: dict[str, Any]) -> str:
     if not taking:
         return f"{given}no {row['over']} of {len(row['order'])} meets {' and '.join(row['among']) or 'what is asked'}"
     best = max(taking, key=lambda entry: float(entry["first"]))
-    said = f"{given}{best['name']} is best in {best['first']:.0%} of the draws"
+    text = f"{given}{best['name']} is best in {best['first']:.0%} of the draws"
     if len(taking) > 1:
-        said += f", before {next(e['name'] for e in taking if e is not best)}"
-    return f"{said} ({len(taking)} of {len(row['order'])} take part)"
+        text += f", before {next(e['name'] for e in taking if e is not best)}"
+    return f"{text} ({len(taking)} of {len(row['order'])} take part)"

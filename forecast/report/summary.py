@@ -49,8 +49,8 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
             for mass in ("never", "already"):
                 share = float(data[f"{name}_{mass}"].sel(chosen))
                 crossing[mass] = None if np.isnan(share) else share
-            said = {"name": name, "title": asked["title"], "when": asked["when"]}
-            row = {**said, "choices": chosen, "crossing": crossing}
+            about = {"name": name, "title": asked["title"], "when": asked["when"]}
+            row = {**about, "choices": chosen, "crossing": crossing}
             if "by" in asked:
                 reached = data[f"{name}_date"].sel(chosen).values
                 row["by"] = [_by(date, reached, answered=crossing["never"] is not None) for date in asked["by"]]
@@ -89,8 +89,8 @@ def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
         quantiles = quantiles.transpose("quantile", *dims)
         for chosen, series in combinations(quantiles, ("quantile", "time")):
             rows = dict(zip(QUANTILES, map(numbers, series.values), strict=True))
-            said = {"name": str(name), "unit": values.attrs["units"]}
-            out.append({**said, "choices": chosen, "time": stamps, **rows})
+            about = {"name": str(name), "unit": values.attrs["units"]}
+            out.append({**about, "choices": chosen, "time": stamps, **rows})
     return out
 
 
@@ -144,8 +144,8 @@ def hindcast(tree: xr.DataTree) -> str:
 
 def warnings(tree: xr.DataTree) -> list[str]:
     """Return what a reader must be warned of: inputs of a relation far outside its data, and a hindcast."""
-    said = attribute(tree, "warnings") if "warnings" in tree.attrs else []
-    return [*said, *filter(None, [hindcast(tree)])]
+    recorded = attribute(tree, "warnings") if "warnings" in tree.attrs else []
+    return [*recorded, *filter(None, [hindcast(tree)])]
 
 
 def _one(event: str, row: Mapping[str, Any], first: int, last: int) -> str:

@@ -18,7 +18,7 @@ from forecast.errors import CycleError, ScenarioError, UnitError, UnknownNameErr
 from forecast.formula import Condition, Formula
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
-from forecast.scenarios import mixing as bases
+from forecast.scenarios import qualifiers as bases
 from forecast.scenarios import settings
 from forecast.scenarios.scenario import (
     Cell,
@@ -107,8 +107,8 @@ class Graph:
 
     def dims(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the choices that these quantities depend on together, in the scenario's order."""
-        found = {dim for name in names for dim in self.nodes[name].dims}
-        return tuple(c for c in self.scenario.choices if c in found)
+        depends_on = {dim for name in names for dim in self.nodes[name].dims}
+        return tuple(c for c in self.scenario.choices if c in depends_on)
 
     def combinations(self, dims: tuple[str, ...]) -> Iterator[Combination]:
         """Walk every combination of these choices."""
@@ -120,10 +120,10 @@ class Graph:
 
     def settings_of(self, model: str) -> dict[str, Input]:
         """Return the inputs of a model that were set to a number, as that number."""
-        found = {key.removeprefix(f"{model}."): key for key in self.fixed_inputs if key.rpartition(".")[0] == model}
+        keys = {key.removeprefix(f"{model}."): key for key in self.fixed_inputs if key.rpartition(".")[0] == model}
         return {
             name: replace(self.inputs[key], distribution={"value": self.fixed_inputs[key]}, source="set for this run")
-            for name, key in found.items()
+            for name, key in keys.items()
         }
 
     def unit_of(self) -> dict[str, str]:
@@ -198,28 +198,28 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     used = braces(quantity.model, where=f"{key}.model")
     own = tuple(c for c in scenario.choices if c in used)
     _check_size(scenario, own, key)
-    found: dict[Combination, Model] = {}
+    by_choice: dict[Combination, Model] = {}
     for combination in itertools.product(*(scenario.choices[c] for c in own)):
         full = fill(quantity.model, dict(zip(own, combination, strict=True)))
-        found[combination] = models.attempt(full, where=f"{key}.model")
-    return _of_models(scenario, name, quantity, own, found)
+        by_choice[combination] = models.attempt(full, where=f"{key}.model")
+    return _of_models(scenario, name, quantity, own, by_choice)
 
 
 def _of_models(
-    scenario: Scenario, name: str, quantity: ModelRef, own: tuple[str, ...], found: dict[Combination, Model]
+    scenario: Scenario, name: str, quantity: ModelRef, own: tuple[str, ...], by_choice: dict[Combination, Model]
 ) -> Node:
-    unit = next(iter(found.values())).unit
+    unit = next(iter(by_choice.values())).unit
     needs: dict[str, None] = {}
-    for made in found.values():
+    for made in by_choice.values():
         key = f"{scenario.where}: quantities.{name}: model '{made.name}'"
         units.check(made.unit, unit, where=key)
         for need, _ in asks(made):
             needs[quantity.inputs.get(need, need)] = None
-    wanted = {need for made in found.values() for need, _ in asks(made)}
+    wanted = {need for made in by_choice.values() for need, _ in asks(made)}
     for wired in quantity.inputs:
         if wired not in wanted:
             raise UnknownNameError("input", wired, wanted, where=f"{scenario.where}: quantities.{name}.inputs")
-    return Node(name=name, unit=unit, dims=(), own=own, models=found, needs=tuple(needs), quantity=quantity)
+    return Node(name=name, unit=unit, dims=(), own=own, models=by_choice, needs=tuple(needs), quantity=quantity)
 
 
 def _of_cell(scenario: Scenario, name: str, cell: Cell, tables: Tables) -> Node:
@@ -227,19 +227,19 @@ def _of_cell(scenario: Scenario, name: str, cell: Cell, tables: Tables) -> Node:
     own = tuple(c for c in scenario.choices if c in used)
     key = f"quantities.{name}"
     _check_size(scenario, own, f"{scenario.where}: {key}")
-    found = {
+    figures = {
         values: tables.figure(cell, dict(zip(own, values, strict=True)), key)
         for values in itertools.product(*(scenario.choices[c] for c in own))
     }
-    unit = next(iter(found.values())).unit
+    unit = next(iter(figures.values())).unit
     return Node(
         name=name,
         unit=unit,
         dims=own,
         own=own,
         quantity=cell,
-        figures={at: units.convert(f.value, f.unit, unit, where=key) for at, f in found.items()},
-        bases={at: f.basis for at, f in found.items()} if any(f.basis for f in found.values()) else {},
+        figures={at: units.convert(f.value, f.unit, unit, where=key) for at, f in figures.items()},
+        bases={at: f.basis for at, f in figures.items()} if any(f.basis for f in figures.values()) else {},
     )
 
 
@@ -310,11 +310,11 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
         key = f"{scenario.where}: quantities.{name}"
         _check_size(scenario, dims, key)
         if isinstance(node.quantity, Expression):
-            found = units.infer(node.quantity.tree, {n: out[n].unit for n in node.needs}, where=f"{key}.expression")
+            inferred = units.infer(node.quantity.tree, {n: out[n].unit for n in node.needs}, where=f"{key}.expression")
             if node.quantity.unit is None:
-                unit = found
+                unit = inferred
             else:
-                units.check(found, node.quantity.unit, where=f"{key}: the expression against its unit")
+                units.check(inferred, node.quantity.unit, where=f"{key}: the expression against its unit")
         for made in node.models.values():
             for need, asked in asks(made):
                 fed = out[node.source(need)]
@@ -327,14 +327,14 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
 
 
 def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
-    found: dict[str, Input] = {}
+    inputs: dict[str, Input] = {}
     for node in nodes:
         for made in node.models.values():
             for inner in nested(made):
                 for name, asked in inner.inputs.items():
                     if isinstance(asked, Input):
-                        found[f"{inner.name}.{name}"] = asked
-    return found
+                        inputs[f"{inner.name}.{name}"] = asked
+    return inputs
 
 
 def _check_condition(graph: Graph, when: Condition, key: str) -> None:
@@ -362,8 +362,8 @@ def _check_ranking(graph: Graph, ranking: Ranking, key: str) -> None:
     units.infer(ranking.rank, known, where=f"{key}.rank")
     dims = graph.dims(ranking.rank.names)
     if ranking.over not in dims:
-        said = f"'{ranking.rank.text}' is the same for every value of '{ranking.over}': there is nothing to rank"
-        raise ScenarioError(f"{key}.rank: {said}")
+        reason = f"'{ranking.rank.text}' is the same for every value of '{ranking.over}': there is nothing to rank"
+        raise ScenarioError(f"{key}.rank: {reason}")
     bases.check_ranking(graph.scenario, graph.nodes, ranking, f"{key}.rank")
     for condition in ranking.among:
         _check_condition(graph, condition, f"{key}.among")

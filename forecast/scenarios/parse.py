@@ -48,9 +48,9 @@ class Reader:
         """Refuse a key that is not known."""
         if not isinstance(record, Mapping):
             raise self.fail(key or "top", f"expected a table, got {type(record).__name__}")
-        for found in record:
-            if found not in known:
-                raise UnknownNameError("key", found, known, where=f"{self.where}: {key}" if key else self.where)
+        for name in record:
+            if name not in known:
+                raise UnknownNameError("key", name, known, where=f"{self.where}: {key}" if key else self.where)
 
     def text(self, record: Mapping[str, Any], name: str, key: str, *, default: str | None = None) -> str:
         """Return a text."""
@@ -120,10 +120,10 @@ class Reader:
                     ),
                 )
                 continue
-            found = self.texts(values, key)
-            if len(set(found)) < len(found):
+            options = self.texts(values, key)
+            if len(set(options)) < len(options):
                 raise self.fail(key, "a value stands there twice")
-            yield name, found
+            yield name, options
 
     def texts(self, values: object, key: str) -> tuple[str, ...]:
         """Return a list of texts."""

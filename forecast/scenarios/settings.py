@@ -20,10 +20,10 @@ _POSITIVE = ("lognormal", "loguniform")
 
 def texts(choice: str, value: object) -> tuple[str, ...]:
     """Return the values that a choice is narrowed to: several in a text are separated by commas."""
-    found = tuple(value.split(",")) if isinstance(value, str) else value
-    if not isinstance(found, (list, tuple)) or not found or not all(isinstance(v, str) for v in found):
+    listed = tuple(value.split(",")) if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)) or not listed or not all(isinstance(v, str) for v in listed):
         raise UsageError(f"set {choice}: expected a value of the choice, got '{printable(value, 40)}'")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(listed))
 
 
 def number(key: str, value: object, *, least: float | None = None, unit: str = "") -> float:
@@ -41,14 +41,14 @@ def number(key: str, value: object, *, least: float | None = None, unit: str = "
     """
     plain = (isinstance(value, str) and _NUMBER.fullmatch(value)) or isinstance(value, numbers.Real)
     try:
-        found = float(value) if plain and not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
+        given = float(value) if plain and not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
     except OverflowError:  # an integer that no float holds
-        found = math.inf
-    if not math.isfinite(found):
+        given = math.inf
+    if not math.isfinite(given):
         raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
-    if least is not None and found < least:
-        raise UsageError(f"set {printable(key, 80)}: expected at least {f'{least:g} {unit}'.rstrip()}, got {found:g}")
-    return found
+    if least is not None and given < least:
+        raise UsageError(f"set {printable(key, 80)}: expected at least {f'{least:g} {unit}'.rstrip()}, got {given:g}")
+    return given
 
 
 def floor(stated: Distribution | None, least: float | None) -> float | None:

@@ -186,15 +186,15 @@ def braces(template: str, *, where: str) -> list[str]:
     >>> braces("hardware/{metric}-{trend}", where="demo")
     ['metric', 'trend']
     """
-    found: list[str] = []
+    names: list[str] = []
     rest = template
     while "{" in rest or "}" in rest:
         before, opened, rest = rest.partition("{")
         inside, closed, rest = rest.partition("}")
         if "}" in before or not opened or not closed or "{" in inside or not inside:
             raise ScenarioError(f"{where}: braces do not match in '{printable(template, 80)}'")
-        found.append(inside)
-    return found
+        names.append(inside)
+    return names
 
 
 def fill(template: str, chosen: Mapping[str, str]) -> str:
@@ -205,4 +205,4 @@ def fill(template: str, chosen: Mapping[str, str]) -> str:
     >>> fill("hardware/{metric}-{trend}", {"metric": "hpcg", "trend": "{metric}"})
     'hardware/hpcg-{metric}'
     """
-    return re.sub(r"\{([^{}]*)\}", lambda found: chosen[found[1]], template)
+    return re.sub(r"\{([^{}]*)\}", lambda brace: chosen[brace[1]], template)

@@ -74,14 +74,14 @@ class Tables:
         """
         options = {c: _wanted(v, chosen) for c, v in cell.where.items()}
         for picked in itertools.product(*options.values()):
-            found = self._first(cell, dict(zip(options, picked, strict=True)), key)
-            if found is not None:
-                return found
+            figure = self._first(cell, dict(zip(options, picked, strict=True)), key)
+            if figure is not None:
+                return figure
         if cell.otherwise is not None:
             return self.figure(cell.otherwise, chosen, key)
         asked = ", ".join(f"{c} = {printable(' or '.join(v), 60)}" for c, v in options.items())
-        said = f"{printable(cell.table, 60)} has no '{printable(cell.column, 60)}'"
-        raise EmptyDataError(f"{self.where}: {key}: {said}{' where ' + asked if asked else ''}")
+        missing = f"{printable(cell.table, 60)} has no '{printable(cell.column, 60)}'"
+        raise EmptyDataError(f"{self.where}: {key}: {missing}{' where ' + asked if asked else ''}")
 
     def _first(self, cell: Cell, picked: Mapping[str, str], key: str) -> Figure | None:
         import numpy as np
@@ -99,11 +99,11 @@ class Tables:
             if dates.dtype.kind != "M":
                 raise DataError(f"{at}.newest: column '{printable(cell.newest, 60)}' holds no dates")
             keep &= dates == dates[keep].max()
-        found = np.unique(value[keep])
-        if len(found) > 1 and not cell.take:
-            said = f"{int(keep.sum())} rows match and differ ({found[0]:g} and {found[1]:g})"
-            raise DataError(f'{at}: {said}; narrow where, or give newest = a date column, or take = "lowest"')
-        rows = np.flatnonzero(keep & (value == found[-1 if cell.take == "highest" else 0]))
+        figures = np.unique(value[keep])
+        if len(figures) > 1 and not cell.take:
+            differ = f"{int(keep.sum())} rows match and differ ({figures[0]:g} and {figures[1]:g})"
+            raise DataError(f'{at}: {differ}; narrow where, or give newest = a date column, or take = "lowest"')
+        rows = np.flatnonzero(keep & (value == figures[-1 if cell.take == "highest" else 0]))
         stated = {n: v for n in basis.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
         stated |= {**series.of_column(dataset, cell.column), **cell.basis}
         unit = str(dataset.variables[cell.column].attrs.get("unit", ""))
@@ -115,21 +115,21 @@ class Tables:
         known = dataset.variables
         if attribute not in known or not set(known[attribute].dims) <= set(known[column].dims):
             return ""
-        found = {str(v) for v in columns.column(attribute)[rows]}
-        return found.pop() if len(found) == 1 else ""
+        statements = {str(v) for v in columns.column(attribute)[rows]}
+        return statements.pop() if len(statements) == 1 else ""
 
     def values(self, choice: TableChoice, key: str) -> list[str]:
         """Return the values of a choice that stand in its table, in the table's order."""
         import numpy as np
 
         _, columns = self._read(choice.table)
-        found = columns.column(choice.column)
-        if found.dtype.kind != "U":
+        column_values = columns.column(choice.column)
+        if column_values.dtype.kind != "U":
             raise DataError(f"{self.where}: {key}.column: '{printable(choice.column, 60)}' holds no text")
         keep = np.ones(columns.rows, dtype=bool)
         for column, texts in choice.where.items():
             keep &= np.any([self._mask(choice.table, column, t, f"{self.where}: {key}") for t in texts], axis=0)
-        return [v for v in dict.fromkeys(found[keep].tolist()) if v]
+        return [v for v in dict.fromkeys(column_values[keep].tolist()) if v]
 
 
 def _wanted(values: tuple[str, ...] | ByChoice, chosen: Mapping[str, str]) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ def resolve(
     EmptyDataError
         If no value is left.
     """
-    found = {n: v if isinstance(v, tuple) else tuple(tables.values(v, f"choices.{n}")) for n, v in choices.items()}
+    options = {n: v if isinstance(v, tuple) else tuple(tables.values(v, f"choices.{n}")) for n, v in choices.items()}
     for name, choice in choices.items():
         if isinstance(choice, tuple):
             continue
@@ -168,11 +168,13 @@ def resolve(
             key = f"choices.{name}.known"
             if known not in cells:
                 raise UnknownNameError("quantity read in a table", known, cells, where=f"{tables.where}: {key}")
-            others = [c for c in found if c != name and c in set(choices_of(cells[known]))]
-            found[name] = tuple(v for v in found[name] if _known(cells[known], {name: v}, others, found, tables, known))
-        if not found[name]:
+            others = [c for c in options if c != name and c in set(choices_of(cells[known]))]
+            options[name] = tuple(
+                v for v in options[name] if _known(cells[known], {name: v}, others, options, tables, known)
+            )
+        if not options[name]:
             raise EmptyDataError(f"{tables.where}: choices.{name}: no value is left")
-    return found
+    return options
 
 
 def _known(

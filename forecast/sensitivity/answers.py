@@ -68,18 +68,18 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
     if not taken.size or taken.min() == taken.max():  # the variance of equal numbers may be a rounding error, not 0
         return []
     total = float(np.var(taken))
-    found = []
+    shares = []
     for axis, dim in enumerate(dims, 1):
         others = tuple(i for i in range(ranks.ndim) if i != axis)
         count = np.sum(~np.isnan(ranks), axis=others)
         answered = count > 0  # a value of the choice may have failed throughout
         means = np.nansum(ranks, axis=others)[answered] / count[answered]
-        found.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
+        shares.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
     for name, draws in _numbers(tree):
         share = _explained(ranks.reshape(len(draws), -1), draws, total)
         if share > 0:
-            found.append({"name": name, "kind": "number", "share": share})
-    return sorted(found, key=lambda row: -row["share"])
+            shares.append({"name": name, "kind": "number", "share": share})
+    return sorted(shares, key=lambda row: -row["share"])
 
 
 def _ranks(dates: NDArray[np.datetime64], never: Array) -> Array:

@@ -50,8 +50,8 @@ class _Sized(Streams):
         return self.size
 
     def __call__(self, part: str) -> np.random.Generator:
-        said = f"model '{self.node}': draws its own '{part}'; only named numbers can be told apart"
-        raise UsageError(f"{said}: forecast run says what moves the date of a question")
+        reason = f"model '{self.node}': draws its own '{part}'; only named numbers can be told apart"
+        raise UsageError(f"{reason}: forecast run says what moves the date of a question")
 
 
 def attribution(
@@ -96,8 +96,8 @@ def attribution(
     >>> import forecast
     >>> made = forecast.estimate("a*b", unit="FLOP", inputs={
     ...     "a": {"p05": 1.0, "p95": 1e4, "unit": "FLOP"}, "b": {"p05": 1.0, "p95": 1e2, "unit": ""}})
-    >>> found = attribution(made, draws=100_000)
-    >>> [str(n) for n in found["input"].values], found["total"].round(2).values.tolist()
+    >>> shares = attribution(made, draws=100_000)
+    >>> [str(n) for n in shares["input"].values], shares["total"].round(2).values.tolist()
     (['a', 'b'], [0.8, 0.2])
     """
     import numpy as np
@@ -110,9 +110,9 @@ def attribution(
         raise UsageError(f"at: expected a year, got '{printable(at, 40)}'")
     numbers = dict(_numbers(made))
     given = _settings(made, numbers, set or {})
-    found = {key: distribution(asked.distribution, where=key) for key, asked in numbers.items()}
-    free = [key for key, dist in found.items() if dist.family != "fixed" and key not in given]
-    fixed = {key: given.get(key, dist.points[0][1]) for key, dist in found.items() if key not in free}
+    distributions = {key: distribution(asked.distribution, where=key) for key, asked in numbers.items()}
+    free = [key for key, dist in distributions.items() if dist.family != "fixed" and key not in given]
+    fixed = {key: given.get(key, dist.points[0][1]) for key, dist in distributions.items() if key not in free}
     base = _base(draws, len(free))
     fitted = {m.name: guarded(f"model '{m.name}': fit", m.fit) for m in _within(made)}
 
@@ -122,11 +122,11 @@ def attribution(
         )
 
     uniform = {key: Streams(seed, _full(made, key), 0)("attribution").random(draws) for key in free}
-    level = compute({key: found[key].ppf(np.maximum(u, 2.0**-54)) for key, u in uniform.items()}, draws)
+    level = compute({key: distributions[key].ppf(np.maximum(u, 2.0**-54)) for key, u in uniform.items()}, draws)
     if not np.isfinite(level).all():
         lost = int((~np.isfinite(level)).sum())
-        said = f"{lost} of {draws} values are not finite"
-        raise DataError(f"model '{made.name}': {said}: a number is set or drawn too far")
+        reason = f"{lost} of {draws} values are not finite"
+        raise DataError(f"model '{made.name}': {reason}: a number is set or drawn too far")
     logs = bool((level > 0).all())
     moves = bool(level.min() < level.max())
     first = total = np.full(len(free), float(moves))  # a lone number explains everything, if there is anything
@@ -137,18 +137,18 @@ def attribution(
             return np.log(values) if logs else values
 
         rng = Streams(seed, made.name, 0)("sobol")
-        done = stats.sobol_indices(func=explained, n=base, dists=[_Quantiles(found[k]) for k in free], rng=rng)
+        done = stats.sobol_indices(func=explained, n=base, dists=[_Quantiles(distributions[k]) for k in free], rng=rng)
         first, total = np.asarray(done.first_order), np.asarray(done.total_order)
     order = np.argsort(-total, kind="stable")
-    said = "the logarithm" if logs else "the value"
+    scale = "the logarithm" if logs else "the value"
     return xr.Dataset(
         {
-            "first": ("input", first[order], {"long_name": f"share of the variance of {said} explained alone"}),
-            "total": ("input", total[order], {"long_name": f"share of the variance of {said} with all others known"}),
+            "first": ("input", first[order], {"long_name": f"share of the variance of {scale} explained alone"}),
+            "total": ("input", total[order], {"long_name": f"share of the variance of {scale} with all others known"}),
             "value": ("quantile", np.quantile(level, QUANTILES), {"units": made.unit}),
         },
         coords={"input": [free[i] for i in order], "quantile": list(QUANTILES)},
-        attrs={"model": made.name, "explained": said, "draws": draws, "base": base, "seed": int(seed)},
+        attrs={"model": made.name, "explained": scale, "draws": draws, "base": base, "seed": int(seed)},
     )
 
 
@@ -170,8 +170,8 @@ def _base(draws: object, count: int) -> int:
     """Return how many base points: a power of two, of which as many computations as draws are made in all."""
     least = FEWEST * (count + 2)
     if isinstance(draws, bool) or not isinstance(draws, int) or not least <= draws <= MOST:
-        said = f"draws: expected an integer from {least} to {MOST} for {count} numbers"
-        raise UsageError(f"{said}, got '{printable(draws, 40)}'")
+        expected = f"draws: expected an integer from {least} to {MOST} for {count} numbers"
+        raise UsageError(f"{expected}, got '{printable(draws, 40)}'")
     return int(2 ** ((draws // (count + 2)).bit_length() - 1))
 
 
@@ -200,15 +200,15 @@ def _numbers(made: Model) -> Iterator[tuple[str, Input]]:
 
 
 def _settings(made: Model, numbers: Mapping[str, Input], given: Mapping[str, Any]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for key, value in given.items():
         plain = key.removeprefix(f"{made.name}.") if isinstance(key, str) else key
         if plain not in numbers:
             raise UnknownNameError("input", plain, numbers, where=f"model '{made.name}': set")
         asked = numbers[plain]
         least = settings.floor(distribution(asked.distribution, where=plain), asked.least)
-        found[plain] = settings.number(key, value, least=least, unit=asked.unit)
-    return found
+        values[plain] = settings.number(key, value, least=least, unit=asked.unit)
+    return values
 
 
 def _level(

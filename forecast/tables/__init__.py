@@ -100,7 +100,7 @@ def look(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
 
 def as_columns(name_or_path: str | os.PathLike[str], *, where: str = "") -> Columns:
     """Return the rows of a table as columns; what `columns` does of a table's name."""
-    return cache.remember_columns(descriptor_of(name_or_path), _loaded, lambda found: columns(found, where=where))
+    return cache.remember_columns(descriptor_of(name_or_path), _loaded, lambda dataset: columns(dataset, where=where))
 
 
 def _loaded(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
@@ -243,12 +243,12 @@ def _load(package: Package, pinned: Mapping[str, str] | None = None) -> xr.Datas
                 codes.setdefault(value, len(codes))
     variables: dict[str, Any] = {}
     coords: dict[str, Any] = {}
-    for resource, values, found in read:
+    for resource, values, csv in read:
         dims = resource.key or ("row",)
-        shape = tuple(len(coordinates[k]) for k in resource.key) or (len(found.lines),)
-        _check_grid(resource, shape, found.label)
+        shape = tuple(len(coordinates[k]) for k in resource.key) or (len(csv.lines),)
+        _check_grid(resource, shape, csv.label)
         index = tuple([coordinates[k][v] for v in values[k]] for k in resource.key) or (slice(None),)
-        _check_unique(resource, index, found)
+        _check_unique(resource, index, csv)
         for field in resource.fields:
             attrs = {"unit": field.unit, "title": field.title, "type": field.type}
             if field.basis:
@@ -264,7 +264,7 @@ def _load(package: Package, pinned: Mapping[str, str] | None = None) -> xr.Datas
 
 
 def _attributes(package: Package, origins: list[sources.Source]) -> dict[str, str]:
-    found = {
+    citation = {
         "name": package.name,
         "title": package.title,
         "version": package.version,
@@ -273,8 +273,8 @@ def _attributes(package: Package, origins: list[sources.Source]) -> dict[str, st
         "hash": " ".join(origin.hash for origin in origins),
     }
     if any(origin.recorded for origin in origins):
-        found["recorded"] = " ".join(origin.recorded or "-" for origin in origins)
-    return found
+        citation["recorded"] = " ".join(origin.recorded or "-" for origin in origins)
+    return citation
 
 
 def _check_units(package: Package) -> None:
@@ -313,7 +313,7 @@ def _check_grid(resource: Resource, shape: tuple[int, ...], label: str) -> None:
         raise TableError(f"{label}: the primary key spans a grid of {extent} cells; at most {LIMIT_GRID:,}")
 
 
-def _check_unique(resource: Resource, index: tuple[Any, ...], found: csv_format.CsvColumns) -> None:
+def _check_unique(resource: Resource, index: tuple[Any, ...], csv: csv_format.CsvColumns) -> None:
     if not resource.key:
         return
     seen: dict[tuple[int, ...], int] = {}
@@ -321,8 +321,8 @@ def _check_unique(resource: Resource, index: tuple[Any, ...], found: csv_format.
     for row, place in enumerate(zip(*index, strict=True)):
         first = seen.setdefault(place, row)
         if first != row:
-            key = ", ".join(printable(f"{k}={found[k][row]}", 60) for k in resource.key)
-            failures.append(f"{found.at(row, resource.key[0])}: the key {key} is that of line {found.lines[first]} too")
+            key = ", ".join(printable(f"{k}={csv[k][row]}", 60) for k in resource.key)
+            failures.append(f"{csv.at(row, resource.key[0])}: the key {key} is that of line {csv.lines[first]} too")
     if failures:
         raise TableError(failures)
 

@@ -41,8 +41,8 @@ _lock = Lock()
 
 def _stamp(files: list[Path]) -> Stamp:
     """Return what changes when a file does: its place, its time and its size."""
-    found = [(file, file.stat()) for file in files]
-    return tuple((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in found)
+    states = [(file, file.stat()) for file in files]
+    return tuple((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in states)
 
 
 def remember(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]]) -> xr.Dataset:
@@ -57,15 +57,15 @@ def remember(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Pat
     known = _known(descriptor)
     if known is not None:
         return known.table.copy(deep=True)
-    found, files = load(descriptor)
+    dataset, files = load(descriptor)
     if files:
         with _lock:
             place = (descriptor, access.current())
-            _kept[place] = _Kept(_stamp(files), found.copy(deep=True))
+            _kept[place] = _Kept(_stamp(files), dataset.copy(deep=True))
             _kept.move_to_end(place)
             while len(_kept) > MOST:
                 _kept.popitem(last=False)
-    return found
+    return dataset
 
 
 def look(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Path]]]) -> xr.Dataset:

@@ -105,12 +105,12 @@ class Columns(Mapping[str, "Array"]):
         ------
         UnknownNameError, TableError
         """
-        found = self.column(name)
-        if found.dtype.kind != "f":
-            kind = "dates" if found.dtype.kind == "M" else "text"
-            example = "" if kind == "dates" else f" ('{printable(next((c for c in found if c), ''), 40)}')"
+        values = self.column(name)
+        if values.dtype.kind != "f":
+            kind = "dates" if values.dtype.kind == "M" else "text"
+            example = "" if kind == "dates" else f" ('{printable(next((c for c in values if c), ''), 40)}')"
             raise TableError(f"{self.label}: column '{printable(name, 80)}': expected numbers, got {kind}{example}")
-        return found
+        return values
 
 
 def columns(data: Any, *, where: str = "") -> Columns:
@@ -162,10 +162,10 @@ def columns(data: Any, *, where: str = "") -> Columns:
         raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
     from forecast.tables.frames import frame
 
-    found = frame(data, at)
-    if found is None:
+    arrays = frame(data, at)
+    if arrays is None:
         raise DataError(f"{at}expected {kinds}, got {type(data).__name__}")
-    return _from_arrays(found, "data frame", at)
+    return _from_arrays(arrays, "data frame", at)
 
 
 def _from_dataset(data: Any, where: str, at: str) -> Columns:
@@ -176,16 +176,16 @@ def _from_dataset(data: Any, where: str, at: str) -> Columns:
     many = [d for d in data.dims if isinstance(data.indexes.get(d), pd.MultiIndex)]
     flat = rows(data.reset_index(many).drop_vars(many, errors="ignore") if many else data, where=where)
     label = printable(data.attrs.get("name", "data"), 80)
-    found = _from_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
+    flattened = _from_arrays({name: v.values for name, v in flat.variables.items()}, label, at)
     separate = tuple(str(n) for n, v in data.variables.items() if v.attrs.get("separate") == "yes")
-    return Columns(found._sources, found.rows, found.label, stated_units(data.variables), separate)
+    return Columns(flattened._sources, flattened.rows, flattened.label, stated_units(data.variables), separate)
 
 
 def stated_units(data: Mapping[Any, Any]) -> dict[str, str]:
     """Return the units that columns state, as we write them (``unit``) or as others do (``units``)."""
     stated = {n: getattr(v, "attrs", {}) for n, v in data.items()}
-    found = {n: attrs.get("unit", attrs.get("units")) for n, attrs in stated.items() if isinstance(attrs, Mapping)}
-    return {n: unit for n, unit in found.items() if isinstance(unit, str)}
+    units = {n: attrs.get("unit", attrs.get("units")) for n, attrs in stated.items() if isinstance(attrs, Mapping)}
+    return {n: unit for n, unit in units.items() if isinstance(unit, str)}
 
 
 def _from_path(data: str | os.PathLike[str], at: str) -> Columns:
@@ -304,26 +304,26 @@ def _objects(array: Array, where: str) -> Array:
     """Sort out an object array: one kind in it, and None, NaN, NaT and NA as missing."""
     import numpy as np
 
-    found = [_kind(value) for value in array]
-    kinds = {k for k in found if k != "missing"}
+    kind_of = [_kind(value) for value in array]
+    kinds = {k for k in kind_of if k != "missing"}
     if len(kinds) > 1:
         # The rarer kind is the surprise: name its first row.
-        rare = min(sorted(kinds), key=found.count)
-        row = found.index(rare)
+        rare = min(sorted(kinds), key=kind_of.count)
+        row = kind_of.index(rare)
         others = ", ".join(sorted(kinds - {rare}))
         raise DataError(f"{where}: row {row}: {rare} '{printable(array[row], 60)}' among {others}")
     kind = kinds.pop() if kinds else "number"
     if kind == "number":
         try:
-            return np.array([np.nan if f == "missing" else float(v) for v, f in zip(array, found, strict=True)])
+            return np.array([np.nan if f == "missing" else float(v) for v, f in zip(array, kind_of, strict=True)])
         except OverflowError:
             raise DataError(f"{where}: a number is outside the range of double precision") from None
     if kind == "text":
-        texts = ["" if f == "missing" else cells.text(str(v)) for v, f in zip(array, found, strict=True)]
+        texts = ["" if f == "missing" else cells.text(str(v)) for v, f in zip(array, kind_of, strict=True)]
         return text_array(texts, where)
     if kind != "date":
-        raise DataError(f"{where}: row {found.index(kind)}: expected a number, text or a date, got {kind}")
-    stamps = ["NaT" if f == "missing" else v.isoformat() for v, f in zip(array, found, strict=True)]
+        raise DataError(f"{where}: row {kind_of.index(kind)}: expected a number, text or a date, got {kind}")
+    stamps = ["NaT" if f == "missing" else v.isoformat() for v, f in zip(array, kind_of, strict=True)]
     return np.array([np.datetime64(s).astype("datetime64[s]") for s in stamps], dtype="datetime64[s]")
 
 

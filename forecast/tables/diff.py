@@ -136,10 +136,10 @@ def read(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
 
     text = os.fspath(source)
     if text.lower().endswith(".csv"):
-        found = tables.columns(text)
-        plain = {name: _values(found[name], "") for name in found}
+        data = tables.columns(text)
+        plain = {name: _values(data[name], "") for name in data}
         cells = csv_format.read(text)
-        part = Part(key=_given(plain, key, found.label), columns=plain)
+        part = Part(key=_given(plain, key, data.label), columns=plain)
         return Version(name=Path(text).name, version="", hash=cells.hash, parts=(part,), data=text, text=dict(cells))
     name, _, which = text.rpartition("@")
     pinned = name and (which == "earlier" or which.startswith("sha256:"))
@@ -219,8 +219,8 @@ def compare(before: Version, after: Version) -> tuple[Difference, ...]:
     >>> b = Part(key=("run",), columns={"run": ["b", "c"], "loss": [1.0, 3.0]})
     >>> def version(part):
     ...     return Version(name="runs", version="1", hash="", parts=(part,), data=None)
-    >>> found, = compare(version(a), version(b))
-    >>> found.added, found.removed, found.changed[0].relative
+    >>> difference, = compare(version(a), version(b))
+    >>> difference.added, difference.removed, difference.changed[0].relative
     (({'run': 'c'},), ({'run': 'a'},), -0.5)
     """
     pairs = []
@@ -274,8 +274,8 @@ def _keyed(a: Part, b: Part, left: str, right: str) -> tuple[Part, Part]:
 
 
 def _tells(part: Part, key: tuple[str, ...]) -> bool:
-    found = Part(key=key, columns=part.columns).keys()
-    return len(set(found)) == len(found)
+    keys = Part(key=key, columns=part.columns).keys()
+    return len(set(keys)) == len(keys)
 
 
 def _difference(a: Part, b: Part, left: str, right: str) -> Difference:
@@ -319,13 +319,13 @@ def _difference(a: Part, b: Part, left: str, right: str) -> Difference:
 
 
 def _places(part: Part, name: str) -> dict[Key, int]:
-    found: dict[Key, int] = {}
+    row_of: dict[Key, int] = {}
     for row, key in enumerate(part.keys()):
-        if key in found:
-            said = ", ".join(f"{k} = {printable(v, 40)}" for k, v in zip(part.key, key, strict=True))
-            raise DataError(f"{printable(name, 80)}: two rows have {said}; name more columns with --key")
-        found[key] = row
-    return found
+        if key in row_of:
+            shown = ", ".join(f"{k} = {printable(v, 40)}" for k, v in zip(part.key, key, strict=True))
+            raise DataError(f"{printable(name, 80)}: two rows have {shown}; name more columns with --key")
+        row_of[key] = row
+    return row_of
 
 
 def _converted(part: Part, name: str, units: Mapping[str, tuple[str, str]]) -> list[Any]:
@@ -356,11 +356,11 @@ def moved(before: Mapping[str, float], after: Mapping[str, float]) -> list[dict[
     --------
     >>> was = {"n": 10.0, "doubling_years": 2.0, "doubling_p05": 1.5, "doubling_p95": 3.0}
     >>> now = {"n": 12.0, "doubling_years": 3.5, "doubling_p05": 2.5, "doubling_p95": 5.0}
-    >>> found = moved(was, now)
-    >>> found[1]["name"], found[1]["relative"], found[1]["outside"]
+    >>> moves = moved(was, now)
+    >>> moves[1]["name"], moves[1]["relative"], moves[1]["outside"]
     ('doubling_years', 0.75, True)
     """
-    found = []
+    moves = []
     for name in (*before, *(n for n in after if n not in before)):
         if name.endswith(("_p05", "_p95")):
             continue
@@ -372,7 +372,7 @@ def moved(before: Mapping[str, float], after: Mapping[str, float]) -> list[dict[
         if has and name in after:
             low, high = before[f"{stem}_p05"], before[f"{stem}_p95"]
             outside = not low <= after[name] <= high
-        found.append(
+        moves.append(
             {
                 "name": name,
                 "before": was,
@@ -383,7 +383,7 @@ def moved(before: Mapping[str, float], after: Mapping[str, float]) -> list[dict[
                 "outside": outside,
             }
         )
-    return found
+    return moves
 
 
 def _finite(value: float | None) -> float | None:

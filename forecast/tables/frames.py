@@ -35,12 +35,12 @@ def frame(data: Any, at: str) -> dict[str, Array] | None:
 
     if nw.dependencies.is_pandas_like_dataframe(data):
         return _pandas(data, at)
-    found = nw.from_native(data, pass_through=True)
-    if isinstance(found, nw.LazyFrame):
-        found = found.collect()
-    if not isinstance(found, nw.DataFrame):
+    native = nw.from_native(data, pass_through=True)
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    if not isinstance(native, nw.DataFrame):
         return None
-    return {name: _column(found[name], f"{at}data frame: column '{printable(name, 80)}'") for name in found.columns}
+    return {name: _column(native[name], f"{at}data frame: column '{printable(name, 80)}'") for name in native.columns}
 
 
 def _pandas(data: Any, at: str) -> dict[str, Array]:
@@ -106,10 +106,10 @@ def parquet(path: str, at: str) -> dict[str, Array]:
         raise DataError(f"{shown}: not a Parquet file that can be read: {one_line(error, 160)}") from error
     if len(set(table.column_names)) != len(table.column_names):
         raise DataError(f"{shown}: a column name is given twice")
-    found = frame(table, at)
-    if found is None:  # pyarrow changed under us
+    columns = frame(table, at)
+    if columns is None:  # pyarrow changed under us
         raise DataError(f"{shown}: not a table")
-    return found
+    return columns
 
 
 def aligned(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:
@@ -171,12 +171,12 @@ def labels(data: Any) -> Any:
     import numpy as np
 
     if hasattr(data, "dims"):
-        found = data.indexes.get(next(iter(data.dims))) if len(data.dims) == 1 else None
+        index = data.indexes.get(next(iter(data.dims))) if len(data.dims) == 1 else None
     else:
-        found = getattr(data, "index", None) if hasattr(data, "reindex") else None
-    if found is None or (found.dtype.kind in "iu" and np.array_equal(found.to_numpy(), np.arange(len(found)))):
+        index = getattr(data, "index", None) if hasattr(data, "reindex") else None
+    if index is None or (index.dtype.kind in "iu" and np.array_equal(index.to_numpy(), np.arange(len(index)))):
         return None
-    return found
+    return index
 
 
 def beside(data: Any, extra: Any, where: str) -> Any:

@@ -47,10 +47,10 @@ def meant(name: str, columns: Iterable[str], where: str) -> str:
     known = list(columns)
     if name in known:
         return name
-    found = [column for column in known if spelled(column) == name]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        both = " and ".join(f"'{printable(column, 60)}'" for column in found)
+    matching = [column for column in known if spelled(column) == name]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        both = " and ".join(f"'{printable(column, 60)}'" for column in matching)
         raise AmbiguousNameError(f"{where}: column '{name}' may be {both}: rename one")
     raise UnknownNameError("column", name, [spelled(column) or column for column in known], where=where)

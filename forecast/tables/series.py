@@ -73,8 +73,8 @@ def _dated(since: Any) -> Any:
 def _named(further: Any, name: str) -> Mapping[str, str]:
     """Return further columns by name."""
     if not isinstance(further, Mapping):
-        said = f"expected a mapping of name to column, got {printable(further, 40)}"
-        raise UsageError(f"{name}: further: {said}")
+        expected = f"expected a mapping of name to column, got {printable(further, 40)}"
+        raise UsageError(f"{name}: further: {expected}")
     return further
 
 
@@ -115,9 +115,9 @@ def rows(data: Any, *, where: Mapping[str, str], before: float | None, name: str
             raise DataError(f"{name}: the table dates no row ('{KNOWN}' is missing), so it cannot be read as of a date")
         keep &= _years(columns.column(dated), f"{name}: column '{printable(dated, 60)}'") < before
     if not keep.any():
-        said = ", ".join(f"{k} = {printable(v, 40)}" for k, v in where.items())
+        condition = ", ".join(f"{k} = {printable(v, 40)}" for k, v in where.items())
         when = f" before {before:.2f}" if before is not None else ""
-        raise EmptyDataError(f"{name}: no row is left{' where ' + said if said else ''}{when}")
+        raise EmptyDataError(f"{name}: no row is left{' where ' + condition if condition else ''}{when}")
     return columns.take(keep)
 
 
@@ -255,8 +255,8 @@ def read_columns(
         try:
             first = np.array([_dated(since)], dtype="datetime64[s]")
         except ValueError:
-            said = f"expected a date YYYY-MM-DD, got '{printable(since, 40)}'"
-            raise UsageError(f"{name}: since: {said}") from None
+            expected = f"expected a date YYYY-MM-DD, got '{printable(since, 40)}'"
+            raise UsageError(f"{name}: since: {expected}") from None
         known &= time >= _years(first, name)[0]
         if not known.any():
             raise EmptyDataError(f"{name}: no row with '{printable(y, 60)}' is left since {printable(since, 40)}")
@@ -316,11 +316,11 @@ def _value(
     which = {used: meant(used, columns, where) for used in parsed.names}
     values = {used: columns.numeric(which[used]) for used in parsed.names}
     with np.errstate(all="ignore"):
-        found = np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (columns.rows,)).copy()
+        series = np.broadcast_to(np.asarray(parsed.evaluate(values), dtype=float), (columns.rows,)).copy()
     stated = {} if dataset is None else {used: dataset[which[used]].attrs.get("unit") for used in parsed.names}
     known = {used: str(unit) for used, unit in stated.items() if unit is not None}
     unit = units.infer(parsed, known, where=where) if len(known) == len(parsed.names) else None
-    return found, unit, tuple(which.values())
+    return series, unit, tuple(which.values())
 
 
 def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where: str = "") -> Mapping[str, str]:
@@ -358,30 +358,30 @@ def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where:
 
 def _of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
     """Return what all rows of a column state: by columns of an attribute's name, and by the column's own words."""
-    found: dict[str, str] = {}
+    agreed: dict[str, str] = {}
     for attribute in ATTRIBUTES:
         if attribute in dataset.variables and set(dataset[attribute].dims) <= set(dataset[column].dims):
             values = {str(v) for v in dataset[attribute].values.ravel()} - {""}
-            found |= {attribute: values.pop()} if len(values) == 1 else {}
-    return {name: value for name, value in {**found, **of_column(dataset, column)}.items() if value}
+            agreed |= {attribute: values.pop()} if len(values) == 1 else {}
+    return {name: value for name, value in {**agreed, **of_column(dataset, column)}.items() if value}
 
 
 def of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
     """Return what a table's descriptor states of a column; an empty text: no statement, whatever its rows say."""
     words = dataset[column].attrs.get("basis", "") if column in dataset.variables else ""
     try:
-        found = json.loads(words)
+        stated = json.loads(words)
     except (TypeError, ValueError):  # a Dataset of the user's own may use the word as it likes
         return {}
-    return {n: str(v) for n, v in found.items() if n in ATTRIBUTES} if isinstance(found, dict) else {}
+    return {n: str(v) for n, v in stated.items() if n in ATTRIBUTES} if isinstance(stated, dict) else {}
 
 
 def _dataset(data: Any) -> xr.Dataset | None:
     """Return the table that units and dimensions are read from; None for what has neither."""
     from forecast import tables
 
-    found = tables.look(data) if isinstance(data, str) and not tables.is_plain_file(data) else data
-    return found if hasattr(found, "data_vars") else None
+    dataset = tables.look(data) if isinstance(data, str) and not tables.is_plain_file(data) else data
+    return dataset if hasattr(dataset, "data_vars") else None
 
 
 def _check_basis(rows: Columns, dataset: xr.Dataset | None, y: str, stated: Mapping[str, str], name: str) -> None:
@@ -391,10 +391,10 @@ def _check_basis(rows: Columns, dataset: xr.Dataset | None, y: str, stated: Mapp
         # the precision of a peak says nothing of the price, which has no such dimension
         if dataset is not None and not set(dataset[attribute].dims) <= set(dataset[y].dims):
             continue
-        found = sorted({str(v) for v in rows.column(attribute)} - {""})
-        if len(found) > 1:
+        mixed = sorted({str(v) for v in rows.column(attribute)} - {""})
+        if len(mixed) > 1:
             says = (
-                f"column '{printable(y, 60)}' mixes {attribute} {printable(found[0], 40)} and {printable(found[1], 40)}"
+                f"column '{printable(y, 60)}' mixes {attribute} {printable(mixed[0], 40)} and {printable(mixed[1], 40)}"
             )
-            more = f" and {len(found) - 2} more" if len(found) > 2 else ""
-            raise BasisError(f'{name}: {says}{more}; keep one: where = {{ {attribute} = "{printable(found[0], 40)}" }}')
+            more = f" and {len(mixed) - 2} more" if len(mixed) > 2 else ""
+            raise BasisError(f'{name}: {says}{more}; keep one: where = {{ {attribute} = "{printable(mixed[0], 40)}" }}')

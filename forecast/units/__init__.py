@@ -28,22 +28,22 @@ __all__ = [
 ]
 
 
-def _multiplicative(found: Any) -> bool:
-    return not any(name in ("degree_Celsius", "delta_degree_Celsius") for name in found._units)
+def _multiplicative(parsed: Any) -> bool:
+    return not any(name in ("degree_Celsius", "delta_degree_Celsius") for name in parsed._units)
 
 
-def _scale(found: Any, where: str) -> float:
+def _scale(parsed: Any, where: str) -> float:
     """Return how many coherent base units one of this unit is."""
     known = registry().scales
-    if found in known:
-        return known[found]
+    if parsed in known:
+        return known[parsed]
     try:
-        scale = float(registry().pint.get_base_units(found)[0])
+        scale = float(registry().pint.get_base_units(parsed)[0])
     except OverflowError:
         scale = math.inf
     if not 0 < scale < math.inf:
-        fail(f"unit '{_text(found)}' is out of the range of numbers", where)
-    known[found] = scale
+        fail(f"unit '{_text(parsed)}' is out of the range of numbers", where)
+    known[parsed] = scale
     return scale
 
 
@@ -120,10 +120,10 @@ def check(a: str, b: str, *, where: str = "") -> None:
         fail(f"units do not balance: {_say(a, x)} against {_say(b, y)}", where)
 
 
-def _say(text: str, found: Any) -> str:
+def _say(text: str, parsed: Any) -> str:
     if not text:
         return "dimensionless"
-    dimension = _join({name.strip("[]"): power for name, power in found.dimensionality.items()}) or "dimensionless"
+    dimension = _join({name.strip("[]"): power for name, power in parsed.dimensionality.items()}) or "dimensionless"
     return f"'{printable(text, 60)}' [{dimension}]"
 
 
@@ -138,11 +138,11 @@ def _join(powers: Mapping[str, float]) -> str:
     return (above or ("1" if below else "")) + below
 
 
-def _text(found: Any) -> str:
+def _text(parsed: Any) -> str:
     """Write a unit so that `unit` reads it back; what measures nothing is dimensionless."""
-    if found.dimensionless:
+    if parsed.dimensionless:
         return ""
-    return _join({str(registry().pint.get_symbol(name)): float(power) for name, power in found._units.items()})
+    return _join({str(registry().pint.get_symbol(name)): float(power) for name, power in parsed._units.items()})
 
 
 def label(text: str, *, where: str = "") -> str:
@@ -172,8 +172,8 @@ class _Inference:
         at = f"formula '{printable(self.formula.text, 80)}': in '{printable(tree.text(node), 40)}'"
         fail(f"{at}, {reason}", self.where)
 
-    def show(self, found: Any) -> str:
-        return f"'{_text(found)}'" if _text(found) else "dimensionless"
+    def show(self, parsed: Any) -> str:
+        return f"'{_text(parsed)}'" if _text(parsed) else "dimensionless"
 
     def of(self, node: Node) -> Any:
         match node:
@@ -197,23 +197,23 @@ class _Inference:
                 return self.power(node, left, right)
         return self.alike(node, [left, right])
 
-    def alike(self, node: Node, found: list[Any]) -> Any:
-        for other in found[1:]:
-            if other.dimensionality != found[0].dimensionality:
-                self.fail(node, f"units do not balance: {self.show(found[0])} against {self.show(other)}")
-        return found[0]
+    def alike(self, node: Node, parts: list[Any]) -> Any:
+        for other in parts[1:]:
+            if other.dimensionality != parts[0].dimensionality:
+                self.fail(node, f"units do not balance: {self.show(parts[0])} against {self.show(other)}")
+        return parts[0]
 
     def call(self, node: Call) -> Any:
-        found = [self.of(a) for a in node.args]
+        parts = [self.of(a) for a in node.args]
         match node.function:
             case "min" | "max" | "abs":
-                return self.alike(node, found)
+                return self.alike(node, parts)
             case "sqrt" | "cbrt" as root:
-                return self.none if found[0].dimensionless else found[0] ** (1 / 2 if root == "sqrt" else 1 / 3)
+                return self.none if parts[0].dimensionless else parts[0] ** (1 / 2 if root == "sqrt" else 1 / 3)
             case "sign" | "heaviside":
                 return self.none
-        if not found[0].dimensionless:
-            self.fail(node, f"{node.function}() needs a dimensionless argument, got {self.show(found[0])}")
+        if not parts[0].dimensionless:
+            self.fail(node, f"{node.function}() needs a dimensionless argument, got {self.show(parts[0])}")
         return self.none
 
     def power(self, node: Binary, base: Any, exponent: Any) -> Any:
@@ -247,10 +247,10 @@ def infer(formula: Formula | str, units: Mapping[str, str], *, where: str = "") 
     'FLOP/s/USD'
     """
     made = _formula(formula, where)
-    found = _Inference(made, units, where).of(made.root)
-    if any(abs(power) > MAX_POWER for power in found._units.values()):
-        fail(f"formula '{printable(made.text, 80)}': gives '{_text(found)}', a power beyond {MAX_POWER}", where)
-    return _text(found)
+    inferred = _Inference(made, units, where).of(made.root)
+    if any(abs(power) > MAX_POWER for power in inferred._units.values()):
+        fail(f"formula '{printable(made.text, 80)}': gives '{_text(inferred)}', a power beyond {MAX_POWER}", where)
+    return _text(inferred)
 
 
 def evaluate(
@@ -286,31 +286,31 @@ def evaluate(
     4000.0
     """
     made = _formula(formula, where)
-    found = _Inference(made, units, where).of(made.root)
+    inferred = _Inference(made, units, where).of(made.root)
     answer = infer(made, units, where=where) if target is None else target
     goal = unit(answer, where=where)
-    if goal.dimensionality != found.dimensionality:
-        shown = _text(found)
-        sides = f"gives {_say(shown, found)}, expected {_say(answer, goal)}"
+    if goal.dimensionality != inferred.dimensionality:
+        shown = _text(inferred)
+        sides = f"gives {_say(shown, inferred)}, expected {_say(answer, goal)}"
         fail(f"formula '{printable(made.text, 80)}': units do not balance: {sides}", where)
     base = {n: _to_base(values[n], unit(units[n], where=where), where) for n in made.names if n in values}
     return _from_base(made.evaluate(base), goal, where)
 
 
-def _to_base(values: Any, found: Any, where: str) -> Any:
+def _to_base(values: Any, parsed: Any, where: str) -> Any:
     """Convert to the coherent base unit of the same dimension."""
     import numpy as np
 
     numbers = np.asarray(values, dtype=np.float64)[()]
-    if _multiplicative(found):
-        scale = _scale(found, where)
+    if _multiplicative(parsed):
+        scale = _scale(parsed, where)
         return numbers if scale == 1 else numbers * scale
-    return registry().pint.convert(numbers, found, registry().pint.get_base_units(found)[1])
+    return registry().pint.convert(numbers, parsed, registry().pint.get_base_units(parsed)[1])
 
 
-def _from_base(values: Any, found: Any, where: str) -> Any:
+def _from_base(values: Any, parsed: Any, where: str) -> Any:
     """Convert from the coherent base unit of the same dimension."""
-    if _multiplicative(found):
-        scale = _scale(found, where)
+    if _multiplicative(parsed):
+        scale = _scale(parsed, where)
         return values if scale == 1 else values / scale
-    return registry().pint.convert(values, registry().pint.get_base_units(found)[1], found)
+    return registry().pint.convert(values, registry().pint.get_base_units(parsed)[1], parsed)

@@ -80,8 +80,8 @@ def of_record(rows: Mapping[str, str], stated: Mapping[str, object], *, where: s
     >>> of_record({"precision": "fp32", "direction": "one-way"}, {"precision": "", "dollars": "nominal"})
     {'direction': 'one-way', 'dollars': 'nominal'}
     """
-    found = {**of_rows(rows), **check(stated, where=where)}
-    return {name: value for name, value in found.items() if value}
+    merged = {**of_rows(rows), **check(stated, where=where)}
+    return {name: value for name, value in merged.items() if value}
 
 
 def text(basis: Basis) -> str:
@@ -161,9 +161,9 @@ def infer(formula: Formula | str, bases: Mapping[str, Basis], *, stated: Basis |
 dense; where the ratio is meant, state what it is: basis = { sparsity = "..." }
     """
     made = formula if isinstance(formula, Formula) else parse(formula, where=where)
-    said = dict(stated or {})
-    found = _Walk(bases, said, where).of(made.root)
-    return {name: value for name, value in {**found, **said}.items() if value}
+    declared = dict(stated or {})
+    inferred = _Walk(bases, declared, where).of(made.root)
+    return {name: value for name, value in {**inferred, **declared}.items() if value}
 
 
 class _Walk:
@@ -186,17 +186,17 @@ class _Walk:
                 return self.joined(node, (left, right), mixes=op not in "+-")
 
     def joined(self, node: Node, parts: tuple[Node, ...], *, mixes: bool) -> dict[str, str]:
-        found: dict[str, str] = {}
+        together: dict[str, str] = {}
         for index, part in enumerate(parts):
             other = self.of(part)
-            differ = [n for n in _differ(found, other) if not (mixes and n in self.stated)]
+            differ = [n for n in _differ(together, other) if not (mixes and n in self.stated)]
             if differ:
                 first = next(p for p in parts[:index] if _differ(self.of(p), other))
                 at = f"in '{printable(tree.text(node), 60)}', "
                 before = f"{self.where}: {at}" if self.where else at
-                _refuse(differ, found, other, tree.text(first), tree.text(part), before, self.hint(node, differ))
-            found |= other
-        return found
+                _refuse(differ, together, other, tree.text(first), tree.text(part), before, self.hint(node, differ))
+            together |= other
+        return together
 
     def hint(self, node: Node, differ: list[str]) -> str:
         """Say how a product or a ratio of the two is meant; a sum of them never is."""

@@ -106,14 +106,14 @@ def check_definition(definition: str, *, where: str = "") -> str:
     UnitError
         If it is no such line, or the name is one of this package's own units.
     """
-    found = _DEFINITION.fullmatch(definition) if isinstance(definition, str) else None
-    if not found or re.search(r"\*\*\s*\d{2}", definition):
+    match = _DEFINITION.fullmatch(definition) if isinstance(definition, str) else None
+    if not match or re.search(r"\*\*\s*\d{2}", definition):
         expected = "expected 'name = [dimension]' or 'name = 3 * m'"
         fail(f"'{printable(definition, 60)}' is no definition of a unit; {expected}", where)
     own = {word.strip() for line in DEFINITIONS for word in line.split(";")[0].split("=")[:1]}
-    if found["name"] in own:
-        fail(f"the unit '{found['name']}' is this package's own and cannot be defined again", where)
-    return found["name"]
+    if match["name"] in own:
+        fail(f"the unit '{match['name']}' is this package's own and cannot be defined again", where)
+    return match["name"]
 
 
 class _Reader:
@@ -129,13 +129,13 @@ class _Reader:
         self.tokens: list[str] = []
         position = 0
         while position < len(text.rstrip()):
-            found = _TOKEN.match(text, position)
-            if not found:
+            token = _TOKEN.match(text, position)
+            if not token:
                 c = text[position:].lstrip()[:1]
                 hint = f"; {_HINTS[c]}" if c in _HINTS else ""
                 self.fail(f"'{printable(c)}' is outside the grammar of units{hint}")
-            self.tokens.append(found[0].strip())
-            position = found.end()
+            self.tokens.append(token[0].strip())
+            position = token.end()
         self.tokens.reverse()  # a stack
 
     def fail(self, reason: str) -> NoReturn:
@@ -144,21 +144,21 @@ class _Reader:
     def read(self) -> Any:
         if not self.tokens:
             return registry().pint.Unit("")
-        found = self.product()
+        parsed = self.product()
         if self.tokens:
             self.fail(f"'{self.tokens[-1]}' is out of place")
-        if any(abs(power) > MAX_POWER for power in found._units.values()):
+        if any(abs(power) > MAX_POWER for power in parsed._units.values()):
             self.fail(f"a power is beyond {MAX_POWER}")
-        if "degree_Celsius" in found._units and dict(found._units) != {"degree_Celsius": 1}:
+        if "degree_Celsius" in parsed._units and dict(parsed._units) != {"degree_Celsius": 1}:
             self.fail("degC has a zero of its own and cannot be part of a product; write K")
-        return found
+        return parsed
 
     def product(self) -> Any:
-        found = self.power()
+        product = self.power()
         while self.tokens and self.tokens[-1] != ")":
             op = self.tokens.pop() if self.tokens[-1] in "*/" else "*"
-            found = found / self.power() if op == "/" else found * self.power()
-        return found
+            product = product / self.power() if op == "/" else product * self.power()
+        return product
 
     def power(self) -> Any:
         base = self.atom()
@@ -173,10 +173,10 @@ class _Reader:
     def atom(self) -> Any:
         word = self.tokens.pop() if self.tokens else ""
         if word == "(":
-            found = self.product()
+            inner = self.product()
             if not self.tokens or self.tokens.pop() != ")":
                 self.fail("a parenthesis is not closed")
-            return found
+            return inner
         if word == "1":
             return registry().pint.Unit("")
         if not word or not word[0].isalpha():

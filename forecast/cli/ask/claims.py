@@ -35,19 +35,19 @@ def claims(identifier: str | None, group: str | None, as_json: bool) -> None:
         records = [r for r in records if wanted & _groups_of(r.spec)]
     from forecast import claims as machinery
 
-    found = machinery.evaluate_all(records)
+    evaluated = machinery.evaluate_all(records)
 
     def text() -> None:
-        render.headline(machinery.headline(found))
+        render.headline(machinery.headline(evaluated))
         render.table(
             ["id", "stated", "computed", "unit", "verdict", "statement"],
-            [[c["id"], c["stated"], _shown(c["computed"]), c["unit"], c["verdict"], c["statement"]] for c in found],
+            [[c["id"], c["stated"], _shown(c["computed"]), c["unit"], c["verdict"], c["statement"]] for c in evaluated],
         )
 
     failed = troubles(registry, "claim")
-    failed += [f"claim '{c['id']}' failed: {c['note']}" for c in found if c["verdict"] == machinery.FAILED]
+    failed += [f"claim '{c['id']}' failed: {c['note']}" for c in evaluated if c["verdict"] == machinery.FAILED]
     render.emit(
-        found,
+        evaluated,
         json=as_json,
         command=COMMAND,
         text=text,

@@ -109,7 +109,7 @@ def run(
         "drivers": summary.drivers(tree),
         **({"rankings": ranked} if (ranked := summary.rankings(tree)) else {}),
         "quantities": summary.quantities(tree),
-        "models": [{"name": n, **said} for n, said in summary.attribute(tree, "models").items()],
+        "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
     }
     asked = ("seed", "draws", "start", "until", "step", "set", "data", "scenario_hash")
     more = {k: summary.attribute(tree, k) for k in asked}
@@ -132,12 +132,12 @@ def run(
 
 
 def _pairs(settings: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    given: dict[str, str] = {}
     for key, value in map(_pair, settings):
-        if key in found:
+        if key in given:
             raise UsageError(f"--set: '{printable(key, 60)}' is given twice; values of a choice go in one: {key}=a,b")
-        found[key] = value
-    return found
+        given[key] = value
+    return given
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -155,13 +155,13 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
         _show_question(rows)
         moved = next(d["drivers"] for d in result["drivers"] if d["name"] == rows[0]["name"])
         if moved:
-            said = ", ".join(f"{printable(d['name'], 80)} {d['share']:.0%}" for d in moved[:_MOST_DRIVERS])
-            render.write(f"what moves it (share of the variance, each alone): {said}")
+            shares = ", ".join(f"{printable(d['name'], 80)} {d['share']:.0%}" for d in moved[:_MOST_DRIVERS])
+            render.write(f"what moves it (share of the variance, each alone): {shares}")
             render.write()
     for row in result.get("rankings", ()):
         _show_ranking(row)
-    for said in result["models"]:
-        render.write(f"{printable(said['name'])}: {printable(said['summary'], 600)}")
+    for model in result["models"]:
+        render.write(f"{printable(model['name'])}: {printable(model['summary'], 600)}")
     if result["models"]:
         render.write()
     left = []
@@ -185,10 +185,10 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
 
 
 def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+    rows_of: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault(row["name"], []).append(row)
-    return found
+        rows_of.setdefault(row["name"], []).append(row)
+    return rows_of
 
 
 def _show_question(rows: Sequence[dict[str, Any]]) -> None:
@@ -214,8 +214,8 @@ def _show_ranking(row: dict[str, Any]) -> None:
     shown = taking[:_MOST_RANKED]
     heads, figures = _columns(shown)
     lines = [
-        [entry["name"], *found, _share(entry["first"]), _share(entry["among"])]
-        for entry, found in zip(shown, figures, strict=True)
+        [entry["name"], *quantiles, _share(entry["first"]), _share(entry["among"])]
+        for entry, quantiles in zip(shown, figures, strict=True)
     ]
     if lines:
         render.table([row["over"], *heads, "first", "takes part"], lines)

@@ -71,13 +71,13 @@ def diff(
     if columns and not any(source.lower().endswith(".csv") for source in (before, after)):
         raise UsageError("--key is for CSV files; a described table has its own key")
     versions = [differing.read(source, key=columns) for source in (before, after)]
-    found = differing.compare(*versions)
+    parts = differing.compare(*versions)
     moves, plugins, failures = _trend(versions, asked) if asked else (None, [], [])
     result = {
-        "headline": _headline(found, moves),
+        "headline": _headline(parts, moves),
         "before": _version(versions[0]),
         "after": _version(versions[1]),
-        "parts": [_part(part) for part in found],
+        "parts": [_part(part) for part in parts],
         "trend": moves,
     }
     render.emit(
@@ -141,8 +141,8 @@ def _trend(versions: Sequence[Version], asked: Mapping[str, Any]) -> tuple[dict[
     for side, version in zip(("before", "after"), versions, strict=True):
         try:
             fitted = models.trend(version.data, unit=unit, name=f"trend of {side}", **asked).fit()
-            said = fitted.describe()
-            sides.append({"summary": said.summary, "facts": dict(said.facts), "failed": None})
+            description = fitted.describe()
+            sides.append({"summary": description.summary, "facts": dict(description.facts), "failed": None})
         except UnknownNameError:
             raise  # a misspelt column or option: nothing was asked that makes sense
         except (DataError, ForecastError) as error:
@@ -209,12 +209,12 @@ def _headline(parts: Sequence[Difference], trend: Mapping[str, Any] | None) -> s
     after = sum(p.after for p in parts)
     if added or removed or changed:
         rows = "row" if added == 1 else "rows"
-        said = f"{added} {rows} added, {removed} removed, {changed} changed ({before} rows before, {after} after)"
+        sentence = f"{added} {rows} added, {removed} removed, {changed} changed ({before} rows before, {after} after)"
     elif any(p.columns_added or p.columns_removed or p.units_changed for p in parts):
-        said = f"no row differs in the columns that both versions have ({before} rows)"
+        sentence = f"no row differs in the columns that both versions have ({before} rows)"
     else:
-        said = f"the versions hold the same {before} rows"
-    return f"{said}; {_moves(trend)}." if trend else f"{said}."
+        sentence = f"the versions hold the same {before} rows"
+    return f"{sentence}; {_moves(trend)}." if trend else f"{sentence}."
 
 
 def _moves(trend: Mapping[str, Any]) -> str:
@@ -295,8 +295,8 @@ def _percent(share: float | None) -> str | None:
 
 
 def _figures(trend: Mapping[str, Any]) -> None:
-    said = {**trend["where"], **({"since": trend["since"]} if trend["since"] else {}), **trend["options"]}
-    kept = "".join(f", {column} = {value}" for column, value in said.items())
+    conditions = {**trend["where"], **({"since": trend["since"]} if trend["since"] else {}), **trend["options"]}
+    kept = "".join(f", {column} = {value}" for column, value in conditions.items())
     render.write()
     render.verbatim(f"{trend['shape']} of {trend['y']} over {trend['x']}{kept}:")
     for side in ("before", "after"):
@@ -309,8 +309,8 @@ def _figures(trend: Mapping[str, Any]) -> None:
 
 def _figure(figure: Mapping[str, Any]) -> list[Any]:
     def span(side: str) -> str | None:
-        found = figure[f"interval_{side}"]
-        return f"[{_number(found['p05'])}, {_number(found['p95'])}]" if found else None
+        interval = figure[f"interval_{side}"]
+        return f"[{_number(interval['p05'])}, {_number(interval['p95'])}]" if interval else None
 
     def shown(side: str) -> str | None:
         return None if figure[side] is None else f"{figure[side]:.5g}"

@@ -82,7 +82,7 @@ def _given(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dic
     from forecast.errors import UnknownNameError, UsageError
 
     names = [resource.name for resource in remote]
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for text in texts:
         head, equals, tail = text.partition("=")
         if equals and head in names:
@@ -93,10 +93,10 @@ def _given(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dic
             raise UsageError(f"{option}: which file? Say RESOURCE=..., with one of {', '.join(names)}")
         else:
             raise UnknownNameError("resource", head, names, where=option)
-        if name in found:
+        if name in files:
             raise UsageError(f"{option}: given twice for '{name}'")
-        found[name] = value
-    return found
+        files[name] = value
+    return files
 
 
 def _fetched(
@@ -107,19 +107,19 @@ def _fetched(
     from forecast.tables.schema.descriptor import RECORDED
 
     where = sources.where_of(package, resource)
-    found = _recorded if resource.hash == RECORDED else _published
-    said = found(package, resource, where, update, file, expected)
-    path: Path = said.pop("path")
+    take = _recorded if resource.hash == RECORDED else _published
+    record = take(package, resource, where, update, file, expected)
+    path: Path = record.pop("path")
     return {
         "name": resource.name,
-        "state": said.pop("state"),
-        "hash": said.pop("hash"),
+        "state": record.pop("state"),
+        "hash": record.pop("hash"),
         "bytes": path.stat().st_size,
         "rows": sources.readable(resource, path, where),
         "licence": resource.licenses,
         "url": resource.path,
         "file": str(path),
-        **said,
+        **record,
     }
 
 

@@ -27,26 +27,26 @@ def _kind(record: Record) -> str:
 
 def _describe(record: Record) -> dict[str, Any]:
     spec = _spec(record)
-    found: dict[str, Any] = {"kind": _kind(record), "quantity": spec.quantity, "unit": spec.unit, "note": spec.note}
+    shown: dict[str, Any] = {"kind": _kind(record), "quantity": spec.quantity, "unit": spec.unit, "note": spec.note}
     if spec.target is not None:
-        found |= {"code": spec.target}
+        shown |= {"code": spec.target}
     if isinstance(spec, TrendSpec):
-        found |= {"shape": spec.shape, "table": spec.table, "x": spec.x, "y": spec.y, "since": spec.since}
-        found |= {"frontier": spec.frontier, "records": spec.records, "yearly": spec.yearly}
+        shown |= {"shape": spec.shape, "table": spec.table, "x": spec.x, "y": spec.y, "since": spec.since}
+        shown |= {"frontier": spec.frontier, "records": spec.records, "yearly": spec.yearly}
         # a number or a text makes no input: only an option that says more has the shape's code imported
         judged = any(isinstance(value, Mapping) for value in spec.options.values())
-        found |= {"where": dict(spec.where), "options": list(_options(spec.options))}
-        found |= {"inputs": _needs(record) if judged else []}
+        shown |= {"where": dict(spec.where), "options": list(_options(spec.options))}
+        shown |= {"inputs": _needs(record) if judged else []}
     elif isinstance(spec, EstimateSpec):
-        found |= {"expression": spec.expression, "inputs": _inputs(spec.inputs)}
+        shown |= {"expression": spec.expression, "inputs": _inputs(spec.inputs)}
     elif isinstance(spec, MixtureSpec):
-        found |= {"weights": dict(spec.weights), "inputs": _needs(record)}
+        shown |= {"weights": dict(spec.weights), "inputs": _needs(record)}
     elif isinstance(spec, RelationSpec):
-        found |= {"law": spec.law, "table": spec.table, "y": spec.y, "let": dict(spec.let), "where": dict(spec.where)}
-        found |= {"inputs": _needs(record)}
+        shown |= {"law": spec.law, "table": spec.table, "y": spec.y, "let": dict(spec.let), "where": dict(spec.where)}
+        shown |= {"inputs": _needs(record)}
     else:
-        found |= {"inputs": _needs(record)}
-    return found | {"basis": dict(_basis(spec, record))}
+        shown |= {"inputs": _needs(record)}
+    return shown | {"basis": dict(_basis(spec, record))}
 
 
 def _options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -81,17 +81,17 @@ def _needs(record: Record) -> list[dict[str, Any]]:
     """Ask the plugin's own model what it needs; only here is its code imported."""
     from forecast.models import OtherModel, model
 
-    found = []
+    needs = []
     for name, need in model(record.full_name).inputs.items():
         if isinstance(need, Input):
-            found += _inputs((need,))
+            needs += _inputs((need,))
         elif isinstance(need, OtherModel):
-            found.append({"name": name, "unit": need.model.unit, "title": "the model of this name"})
+            needs.append({"name": name, "unit": need.model.unit, "title": "the model of this name"})
         else:
             stated = "".join(f"; {key}: {value}" for key, value in need.basis.items())
-            said = (need.title or "a quantity of the scenario") + stated
-            found.append({"name": name, "unit": need.unit, "title": said})
-    return found
+            title = (need.title or "a quantity of the scenario") + stated
+            needs.append({"name": name, "unit": need.unit, "title": title})
+    return needs
 
 
 models = catalogue(
@@ -122,19 +122,19 @@ def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed:
     from forecast.cli.fit import asked
     from forecast.sensitivity.estimates import attribution
 
-    found = attribution(name, draws=draws, seed=seed, set=asked.numbers(settings, "--set"), at=at)
+    shares = attribution(name, draws=draws, seed=seed, set=asked.numbers(settings, "--set"), at=at)
     rows = [
         {"name": str(key), "first": float(first), "total": float(total)}
-        for key, first, total in zip(found["input"].values, found["first"].values, found["total"].values, strict=True)
+        for key, first, total in zip(*(shares[n].values for n in ("input", "first", "total")), strict=True)
     ]
-    values = {f"p{round(q * 100):02d}": float(found["value"].sel(quantile=q)) for q in found["quantile"].values}
-    model, unit = str(found.attrs["model"]), str(found["value"].attrs["units"])
+    values = {f"p{round(q * 100):02d}": float(shares["value"].sel(quantile=q)) for q in shares["quantile"].values}
+    model, unit = str(shares.attrs["model"]), str(shares["value"].attrs["units"])
     result = {
         "model": model,
         "headline": _blames(model, rows, values, unit),
         "unit": unit,
         "value": values,
-        "explained": found.attrs["explained"],
+        "explained": shares.attrs["explained"],
         "inputs": rows,
     }
 
@@ -156,5 +156,5 @@ def _blames(model: str, rows: list[dict[str, Any]], values: Mapping[str, float],
         return f"{model} is {values['p50']:.3g} {unit}: none of its numbers is uncertain."
     if not any(row["total"] for row in rows):
         return f"{model} is {values['p50']:.3g} {unit} in every draw: none of its uncertain numbers moves it."
-    said = f"{model} is {values['p05']:.3g} to {values['p95']:.3g} {unit} (90 %), median {values['p50']:.3g}"
-    return f"{said}; {rows[0]['name']} moves it most: {rows[0]['first']:.0%} of the variance alone."
+    sentence = f"{model} is {values['p05']:.3g} to {values['p95']:.3g} {unit} (90 %), median {values['p50']:.3g}"
+    return f"{sentence}; {rows[0]['name']} moves it most: {rows[0]['first']:.0%} of the variance alone."

@@ -69,8 +69,8 @@ def list_(as_json: bool) -> None:
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show one plugin: what it brings, or the traceback of its failure."""
-    found = get_registry().plugin(name)
-    shown = [_details(p) for p in found]
+    named = get_registry().plugin(name)
+    shown = [_details(p) for p in named]
     # Two distributions may offer one name: both are shown, and the shape of the answer stays the same.
     result = shown[0] if len(shown) == 1 else {"name": name, "offers": shown}
 
@@ -84,7 +84,7 @@ def show(name: str, as_json: bool) -> None:
                 render.verbatim(one["traceback"])
 
     render.emit(
-        result, json=as_json, command="plugins show", text=text, provenance=render.provenance(found)
+        result, json=as_json, command="plugins show", text=text, provenance=render.provenance(named)
     )  # fmt: skip
 
 

@@ -49,16 +49,16 @@ def allocate(
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.asked import fit_of
 
-    found, plugins = fit_of(fit)
-    best = found.allocate(
+    fitted, plugins = fit_of(fit)
+    best = fitted.allocate(
         compute=compute, cost=cost, inference_tokens=inference_tokens, level=level, draws=draws, seed=seed
     )
     warnings = [line for line in best.attrs["warnings"].splitlines() if line]
     render.emit(
-        _answer(found, best),
+        _answer(fitted, best),
         json=as_json,
         command=COMMAND,
-        text=lambda: _text(found, best),
+        text=lambda: _text(fitted, best),
         warnings=warnings,
         provenance=render.provenance(plugins, computed=True, seed=seed),
     )
@@ -66,12 +66,12 @@ def allocate(
 
 def _values(best: xr.Dataset) -> dict[str, dict[str, Any]]:
     names = [str(n) for n in best.data_vars if not str(n).endswith(("_lower", "_upper"))]
-    found = {}
+    values = {}
     for name in names:
         ends = [float(best[f"{name}_{side}"]) if f"{name}_{side}" in best else None for side in ("lower", "upper")]
         unit = best[name].attrs.get("unit", "")
-        found[name] = {"value": float(best[name]), "lower": ends[0], "upper": ends[1], "unit": unit}
-    return found
+        values[name] = {"value": float(best[name]), "lower": ends[0], "upper": ends[1], "unit": unit}
+    return values
 
 
 def _answer(fit: Fit, best: xr.Dataset) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def _answer(fit: Fit, best: xr.Dataset) -> dict[str, Any]:
         "fit": best.attrs["fit"],
         "compute": best.attrs["compute"],
         "cost": best.attrs["cost"],
-        **{name: found["value"] for name, found in values.items()},
-        "units": {name: found["unit"] for name, found in values.items()},
+        **{name: value["value"] for name, value in values.items()},
+        "units": {name: value["unit"] for name, value in values.items()},
         "interval": {"level": best.attrs["level"], **ends} if known else None,
         "no_interval": best.attrs.get("no_interval"),
         "converged": fit.converged,
@@ -98,9 +98,9 @@ def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _said(name: str, found: dict[str, Any]) -> str:
-    between = "" if found["lower"] is None else f" ({_number(found['lower'])} to {_number(found['upper'])})"
-    return f"{name} = {_number(found['value'])}{between} {found['unit']}".rstrip()
+def _said(name: str, value: dict[str, Any]) -> str:
+    between = "" if value["lower"] is None else f" ({_number(value['lower'])} to {_number(value['upper'])})"
+    return f"{name} = {_number(value['value'])}{between} {value['unit']}".rstrip()
 
 
 def _text(fit: Fit, best: xr.Dataset) -> None:
@@ -113,9 +113,9 @@ def _text(fit: Fit, best: xr.Dataset) -> None:
     render.headline(f"At {budget}, {best.attrs['fit']} is best at {split}: {output}; {end}.")
     columns = ["quantity", "value", *(("lower", "upper") if known else ()), "unit"]
     rows = []
-    for name, found in values.items():
-        ends = [_number(found["lower"]), _number(found["upper"])] if known else []
-        rows.append([name, _number(found["value"]), *ends, found["unit"]])
+    for name, value in values.items():
+        ends = [_number(value["lower"]), _number(value["upper"])] if known else []
+        rows.append([name, _number(value["value"]), *ends, value["unit"]])
     render.table(columns, rows)
     render.write()
     source = fit.published.reference if fit.published else f"{fit.n} points: {fit.verdict}"

@@ -38,16 +38,16 @@ def fit_of(text: str) -> tuple[Fit, list[Plugin]]:
     from forecast.contract.registry import get_registry
     from forecast.laws import law
 
-    said = printable(text, 80)
+    shown = printable(text, 80)
     if text.endswith(".nc") and "@" not in text:
         from forecast.fit.save import load_fit
 
-        found = load_fit(text)
-        return found, _plugins(found.law)
+        fit = load_fit(text)
+        return fit, _plugins(fit.law)
     law_name, at, published = text.partition("@")
     if not at or not law_name or not published:
         raise UsageError(
-            f"'{said}': expected a law and its published parameters, like scaling/chinchilla@besiroglu2024, "
+            f"'{shown}': expected a law and its published parameters, like scaling/chinchilla@besiroglu2024, "
             f"or a saved fit (.nc)"
         )
     record = get_registry().find("law", law_name)
@@ -97,12 +97,12 @@ def _plugins(law: Law) -> list[Plugin]:
 
 def numbers(words: Iterable[str], what: str) -> dict[str, float]:
     """Read ``a=1,b=2`` or several such words as names and numbers."""
-    found: dict[str, float] = {}
+    by_name: dict[str, float] = {}
     for name, text in _pairs((part for word in words for part in word.split(",")), what, "NAME=NUMBER"):
-        if name in found:
+        if name in by_name:
             raise UsageError(f"{what}: '{printable(name, 60)}' is given twice")
-        found[name] = number(text, f"{what}: '{printable(name, 60)}'")
-    return found
+        by_name[name] = number(text, f"{what}: '{printable(name, 60)}'")
+    return by_name
 
 
 def number(text: str, what: str) -> float:
@@ -117,13 +117,13 @@ def number(text: str, what: str) -> float:
 
 def settings(words: Iterable[str], what: str) -> dict[str, float | str]:
     """Read words like ``tau=0.9`` and ``trials=n``: a number where it is one, else a column or formula."""
-    found: dict[str, float | str] = {}
+    values: dict[str, float | str] = {}
     for name, text in formulas(words, what, "NAME=NUMBER or NAME=COLUMN").items():
         try:
-            found[name] = number(text, what)
+            values[name] = number(text, what)
         except UsageError:
-            found[name] = text
-    return found
+            values[name] = text
+    return values
 
 
 def names(words: Iterable[str]) -> tuple[str, ...]:
@@ -133,22 +133,22 @@ def names(words: Iterable[str]) -> tuple[str, ...]:
 
 def formulas(words: Iterable[str], what: str, form: str = "VARIABLE = FORMULA") -> dict[str, str]:
     """Read words like ``N = params_b*1e9`` as names and formulas."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for name, text in _pairs(words, what, form):
-        if name in found:
+        if name in by_name:
             raise UsageError(f"{what}: '{printable(name, 60)}' is given twice")
-        found[name] = text
-    return found
+        by_name[name] = text
+    return by_name
 
 
 def _pairs(words: Iterable[str], what: str, form: str) -> list[tuple[str, str]]:
-    found = []
+    pairs = []
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name.strip() or not text.strip() or text.startswith("="):
             raise UsageError(f"{what}: expected {form}, got '{printable(word, 60)}'")
-        found.append((name.strip(), text.strip()))
-    return found
+        pairs.append((name.strip(), text.strip()))
+    return pairs
 
 
 def data_of(source: str, where: str) -> tuple[Columns, dict[str, str]]:
@@ -162,8 +162,8 @@ def data_of(source: str, where: str) -> tuple[Columns, dict[str, str]]:
     suffix = Path(source).suffix.lower()
     if suffix in (".csv", ".parquet", ".pq"):
         return columns, {Path(source).name: files.file_hash(source)}
-    found = tables.table(source)
-    return columns, {str(found.attrs.get("name", "") or Path(source).name): tables.cited(found)}
+    dataset = tables.table(source)
+    return columns, {str(dataset.attrs.get("name", "") or Path(source).name): tables.cited(dataset)}
 
 
 def widened(columns: Columns, lets: Mapping[str, str], allowed: Iterable[str] | None) -> Columns:
@@ -248,5 +248,5 @@ def _meets(columns: Columns, text: str) -> Any:
         known[name] = decimal_year(values) if values.dtype.kind == "M" else values
     left, right = condition.left.evaluate(known), condition.right.evaluate(known)
     with np.errstate(invalid="ignore"):
-        found = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[condition.op](left, right)
-    return np.broadcast_to(found, (columns.rows,))
+        holds = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[condition.op](left, right)
+    return np.broadcast_to(holds, (columns.rows,))

@@ -58,19 +58,19 @@ def compare(
 
     columns, source = asked.data_of(data, COMMAND)
     rows, note = asked.kept(columns, where)
-    found, plugins = [], []
+    rivals, plugins = [], []
     for text in dict.fromkeys(laws):
         # a name stays a name where the formulas beside it need variables
         given = () if asked.is_name(text) else variables
         law, behind = asked.law_of(text, given)
-        found.append(law)
+        rivals.append(law)
         plugins += behind
     lets = asked.formulas(let, "--let")
-    table, about = comparing.compare(found, rows, objective=objective, let=lets, y=y, by=by, seed=seed)
+    table, about = comparing.compare(rivals, rows, objective=objective, let=lets, y=y, by=by, seed=seed)
     best = comparing.winners(table)
     judged = [row["law"] for row in table if "failed" not in row]
-    said = [_reason(row["law"], reason) for row in table for reason in row.get("warnings", ())]
-    said += [_reason(row["law"], row["failed"]) for row in table if "failed" in row]
+    reasons = [_reason(row["law"], reason) for row in table for reason in row.get("warnings", ())]
+    reasons += [_reason(row["law"], row["failed"]) for row in table if "failed" in row]
     result = {
         **about,
         "headline": _headline(best, about, len(table), judged),
@@ -83,7 +83,7 @@ def compare(
         json=as_json,
         command=COMMAND,
         text=lambda: _text(result),
-        warnings=[*([note] if note else []), *said],
+        warnings=[*([note] if note else []), *reasons],
         provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
     )
     if len(judged) < min(len(table), 2):
@@ -111,8 +111,8 @@ def _headline(best: dict[str, tuple[str, ...]], about: dict[str, Any], count: in
     alike = explains == forecasts
     parts = []
     if explains:
-        said = f"{_does(explains, 'explain')} {points} best ({'AICc' if best['aicc'] else 'AIC'})"
-        parts.append(said if alike else said + _tied(explains))
+        sentence = f"{_does(explains, 'explain')} {points} best ({'AICc' if best['aicc'] else 'AIC'})"
+        parts.append(sentence if alike else sentence + _tied(explains))
     if forecasts:
         link = f"and also {_does(forecasts, 'forecast', named=False)}" if alike else _does(forecasts, "forecast")
         parts.append(f"{link} the larger ones best from the smaller ones{_tied(forecasts)}")
@@ -148,16 +148,16 @@ def _text(result: dict[str, Any]) -> None:
             else "best by this measure",
         }
     )
-    said = []
+    lines = []
     for row in result["laws"]:
         reasons = {"every": row["failed"]} if row["failed"] else row["without"]
         for reason in dict.fromkeys(reasons.values()):
-            measures = [_SAID.get(measure, measure) for measure, found in reasons.items() if found == reason]
-            said.append([row["law"], ", ".join(measures), reason])
-    if said:
+            measures = [_SAID.get(measure, measure) for measure, why in reasons.items() if why == reason]
+            lines.append([row["law"], ", ".join(measures), reason])
+    if lines:
         render.write()
         render.write("what is missing:")
-        render.table(["law", "measure", "reason"], said, indent=2)
+        render.table(["law", "measure", "reason"], lines, indent=2)
 
 
 def _number(value: float | None) -> str:

@@ -72,12 +72,12 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
     from forecast.report import fit_figure
 
     _check_targets(out, plots, asked_for)
-    found, plugins, rows, source, notes = _gathered(asked_for)
+    law, plugins, rows, source, notes = _gathered(asked_for)
     with render.progress("refitting") as report:
-        made = found.fit(rows, **_keywords(asked_for), progress=report)
+        made = law.fit(rows, **_keywords(asked_for), progress=report)
     level = asked_for["level"]
     many = asked_for["over"] is not None
-    result = fitted.many(made, level) if many else fitted.one(made, level, _title(found, made, asked_for["protocol"]))
+    result = fitted.many(made, level) if many else fitted.one(made, level, _title(law, made, asked_for["protocol"]))
     render.emit(
         result,
         json=as_json,
@@ -97,9 +97,10 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
 def _judged(made: Fit) -> list[str]:
     """Return what the verdict found not identified and the fit, which looks at its curvature alone, did not say."""
     known = made.uncertainty.unidentified if made.uncertainty else {}
-    found = made.judgement.unidentified
+    unidentified = made.judgement.unidentified
     start = f"{made.name}: parameter"
-    return [f"{start} '{n}' is not identified by these data: {why}" for n, why in found.items() if n not in known]
+    unsaid = {name: why for name, why in unidentified.items() if name not in known}
+    return [f"{start} '{name}' is not identified by these data: {why}" for name, why in unsaid.items()]
 
 
 def _title(law: Law, made: Fit, protocol: str | None) -> str:
@@ -130,30 +131,30 @@ def _gathered(asked_for: dict[str, Any]) -> tuple[Law, list[Any], Any, dict[str,
     protocol, select = asked_for["protocol"], asked_for["select"]
     if select and protocol is None:
         raise UsageError("--select chooses rows as a protocol did: name it with --protocol")
-    found, plugins = asked.law_of(asked_for["law"], asked_for["variables"])
+    law, plugins = asked.law_of(asked_for["law"], asked_for["variables"])
     lets = asked.formulas(asked_for["let"], "--let")
-    explained = asked_for["y"] or found.output
-    for variable in found.variables:
+    explained = asked_for["y"] or law.output
+    for variable in law.variables:
         if lets.get(variable) == explained:
             raise UsageError(
                 f"--let: '{printable(explained, 60)}' is what the law explains, and the variable '{variable}'"
             )
-    columns, source = asked.data_of(asked_for["data"], found.name or COMMAND)
-    columns = asked.widened(columns, lets, found.variables if protocol is None else None)
+    columns, source = asked.data_of(asked_for["data"], law.name or COMMAND)
+    columns = asked.widened(columns, lets, law.variables if protocol is None else None)
     rows, note = asked.kept(columns, asked_for["where"])
     notes = [note] if note else []
     if not select:
-        return found, plugins, rows, source, notes
+        return law, plugins, rows, source, notes
     from forecast.fit.protocols import protocol as protocol_of
 
-    rule, y = protocol_of(protocol, law=found.name), asked_for["y"]
+    rule, y = protocol_of(protocol, law=law.name), asked_for["y"]
     if y is not None:
         # its rules speak of what is explained by a name of their own
-        name = rule.spec.y if rule.spec.y is not None and rule.spec.y.isidentifier() else found.output
+        name = rule.spec.y if rule.spec.y is not None and rule.spec.y.isidentifier() else law.output
         rows = rows if name in rows else asked.widened(rows, {name: y}, None)
     chosen = rule.select(rows)
     notes.append(f"--select keeps {chosen.attrs['rows']} of {chosen.attrs['rows_given']} rows")
-    return found, plugins, chosen, source, notes
+    return law, plugins, chosen, source, notes
 
 
 def _keywords(asked_for: dict[str, Any]) -> dict[str, Any]:

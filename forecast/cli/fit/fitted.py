@@ -61,21 +61,21 @@ def one(fit: Fit, level: float, title: str) -> dict[str, Any]:
 
 def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
     error = float(fit.stderr[name]) if name in fit.stderr else None
-    found = {"name": name, "value": fit.values[name], "stderr": error}
+    row = {"name": name, "value": fit.values[name], "stderr": error}
     try:
         low, high = fit.interval(name, level)
     except FitError as problem:
         why = str(problem).removeprefix(f"{fit.name}: ")
         identified = False if "not identified" in why else None
-        return {**found, "lower": None, "upper": None, "identified": identified, "why": why}
+        return {**row, "lower": None, "upper": None, "identified": identified, "why": why}
     ridge = fit.judgement.unidentified.get(name)  # an interval alone does not say so: it may run along a ridge
-    return {**found, "lower": low, "upper": high, "identified": ridge is None, "why": ridge}
+    return {**row, "lower": low, "upper": high, "identified": ridge is None, "why": ridge}
 
 
 def _headline(fit: Fit, title: str, parameters: list[dict[str, Any]], level: float) -> str:
-    said = [_said(row) for row in parameters[:NAMED]] + (["…"] if len(parameters) > NAMED else [])
+    sentences = [_said(row) for row in parameters[:NAMED]] + (["…"] if len(parameters) > NAMED else [])
     begin = "" if fit.converged else "Not converged: "
-    return f"{begin}{title} on {fit.n} points: {', '.join(said)} ({level:.0%} intervals)."
+    return f"{begin}{title} on {fit.n} points: {', '.join(sentences)} ({level:.0%} intervals)."
 
 
 def _said(row: dict[str, Any]) -> str:
@@ -123,7 +123,7 @@ def many(fits: Fits, level: float) -> dict[str, Any]:
         }
         for name in names
     }
-    found = (fits.converged[fits.over], fits.n, fits.converged, fits.objective, fits.verdict)
+    shown = (fits.converged[fits.over], fits.n, fits.converged, fits.objective, fits.verdict)
     rows = [
         {
             "name": label,
@@ -134,7 +134,7 @@ def many(fits: Fits, level: float) -> dict[str, Any]:
             "parameters": [{"name": n, **{key: values[i] for key, values in columns[n].items()}} for n in names],
         }
         for i, (label, points, converged, objective, verdict) in enumerate(
-            zip(*(array.values.tolist() for array in found), strict=True)
+            zip(*(array.values.tolist() for array in shown), strict=True)
         )
     ]
     common = _common(fits, names)
@@ -163,11 +163,11 @@ def _common(fits: Fits, names: list[str]) -> list[dict[str, Any]]:
     good = fits.converged.values
     if not good.any():
         return []
-    found = []
+    rows = []
     for name in names:
         low, middle, high = (float(q) for q in quantiles(fits.params[name].values[good], [0.05, 0.5, 0.95]))
-        found.append({"name": name, "p05": low, "p50": middle, "p95": high})
-    return found
+        rows.append({"name": name, "p05": low, "p50": middle, "p95": high})
+    return rows
 
 
 def write_many(result: dict[str, Any]) -> None:

@@ -62,37 +62,37 @@ def predict(
     if out is not None and not out.lower().endswith(".csv"):
         raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .csv")
     asked.outputs([("--out", out)], data)
-    found, plugins = asked.fit_of(fit)
+    fitted, plugins = asked.fit_of(fit)
     columns: Columns | None = None
     source: dict[str, str] = {}
     if data is not None:
         columns, source = asked.data_of(data, COMMAND)
-    points = _points(found, values, columns, asked.formulas(let, "--let"))
-    answer = found.predict(level=level, statistic=statistic, **points)
-    rows = _rows(found, answer)
+    points = _points(fitted, values, columns, asked.formulas(let, "--let"))
+    answer = fitted.predict(level=level, statistic=statistic, **points)
+    rows = _rows(fitted, answer)
     centre = "mean" if statistic == "mean" else "median"
     result = {
         "fit": answer.attrs["fit"],
-        "headline": _headline(found, rows, answer, centre),
+        "headline": _headline(fitted, rows, answer, centre),
         "level": level,
-        "unit": found.law.unit,
+        "unit": fitted.law.unit,
         "points": rows,
         "no_interval": answer.attrs.get("no_interval"),
         "bands": answer.attrs.get("bands"),
         "mean_by": answer.attrs.get("mean_by"),
         "extrapolation_decades": answer.attrs.get("extrapolation_decades"),
-        "converged": found.converged,
-        "verdict": found.verdict,
-        "reference": found.published.reference if found.published else found.law.reference,
+        "converged": fitted.converged,
+        "verdict": fitted.verdict,
+        "reference": fitted.published.reference if fitted.published else fitted.law.reference,
     }
     render.emit(
         result,
         json=as_json,
         command=COMMAND,
-        text=lambda: _text(found, result),
+        text=lambda: _text(fitted, result),
         warnings=[line for line in answer.attrs["warnings"].splitlines() if line],
         provenance=render.provenance(plugins, computed=True, **({"data": source} if source else {})),
-        files={} if out is None else {out: partial(_write, out, columns, found, answer)},
+        files={} if out is None else {out: partial(_write, out, columns, fitted, answer)},
     )
     if not any(row[centre] is not None for row in rows):
         ctx.exit(1)
@@ -105,35 +105,35 @@ def _points(fit: Fit, words: tuple[str, ...], columns: Columns | None, lets: dic
     from forecast.cli.fit import asked
     from forecast.fit.data.observations import _compute
 
-    found: dict[str, Any] = {}
+    points: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name.strip() or not text.strip():
             raise UsageError(f"expected VARIABLE=NUMBER, got '{printable(word, 60)}'")
-        if name.strip() in found:
+        if name.strip() in points:
             raise UsageError(f"'{printable(name, 60)}' is given twice; several numbers go in one: {name}=1e9,1e10")
         where = f"'{printable(name.strip(), 60)}'"
         parts = [part.strip() for part in text.split(",")]
         named = name.strip() in fit.law.levels  # a group is named by its label
-        found[name.strip()] = np.array(parts if named else [asked.number(part, where) for part in parts])
+        points[name.strip()] = np.array(parts if named else [asked.number(part, where) for part in parts])
     if columns is None:
         if lets:
             raise UsageError("--let: needs --data, whose columns it is a formula over")
     else:
         for name in fit.law.variables:
-            if name not in found and name in fit.law.levels and name in columns:
-                found[name] = columns[name]
-            elif name not in found:
-                found[name] = _compute(lets.get(name, name), columns, f"variable '{name}'")
-    for name, values in found.items():
+            if name not in points and name in fit.law.levels and name in columns:
+                points[name] = columns[name]
+            elif name not in points:
+                points[name] = _compute(lets.get(name, name), columns, f"variable '{name}'")
+    for name, values in points.items():
         if values.dtype.kind == "f" and np.isinf(values).any():
             raise UsageError(f"'{printable(name, 60)}': expected finite numbers, got {values[np.isinf(values)][0]:g}")
-    sizes = {n: v.size for n, v in found.items()}
+    sizes = {n: v.size for n, v in points.items()}
     longest = max(sizes.values(), default=1)
     for name, size in sizes.items():
         if size not in (1, longest):
             raise UsageError(f"'{printable(name, 60)}' has {size} numbers, another variable has {longest}")
-    return {n: np.broadcast_to(v, (longest,)) for n, v in found.items()}
+    return {n: np.broadcast_to(v, (longest,)) for n, v in points.items()}
 
 
 def _rows(fit: Fit, answer: xr.Dataset) -> list[dict[str, Any]]:
@@ -170,15 +170,15 @@ def _headline(fit: Fit, rows: list[dict[str, Any]], answer: xr.Dataset, centre: 
     )
     many = "" if len(rows) == 1 else f" (the first of {len(rows)} points)"
     begin = "Not converged: " if fit.converged is False else ""
-    said = f"{fit.law.output} {_number(row[centre])} {fit.law.unit}".rstrip()
+    output = f"{fit.law.output} {_number(row[centre])} {fit.law.unit}".rstrip()
     if row[centre] is None:
         return f"{begin}{fit.name} cannot be computed at {at}{many}{_because(answer)}."
     if row.get("lower") is None or row.get("upper") is None:
         why = answer.attrs.get("no_interval", "none at this point").removeprefix(f"{fit.name}: no interval: ")
-        return f"{begin}{fit.name} says {said} at {at}{many}; no interval: {why}."
+        return f"{begin}{fit.name} says {output} at {at}{many}; no interval: {why}."
     band = f"{_number(row['lower'])} to {_number(row['upper'])}"
     one = f"one observation {_number(row['observed_lower'])} to {_number(row['observed_upper'])}"
-    return f"{begin}{fit.name} says {said} at {at}{many}: the law {band}, {one} ({answer.attrs['level']:.0%})."
+    return f"{begin}{fit.name} says {output} at {at}{many}: the law {band}, {one} ({answer.attrs['level']:.0%})."
 
 
 def _because(answer: xr.Dataset) -> str:

@@ -78,16 +78,16 @@ def _resolved(host: str, port: int | None) -> list[str]:
         known = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except UnicodeError:
         raise RefusedError(f"'{printable(host, 80)}' is no name of a machine") from None
-    found = list(dict.fromkeys(str(entry[4][0]) for entry in known))
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in known))
     named = access.current().hosts
-    for address in found:
+    for address in addresses:
         if not public(address) and name not in named and address not in named:
             at = "" if address == name else f" ({address})"
             raise RefusedError(
                 f"'{printable(name, 80)}'{at} is a private, local or reserved address; "
                 f"the user may allow it: --allow-host {printable(name, 80)}"
             )
-    return found
+    return addresses
 
 
 class _Checked(HTTPConnection):

@@ -162,9 +162,9 @@ def adopt(file: str | os.PathLike[str], digest: str, name: str, *, where: str, l
         If it is not the described file.
     """
     source, target = Path(file), cache_folder() / f"{digest[7:19]}-{name}"
-    found = file_hash(source, limit=limit)
-    if found != digest:
-        raise DownloadError(f"{where}: {printable(source.name, 300)} has {found}, described is {digest}")
+    actual = file_hash(source, limit=limit)
+    if actual != digest:
+        raise DownloadError(f"{where}: {printable(source.name, 300)} has {actual}, described is {digest}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not (target.exists() and target.samefile(source)):
@@ -190,9 +190,9 @@ def _download(url: str, target: Path, digest: str, limit: int) -> str:
         with replacing(target) as temporary:
             if reason := transfer(url, temporary, limit):
                 raise _TransferError(reason)
-            found = file_hash(temporary, limit=limit)
-            if found != digest:  # leaving with an error keeps the name free
-                raise _TransferError(f"it has {found}, described is {digest}")
+            actual = file_hash(temporary, limit=limit)
+            if actual != digest:  # leaving with an error keeps the name free
+                raise _TransferError(f"it has {actual}, described is {digest}")
     except (_TransferError, ResultError, DataError) as error:
         return str(error)
     except OSError as error:

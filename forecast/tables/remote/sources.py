@@ -100,14 +100,14 @@ def _recorded(package: Package, resource: Resource, snapshot: str, where: str) -
             put = f"put a copy of it at {printable(path, 300)}, or compare with another snapshot"
             raise DownloadError(f"{where}: the file recorded on {one.fetched} ({one.hash}) is {why}: {put}")
     else:
-        found = first_use.take(
+        copy = first_use.take(
             resource.path,
             in_cache(resource),
             where=where,
             command=command(package),
             check=lambda path: readable(resource, path, where),
         )
-        one, path = found.snapshot, found.path
+        one, path = copy.snapshot, copy.path
     return Source(cells=_verified(resource, path, one.hash, where), hash=one.hash, recorded=one.fetched)
 
 
@@ -131,7 +131,7 @@ def pinned(package: Package, which: str) -> dict[str, str]:
     from forecast.tables.remote.download import cache_folder
 
     folder = cache_folder()
-    found: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     candidates: list[str] = []
     for resource in package.resources:
         known = snapshots.find(folder, resource.path) if resource.hash == RECORDED else None
@@ -145,13 +145,13 @@ def pinned(package: Package, which: str) -> dict[str, str]:
             begin = printable(which, 80)
             raise UsageError(f"{where_of(package, resource)}: {len(fits)} snapshots begin with '{begin}'")
         if fits:
-            found[resource.name] = fits[0]
-    if not found:
+            chosen[resource.name] = fits[0]
+    if not chosen:
         shipped = all(not resource.remote for resource in package.resources)
         note = "nothing of it was updated" if which == EARLIER else ""
         note = "it is shipped and has no snapshots: compare with a copy of its folder" if shipped else note
         raise UnknownNameError("snapshot", which, candidates, where=f"table '{package.name}'", note=note)
-    return found
+    return chosen
 
 
 def readable(resource: Resource, path: Path, where: str) -> int:
@@ -175,12 +175,12 @@ def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvCol
     from forecast.tables.remote.download import LIMIT_BYTES
 
     read = csv_format.read(path) if resource.parser == "csv" else None
-    found = (
+    actual = (
         read.hash if read is not None else file_hash(path, limit=LIMIT_BYTES)
     )  # of a CSV: over the very bytes that were read
-    if found != digest:
+    if actual != digest:
         stated = RECORDED if resource.hash == RECORDED else "described"
-        raise TableError(f"{printable(path.name, 40)}: its hash is {found}, {stated} is {digest}")
+        raise TableError(f"{printable(path.name, 40)}: its hash is {actual}, {stated} is {digest}")
     return read if read is not None else _parsed(resource, path, digest, where)
 
 

@@ -134,10 +134,10 @@ def date(cell: str) -> datetime.date:
     >>> date("2024-06")
     datetime.date(2024, 6, 1)
     """
-    found = _DATE.fullmatch(cell)
-    if not found:
+    match = _DATE.fullmatch(cell)
+    if not match:
         raise ValueError("expected a date YYYY, YYYY-MM or YYYY-MM-DD")
-    year, month, day = found.groups()
+    year, month, day = match.groups()
     try:
         return datetime.date(int(year), int(month or 1), int(day or 1))
     except ValueError as error:

@@ -71,11 +71,11 @@ class Check:
     def columns(self) -> dict[str, tuple[str, str]]:
         """Return, for each name of the condition, the prefix it reaches a row by and the column it means."""
         prefixes = [prefix for prefix, used in ((OTHER, self.other), (PREVIOUS, self.previous)) if used]
-        found = {}
+        reached = {}
         for name in self.condition.names:
             prefix = next((p for p in prefixes if name.startswith(p)), "")
-            found[name] = (prefix, name[len(prefix) :])
-        return found
+            reached[name] = (prefix, name[len(prefix) :])
+        return reached
 
 
 def read(raw: Mapping[str, Any], where: str) -> tuple[Check | None, list[tuple[str, str]]]:
@@ -132,7 +132,7 @@ def _reach(resource: Resource, resources: Sequence[Resource]) -> dict[str, tuple
 
 def misfits(resource: Resource, resources: Sequence[Resource]) -> list[str]:
     """Say which checks name a column, a key or a value that is not there."""
-    found = []
+    reasons = []
     known = _reach(resource, resources)
 
     def missing(name: str, of: Sequence[str], what: str) -> str:
@@ -159,8 +159,8 @@ def misfits(resource: Resource, resources: Sequence[Resource]) -> list[str]:
                 says += _unreadable(known[column][1], value)
         if check.previous and (check.previous not in known or known[check.previous][0] is not resource):
             says.append(missing(check.previous, [f.name for f in resource.fields], "column of its own"))
-        found += [f"check '{printable(check.name, 60)}': {s}" for s in says]
-    return found
+        reasons += [f"check '{printable(check.name, 60)}': {s}" for s in says]
+    return reasons
 
 
 def _unreadable(of: Field, value: str) -> list[str]:
@@ -192,17 +192,17 @@ def enforced(read: Sequence[Read], where: str) -> list[Read]:
     """
     failures: list[str] = []
     kept: list[Read] = []
-    for resource, values, found in read:
+    for resource, values, csv in read:
         columns = _joined(resource, values, read) if resource.checks else {}
         left: dict[int, str] = {}
         for check in resource.checks:
-            bad, judged = _failing(check, resource, columns, found)
+            bad, judged = _failing(check, resource, columns, csv)
             if not resource.remote or (len(bad) > FEW and 2 * len(bad) > judged):
                 failures += bad.values()
             left = {**bad, **left}
-        if left and len(left) == len(found.lines):
+        if left and len(left) == len(csv.lines):
             failures += left.values()
-        kept.append((resource, values, found) if not left else _without(left, resource, values, found))
+        kept.append((resource, values, csv) if not left else _without(left, resource, values, csv))
         if not failures:
             _warn(left, resource, values, where)
     if failures:
@@ -217,13 +217,13 @@ def own(resource: Resource) -> Resource:
     return replace(resource, checks=alone)
 
 
-def _without(left: Collection[int], resource: Resource, values: dict[str, list[Any]], found: CsvColumns) -> Read:
+def _without(left: Collection[int], resource: Resource, values: dict[str, list[Any]], csv: CsvColumns) -> Read:
     from forecast.tables.csv_format import CsvColumns
 
-    rows = [row for row in range(len(found.lines)) if row not in left]
-    cells = {name: [column[r] for r in rows] for name, column in found.items()}
+    rows = [row for row in range(len(csv.lines)) if row not in left]
+    cells = {name: [column[r] for r in rows] for name, column in csv.items()}
     taken = {name: [column[r] for r in rows] for name, column in values.items()}
-    return resource, taken, CsvColumns(cells, [found.lines[r] for r in rows], found.label, found.hash)
+    return resource, taken, CsvColumns(cells, [csv.lines[r] for r in rows], csv.label, csv.hash)
 
 
 def _warn(left: Mapping[int, str], resource: Resource, values: Mapping[str, list[Any]], where: str) -> None:
@@ -248,13 +248,13 @@ def _joined(resource: Resource, values: Mapping[str, list[Any]], read: Sequence[
 
 
 def _failing(
-    check: Check, resource: Resource, columns: Mapping[str, list[Any]], found: CsvColumns
+    check: Check, resource: Resource, columns: Mapping[str, list[Any]], csv: CsvColumns
 ) -> tuple[dict[int, str], int]:
     """Return the rows that break a check, each with what is wrong, and how many rows the check could judge."""
     import numpy as np
 
     wanted = check.columns()
-    rows = [r for r in range(len(found.lines)) if all(_text(columns[c][r]) in v for c, v in check.where.items())]
+    rows = [r for r in range(len(csv.lines)) if all(_text(columns[c][r]) in v for c, v in check.where.items())]
     there = {OTHER: _others(check, resource, columns, rows), PREVIOUS: _before(check, columns, rows)}
     figures: dict[str, Array] = {}
     for name, (prefix, column) in wanted.items():
@@ -267,10 +267,10 @@ def _failing(
             for side in (check.condition.left, check.condition.right)
         )
     compare = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[check.condition.op]
-    at = next((c for p, c in wanted.values() if not p and c in found), resource.fields[0].name)
-    said = f"check '{printable(check.name, 60)}': {check.condition.text} does not hold"
+    at = next((c for p, c in wanted.values() if not p and c in csv), resource.fields[0].name)
+    broken = f"check '{printable(check.name, 60)}': {check.condition.text} does not hold"
     bad = {
-        rows[i]: f"{found.at(rows[i], at)}: {said} ({left[i]:.4g} against {right[i]:.4g}): {check.reason}"
+        rows[i]: f"{csv.at(rows[i], at)}: {broken} ({left[i]:.4g} against {right[i]:.4g}): {check.reason}"
         for i in np.flatnonzero(known & ~compare(left, right))
     }
     return bad, int(np.sum(known))

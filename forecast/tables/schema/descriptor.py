@@ -177,13 +177,13 @@ class _Reader:
         self, of: Mapping[str, Any], key: str, at: str, words: tuple[str, ...], *, required: bool = True
     ) -> tuple[Mapping[str, str], ...]:
         """Read a list of licences or sources: objects of text, with at least one of `words`."""
-        found = self.items(of, key, at, required=required)
-        for index, entry in enumerate(found):
+        entries = self.items(of, key, at, required=required)
+        for index, entry in enumerate(entries):
             if not isinstance(entry, dict) or not all(isinstance(v, str) for v in entry.values()):
                 self.fail(f"{at}.{key}[{index}]", "expected an object of texts")
             elif not any(entry.get(w, "").strip() for w in words):
                 self.fail(f"{at}.{key}[{index}]", f"expected one of {', '.join(words)}")
-        return tuple(entry for entry in found if isinstance(entry, dict))
+        return tuple(entry for entry in entries if isinstance(entry, dict))
 
 
 def _kind(value: object) -> str:
@@ -291,27 +291,27 @@ def _no_reader(parser: str) -> str:
 
 
 def _checks(r: _Reader, schema: Mapping[str, Any], at: str) -> tuple[checks.Check, ...]:
-    found = []
+    checks_read = []
     for i, entry in enumerate(r.items(schema, "checks", at, required=False)):
         here = f"{at}.checks[{i}]"
         made, wrong = checks.read(r.mapping(entry, here, checks.KEYS), "")
         for key, reason in wrong:
             r.fail(f"{here}.{key}", reason)
         if made is not None:
-            found.append(made)
-    return tuple(found)
+            checks_read.append(made)
+    return tuple(checks_read)
 
 
 def _separate(r: _Reader, schema: Mapping[str, Any], fields: Sequence[Field], at: str) -> tuple[str, ...]:
-    found = r.items(schema, "separate", at, required=False)
+    listed = r.items(schema, "separate", at, required=False)
     names = [f.name for f in fields]
-    for name in found:
+    for name in listed:
         if name not in names:
             hint = nearest(str(name), names)
             r.fail(
                 f"{at}.separate", f"no field '{printable(name, 60)}'" + (f"; did you mean '{hint}'?" if hint else "")
             )
-    return tuple(name for name in found if name in names)
+    return tuple(name for name in listed if name in names)
 
 
 def _actual(folder: Path, path: str) -> str:

@@ -52,9 +52,9 @@ def check(rows: Columns, where: str, *, told_apart: Collection[str] = (), advice
     for column in rows.separate:
         if column in told_apart or column not in rows:
             continue
-        found = sorted({str(v) for v in rows.column(column)} - {""})
-        if len(found) > 1:
-            first, second = (printable(v, 40) for v in found[:2])
-            more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+        values = sorted({str(v) for v in rows.column(column)} - {""})
+        if len(values) > 1:
+            first, second = (printable(v, 40) for v in values[:2])
+            more = f" and {len(values) - 2} more" if len(values) > 2 else ""
             says = advice.format(column=printable(column, 60), first=first)
             raise BasisError(f"{where}: mixes {printable(column, 60)} {first} and {second}{more}; {says}")

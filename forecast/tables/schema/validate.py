@@ -12,14 +12,14 @@ from forecast.tables.schema.descriptor import Field, Resource
 __all__ = ["validated"]
 
 
-def validated(resource: Resource, found: CsvColumns, failures: list[str]) -> dict[str, list[Any]]:
+def validated(resource: Resource, csv: CsvColumns, failures: list[str]) -> dict[str, list[Any]]:
     """Read every cell in its column's type; None is missing. Failures are added to the list.
 
     Parameters
     ----------
     resource : Resource
         The schema.
-    found : CsvColumns
+    csv : CsvColumns
         The cells.
     failures : list of str
         Grows by one ``file:row:column: reason`` for each cell that fails.
@@ -36,26 +36,26 @@ def validated(resource: Resource, found: CsvColumns, failures: list[str]) -> dic
     ["a.csv:3:x: '2,5': expected a number (with a decimal point)"]
     """
     names = {field.name for field in resource.fields}
-    for name in found:
+    for name in csv:
         if name not in names:
             hint = nearest(name, names)
             says = f"; did you mean '{printable(hint, 60)}'?" if hint else ""
-            failures.append(f"{found.label}:1:{printable(name, 80)}: the schema has no such field{says}")
+            failures.append(f"{csv.label}:1:{printable(name, 80)}: the schema has no such field{says}")
     values: dict[str, list[Any]] = {}
     for field in resource.fields:
-        if field.name not in found:
-            failures.append(f"{found.label}:1:{printable(field.name, 80)}: the column is missing")
+        if field.name not in csv:
+            failures.append(f"{csv.label}:1:{printable(field.name, 80)}: the column is missing")
             continue
         required = field.required or field.name in resource.key
         column: list[Any] = []
-        for row, cell in enumerate(found[field.name]):
+        for row, cell in enumerate(csv[field.name]):
             value, reason = _value(field, cell, resource.missing, required)
             column.append(value)
             if reason:
-                failures.append(f"{found.at(row, field.name)}: {reason}")
+                failures.append(f"{csv.at(row, field.name)}: {reason}")
         values[field.name] = column
     if set(values) == names:
-        _check_row_units(resource, values, found, failures)
+        _check_row_units(resource, values, csv, failures)
     return values
 
 
@@ -69,9 +69,7 @@ def _value(field: Field, cell: str, missing: frozenset[str], required: bool) -> 
     return value, field.check(value)
 
 
-def _check_row_units(
-    resource: Resource, values: Mapping[str, list[Any]], found: CsvColumns, failures: list[str]
-) -> None:
+def _check_row_units(resource: Resource, values: Mapping[str, list[Any]], csv: CsvColumns, failures: list[str]) -> None:
     """Hold rows that state a unit to the one their column declares."""
     numbers = {f.name: f for f in resource.fields if f.type == "number"}
     for field in resource.fields:
@@ -80,7 +78,7 @@ def _check_row_units(
         of = numbers.get(field.name.removesuffix("_unit")) if field.name.endswith("_unit") else None
         if field.name == "unit":
             if len(numbers) != 1:
-                failures.append(f"{found.label}:1:unit: of which column? Name it '<column>_unit'")
+                failures.append(f"{csv.label}:1:unit: of which column? Name it '<column>_unit'")
                 continue
             of = next(iter(numbers.values()))
         if of is None:
@@ -88,7 +86,7 @@ def _check_row_units(
         for row, stated in enumerate(values[field.name]):
             if stated is not None and not _same_unit(stated, of.unit):
                 says = f"'{printable(stated, 40)}', but column '{of.name}' is in '{of.unit}'"
-                failures.append(f"{found.at(row, field.name)}: {says}: convert the value; a column has one unit")
+                failures.append(f"{csv.at(row, field.name)}: {says}: convert the value; a column has one unit")
 
 
 def _same_unit(stated: str, declared: str) -> bool:

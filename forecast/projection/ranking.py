@@ -1,4 +1,7 @@
-"""What a projection keeps of its rankings: the last level of every value of a choice, and whether it takes part."""
+"""Who is best, with which probability: the values of a choice compared draw by draw, in the same worlds.
+
+A projection keeps the last level of every value of the choice, and whether it takes part.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import numpy as np
 from forecast import units
 from forecast.base.netcdf import quantiles
 from forecast.errors import ForecastError, printable
-from forecast.projection.crossing import QUANTILES, first
+from forecast.projection.crossing import QUANTILES
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Ranked"]
+__all__ = ["Ranked", "first"]
 
 
 class Ranked:
@@ -96,3 +99,34 @@ def _worlds(flat: Array, draws: int) -> Iterable[Any]:
     """Cut (draw x others, choice) into one (draw, choice) for each combination of the other choices."""
     cube = flat.reshape(draws, -1, flat.shape[1])
     return (cube[:, i] for i in range(cube.shape[1]))
+
+
+def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False) -> Array:
+    """Return how often each value of a choice is the best of those that take part.
+
+    Parameters
+    ----------
+    value : ndarray
+        (draw, choice); NaN takes no part.
+    among : ndarray of bool
+        Which ones take part, (draw, choice).
+    lowest : bool
+        The lowest is the best.
+
+    Returns
+    -------
+    ndarray
+        Shares of the draws, (choice,). Those that tie share a draw; one in which none takes part counts for nobody.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value = np.array([[3.0, 2.0, 9.0], [1.0, 2.0, 9.0]])
+    >>> first(value, np.array([[True, True, False], [True, True, False]])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    takes = among & ~np.isnan(value)
+    score = np.where(takes, -value if lowest else value, -np.inf)
+    best = takes & (score == score.max(axis=1, keepdims=True))
+    ties = np.maximum(best.sum(axis=1, keepdims=True), 1)
+    return np.asarray((best / ties).mean(axis=0))

@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast.cli import main
 from forecast.errors import BasisError, DataError, EmptyDataError, ScenarioError, UnitError, UnknownNameError
-from forecast.projection.crossing import first
+from forecast.projection.ranking import first
 from forecast.report import figures, summary
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Cell, Scenario

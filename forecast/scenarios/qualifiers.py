@@ -31,9 +31,9 @@ def _walk(
     scenario: Scenario, nodes: Mapping[str, Node], names: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], Combination]]:
     """Walk the combinations along which any of these quantities states something."""
-    found = {d for n in names if nodes[n].bases for d in nodes[n].dims}
+    depends_on = {d for n in names if nodes[n].bases for d in nodes[n].dims}
     dims = tuple(c for c in scenario.choices if c in {d for n in names for d in nodes[n].dims})
-    if any(nodes[n].bases for n in names) and found <= set(dims):
+    if any(nodes[n].bases for n in names) and depends_on <= set(dims):
         for values in itertools.product(*(scenario.choices[d] for d in dims)):
             yield dims, values
 
@@ -50,12 +50,12 @@ def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str)
         return {}
     if isinstance(node.quantity, Cell):
         return dict(node.bases)
-    found: dict[Combination, Basis] = {}
+    stated: dict[Combination, Basis] = {}
     for values in itertools.product(*(scenario.choices[d] for d in node.dims)):
-        found[values] = _of(node, dict(zip(node.dims, values, strict=True)), known, key)
-        if len(found) == 1 and not found[values] and not _may_state(node, known):
+        stated[values] = _of(node, dict(zip(node.dims, values, strict=True)), known, key)
+        if len(stated) == 1 and not stated[values] and not _may_state(node, known):
             return {}
-    return found if any(found.values()) else {}
+    return stated if any(stated.values()) else {}
 
 
 def _may_state(node: Node, known: Mapping[str, Node]) -> bool:
