@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import FAR, check_level
@@ -181,6 +182,7 @@ def reached(
     never, already = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool)
     several = False
     for begin in range(0, rows, CHUNK):
+        budgets.check_time("inverting", begin, rows, "rows")
         part = slice(begin, min(begin + CHUNK, rows))
         own = {n: p if p.shape[0] == 1 else p[part] for n, p in columns.items()}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError, printable
+from forecast.errors import BudgetError, DataError, ForecastError, UnknownNameError, UsageError, printable
 from forecast_trends.echo import forecast_variance
 from forecast_trends.evidence import log_series
 from forecast_trends.walk import POOLED
@@ -296,6 +296,8 @@ def coverage(
             asked: dict[str, Any] = {"columns": {k: v[seen] for k, v in further.items()}} if further else {}
             try:
                 drawn = chosen.fit(time[seen], value[seen], seed=seed, **asked).sample(ahead, streams, observed=True)
+            except BudgetError:
+                raise
             except ForecastError:
                 failed += 1
                 continue

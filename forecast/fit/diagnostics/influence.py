@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.fit.inference.profile import optimum, problem_of_fit
 from forecast.fit.solve import newton
 
@@ -89,6 +90,7 @@ def _step(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> Array:
     found = np.empty((problem.k, rows.size))
     block = max(1, 2_000_000 // problem.weights.size)
     for first in range(0, rows.size, block):
+        budgets.check_time("the influence of points", first, rows.size, "points")
         some = rows[first : first + block]
         _, g, h = problem.target(_weights(problem, some)).evaluate(np.repeat(optima.q, some.size, axis=1))
         size = np.sqrt(np.abs(np.einsum("iib->ib", h)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.fit.inference.covariance import VAGUE, Uncertainty, assess
 from forecast.fit.solve.newton import ROUNDING, Target
 from forecast.fit.solve.steps import factored
@@ -152,6 +153,7 @@ def known_of(
         # the quick way goes over all rows, so that nothing is copied; those it is not for come again
         some = np.arange(count) if quick else np.flatnonzero(~ready)
         for first in range(0, int(some.size), step):
+            budgets.check_time("standard errors", first, int(some.size), "fits")
             rows: Any = slice(first, min(first + step, count)) if some.size == count else some[first : first + step]
             own = (solved[0][:, :, rows], solved[1][rows]) if quick and solved is not None else None
             covariance[rows], scale[rows], unsure[rows] = _covariances(

@@ -13,6 +13,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from forecast.base import budgets
 from forecast.errors import FitError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def share(
     if workers is None or workers == 1 or len(pieces) < 2:
         found = []
         for i, piece in enumerate(pieces):
+            budgets.check_time(where, i, len(pieces), "pieces")
             found.append(function(*piece))
             if done is not None:
                 done(i)
@@ -90,8 +92,9 @@ def share(
         try:
             for i, piece in enumerate(pieces):
                 futures[pool.submit(function, *piece)] = i
-            for future in as_completed(futures):
+            for ended, future in enumerate(as_completed(futures)):
                 future.result()
+                budgets.check_time(f"{where}: the work of other processes", ended, len(pieces), "pieces")
                 if done is not None:
                     done(futures[future])
         except BrokenProcessPool as problem:
@@ -111,5 +114,6 @@ def _executor(workers: int | Executor, pieces: int) -> Iterator[Executor]:
     if isinstance(workers, Executor):
         yield workers
     else:
-        with ProcessPoolExecutor(min(workers, pieces)) as pool:
+        limits = (budgets.current(),)  # a process of this machine has the same clock
+        with ProcessPoolExecutor(min(workers, pieces), initializer=budgets.inherit, initargs=limits) as pool:
             yield pool
