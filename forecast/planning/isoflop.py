@@ -156,7 +156,7 @@ def _parabola(x: Array, y: Array) -> dict[str, Any]:
 
 
 def _line(x: Array, y: Array, level: float) -> dict[str, Any]:
-    from scipy import stats
+    from scipy.special import stdtrit
 
     slope = float(np.sum((x - x.mean()) * (y - y.mean())) / np.sum((x - x.mean()) ** 2))
     dof = x.size - 2
@@ -164,7 +164,7 @@ def _line(x: Array, y: Array, level: float) -> dict[str, Any]:
     if dof > 0:
         left = y - y.mean() - slope * (x - x.mean())
         error = math.sqrt(float(left @ left) / dof / float(np.sum((x - x.mean()) ** 2)))
-        reach = float(stats.t.ppf(0.5 + level / 2, dof)) * error
+        reach = float(stdtrit(dof, 0.5 + level / 2)) * error
         low, high = slope - reach, slope + reach
     prefactor = math.exp(float(y.mean() - slope * x.mean()))
     return {"exponent": slope, "exponent_lower": low, "exponent_upper": high, "prefactor": prefactor}

@@ -85,9 +85,9 @@ class Hindcasts:
             Over ``horizon``: ``coverage``, ``count`` of hindcasts and of ``technologies`` behind it; the whole is in
             the attributes ``coverage`` and ``count``.
         """
-        from scipy.stats import t as student
+        from scipy.special import stdtrit
 
-        inside = abs(self.normalised(theta)) <= student.ppf(0.5 + level / 2, self.window - 1)
+        inside = abs(self.normalised(theta)) <= stdtrit(self.window - 1, 0.5 + level / 2)
         return _by_horizon(self.horizon, self.series, inside, level)
 
     def compare(self, theta: float = POOLED) -> xr.Dataset:

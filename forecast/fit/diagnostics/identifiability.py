@@ -164,7 +164,7 @@ def _read(
 
 def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
     """Return parameters that mean nothing if another is 0, as it may be by a test at the fit's level."""
-    from scipy import stats
+    from scipy.special import fdtri, gammaincinv
 
     from forecast.fit.solve.multistart import search
 
@@ -208,9 +208,9 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
         if known.flaw:
             absent = value <= (10 * ROUNDING * problem.size()) ** 2
         else:
-            edge = stats.chi2.ppf(fit.level, count)
+            edge = 2 * gammaincinv(count / 2, fit.level)  # the quantile of chi squared
             if not known.scale_known and problem.objective.scale != "known":
-                edge = count * stats.f.ppf(fit.level, count, max(known.dof, 1))
+                edge = count * fdtri(count, max(known.dof, 1), fit.level)
             absent = float(value - optima.value[0]) <= edge * unit[j]
         if absent:
             for i in lost:
