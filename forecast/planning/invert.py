@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.base import budgets
@@ -20,6 +19,8 @@ from forecast.planning.constrained_minimum import DECADES, End, OfFormula, OfLaw
 from forecast.planning.roots import roots
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from forecast.fit.solution import Fit
     from forecast.formula import Formula
 
@@ -68,6 +69,8 @@ def invert(
     variables: Mapping[str, Any],
 ) -> xr.Dataset:
     """Return what a variable must be; see `forecast.Fit.invert`."""
+    import xarray as xr
+
     name = fit.name
     check_level(level, name)
     target = _number(y, "y", name)

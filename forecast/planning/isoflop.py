@@ -11,7 +11,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import DataError, FitError, UsageError, printable
@@ -21,6 +20,8 @@ from forecast.planning.constrained_minimum import OfFormula, along
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import xarray as xr
 
     from forecast.fit.solution import Fit
 
@@ -106,6 +107,8 @@ def _budgets(logs: Array, gap: float) -> list[NDArray[np.intp]]:
 
 
 def _parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], level: float) -> xr.Dataset:
+    import xarray as xr
+
     rows, notes = [], []
     for group in groups:
         budget = float(np.exp(np.log(found["compute"][group]).mean()))

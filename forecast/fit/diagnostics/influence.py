@@ -5,6 +5,7 @@ The few points that move the fit most are left out for good: the fit without the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
 
-__all__ = ["MOVES", "influence"]
+__all__ = ["MOVES", "Influence", "influence", "influences"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -31,10 +32,45 @@ MOVES = 3.0
 CLOSER, SOLVED = 512, 8
 
 
+@dataclass(frozen=True)
+class Influence:
+    """What leaving out each point does, along the points that have weight.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        From 0.
+    names : tuple of str
+        The free parameters.
+    values, shifts : ndarray
+        (k, n), the parameters without each point, and how far that moves them in standard errors.
+    """
+
+    rows: NDArray[np.int64]
+    names: tuple[str, ...]
+    values: Array
+    shifts: Array
+
+    @property
+    def largest(self) -> Array:
+        """The largest shift of each point, (n,)."""
+        return np.asarray(np.abs(self.shifts).max(axis=0))
+
+
 def influence(fit: Fit) -> xr.Dataset:
     """Return what leaving out each point does; see `forecast.Fit.influence`."""
     import xarray as xr
 
+    found = influences(fit)
+    columns = {n: ("row", found.values[j]) for j, n in enumerate(found.names)}
+    columns |= {f"{n}_shift": ("row", found.shifts[j]) for j, n in enumerate(found.names)}
+    columns["largest"] = ("row", found.largest)
+    told = {"shift": "in standard errors of the fit without it"}
+    return xr.Dataset(columns, coords={"row": found.rows + 1}, attrs=told)
+
+
+def influences(fit: Fit) -> Influence:
+    """Return what leaving out each point does, as arrays: xarray takes longer to import than all of this does."""
     problem = problem_of_fit(fit, "influence")
     optima = optimum(fit, problem)
     rows = np.flatnonzero(problem.weights > 0)
@@ -50,11 +86,7 @@ def influence(fit: Fit) -> xr.Dataset:
     with np.errstate(all="ignore"):
         shift = moves / (errors[:, None] * scale)
     shift = np.where(np.isfinite(shift), shift, 0.0)
-    natural = problem.natural((optima.q + moves).T).T
-    columns = {n: ("row", natural[j]) for j, n in enumerate(problem.free)}
-    columns |= {f"{n}_shift": ("row", shift[j]) for j, n in enumerate(problem.free)}
-    columns["largest"] = ("row", np.abs(shift).max(axis=0))
-    return xr.Dataset(columns, coords={"row": rows + 1}, attrs={"shift": "in standard errors of the fit without it"})
+    return Influence(rows, problem.free, problem.natural((optima.q + moves).T).T, shift)
 
 
 def _size(moves: Array, errors: Array) -> Array:
