@@ -46,6 +46,8 @@ FEW = 20
 AUDIT, STARTS, TOLERATED = 24, 2, 0.1
 #: Points of the grid that an audit looks at: a sample of replicates takes a sample of the starts.
 AUDIT_POINTS = 384
+#: Steps of a replicate at most; and of an audit, whose starts of no promise would otherwise wander for long.
+STEPS, AUDIT_STEPS = 200, 40
 #: An objective lower by more than this share is another optimum.
 BETTER = 1e-6
 #: Stop when a step lowers a replicate's objective by less than this share.
@@ -266,8 +268,12 @@ def _solve(starts: _Warm, drawn: Drawn, grid: Grid | None, audit: int | None) ->
         if audited.any():
             fresh, ids = _fresh(problem, grid, target, np.flatnonzero(audited))
     if ids.size:  # all in one queue: the few that take long then cost no rounds of their own
-        both = _solved(problem, target.take(np.append(np.arange(count), ids)), np.concatenate([warm, fresh], axis=1))
-        found, changed = _audited(both, count, ids)
+        both = target.take(np.append(np.arange(count), ids))
+        steps = AUDIT_STEPS if audit is not None else STEPS
+        ends = _solved(problem, both, np.concatenate([warm, fresh], axis=1), steps)
+        found, changed = _audited(ends, count, ids)
+        if steps < STEPS and not found.settled.all():
+            _go_on(problem, target, found, np.flatnonzero(~found.settled))
     else:
         found, changed = _solved(problem, target, warm), np.zeros(count, dtype=bool)
     poor = _poor(sample, drawn, count)
@@ -280,8 +286,20 @@ def _target(problem: Problem, drawn: Drawn) -> Target:
     return target if drawn.y is None else replace(target, y=drawn.y)
 
 
-def _solved(problem: Problem, target: Target, starts: Array) -> Solved:
-    return newton.solve(target, starts, problem.lower, problem.upper, problem.logs, tolerance=TOLERANCE, blind=BLIND)
+def _solved(problem: Problem, target: Target, starts: Array, steps: int = STEPS) -> Solved:
+    return newton.solve(
+        target, starts, problem.lower, problem.upper, problem.logs,
+        iterations=steps, tolerance=TOLERANCE, blind=BLIND,
+    )  # fmt: skip
+
+
+def _go_on(problem: Problem, target: Target, found: Solved, ids: NDArray[np.int64]) -> None:
+    """Take more steps in some replicates from where they are."""
+    ends = _solved(problem, target.take(ids), found.q[:, ids])
+    better = ends.value <= found.value[ids]
+    chosen = ids[better]
+    found.q[:, chosen], found.value[chosen] = ends.q[:, better], ends.value[better]
+    found.settled[chosen] = ends.settled[better]
 
 
 def _poor(sample: Sample, drawn: Drawn, count: int) -> NDArray[np.bool_]:
