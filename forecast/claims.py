@@ -15,6 +15,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
 from forecast import formula
+from forecast.base import budgets
 from forecast.contract.registry import Record
 from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError, UnknownNameError, printable
@@ -91,6 +92,7 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
             computed = _compute(spec)
         verdict = spec.declared if spec.declared is not None else judge(_number(computed), spec.stated, spec.unit)
     except ForecastError as problem:
+        budgets.check_time(f"claim {spec.name}")
         computed, verdict = None, FAILED
         note = f"{problem}; {note}" if note else str(problem)
     return {

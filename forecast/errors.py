@@ -20,6 +20,7 @@ where it stands and what was expected, and knows the exit code of the command li
     │   └── DownloadError            a described table that cannot be fetched or verified
     ├── ResultError                  a saved result that cannot be read or written
     ├── FitError                     a fit that cannot be made
+    ├── BudgetError                  work that would take longer than its limit of seconds
     └── PluginError                  a plugin that cannot be used
         ├── PluginContractError      a record or a return value that breaks its contract
         ├── OverTimeError            code of a plugin that ran longer than it may
@@ -35,6 +36,7 @@ from typing import Any
 __all__ = [
     "AmbiguousNameError",
     "BasisError",
+    "BudgetError",
     "ConflictError",
     "CycleError",
     "DataError",
@@ -228,6 +230,10 @@ class ResultError(ForecastError):
 
 class FitError(ForecastError):
     """A fit that cannot be made from these data."""
+
+
+class BudgetError(ForecastError):
+    """Work that used up its seconds (`forecast.budget`, ``--max-seconds``); the message says how far it got."""
 
 
 class PluginError(ForecastError):

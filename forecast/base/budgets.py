@@ -1,4 +1,8 @@
-"""What one command or call may take: so far memory. A limit is set for a process or for a block of code."""
+"""What one command or call may take: memory, and seconds. A limit is set for a process or for a block of code.
+
+Memory is estimated before it is taken. Time is looked at by every long loop, with `check_time`: work that has used up
+its seconds ends there, with one sentence.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,48 @@ import contextlib
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
+from time import monotonic
+from typing import TypeAlias
 
-from forecast.errors import ForecastError, UsageError, printable
+from forecast.errors import BudgetError, ForecastError, UsageError, printable
 
-__all__ = ["VARIABLE", "budget", "check_memory", "memory", "shown"]
+__all__ = [
+    "SECONDS",
+    "VARIABLE",
+    "Limits",
+    "budget",
+    "check_memory",
+    "check_time",
+    "current",
+    "inherit",
+    "memory",
+    "of_command_line",
+    "shown",
+    "work",
+]
 
-#: The environment variable that sets the limit of memory.
-VARIABLE = "FORECAST_MAX_MEMORY"
+#: The environment variables that set the limits: of memory anywhere, of seconds for a command.
+VARIABLE, SECONDS = "FORECAST_MAX_MEMORY", "FORECAST_MAX_SECONDS"
 DEFAULT = 4 << 30
+#: A limit of more seconds than this is a mistake: thirty years.
+MOST_SECONDS = 1e9
 
 _UNITS = {"": 1, "b": 1}
 _UNITS |= {f"{letter}b": 1000**i for i, letter in enumerate("kmgt", start=1)}
 _UNITS |= {f"{letter}ib": 1024**i for i, letter in enumerate("kmgt", start=1)}
 _SIZE = re.compile(r"\s*(\d{1,18}(?:\.\d{1,9})?)\s*([A-Za-z]{0,3})\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*\d{1,12}(?:\.\d{0,9})?\s*", re.ASCII)
 
-_memory: ContextVar[int | None] = ContextVar("memory", default=None)
+#: A limit of memory in bytes, and what set it.
+_memory: ContextVar[tuple[int, str] | None] = ContextVar("memory", default=None)
+#: When time is up by the monotonic clock, after how many seconds that is, and what set it.
+_deadline: ContextVar[tuple[float, float, str] | None] = ContextVar("deadline", default=None)
+
+
+#: The limits at some place: what both variables hold.
+Limits: TypeAlias = "tuple[tuple[int, str] | None, tuple[float, float, str] | None]"
 
 
 def _bytes(given: object, where: str) -> int:
@@ -38,24 +67,35 @@ def _bytes(given: object, where: str) -> int:
     return size
 
 
+def _seconds(given: object, where: str) -> float:
+    text = isinstance(given, str) and _NUMBER.fullmatch(given) is not None
+    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    if not (text or number) or not 0 < (found := float(given)) <= MOST_SECONDS:  # type: ignore[arg-type]
+        raise UsageError(f"{where}: expected a number of seconds above 0, such as 60, got '{_said(given)}'")
+    return found
+
+
 def _said(given: object) -> str:
     return printable(given, 40)
 
 
 @contextlib.contextmanager
-def budget(*, memory: int | str) -> Iterator[None]:
+def budget(*, memory: int | str | None = None, seconds: float | str | None = None) -> Iterator[None]:
     """Set what calls within may take.
 
     Parameters
     ----------
-    memory : int or str
+    memory : int or str, optional
         Bytes, or text: ``"8GiB"``, ``"500MB"``. What needs more is refused before it starts; nothing is counted while
         it runs. Without it the environment variable FORECAST_MAX_MEMORY says the limit, else it is 4 GiB.
+    seconds : float, optional
+        Of the clock, from here. Work that takes longer ends with a `BudgetError`, which says how far it got. A block
+        within another one ends with it at the latest. Without it there is no limit.
 
     Raises
     ------
     UsageError
-        For what is no size.
+        For what is no size, or no number of seconds.
 
     Examples
     --------
@@ -64,12 +104,90 @@ def budget(*, memory: int | str) -> Iterator[None]:
     ...     forecast.project("brain-parity", draws=100_000)
     Traceback (most recent call last):
     forecast.errors.UsageError: ...
+    >>> with forecast.budget(seconds=0.001):
+    ...     forecast.project("brain-parity", draws=100_000)
+    Traceback (most recent call last):
+    forecast.errors.BudgetError: ...
     """
-    token = _memory.set(_bytes(memory, "budget: memory"))
+    with _limits(memory, seconds, ("budget: memory", "budget: seconds"), ("forecast.budget",) * 2):
+        yield
+
+
+@contextlib.contextmanager
+def of_command_line(memory: str | None, seconds: str | None) -> Iterator[None]:
+    """Set what a command may take: its options, else what the environment says of seconds."""
+    names = "--max-memory", "--max-seconds"
+    if seconds is None and (stated := os.environ.get(SECONDS)):
+        seconds, names = stated, (names[0], SECONDS)
+    with _limits(memory, seconds, names, names):
+        yield
+
+
+@contextlib.contextmanager
+def _limits(memory: object, seconds: object, where: tuple[str, str], setters: tuple[str, str]) -> Iterator[None]:
+    size = None if memory is None else _bytes(memory, where[0])
+    left = None if seconds is None else _seconds(seconds, where[1])
+    sizes = _memory.set(_memory.get() if size is None else (size, setters[0]))
+    outer = _deadline.get()
+    own = outer if left is None else (monotonic() + left, left, setters[1])
+    deadlines = _deadline.set(min((d for d in (outer, own) if d is not None), default=None))
     try:
         yield
     finally:
-        _memory.reset(token)
+        _deadline.reset(deadlines)
+        _memory.reset(sizes)
+
+
+def current() -> Limits:
+    """Return the limits here, for `inherit`."""
+    return _memory.get(), _deadline.get()
+
+
+def inherit(limits: Limits) -> None:
+    """Take the limits of another thread, or of another process of this machine, which share its clock."""
+    _memory.set(limits[0])
+    _deadline.set(limits[1])
+
+
+def check_time(what: str, done: int = 0, of: int = 0, things: str = "") -> None:
+    """Raise `BudgetError` where the seconds are used up; to be called in every loop that may take long.
+
+    Parameters
+    ----------
+    what : str
+        The work.
+    done, of : int
+        How far it got.
+    things : str
+        What is counted.
+
+    Examples
+    --------
+    >>> check_time("draws")  # no limit is set
+    """
+    limit = _deadline.get()
+    if limit is not None and monotonic() >= limit[0]:
+        reached = f"{done:,} of {of:,} {things}".rstrip() if of else f"{done:,} {things}" if things else ""
+        raise BudgetError(
+            f"{what} stopped{reached and f' after {reached}'}: {limit[1]:g} s is the limit, which {limit[2]} sets"
+        )
+
+
+@contextlib.contextmanager
+def work(what: Callable[[], str]) -> Iterator[None]:
+    """Say of work that ran out of seconds within what it was for, and how far that got.
+
+    Examples
+    --------
+    >>> with budget(seconds=1e-9), work(lambda: "scaling/power: bootstrap, 512 of 1,000 replicates done"):
+    ...     check_time("Newton's method")
+    Traceback (most recent call last):
+    forecast.errors.BudgetError: scaling/power: bootstrap, 512 of 1,000 replicates done: Newton's method stopped: ...
+    """
+    try:
+        yield
+    except BudgetError as stopped:
+        raise BudgetError(f"{what()}: {stopped}") from None
 
 
 def memory() -> int:
@@ -86,11 +204,15 @@ def memory() -> int:
     ...     memory()
     500000000
     """
+    return _memory_limit()[0]
+
+
+def _memory_limit() -> tuple[int, str]:
     own = _memory.get()
     if own is not None:
         return own
     stated = os.environ.get(VARIABLE)
-    return _bytes(stated, VARIABLE) if stated else DEFAULT
+    return _bytes(stated, VARIABLE) if stated else DEFAULT, VARIABLE
 
 
 def check_memory(
@@ -116,10 +238,10 @@ def check_memory(
     Traceback (most recent call last):
     forecast.errors.UsageError: a.csv: reading it takes 8 TiB; 4 GiB is the limit, which FORECAST_MAX_MEMORY sets
     """
-    most = memory() if limit is None else limit
+    most, setter = _memory_limit() if limit is None else (limit, VARIABLE)
     if size > most:
         raise error(
-            f"{what} {shown(size)}; {shown(most)} is the limit, which {VARIABLE} sets{instead and f': {instead}'}"
+            f"{what} {shown(size)}; {shown(most)} is the limit, which {setter} sets{instead and f': {instead}'}"
         )
 
 

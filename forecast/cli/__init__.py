@@ -1,7 +1,8 @@
 """The command line: a group that imports a command only when it is called.
 
 Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted, 141 the reader closed the pipe, 143 terminated.
-Every error is one line on stderr; ``--debug`` anywhere on the line adds the traceback.
+Every error is one line on stderr; ``--debug`` anywhere on the line adds the traceback. The limits of a command,
+``--max-seconds`` and ``--max-memory``, may stand anywhere on it too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import click
 
 import forecast
+from forecast.base import budgets
 from forecast.cli import render
 from forecast.contract import foreign
 from forecast.contract.foreign import Interrupted, Terminated
@@ -52,6 +54,9 @@ COMMANDS = {
     ),
     "plugins": ("catalogue.plugins:plugins", "List, show, check or start plugins."),
 }
+
+#: Options with a value that hold for every command, and may stand anywhere on the line.
+LIMITS = ("--max-seconds", "--max-memory")
 
 
 class LazyGroup(click.Group):
@@ -140,6 +145,8 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
 @click.option(
     "--isolate", is_flag=True, expose_value=False, help="Answer without plugins that hang, take too much or end it."
 )
+@click.option("--max-seconds", metavar="SECONDS", expose_value=False, help="End with an error after so long.")
+@click.option("--max-memory", metavar="SIZE", expose_value=False, help="Refuse what needs more than this: 8GiB.")
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -164,15 +171,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     own = words[: words.index("--")] if "--" in words else words
     debug, isolate = "--debug" in own, "--isolate" in own or os.environ.get("FORECAST_ISOLATE", "") not in ("", "0")
-    words = [w for w in own if w not in ("--debug", "--isolate")] + words[len(own) :]
+    own, limits = _limits([w for w in own if w not in ("--debug", "--isolate")])
+    words = own + words[words.index("--") :] if "--" in words else own
     _tolerant_streams()
     context: dict[str, Any] = {"argv": words, "debug": debug}
     render.written.clear()
     with _signals(), _one_line_warnings():
         try:
-            code = (
-                _isolated(words, debug) if isolate and "FORECAST_SUPERVISED" not in os.environ else _run(words, context)
-            )
+            with budgets.of_command_line(limits.get("--max-memory"), limits.get("--max-seconds")):
+                if isolate and "FORECAST_SUPERVISED" not in os.environ:
+                    code = _isolated(words, debug, limits)
+                else:
+                    code = _run(words, context)
             if sys.stdout is not None:
                 sys.stdout.flush()
         except BaseException as problem:
@@ -180,10 +190,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _isolated(words: list[str], debug: bool) -> int:
+def _limits(words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Take the limits of the command out of its words; one without its value is left for click to refuse."""
+    rest, limits = [], {}
+    left = iter(words)
+    for word in left:
+        name, sign, value = word.partition("=")
+        if name not in LIMITS:
+            rest.append(word)
+        elif sign:
+            limits[name] = value
+        elif (following := next(left, None)) is not None:
+            limits[name] = following
+        else:
+            return [word], {}
+    return rest, limits
+
+
+def _isolated(words: list[str], debug: bool, limits: dict[str, str]) -> int:
     from forecast.contract import isolation
 
-    return isolation.supervised([*(["--debug"] if debug else []), *words], say=render.warn)
+    options = [f"{name}={value}" for name, value in limits.items()]
+    return isolation.supervised([*(["--debug"] if debug else []), *options, *words], say=render.warn)
 
 
 def _run(words: list[str], context: dict[str, Any]) -> int:

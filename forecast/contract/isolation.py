@@ -68,6 +68,7 @@ def supervised(words: Sequence[str], *, seconds: float | None = None, say: Calla
     tried: _End | None = None
     with tempfile.TemporaryDirectory(prefix="lawcast-") as folder, tempfile.TemporaryFile() as answer:
         for turn in range(MOST):
+            budgets.check_time("the command in a process of its own", turn, MOST, "turns")
             end = _run(words, left, limit, Path(folder, f"{turn}.inside"), answer)
             if end.whole:
                 break
@@ -120,6 +121,7 @@ def _run(words: Sequence[str], left: Mapping[str, str], limit: float, record: Pa
     env = alone.environment(
         **{CHILD: str(record), "FORECAST_ISOLATE": "", "FORECAST_LEAVE_OUT": json.dumps(left)},
         COLUMNS=str(shutil.get_terminal_size().columns),
+        **{budgets.VARIABLE: str(budgets.memory())},
     )
     answer.seek(0)
     answer.truncate()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.fit.data.observations import no_counts
 from forecast.fit.data.padded import Padded, pad
@@ -198,6 +199,7 @@ def _searched(setting: Setting, part: Padded, target: Target, solved: Solved, se
         try:
             problem, found = search(problem, None, seed)
         except (ForecastError, ArithmeticError, ValueError, np.linalg.LinAlgError):
+            budgets.check_time("fits one by one", b, solved.settled.size, "curves")
             continue
         if found and np.isfinite(found[0].value) and found[0].settled:
             solved.q[:, b], solved.value[b], solved.settled[b] = found[0].at, found[0].value, True

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import tables
+from forecast.base import budgets
 from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError
 from forecast.fit.data.observations import _compute
 from forecast.fit.problem import objective as objectives
@@ -110,6 +111,7 @@ def compare(
             else:
                 row |= _judged(law, fit, columns, along, {**options, "seed": seed})
         except ForecastError as problem:
+            budgets.check_time("comparing", len(rows), len(laws), "laws")
             problems.append(problem)
             row["failed"] = str(problem)
         rows.append(row)
@@ -206,6 +208,7 @@ def _rollout(law: Law, columns: Columns, along: Array, options: Mapping[str, Any
                 continue
             error = _errors(fit, columns.take(~before), options)
         except ForecastError:
+            budgets.check_time("extrapolating from earlier points", done, len(ORIGINS), "origins")
             continue
         if np.isfinite(error).all():
             squares.append(float(np.mean(error**2)))

@@ -7,7 +7,6 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.base.netcdf import quantiles
@@ -18,6 +17,8 @@ from forecast.fit.options import check_level
 from forecast.laws.meaning import unmet
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from forecast.fit.inference.covariance import Uncertainty
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.solution import Fit
@@ -36,6 +37,8 @@ CELLS = 2_000_000
 
 def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
     """Return the law at given points with its bands; see `forecast.Fit.predict`."""
+    import xarray as xr
+
     check_level(level, fit.name)
     if statistic not in STATISTICS:
         raise UnknownNameError("statistic", printable(statistic, 40), STATISTICS, where=fit.name)
@@ -192,6 +195,8 @@ def _decades(fit: Fit, values: Mapping[str, Array]) -> Array:
 
 def broadcast(fit: Fit, variables: Mapping[str, Any]) -> dict[str, Array]:
     """Return a value of every variable, all of one shape."""
+    import xarray as xr
+
     for name in variables:
         if name not in fit.law.variables:
             raise UnknownNameError("variable", name, fit.law.variables, where=fit.name)
@@ -222,6 +227,8 @@ def _real(values: Any) -> Array:
 def _labels(
     fit: Fit, variables: Mapping[str, Any], values: Mapping[str, Array], shape: tuple[int, ...]
 ) -> tuple[tuple[str, ...], dict[str, Any]]:
+    import xarray as xr
+
     labelled = [v for v in variables.values() if isinstance(v, xr.DataArray)]
     if labelled:
         together = xr.broadcast(*labelled)[0]

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, printable
@@ -19,6 +18,8 @@ from forecast.fit.inference.covariance import Uncertainty
 from forecast.planning.plans import Plans
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from forecast.contract.specs import PublishedFit
     from forecast.fit.data.observations import Observed
     from forecast.fit.diagnostics.identifiability import Judgement
@@ -108,21 +109,30 @@ class Fit(Plans):
     @functools.cached_property
     def params(self) -> xr.Dataset:
         """The parameters, one 0-d variable each."""
+        import xarray as xr
+
         return xr.Dataset({name: xr.DataArray(value) for name, value in self.values.items()})
 
     @functools.cached_property
     def stderr(self) -> xr.Dataset:
         """Standard errors, one 0-d variable each."""
+        import xarray as xr
+
+        repeated = self.replicates is not None and self.uncertainty is not None and not self.uncertainty.flaw
+        attrs = {} if self.uncertainty is None or repeated else {"method": self.uncertainty.method}
+        return xr.Dataset({n: xr.DataArray(error) for n, error in self._stderr.items()}, attrs=attrs)
+
+    @functools.cached_property
+    def _stderr(self) -> dict[str, float]:
+        """Standard errors as numbers: a page of text needs no xarray, which takes longer to import than to fit."""
         known = self.uncertainty
         if known is None:
             stated = self.published.stderr if self.published else {}
-            return xr.Dataset({n: xr.DataArray(float(stated[n])) for n in self.values if n in stated})
+            return {n: float(stated[n]) for n in self.values if n in stated}
         if self.replicates is not None and not known.flaw:  # else replicates repeat an exact fit: 0 is no error
             repeated = self.replicates
-            found = {n: repeated.stderr(n) if n in repeated.names else 0.0 for n in self.values}
-            return xr.Dataset({name: xr.DataArray(error) for name, error in found.items()})
-        errors = {n: known.stderr(known.names.index(n)) if n in known.names else 0.0 for n in self.values}
-        return xr.Dataset({name: xr.DataArray(error) for name, error in errors.items()}, attrs={"method": known.method})
+            return {n: repeated.stderr(n) if n in repeated.names else 0.0 for n in self.values}
+        return {n: known.stderr(known.names.index(n)) if n in known.names else 0.0 for n in self.values}
 
     @functools.cached_property
     def covariance(self) -> xr.DataArray:
@@ -133,6 +143,8 @@ class Fit(Plans):
         FitError
             If there is none, saying why.
         """
+        import xarray as xr
+
         known = self._known("covariance")
         factors = np.where(known.logs, np.exp(np.where(known.logs, known.at, 0.0)), 1.0)
         table = known.covariance * np.outer(factors, factors)

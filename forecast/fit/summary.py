@@ -29,7 +29,7 @@ def summary(fit: Fit) -> str:
             lines.append(f"intervals: {said_of}")
     rows = [("parameter", "value", "stderr", f"{fit.level:.0%} interval")]
     for name, number in fit.values.items():
-        error = f"{float(fit.stderr[name]):.4g}" if name in fit.stderr else "-"
+        error = f"{fit._stderr[name]:.4g}" if name in fit._stderr else "-"
         try:
             span = "[{:.6g}, {:.6g}]".format(*fit.interval(name, fit.level))
         except FitError as problem:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from forecast.base import budgets
 from forecast.errors import FormulaError
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
@@ -69,6 +70,7 @@ class Parts:
         self._known: dict[tuple[Any, ...], int] = {}
         self._slopes: dict[str, dict[int, int]] = {name: {} for name in parameters}
         self._shown, self._size = shown, 0
+        self._work = f"formula '{shown}': differentiation"
 
     def _add(self, *node: Any) -> int:
         found = self._known.get(node)
@@ -228,6 +230,7 @@ class Parts:
                 found.add(at)
                 todo.extend(below(self.nodes[at]))
         for at in sorted(found):
+            budgets.check_time(self._work)
             known[at] = self._slope(at, known)
         return known[root] if root in known else self.number(0.0)
 

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from forecast.base import budgets
 from forecast.formula.normal import COLUMN, MATRIX, ROW, Parts, below, positive
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
 
@@ -138,6 +139,7 @@ class Writer:
     def written(self) -> tuple[list[tuple[str, Node]], list[Node]]:
         """Return assignments, and the tree of each result."""
         for at in range(len(self.parts.nodes)):  # from below, so that nothing is called deep inside itself
+            budgets.check_time("writing derivatives", at, len(self.parts.nodes), "parts")
             if self.uses[("node", at)]:
                 self.tree(("node", at))
         return self.shared, [self.tree(part)[0] for part in self.results]
@@ -255,6 +257,7 @@ class _Search:
         for held in self.products.values():
             self._note(self._candidates(list(held)))
         while self._heap and self._looks < 2 * _LOOKS:
+            budgets.check_time("sharing the parts of derivatives")
             promised, _, some = heapq.heappop(self._heap)
             saved, chosen = self._saved(some)
             if saved < -promised:  # fewer than when it was noted

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from forecast.base import budgets
 from forecast.errors import FormulaError
 from forecast.formula import Formula, parse
 from forecast.formula.tree import latex_name, signed
@@ -214,6 +215,7 @@ def _roots(at: Any, given: Mapping[str, Array], low: Array, high: Array, goal: A
     todo, u = np.arange(low.size), np.clip(np.zeros(low.size), a, b)
     last = np.full(low.size, np.inf)
     for _ in range(ITERATIONS):
+        budgets.check_time("solving an implicit law")
         here = place(u, todo)
         left, slope = at(here, {n: v[todo] for n, v in given.items()})
         target, sign = goal[todo], direction[todo]

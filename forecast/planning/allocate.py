@@ -10,7 +10,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from forecast import formula
@@ -21,6 +20,8 @@ from forecast.planning.constrained_minimum import End, OfFormula, OfLaw, lowest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import xarray as xr
 
     from forecast.fit.solution import Fit
     from forecast.formula import Formula
@@ -71,6 +72,8 @@ def allocate(
     seed: int = 0,
 ) -> xr.Dataset:
     """Return the best split; see `forecast.Fit.allocate`."""
+    import xarray as xr
+
     price = price_of(fit, cost, inference_tokens)
     budget = positive(compute, "compute", fit.name)
     check_level(level, fit.name)

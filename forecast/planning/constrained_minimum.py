@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.errors import UsageError
 from forecast.laws.forms import formula_program
 from forecast.planning.roots import roots
@@ -194,6 +195,7 @@ def lowest(objective: Surface, line: Surface, level: Array, *, rising: bool = Fa
     rows = level.size
     u, v, end = np.full(rows, np.nan), np.full(rows, np.nan), np.zeros(rows, dtype=int)
     for begin in range(0, rows, CHUNK):
+        budgets.check_time("the lowest points on lines", begin, rows, "rows")
         part = np.arange(begin, min(begin + CHUNK, rows))
         u[part], v[part], end[part] = _chunk(objective.take(part), line.take(part), level[part, None], rising)
     return Lowest(u, v, end)

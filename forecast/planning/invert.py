@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import FAR, check_level
@@ -19,6 +19,8 @@ from forecast.planning.constrained_minimum import DECADES, End, OfFormula, OfLaw
 from forecast.planning.roots import roots
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from forecast.fit.solution import Fit
     from forecast.formula import Formula
 
@@ -67,6 +69,8 @@ def invert(
     variables: Mapping[str, Any],
 ) -> xr.Dataset:
     """Return what a variable must be; see `forecast.Fit.invert`."""
+    import xarray as xr
+
     name = fit.name
     check_level(level, name)
     target = _number(y, "y", name)
@@ -181,6 +185,7 @@ def reached(
     never, already = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool)
     several = False
     for begin in range(0, rows, CHUNK):
+        budgets.check_time("inverting", begin, rows, "rows")
         part = slice(begin, min(begin + CHUNK, rows))
         own = {n: p if p.shape[0] == 1 else p[part] for n, p in columns.items()}
 

@@ -11,7 +11,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import DataError, FitError, UsageError, printable
@@ -21,6 +20,8 @@ from forecast.planning.constrained_minimum import OfFormula, along
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import xarray as xr
 
     from forecast.fit.solution import Fit
 
@@ -106,6 +107,8 @@ def _budgets(logs: Array, gap: float) -> list[NDArray[np.intp]]:
 
 
 def _parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], level: float) -> xr.Dataset:
+    import xarray as xr
+
     rows, notes = [], []
     for group in groups:
         budget = float(np.exp(np.log(found["compute"][group]).mean()))
@@ -156,7 +159,7 @@ def _parabola(x: Array, y: Array) -> dict[str, Any]:
 
 
 def _line(x: Array, y: Array, level: float) -> dict[str, Any]:
-    from scipy import stats
+    from scipy.special import stdtrit
 
     slope = float(np.sum((x - x.mean()) * (y - y.mean())) / np.sum((x - x.mean()) ** 2))
     dof = x.size - 2
@@ -164,7 +167,7 @@ def _line(x: Array, y: Array, level: float) -> dict[str, Any]:
     if dof > 0:
         left = y - y.mean() - slope * (x - x.mean())
         error = math.sqrt(float(left @ left) / dof / float(np.sum((x - x.mean()) ** 2)))
-        reach = float(stats.t.ppf(0.5 + level / 2, dof)) * error
+        reach = float(stdtrit(dof, 0.5 + level / 2)) * error
         low, high = slope - reach, slope + reach
     prefactor = math.exp(float(y.mean() - slope * x.mean()))
     return {"exponent": slope, "exponent_lower": low, "exponent_upper": high, "prefactor": prefactor}

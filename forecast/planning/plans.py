@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-import xarray as xr
-
 if TYPE_CHECKING:
+    import xarray as xr
+
     from forecast.fit.solution import Fit
 
 __all__ = ["Plans"]

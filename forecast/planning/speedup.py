@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from forecast import formula
@@ -19,6 +18,8 @@ from forecast.planning.invert import cheapest, grid_of, reached
 from forecast.planning.roots import roots
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from forecast.fit.solution import Fit
     from forecast.formula import Formula
 
@@ -53,6 +54,8 @@ def speedup(
         and ``_upper``; and ``never``, the probability that `fit` cannot reach it at any price. Without joint
         uncertainty in either no interval, and ``no_interval`` says why.
     """
+    import xarray as xr
+
     where = f"{fit.name} over {baseline.name}"
     names = tuple(fit.law.variables)
     if set(names) != set(baseline.law.variables):

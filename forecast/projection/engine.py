@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base import access
-from forecast.base.budgets import check_memory, memory
+from forecast.base import access, budgets
+from forecast.base.budgets import check_memory, check_time, memory
 from forecast.base.dates import decimal_year
 from forecast.base.streams import BLOCK, check_seed
 from forecast.contract.foreign import stdout_is_data
@@ -120,6 +120,7 @@ def project(
         each = map if workers == 1 else stack.enter_context(_threads(workers)).map
         drawn = each(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks)
         for done, _ in enumerate(drawn, 1):
+            check_time(f"{graph.scenario.where}: drawing", done, len(blocks), "blocks")
             if progress is not None:
                 progress(done, len(blocks))
     sampled.raise_if_nothing_is_left()
@@ -161,8 +162,14 @@ def project(
 
 
 def _threads(workers: int) -> ThreadPoolExecutor:
-    """Return threads in which a model may read what it may read in this one."""
-    return ThreadPoolExecutor(max_workers=workers, initializer=access.use, initargs=(access.current(),))
+    """Return threads in which a model may read and take what it may in this one."""
+    here = access.current(), budgets.current()
+    return ThreadPoolExecutor(max_workers=workers, initializer=_as_here, initargs=here)
+
+
+def _as_here(allowed: access.Access, limits: budgets.Limits) -> None:
+    access.use(allowed)
+    budgets.inherit(limits)
 
 
 def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:

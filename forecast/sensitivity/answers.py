@@ -84,14 +84,14 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
 
 def _ranks(dates: NDArray[np.datetime64], never: Array) -> Array:
     """Return the rank of every draw of every combination, from 0 to 1; nan where a combination was not answered."""
-    from scipy.stats import rankdata
-
     years = dates.astype("datetime64[s]").astype(np.int64).astype(float)
     years[np.isnat(dates)] = np.inf
     years[:, np.isnan(never)] = np.nan
     ranks = np.full(years.shape, np.nan)
     known = ~np.isnan(years)
-    ranks[known] = rankdata(years[known]) / max(int(known.sum()), 1)
+    _, place, counts = np.unique(years[known], return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)  # equal dates share the mean of their ranks
+    ranks[known] = (ends - 0.5 * (counts - 1))[place] / max(int(known.sum()), 1)
     return ranks
 
 
@@ -110,13 +110,13 @@ def _numbers(tree: xr.DataTree) -> Iterator[tuple[str, Array]]:
 
 def _explained(ranks: Array, draws: Array, total: float) -> float:
     """Return the share of the variance that bins of one number explain, over all combinations."""
-    from scipy.stats import rankdata
-
     size = len(draws)
     bins = min(BINS, size // PER_BIN)
     if bins < 2 or not np.isfinite(draws).any() or np.nanmin(draws) == np.nanmax(draws):
         return 0.0
-    place = np.minimum((rankdata(np.nan_to_num(draws), method="ordinal") - 1) * bins // size, bins - 1).astype(int)
+    order = np.empty(size, dtype=np.int64)
+    order[np.argsort(np.nan_to_num(draws), kind="stable")] = np.arange(size)
+    place = np.minimum(order * bins // size, bins - 1)
     share = 0.0
     columns = [c for c in ranks.T if not np.isnan(c).any()]
     for column in columns:

@@ -151,10 +151,10 @@ class _Fitted(FittedModel):
         return np.broadcast_to(drawn, (len(time), size)).copy()
 
     def describe(self) -> Description:
-        from scipy.stats import t as student
+        from scipy.special import stdtrit
 
         value = float(self.centre[self.which])
-        half = float(student.ppf(0.95, self.dof) * self.table[self.which, self.which] ** 0.5)
+        half = float(stdtrit(self.dof, 0.95) * self.table[self.which, self.which] ** 0.5)
         what = self.what or _WHAT[self.which]
         return Description(
             summary=f"{value:.2f} {what} [90 %: {value - half:.2f}, {value + half:.2f}] from {self.n} models"

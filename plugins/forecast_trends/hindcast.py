@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from forecast.errors import DataError, ForecastError, UnknownNameError, UsageError, printable
+from forecast.errors import BudgetError, DataError, ForecastError, UnknownNameError, UsageError, printable
 from forecast_trends.evidence import log_series
 from forecast_trends.walks.echo import forecast_variance
 from forecast_trends.walks.walk import POOLED
@@ -85,9 +85,9 @@ class Hindcasts:
             Over ``horizon``: ``coverage``, ``count`` of hindcasts and of ``technologies`` behind it; the whole is in
             the attributes ``coverage`` and ``count``.
         """
-        from scipy.stats import t as student
+        from scipy.special import stdtrit
 
-        inside = abs(self.normalised(theta)) <= student.ppf(0.5 + level / 2, self.window - 1)
+        inside = abs(self.normalised(theta)) <= stdtrit(self.window - 1, 0.5 + level / 2)
         return _by_horizon(self.horizon, self.series, inside, level)
 
     def compare(self, theta: float = POOLED) -> xr.Dataset:
@@ -296,6 +296,8 @@ def coverage(
             asked: dict[str, Any] = {"columns": {k: v[seen] for k, v in further.items()}} if further else {}
             try:
                 drawn = chosen.fit(time[seen], value[seen], seed=seed, **asked).sample(ahead, streams, observed=True)
+            except BudgetError:
+                raise
             except ForecastError:
                 failed += 1
                 continue

@@ -1,8 +1,12 @@
+import re
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import FitError, UnknownNameError, UsageError
+from forecast.errors import BudgetError, FitError, UnknownNameError, UsageError
+from forecast.fit.inference import bootstrap
 from forecast.fit.inference.bootstrap import BLOCK, resampled
 
 LINE = forecast.Law("a + b*x", variables=["x"])
@@ -181,3 +185,47 @@ def test_a_bootstrap_does_not_hide_that_a_parameter_is_not_identified():
 def test_a_kind_of_bootstrap_without_a_bootstrap_is_refused():
     with pytest.raises(UsageError, match="kind='wild' says what a bootstrap resamples: give bootstrap="):
         LAW.fit(data(), kind="wild")
+
+
+@pytest.mark.parametrize("kind", ["case", "residual", "wild", "cluster"])
+def test_the_size_of_the_pieces_that_are_drawn_changes_no_replicate(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    x = np.geomspace(1, 1000, 60)
+    law = forecast.law("scaling/saturating-power")
+    data = {"x": x, law.output: (1 + 3 * x**-0.4) * np.exp(0.02 * rng.standard_normal(60))}
+    fit = law.fit(data)
+    groups = {"groups": np.arange(60) % 12} if kind == "cluster" else {}
+    whole = fit.resample(300, kind=kind, **groups).bootstrap
+    monkeypatch.setattr(bootstrap, "CELLS", 60 * 7)  # seven replicates at a time
+    pieces = fit.resample(300, kind=kind, **groups).bootstrap
+    for name in law.parameters:
+        np.testing.assert_allclose(pieces[name], whole[name], rtol=1e-9)
+    assert pieces.attrs == whole.attrs
+    fewer = fit.resample(20, kind=kind, **groups).bootstrap
+    for name in law.parameters:
+        np.testing.assert_array_equal(fewer[name], pieces[name][:20])
+
+
+def test_a_bootstrap_of_many_rows_holds_the_memory():
+    n = 300_000  # the counts of one block of 256 alone would take 614 MB
+    rng = np.random.default_rng(0)
+    x = np.exp(rng.uniform(0, 5, n))
+    law = forecast.Law("a + b*x", variables=["x"])
+    fit = law.fit({"x": x, "y": 1 + 2 * x + rng.standard_normal(n)})
+    tracemalloc.start()
+    fit.resample(12)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 500e6
+    with forecast.budget(memory="100MB"), pytest.raises(FitError, match=r"bootstrap: 300,000 points take .* sets$"):
+        fit.resample(12)
+
+
+def test_a_bootstrap_that_runs_out_of_seconds_says_how_far_it_got():
+    x = np.geomspace(1, 1000, 60)
+    law = forecast.law("scaling/saturating-power")
+    fit = law.fit({"x": x, law.output: (1 + 3 * x**-0.4) * np.exp(0.02 * np.random.default_rng(0).standard_normal(60))})
+    with forecast.budget(seconds=0.5), pytest.raises(BudgetError) as caught:
+        fit.resample(1_000_000)
+    said = r"scaling/saturating-power: bootstrap, [\d,]+ of 1,000,000 replicates done: .* 0\.5 s is the limit, which "
+    assert re.match(said, str(caught.value))

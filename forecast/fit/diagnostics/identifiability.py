@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError, printable
 from forecast.fit.diagnostics.collinearity import edges, together
-from forecast.fit.diagnostics.influence import MOVES, influence
+from forecast.fit.diagnostics.influence import MOVES, influences
 from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
 from forecast.fit.inference import profile
 from forecast.fit.solve.newton import ROUNDING
@@ -164,7 +164,7 @@ def _read(
 
 def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
     """Return parameters that mean nothing if another is 0, as it may be by a test at the fit's level."""
-    from scipy import stats
+    from scipy.special import fdtri, gammaincinv
 
     from forecast.fit.solve.multistart import search
 
@@ -208,9 +208,9 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
         if known.flaw:
             absent = value <= (10 * ROUNDING * problem.size()) ** 2
         else:
-            edge = stats.chi2.ppf(fit.level, count)
+            edge = 2 * gammaincinv(count / 2, fit.level)  # the quantile of chi squared
             if not known.scale_known and problem.objective.scale != "known":
-                edge = count * stats.f.ppf(fit.level, count, max(known.dof, 1))
+                edge = count * fdtri(count, max(known.dof, 1), fit.level)
             absent = float(value - optima.value[0]) <= edge * unit[j]
         if absent:
             for i in lost:
@@ -258,17 +258,14 @@ def _influential(fit: Fit, problem: Problem) -> str:
         return ""  # nothing but rounding would move
     if (fit.n or 0) > MANY or (fit.n or 0) <= len(fit.values) + 1:
         return ""
-    found = influence(fit)
-    largest = found["largest"].values
-    place = int(np.argmax(largest))
-    if not largest[place] > MOVES:
+    found = influences(fit)
+    place = int(np.argmax(found.largest))
+    if not found.largest[place] > MOVES:
         return ""
-    shifts = {
-        str(n).removesuffix("_shift"): float(v.values[place]) for n, v in found.items() if str(n).endswith("_shift")
-    }
-    name = max(shifts, key=lambda n: abs(shifts[n]))
-    row, value = int(found["row"].values[place]), float(found[name].values[place])
+    shifts = np.abs(found.shifts[:, place])
+    most = int(np.argmax(shifts))
+    name, row, value = found.names[most], int(found.rows[place]) + 1, float(found.values[most, place])
     return (
         f"row {row} decides {printable(name, 60)}: {value:.4g} without it, {fit.values[name]:.4g} with it "
-        f"({abs(shifts[name]):.1f} standard errors); check the row, or fit with objective='huber_log'"
+        f"({shifts[most]:.1f} standard errors); check the row, or fit with objective='huber_log'"
     )

@@ -5,11 +5,13 @@ The few points that move the fit most are left out for good: the fit without the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.fit.inference.profile import optimum, problem_of_fit
 from forecast.fit.solve import newton
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
 
-__all__ = ["MOVES", "influence"]
+__all__ = ["MOVES", "Influence", "influence", "influences"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -30,10 +32,45 @@ MOVES = 3.0
 CLOSER, SOLVED = 512, 8
 
 
+@dataclass(frozen=True)
+class Influence:
+    """What leaving out each point does, along the points that have weight.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        From 0.
+    names : tuple of str
+        The free parameters.
+    values, shifts : ndarray
+        (k, n), the parameters without each point, and how far that moves them in standard errors.
+    """
+
+    rows: NDArray[np.int64]
+    names: tuple[str, ...]
+    values: Array
+    shifts: Array
+
+    @property
+    def largest(self) -> Array:
+        """The largest shift of each point, (n,)."""
+        return np.asarray(np.abs(self.shifts).max(axis=0))
+
+
 def influence(fit: Fit) -> xr.Dataset:
     """Return what leaving out each point does; see `forecast.Fit.influence`."""
     import xarray as xr
 
+    found = influences(fit)
+    columns = {n: ("row", found.values[j]) for j, n in enumerate(found.names)}
+    columns |= {f"{n}_shift": ("row", found.shifts[j]) for j, n in enumerate(found.names)}
+    columns["largest"] = ("row", found.largest)
+    told = {"shift": "in standard errors of the fit without it"}
+    return xr.Dataset(columns, coords={"row": found.rows + 1}, attrs=told)
+
+
+def influences(fit: Fit) -> Influence:
+    """Return what leaving out each point does, as arrays: xarray takes longer to import than all of this does."""
     problem = problem_of_fit(fit, "influence")
     optima = optimum(fit, problem)
     rows = np.flatnonzero(problem.weights > 0)
@@ -49,11 +86,7 @@ def influence(fit: Fit) -> xr.Dataset:
     with np.errstate(all="ignore"):
         shift = moves / (errors[:, None] * scale)
     shift = np.where(np.isfinite(shift), shift, 0.0)
-    natural = problem.natural((optima.q + moves).T).T
-    columns = {n: ("row", natural[j]) for j, n in enumerate(problem.free)}
-    columns |= {f"{n}_shift": ("row", shift[j]) for j, n in enumerate(problem.free)}
-    columns["largest"] = ("row", np.abs(shift).max(axis=0))
-    return xr.Dataset(columns, coords={"row": rows + 1}, attrs={"shift": "in standard errors of the fit without it"})
+    return Influence(rows, problem.free, problem.natural((optima.q + moves).T).T, shift)
 
 
 def _size(moves: Array, errors: Array) -> Array:
@@ -89,6 +122,7 @@ def _step(problem: Problem, optima: Optima, rows: NDArray[np.int64]) -> Array:
     found = np.empty((problem.k, rows.size))
     block = max(1, 2_000_000 // problem.weights.size)
     for first in range(0, rows.size, block):
+        budgets.check_time("the influence of points", first, rows.size, "points")
         some = rows[first : first + block]
         _, g, h = problem.target(_weights(problem, some)).evaluate(np.repeat(optima.q, some.size, axis=1))
         size = np.sqrt(np.abs(np.einsum("iib->ib", h)))

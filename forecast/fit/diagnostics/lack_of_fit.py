@@ -72,7 +72,7 @@ def lack_of_fit(problem: Problem, p: Array, *, grouped: bool = False) -> LackOfF
     -----
     Rows that are copies of each other (of one observation, not of one configuration) understate the pure error.
     """
-    from scipy import stats
+    from scipy.special import fdtrc
 
     if problem.objective.loss != "squares":
         return None
@@ -92,4 +92,4 @@ def lack_of_fit(problem: Problem, p: Array, *, grouped: bool = False) -> LackOfF
     if not np.isfinite(left) or apart <= (COPIES * problem.size()) ** 2:
         return None
     statistic = max(left, 0.0) / free / (apart / pure)
-    return LackOfFit(p=float(stats.f.sf(statistic, free, pure)), statistic=statistic, dof=(free, pure), grouped=grouped)
+    return LackOfFit(p=float(fdtrc(free, pure, statistic)), statistic=statistic, dof=(free, pure), grouped=grouped)

@@ -3,7 +3,8 @@
 Replicates start from the optimum of all data, moved by one step that every replicate's own gradient suggests. Some of
 them are solved again from fresh starts, and how many changed is reported; where many did, or where the points are few,
 all are. A block is drawn and solved whole, whatever is asked for, and then cut: fewer replicates are the first of
-more, to the last bit, and the same for any number of workers.
+more, to the last bit, and the same for any number of workers. Where the points are many a block is drawn and solved in
+pieces whose size depends on the number of points alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
+from forecast.base.budgets import check_memory
 from forecast.errors import DataError, FitError, UsageError
 from forecast.fit.data.groups import check_kind, labels_of
 from forecast.fit.inference.replicates import Replicates
@@ -35,10 +38,16 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: Blocks that are solved together, at most, and the numbers that their weights may be.
 TOGETHER, CELLS = 8, 2_000_000
+#: How many numbers there are, at most, for each weight: the law, its derivatives and what is computed of them.
+COPIES = 60
 #: Below this number of points every replicate is solved from fresh starts.
 FEW = 20
 #: How many replicates are audited, from how many starts each; beyond which share of changes all are solved anew.
 AUDIT, STARTS, TOLERATED = 24, 2, 0.1
+#: Points of the grid that an audit looks at: a sample of replicates takes a sample of the starts.
+AUDIT_POINTS = 384
+#: Steps of a replicate at most; and of an audit, whose starts of no promise would otherwise wander for long.
+STEPS, AUDIT_STEPS = 200, 40
 #: An objective lower by more than this share is another optimum.
 BETTER = 1e-6
 #: Stop when a step lowers a replicate's objective by less than this share.
@@ -105,6 +114,10 @@ def bootstrap(
         For messages.
     """
     plan = _plan(problem.n, asked.replicates)
+    points = problem.weights.size
+    check_memory(
+        8 * COPIES * points * min(_size(points), BLOCK), f"{where}: bootstrap: {points:,} points take", error=FitError
+    )
     few = problem.n < FEW
     reached = 0
 
@@ -114,17 +127,18 @@ def bootstrap(
         if progress is not None:
             progress(min(reached, asked.replicates), asked.replicates)
 
-    # the first block tells whether the optimum of all data can be trusted as a start
-    parts = [_refit(problem, at, asked, labels, plan[0], few, AUDIT)]
-    head = parts[0]
-    if not few and head.changed.sum() > TOLERATED * max(head.audited.sum(), 1):
-        few = True
-        parts = [_refit(problem, at, asked, labels, plan[0], few, 0)]
-    done(0)
-    alone = workers is None or workers == 1
-    rest = [((problem if alone else replace(problem)), at, asked, labels, blocks, few, 0) for blocks in plan[1:]]
-    parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
-    whole = _Part(*(np.concatenate([getattr(p, n) for p in parts], axis=-1) for n in _Part.__dataclass_fields__))
+    with budgets.work(lambda: f"{where}: bootstrap, {reached:,} of {asked.replicates:,} replicates done"):
+        # the first block tells whether the optimum of all data can be trusted as a start
+        parts = [_refit(problem, at, asked, labels, plan[0], few, AUDIT)]
+        head = parts[0]
+        if not few and head.changed.sum() > TOLERATED * max(head.audited.sum(), 1):
+            few = True
+            parts = [_refit(problem, at, asked, labels, plan[0], few, 0)]
+        done(0)
+        alone = workers is None or workers == 1
+        rest = [((problem if alone else replace(problem)), at, asked, labels, blocks, few, 0) for blocks in plan[1:]]
+        parts += share(_refit, rest, workers, where=where, done=lambda i: done(i + 1))
+    whole = _joined(parts)
     cut = _Part(*(getattr(whole, n)[..., : asked.replicates] for n in _Part.__dataclass_fields__))
     values = problem.natural(cut.q.T).T
     return Replicates(
@@ -206,6 +220,15 @@ def _plan(n: int, replicates: int) -> list[range]:
     return found
 
 
+def _size(points: int) -> int:
+    """Return how many replicates are drawn and solved together."""
+    return max(CELLS // max(points, 1), 1)
+
+
+def _joined(parts: list[_Part]) -> _Part:
+    return _Part(*(np.concatenate([getattr(p, n) for p in parts], axis=-1) for n in _Part.__dataclass_fields__))
+
+
 def _refit(
     problem: Problem,
     at: Array,
@@ -217,20 +240,40 @@ def _refit(
 ) -> _Part:
     """Draw some blocks and refit them; `audit` of the first replicates, or every one, from fresh starts too."""
     sample = Sample(problem, at, labels)
-    drawn = draw(sample, asked.kind, asked.seed, blocks)
+    warm = _Warm(sample)
+    grid = None
+    if asked.fresh and (every or audit):
+        grid = Grid(problem, seed=asked.seed) if every else Grid(problem, seed=asked.seed, points=AUDIT_POINTS)
+    parts: list[_Part] = []
+    reached = 0
+    for drawn in draw(sample, asked.kind, asked.seed, blocks, _size(problem.weights.size)):
+        parts.append(_solve(warm, drawn, grid, None if every else max(audit - reached, 0)))
+        reached += parts[-1].value.size
+        budgets.check_time("refitting", reached, len(blocks) * BLOCK, "replicates of a round")
+        if blocks.start * BLOCK + reached >= asked.replicates:
+            break
+    return _joined(parts)
+
+
+def _solve(starts: _Warm, drawn: Drawn, grid: Grid | None, audit: int | None) -> _Part:
+    """Refit some replicates; `audit` of the first, or every one where that is None, from a grid's starts too."""
+    sample, problem = starts.sample, starts.problem
     target = _target(problem, drawn)
-    warm = _Warm(sample).starts(target)
+    warm = starts.starts(target)
     count = warm.shape[1]
     audited = np.zeros(count, dtype=bool)
     fresh, ids = np.empty((problem.k, 0)), np.empty(0, dtype=np.int64)
-    if asked.fresh and (every or audit):
-        grid = Grid(problem, seed=asked.seed)
-        if grid.order.size:
-            audited[: count if every else audit] = True
+    if grid is not None and grid.order.size:
+        audited[:audit] = True
+        if audited.any():
             fresh, ids = _fresh(problem, grid, target, np.flatnonzero(audited))
     if ids.size:  # all in one queue: the few that take long then cost no rounds of their own
-        both = _solved(problem, target.take(np.append(np.arange(count), ids)), np.concatenate([warm, fresh], axis=1))
-        found, changed = _audited(both, count, ids)
+        both = target.take(np.append(np.arange(count), ids))
+        steps = AUDIT_STEPS if audit is not None else STEPS
+        ends = _solved(problem, both, np.concatenate([warm, fresh], axis=1), steps)
+        found, changed = _audited(ends, count, ids)
+        if steps < STEPS and not found.settled.all():
+            _go_on(problem, target, found, np.flatnonzero(~found.settled))
     else:
         found, changed = _solved(problem, target, warm), np.zeros(count, dtype=bool)
     poor = _poor(sample, drawn, count)
@@ -243,8 +286,20 @@ def _target(problem: Problem, drawn: Drawn) -> Target:
     return target if drawn.y is None else replace(target, y=drawn.y)
 
 
-def _solved(problem: Problem, target: Target, starts: Array) -> Solved:
-    return newton.solve(target, starts, problem.lower, problem.upper, problem.logs, tolerance=TOLERANCE, blind=BLIND)
+def _solved(problem: Problem, target: Target, starts: Array, steps: int = STEPS) -> Solved:
+    return newton.solve(
+        target, starts, problem.lower, problem.upper, problem.logs,
+        iterations=steps, tolerance=TOLERANCE, blind=BLIND,
+    )  # fmt: skip
+
+
+def _go_on(problem: Problem, target: Target, found: Solved, ids: NDArray[np.int64]) -> None:
+    """Take more steps in some replicates from where they are."""
+    ends = _solved(problem, target.take(ids), found.q[:, ids])
+    better = ends.value <= found.value[ids]
+    chosen = ids[better]
+    found.q[:, chosen], found.value[chosen] = ends.q[:, better], ends.value[better]
+    found.settled[chosen] = ends.settled[better]
 
 
 def _poor(sample: Sample, drawn: Drawn, count: int) -> NDArray[np.bool_]:
@@ -252,22 +307,22 @@ def _poor(sample: Sample, drawn: Drawn, count: int) -> NDArray[np.bool_]:
     rows, k = sample.rows, sample.problem.k
     if drawn.weights.ndim == 1:
         return np.zeros(count, dtype=bool)
-    design = np.column_stack([v[rows] for v in sample.problem.variables.values()])
-    _, group = np.unique(design, axis=0, return_inverse=True)
-    group = np.ravel(group)
+    group = sample.groups
     groups = int(group.max()) + 1
     if sample.labels is None and groups > 8 * k + 40:  # that few of that many do not happen
         return np.zeros(count, dtype=bool)
-    member = np.zeros((rows.size, groups))
-    member[np.arange(rows.size), group] = 1.0
-    return np.asarray((((drawn.weights[:, rows] > 0).astype(float) @ member) > 0).sum(axis=1) < k)
+    order = np.argsort(group, kind="stable")
+    begins = np.searchsorted(group[order], np.arange(groups))
+    present = np.logical_or.reduceat(drawn.weights[:, rows[order]] > 0, begins, axis=1)
+    return np.asarray(present.sum(axis=1) < k)
 
 
 class _Warm:
     """Starts for replicates: the optimum of all data, and one step from it along the replicate's own gradient."""
 
     def __init__(self, sample: Sample) -> None:
-        self.problem, self.at = problem, at = sample.problem, sample.at
+        self.sample, self.problem, self.at = sample, sample.problem, sample.at
+        problem, at = self.problem, self.at
         target = problem.target()
         state = problem.kernel.at(at[:, None])
         self.f = state.f.copy()
@@ -308,13 +363,16 @@ class _Warm:
 def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
     """Return the best few of the grid's starts for each of some replicates, and whose they are."""
     candidates = grid.starts[:, grid.order[:512]]
-    with np.errstate(all="ignore"):
-        f = problem.kernel.at(candidates).f.copy()
-    best = [
-        np.argsort(_losses(problem, target, f, chosen[first : first + 1024]), axis=1, kind="stable")[:, :STARTS]
-        for first in range(0, chosen.size, 1024)
-    ]
-    places = np.concatenate(best)
+    losses = np.empty((chosen.size, candidates.shape[1]))
+    step = _size(problem.weights.size)
+    for column in range(0, candidates.shape[1], step):
+        budgets.check_time("the search for starts", column, candidates.shape[1], "starts")
+        columns = slice(column, column + step)
+        with np.errstate(all="ignore"):
+            f = problem.kernel.at(candidates[:, columns]).f.copy()
+        for first in range(0, chosen.size, 1024):
+            losses[first : first + 1024, columns] = _losses(problem, target, f, chosen[first : first + 1024])
+    places = np.argsort(losses, axis=1, kind="stable")[:, :STARTS]
     return candidates[:, places.ravel()], np.repeat(chosen, places.shape[1])
 
 

@@ -73,10 +73,10 @@ class Uncertainty:
 
     def quantile(self, p: float) -> float:
         """Return the quantile of Student's t (normal where the scale is known)."""
-        from scipy import stats
+        from scipy.special import ndtri, stdtrit
 
         known = self.scale_known and not self.clusters
-        return float(stats.norm.ppf(p) if known else stats.t.ppf(p, self.freedom))
+        return float(ndtri(p) if known else stdtrit(self.freedom, p))
 
     @property
     def method(self) -> str:

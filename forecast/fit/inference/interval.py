@@ -87,11 +87,11 @@ def origin(fit: Fit, level: float) -> str:
 
 def _stated(fit: Fit, name: str, level: float) -> tuple[float, float]:
     """Return the normal interval of a published standard error, as far as the bounds of the law let it reach."""
-    from scipy import stats
+    from scipy.special import ndtri
 
     stated = fit.published.stderr if fit.published else {}
     if name not in stated:
         raise FitError(f"{fit.name}: no interval for '{name}': {fit._why_not()}")
-    half = float(stats.norm.ppf(0.5 + level / 2)) * float(stated[name])
+    half = float(ndtri(0.5 + level / 2)) * float(stated[name])
     least, most = fit.law.bounds.get(name, (-math.inf, math.inf))  # a large standard error reaches past a bound
     return max(fit.values[name] - half, least), min(fit.values[name] + half, most)

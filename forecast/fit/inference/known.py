@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.fit.inference.covariance import VAGUE, Uncertainty, assess
 from forecast.fit.solve.newton import ROUNDING, Target
 from forecast.fit.solve.steps import factored
@@ -61,12 +62,12 @@ class Known:
 
     def quantile(self, p: float) -> Array:
         """Return the quantile of Student's t for every fit (normal where the scale is known), (B,)."""
-        from scipy import stats
+        from scipy.special import ndtri, stdtrit
 
         if self.scale_known:
-            return np.full(self.dof.size, float(stats.norm.ppf(p)))
+            return np.full(self.dof.size, float(ndtri(p)))
         kinds, place = np.unique(np.maximum(self.dof, 1), return_inverse=True)
-        return np.asarray(np.asarray(stats.t.ppf(p, kinds))[np.ravel(place)])
+        return np.asarray(np.asarray(stdtrit(kinds, p))[np.ravel(place)])
 
     def natural(self, q: Array) -> Array:
         """Return the covariances of the parameters as the law has them, (B, k, k); nan where one is not known."""
@@ -152,6 +153,7 @@ def known_of(
         # the quick way goes over all rows, so that nothing is copied; those it is not for come again
         some = np.arange(count) if quick else np.flatnonzero(~ready)
         for first in range(0, int(some.size), step):
+            budgets.check_time("standard errors", first, int(some.size), "fits")
             rows: Any = slice(first, min(first + step, count)) if some.size == count else some[first : first + step]
             own = (solved[0][:, :, rows], solved[1][rows]) if quick and solved is not None else None
             covariance[rows], scale[rows], unsure[rows] = _covariances(

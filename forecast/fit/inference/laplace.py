@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.base.distributions import Distribution, distribution
 from forecast.base.streams import BLOCK, Streams, check_seed
 from forecast.errors import FitError, UnknownNameError
@@ -242,6 +243,7 @@ def _moves(seed: int, count: int, k: int, dof: int) -> tuple[Array, Array]:
     """Return standard draws (k, count), normal or Student's, and their squared lengths."""
     parts = []
     for block in range(-(-count // BLOCK)):
+        budgets.check_time("the posterior", block * BLOCK, count, "draws")
         generator = Streams(seed, "posterior", block)("parameters")
         normals = generator.standard_normal((BLOCK, k))
         if dof:

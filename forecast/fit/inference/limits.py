@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.fit.kernels.general import Kernel, State
 from forecast.fit.solve import newton
 from forecast.fit.solve.newton import Target
@@ -267,6 +268,7 @@ class _Search:
         """Search until every row has its limit; not for fits that turn out to be no optimum, unless to the end."""
         self.found[self.reach <= 0] = np.where(self.bound <= 0, 0.0, np.inf)[self.reach <= 0]
         for round_ in range(ROUNDS):
+            budgets.check_time("profiling", round_, ROUNDS, "rounds")
             rows = np.flatnonzero(np.isnan(self.found))
             if not rows.size:
                 return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -72,6 +72,12 @@ class Sample:
         return np.flatnonzero(self.problem.weights > 0)
 
     @functools.cached_property
+    def groups(self) -> NDArray[np.int64]:
+        """Which of the rows with weight stand at one point: an integer from 0 each."""
+        design = np.column_stack([values[self.rows] for values in self.problem.variables.values()])
+        return np.ravel(np.unique(design, axis=0, return_inverse=True)[1])
+
+    @functools.cached_property
     def fitted(self) -> Array:
         """The law in the link."""
         return np.asarray(self.problem.kernel.at(self.at[:, None]).f[0].copy())
@@ -105,28 +111,28 @@ def _counts(drawn: NDArray[np.int64], size: int) -> Array:
     return np.bincount(flat.ravel(), minlength=len(drawn) * size).reshape(len(drawn), size).astype(float)
 
 
-def _rows(points: int, generator: np.random.Generator) -> Array:
-    return _counts(generator.integers(0, points, size=(BLOCK, points), dtype=np.int64), points)
+def _rows(points: int, generator: np.random.Generator, count: int) -> Array:
+    return _counts(generator.integers(0, points, size=(count, points), dtype=np.int64), points)
 
 
-def _case(sample: Sample, generator: np.random.Generator) -> Drawn:
-    return sample.weighted(_rows(sample.rows.size, generator))
+def _case(sample: Sample, generator: np.random.Generator, count: int) -> Drawn:
+    return sample.weighted(_rows(sample.rows.size, generator, count))
 
 
-def _cluster(sample: Sample, generator: np.random.Generator) -> Drawn:
+def _cluster(sample: Sample, generator: np.random.Generator, count: int) -> Drawn:
     assert sample.labels is not None
     size = int(sample.labels.max()) + 1
-    return sample.weighted(_rows(size, generator)[:, sample.labels[sample.rows]])
+    return sample.weighted(_rows(size, generator, count)[:, sample.labels[sample.rows]])
 
 
-def _residual(sample: Sample, generator: np.random.Generator) -> Drawn:
+def _residual(sample: Sample, generator: np.random.Generator, count: int) -> Drawn:
     centred = sample.residuals - sample.residuals.mean()
-    return sample.observed(centred[generator.integers(0, centred.size, size=(BLOCK, centred.size))])
+    return sample.observed(centred[generator.integers(0, centred.size, size=(count, centred.size))])
 
 
-def _wild(sample: Sample, generator: np.random.Generator) -> Drawn:
+def _wild(sample: Sample, generator: np.random.Generator, count: int) -> Drawn:
     golden = (1 + np.sqrt(5)) / 2  # mean 0, variance 1, third moment 1
-    kept = generator.random((BLOCK, sample.residuals.size)) < golden / np.sqrt(5)
+    kept = generator.random((count, sample.residuals.size)) < golden / np.sqrt(5)
     return sample.observed(sample.residuals * np.where(kept, 1 - golden, golden))
 
 
@@ -137,14 +143,14 @@ class Kind:
     Parameters
     ----------
     draw : callable
-        ``draw(sample, generator)`` returns a block of replicates.
+        ``draw(sample, generator, count)`` returns the next replicates of a block.
     groups : bool
         It needs a group for each row.
     residuals : bool
         It needs residuals, which counts do not have.
     """
 
-    draw: Callable[[Sample, np.random.Generator], Drawn]
+    draw: Callable[[Sample, np.random.Generator, int], Drawn]
     groups: bool = False
     residuals: bool = False
 
@@ -168,9 +174,22 @@ def generator_of(kind: str, seed: int, block: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key, block))))
 
 
-def draw(sample: Sample, kind: str, seed: int, blocks: range) -> Drawn:
-    """Return some blocks of replicates; they depend on the seed and on their places alone."""
-    parts = [KINDS[kind].draw(sample, generator_of(kind, seed, block)) for block in blocks]
+def draw(sample: Sample, kind: str, seed: int, blocks: range, size: int) -> Iterator[Drawn]:
+    """Yield some blocks of replicates, `size` of a block at a time, or all blocks together where that is no less.
+
+    A block is one stream, so that a replicate depends on the seed and on its place alone. Pieces hold the memory where
+    there are many points.
+    """
+    if size >= BLOCK:
+        yield _together([KINDS[kind].draw(sample, generator_of(kind, seed, block), BLOCK) for block in blocks])
+        return
+    for block in blocks:
+        generator = generator_of(kind, seed, block)
+        for first in range(0, BLOCK, size):
+            yield KINDS[kind].draw(sample, generator, min(size, BLOCK - first))
+
+
+def _together(parts: list[Drawn]) -> Drawn:
     if len(parts) == 1:
         return parts[0]
     if parts[0].y is None:
@@ -180,7 +199,7 @@ def draw(sample: Sample, kind: str, seed: int, blocks: range) -> Drawn:
 
 def resampled(kind: str, seed: int, points: int, replicates: int) -> Array:
     """Return how often each row is drawn in each replicate, (replicates, points), for resampled rows."""
-    blocks = [_rows(points, generator_of(kind, seed, block)) for block in range(-(-replicates // BLOCK))]
+    blocks = [_rows(points, generator_of(kind, seed, block), BLOCK) for block in range(-(-replicates // BLOCK))]
     return np.concatenate(blocks)[:replicates]
 
 

@@ -19,11 +19,12 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernels.general import Kernel, Placement, State, natural, to_logs, total
+from forecast.fit.kernels.general import Kernel, Placement, State, natural, to_logs
 from forecast.fit.problem.problem import Problem, solve
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from forecast.fit.problem.objective import Objective
     from forecast.laws import Law
     from forecast.laws.compiled.program import Program
+    from forecast.laws.forms import Form
 
 __all__ = ["Effective", "EffectiveKernel", "covariance", "scattered", "with_scatter"]
 
@@ -43,13 +45,20 @@ LEAST = 1e-3
 ROUNDS, STILL = 60, 1e-9
 
 
+#: Programs by the form of the law and what it is differentiated along: a fit asks for one a dozen times.
+_programs: WeakKeyDictionary[Form, dict[tuple[tuple[str, ...], ...], Any]] = WeakKeyDictionary()
+
+
 def _program(law: Law, along: tuple[str, ...]) -> Any:
     """Return a program that takes some variables for parameters, so that it differentiates by them too."""
     from forecast.laws.compiled.program import DifferenceProgram
 
-    rest = tuple(v for v in law.variables if v not in along)
-    program: Program = law._form.program((*law.parameters, *along), rest)
-    return _OneByOne(program) if isinstance(program, DifferenceProgram) else program
+    names = (*law.parameters, *along), tuple(v for v in law.variables if v not in along)
+    known = _programs.setdefault(law._form, {})
+    if names not in known:
+        program: Program = law._form.program(*names)
+        known[names] = _OneByOne(program) if isinstance(program, DifferenceProgram) else program
+    return known[names]
 
 
 class _OneByOne:
@@ -96,6 +105,7 @@ class EffectiveKernel:
         order = {n: i for i, n in enumerate((*placement.law.parameters, *ratios))}
         self.index = [order[n] for n in self.free]
         self.along = [order[n] for n in ratios]
+        self.squared = np.array([r * r for r in ratios.values()])
 
     def take(self, rows: Any) -> EffectiveKernel:
         """Return the kernel of some of the fits."""
@@ -104,67 +114,68 @@ class EffectiveKernel:
     def at(self, q: Array, order: int = 2) -> State:
         """Return the moved law at parameters (k, B)."""
         shape = (q.shape[1], self.y.size)
-
-        def full(entry: Any) -> Array:
-            return np.asarray(np.broadcast_to(entry, shape), dtype=float)
-
+        m, k = len(self.along), len(self.index)
         with np.errstate(all="ignore"):
             p = natural(q, self.logs)
             given = {name: p[i][:, None] for i, name in enumerate(self.free)}
             constants = {n: np.float64(v) for n, v in self.fixed.items()}
             value, slopes, curves = self.program.evaluate({**constants, **given, **self.variables}, 2)
-            pairs = {key: full(entry) for key, entry in curves.items()}
-            f, one = full(value), [full(s) for s in slopes]
-
-            def two(i: int, j: int) -> Array:
-                found = pairs.get((min(i, j), max(i, j)), 0.0)
-                if self.link:
-                    found = found / value - one[i] * one[j] / value**2
-                return full(found)
-
-            across = [[two(v, a) for a in self.index] for v in self.along]
-            bends = {(a, b): two(self.index[a], self.index[b]) for a in range(len(self.index)) for b in range(a + 1)}
-            first = [one[i] / value if self.link else one[i] for i in self.index]
-            steep = [one[v] / value if self.link else one[v] for v in self.along]
-            f = np.log(f) if self.link else f
-            squared = [r * r for r in self.ratios.values()]
-            variance = 1.0 + sum(s * d * d for s, d in zip(squared, steep, strict=True))
+            places = [*self.index, *self.along]
+            one = np.empty((k + m, *shape))
+            two = np.zeros((k + m, k, *shape))
+            for i, place in enumerate(places):
+                one[i] = slopes[place]
+                for a in range(min(i + 1, k)):
+                    pair = min(place, places[a]), max(place, places[a])
+                    if pair in curves:
+                        two[i, a] = curves[pair]
+                        if i < k:
+                            two[a, i] = two[i, a]
+            f = np.array(np.broadcast_to(value, shape), dtype=float)
+            if self.link:  # derivatives of log f from those of f
+                one /= f
+                two /= f
+                two -= one[:, None] * one[None, :k]
+                f = np.log(f)
+            first, steep, bends, across = one[:k], one[k:], two[:k], two[k:]
+            variance = 1.0 + np.einsum("mn,mbn,mbn->bn", self.squared, steep, steep)
             shrink = 1.0 / np.sqrt(variance)
-            moved = self.y + (f - self.y) * shrink
+            r = f - self.y
             # half the derivatives of the variance
-            turn = [
-                sum(s * d * c[a] for s, d, c in zip(squared, steep, across, strict=True)) for a in range(len(first))
-            ]
-        return State(moved, (p, f - self.y, shrink, first, turn, bends, squared, across))
+            turn = np.einsum("mn,mbn,mkbn->kbn", self.squared, steep, across)
+        return State(self.y + r * shrink, (p, r, shrink, first, turn, bends, across))
 
-    def _slopes(self, state: State) -> list[Array]:
-        _, r, shrink, first, turn, _, _, _ = state.inner
-        return [g * shrink - r * shrink**3 * t for g, t in zip(first, turn, strict=True)]
+    def _slopes(self, state: State) -> Array:
+        _, r, shrink, first, turn, _, _ = state.inner
+        return np.asarray(first * shrink - turn * (r * shrink**3))
 
     def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
-        p, r, shrink, g, turn, bends, squared, across = state.inner
-        k, shape = len(self.free), first.shape
+        p, r, shrink, g, turn, bends, across = state.inner
         with np.errstate(all="ignore"):
             slopes = self._slopes(state)
             bend = first if share is None else share * first
             cube = shrink**3
-            gradient, hessian = np.empty((k, shape[0])), np.empty((k, k, shape[0]))
-            for a in range(k):
-                gradient[a] = total(slopes[a], first, shape)
-                for b in range(a + 1):
-                    curve = bends[a, b] * shrink - (g[a] * turn[b] + g[b] * turn[a]) * cube
-                    curve = curve + 3 * r * cube * shrink * shrink * turn[a] * turn[b]
-                    curve = curve - r * cube * sum(s * c[a] * c[b] for s, c in zip(squared, across, strict=True))
-                    hessian[a, b] = total(slopes[a] * slopes[b], second, shape) + total(curve, bend, shape)
-                    hessian[b, a] = hessian[a, b]
+            gradient = np.einsum("kbn,bn->kb", slopes, first)
+            hessian = _products(slopes * second, slopes)
+            hessian += np.einsum("ijbn,bn->ijb", bends, bend * shrink)
+            turned = _products(g * (bend * cube), turn)
+            hessian -= turned + turned.transpose(1, 0, 2)
+            hessian += _products(turn * (3 * r * cube * shrink * shrink * bend), turn)
+            for squared, along in zip(self.squared, across, strict=True):
+                hessian -= _products(along * (squared * r * cube * bend), along)
             return to_logs(gradient, hessian, p, self.logs, share)
 
     def jacobian(self, state: State) -> Array:
         """Return the derivatives of the moved law by the coordinates, (k, B, n)."""
         p = state.inner[0]
         with np.errstate(all="ignore"):
-            return np.array(self._slopes(state)) * np.where(self.logs[:, None], p, 1.0)[:, :, None]
+            return self._slopes(state) * np.where(self.logs[:, None], p, 1.0)[:, :, None]
+
+
+def _products(left: Array, right: Array) -> Array:
+    """Return the sums over points of all products, (k, k, B), of two (k, B, n)."""
+    return np.asarray(np.matmul(left.transpose(1, 0, 2), right.transpose(1, 2, 0)).transpose(1, 2, 0)).copy()
 
 
 @dataclass(frozen=True, kw_only=True)

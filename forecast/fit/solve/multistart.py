@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.fit.problem.objective import HUBER_FACTOR, robust_scale
 from forecast.fit.problem.problem import Problem, Solution, polished, solve
 from forecast.fit.solve.starts import Grid
@@ -62,6 +63,7 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
     found: list[Solution] = []
     tried = problem
     for count in ROUNDS[2:] if grid.hard else ROUNDS:
+        budgets.check_time("the search for the optimum")
         begun = grid.best(count)
         if count > ROUNDS[0]:
             begun += grid.spread(count // 2)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.fit.problem.losses import Scratch
 from forecast.fit.solve.steps import decrement, factored, frozen, saddle_free
 
@@ -269,6 +270,7 @@ class _Run:
             return self._judged()
         live = self._begin(np.arange(waiting), gauss)
         while True:
+            budgets.check_time("Newton's method", waiting - live.ids.size, self.count, "solutions")
             room = self.size - live.ids.size
             if waiting < self.count and room > self.size // 3:
                 more = np.arange(waiting, min(waiting + room, self.count))

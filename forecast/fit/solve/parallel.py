@@ -8,11 +8,11 @@ two processes 0.53 times as long.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Executor, Future, as_completed
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from forecast.base import budgets
 from forecast.errors import FitError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ def check_workers(workers: object, where: str, law: Law | None = None) -> None:
     law : Law, optional
         It must be possible to send it to another process.
     """
-    if workers is None or isinstance(workers, ThreadPoolExecutor):
+    if workers is None:
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    if isinstance(workers, ThreadPoolExecutor):
         return
     whole = isinstance(workers, int) and not isinstance(workers, bool)
     if not isinstance(workers, Executor) and not (whole and workers >= 1):  # type: ignore[operator]
@@ -81,17 +85,21 @@ def share(
     if workers is None or workers == 1 or len(pieces) < 2:
         found = []
         for i, piece in enumerate(pieces):
+            budgets.check_time(where, i, len(pieces), "pieces")
             found.append(function(*piece))
             if done is not None:
                 done(i)
         return found
+    from concurrent.futures.process import BrokenProcessPool
+
     with _executor(workers, len(pieces)) as pool:
         futures: dict[Future[Found], int] = {}
         try:
             for i, piece in enumerate(pieces):
                 futures[pool.submit(function, *piece)] = i
-            for future in as_completed(futures):
+            for ended, future in enumerate(as_completed(futures)):
                 future.result()
+                budgets.check_time(f"{where}: the work of other processes", ended, len(pieces), "pieces")
                 if done is not None:
                     done(futures[future])
         except BrokenProcessPool as problem:
@@ -111,5 +119,8 @@ def _executor(workers: int | Executor, pieces: int) -> Iterator[Executor]:
     if isinstance(workers, Executor):
         yield workers
     else:
-        with ProcessPoolExecutor(min(workers, pieces)) as pool:
+        from concurrent.futures import ProcessPoolExecutor
+
+        limits = (budgets.current(),)  # a process of this machine has the same clock
+        with ProcessPoolExecutor(min(workers, pieces), initializer=budgets.inherit, initargs=limits) as pool:
             yield pool

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.fit.kernels.general import program_of
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node
@@ -219,6 +220,7 @@ class Grid:
         table[:, rest] = self.points[:, [kinds.index(r) for r in roles]]
         step = max(1, CELLS // max(problem.observed.size * (len(lin) + 1), 1))
         for first in range(0, len(table), step):
+            budgets.check_time("the search for starts", first, len(table), "points")
             profiled(problem, table[first : first + step], lin)
         with np.errstate(all="ignore"):
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])

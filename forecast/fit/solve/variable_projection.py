@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base import budgets
 from forecast.fit.solve.basis import Basis, Sums, basis_of
 from forecast.fit.solve.newton import ROUNDING, Solved, Target
 from forecast.fit.solve.starts import likely, linear_parameters
@@ -209,6 +210,7 @@ class Reduced:
         rest = np.array(self.rest)
         logs = self.where.logs[rest][:, None]
         for round_ in range(ROUNDS):
+            budgets.check_time("variable projection", round_, ROUNDS, "rounds")
             theta = self._theta(u)
             sums = basis.sums(theta, y, weights)
             if not round_:

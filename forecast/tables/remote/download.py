@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from forecast.base import access
+from forecast.base import access, budgets
 from forecast.base.files import file_hash, replacing
-from forecast.errors import DataError, DownloadError, ResultError, printable
+from forecast.errors import BudgetError, DataError, DownloadError, ResultError, printable
 from forecast.tables.schema.descriptor import RECORDED
 
 __all__ = ["COMMAND", "LIMIT_BYTES", "absent", "adopt", "cache_folder", "check_url", "fetch", "transfer"]
@@ -54,10 +54,11 @@ class _Bounded:
     """A file that refuses to grow beyond its limit or its deadline."""
 
     def __init__(self, stream: IO[bytes], limit: int) -> None:
-        self.stream, self.left = stream, limit
+        self.stream, self.left, self.limit = stream, limit, limit
         self.end = time.monotonic() + DEADLINE_S
 
     def write(self, data: bytes) -> int:
+        budgets.check_time("a download", self.limit - self.left, things="bytes")
         self.left -= len(data)
         if self.left < 0:
             raise _TooMuchError("is larger than the limit")
@@ -224,7 +225,7 @@ def _transfer(url: str, stream: Any) -> None:
             answer.raise_for_status()
             for chunk in answer.iter_content(CHUNK_BYTES):
                 stream.write(chunk)
-    except _TooMuchError:
+    except (_TooMuchError, BudgetError):
         raise
     except RefusedError as error:
         raise _TransferError(str(error)) from error

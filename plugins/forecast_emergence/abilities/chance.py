@@ -92,7 +92,7 @@ def pass_rate(passes: int, tries: int, level: float = 0.9) -> tuple[float, float
     >>> round(rate, 3), low < 0.01 < high
     (0.01, True)
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     if not 1 <= passes <= tries:
         raise UsageError(
@@ -101,8 +101,8 @@ def pass_rate(passes: int, tries: int, level: float = 0.9) -> tuple[float, float
     _level("pass_rate", level)
     rate = (passes - 1) / (tries - 1) if passes > 1 else 1.0 / tries
     tail = (1.0 - level) / 2.0
-    low = float(beta.ppf(tail, passes, tries - passes + 1))
-    high = 1.0 if passes == tries else float(beta.ppf(1.0 - tail, passes, tries - passes))
+    low = float(betaincinv(passes, tries - passes + 1, tail))
+    high = 1.0 if passes == tries else float(betaincinv(passes, tries - passes, 1.0 - tail))
     return rate, low, high
 
 

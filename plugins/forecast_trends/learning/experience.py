@@ -281,10 +281,10 @@ class FittedExperience(FittedShape):
 
     def describe(self) -> Description:
         """Say the learning rate, the growth of production, and whether experience can be told from time."""
-        from scipy.stats import t as student
+        from scipy.special import stdtrit
 
         rivals = Rivals.of(self.steps, self.rho)
-        half = float(student.ppf(0.95, self.dof)) * self.scale * self.steps.variance(self.rho) ** 0.5
+        half = float(stdtrit(self.dof, 0.95)) * self.scale * self.steps.variance(self.rho) ** 0.5
         low, high = self.w - half, self.w + half
         noise = self.scale * (1 + self.rho**2) ** 0.5
         facts = {

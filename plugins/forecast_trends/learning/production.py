@@ -207,9 +207,9 @@ class Production:
     @property
     def interval(self) -> tuple[float, float]:
         """Return the 90 % interval of growth a year, in logs."""
-        from scipy.stats import t as student
+        from scipy.special import stdtrit
 
-        half = float(student.ppf(0.95, self.dof)) * self.noise / self.information**0.5
+        half = float(stdtrit(self.dof, 0.95)) * self.noise / self.information**0.5
         return self.growth - half, self.growth + half
 
     def half(self, streams: Streams) -> tuple[Array, Array]:

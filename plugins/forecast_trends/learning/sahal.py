@@ -56,7 +56,7 @@ class Rivals:
     def of(cls, steps: Increments, rho: float) -> Rivals:
         """Regress the steps of a series on both, by generalised least squares with the noise's covariance."""
         import numpy as np
-        from scipy.stats import t as student
+        from scipy.special import stdtr
 
         y, drive, length = steps.whitened(rho)
         pace = float(steps.drive.sum() / steps.length.sum())
@@ -73,7 +73,7 @@ class Rivals:
         scale = max(float(rest @ rest), _ROUNDING * float(y @ y)) / dof
         covariance = scale * np.linalg.inv(both.T @ both)
         error = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
-        by_experience, by_time = 2 * student.sf(np.abs(found) / error, dof)
+        by_experience, by_time = 2 * stdtr(dof, -np.abs(found) / error)
         return cls(pace=pace, spread=spread, experience=float(by_experience), time=float(by_time))
 
     def said(self) -> str:

@@ -134,10 +134,10 @@ class FittedFrontier(FittedShape):
     def describe(self) -> Description:
         """Say growth with an interval."""
         import numpy as np
-        from scipy.stats import t as student
+        from scipy.special import stdtrit
 
         growth, n = float(self.beta[1]), self.residuals.size
-        half = float(student.ppf(0.95, self.dof) * np.sqrt(self.covariance[1, 1]))
+        half = float(stdtrit(self.dof, 0.95) * np.sqrt(self.covariance[1, 1]))
         fast, slow = growth + half, growth - half
         doubling = [float(np.log(2) / g) if g > 0 else float("inf") for g in (growth, fast, slow)]
         facts = {

@@ -70,13 +70,13 @@ def straight(time: Array, y: Array, *, frontier: bool, note: str = "") -> Fitted
 def growth_facts(line: Line, counted: Evidence, records: NDArray[np.bool_] | None) -> dict[str, float]:
     """Return growth after the last break with its 90 % interval, and the counts behind it."""
     import numpy as np
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     k = len(line.coefficients)
     pick = np.array([0.0, 1.0, 1.0][:k])
     growth = float(pick @ line.coefficients)
     spread = stretch(line, counted) * float(np.linalg.norm(pick @ line.root))
-    half = float(student.ppf(0.95, degrees_of_freedom(counted, k))) * spread
+    half = float(stdtrit(degrees_of_freedom(counted, k), 0.95)) * spread
     facts = {
         "n": float(len(line.residuals)),
         "n_effective": counted.size,

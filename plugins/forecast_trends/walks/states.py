@@ -347,11 +347,11 @@ def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array
     """Return a quantile of a mixture of Student t distributions."""
     import numpy as np
     from scipy.optimize import brentq
-    from scipy.stats import t as student
+    from scipy.special import stdtr, stdtrit
 
     widths = np.maximum(widths, 1e-12 * (1 + np.abs(centres)))
-    reach = student.ppf(q, dof)
+    reach = stdtrit(dof, q)
     low, high = float((centres + reach * widths).min()), float((centres + reach * widths).max())
     if high - low < 1e-12 * (1 + abs(high)):
         return low
-    return float(brentq(lambda x: weights @ student.cdf((x - centres) / widths, dof) - q, low, high))
+    return float(brentq(lambda x: weights @ stdtr(dof, (x - centres) / widths) - q, low, high))

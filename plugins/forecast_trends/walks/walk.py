@@ -208,12 +208,12 @@ class FittedWalk(FittedShape):
     def describe(self) -> Description:
         """Say drift, noise and θ."""
         import numpy as np
-        from scipy.stats import t as student
+        from scipy.special import stdtrit
 
         best = int(np.argmax(self.weights))
         theta, scale, dof = float(self.thetas[best]), float(self.scales[best]), float(self.dofs[best])
         width = scale * float(drift_variance(self.seen.span, self.lag, self.thetas[best])) ** 0.5
-        half = float(student.ppf(0.95, dof)) * width
+        half = float(stdtrit(dof, 0.95)) * width
         growth, noise = self.growth, scale * (1 + theta**2) ** 0.5
         facts = growth_facts(growth, growth - half, growth + half) | {
             "n": float(self.seen.points),
