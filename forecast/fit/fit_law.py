@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["fit_law", "judged", "label", "published_fit"]
 
+#: A share of the starts that is too few to be sure that no better optimum was passed over.
+FEW = 0.1
+
 
 def fit_law(law: Law, data: Any, request: Request) -> Any:
     """Fit a law to data; the function behind `forecast.Law.fit`.
@@ -178,7 +181,7 @@ def judged(
         level=level,
         outcome=_outcome(converged, agree, len(found), given, known, instead),
         data=replace(seen, options=problem.options),
-        warnings=_warnings(problem, seen, converged, known, len(found) > 1 and agree == 1),
+        warnings=_warnings(problem, seen, converged, known, (agree, len(found))),
     )
 
 
@@ -240,13 +243,21 @@ def _outcome(converged: bool, agree: int, total: int, given: bool, known: Uncert
     return "; ".join(parts)
 
 
-def _warnings(problem: Problem, seen: Observed, converged: bool, known: Uncertainty, disagree: bool) -> tuple[str, ...]:
+def _warnings(
+    problem: Problem, seen: Observed, converged: bool, known: Uncertainty, starts: tuple[int, int]
+) -> tuple[str, ...]:
     name = label(problem.law)
     found = []
-    if disagree:
+    agree, total = starts
+    if total > 1 and agree == 1:
         found.append(f"{name}: no two starts led to the best objective: a better one may exist; give start= to choose")
     elif not converged:
         found.append(f"{name}: the fit did not converge: its parameters are not the optimum")
+    elif agree < FEW * total:
+        found.append(
+            f"{name}: only {agree} of {total} starts led to the best objective: a better one may exist; "
+            "give start= to choose"
+        )
     for parameter, reason in known.unidentified.items():
         found.append(f"{name}: parameter '{parameter}' is not identified by these data: {reason}")
     rows = np.column_stack([*seen.variables.values(), seen.y])

@@ -20,7 +20,7 @@ def test_log_residuals():
 
 def test_the_robust_scale_is_the_standard_deviation_of_normal_noise():
     noise = np.random.default_rng(0).normal(0, 3.0, 100_001)
-    assert robust_scale(noise, 0) == pytest.approx(3.0, rel=0.02)
+    assert robust_scale(noise, 0, np.ones(noise.size)) == pytest.approx(3.0, rel=0.02)
 
 
 def test_unknown():

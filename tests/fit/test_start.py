@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.solve.starts import linear_parameters
+from forecast.fit.solve.starts import linear_parameters, shifts, spread
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,17 @@ def test_a_law_that_is_code_is_fitted_without_help(fake_plugins):
     x = np.linspace(1, 5, 9)
     fit = forecast.law("demo/code").fit({"x": x, "y": 3 * x**1.7})
     assert fit.values == pytest.approx({"a": 3.0, "b": 1.7}, rel=1e-6)
+
+
+def test_a_grid_of_more_points_than_a_machine_counts_is_shared_out():
+    lists = [np.geomspace(0.1, 10, 24)] * 16  # 24**16 is past 2**63
+    found = spread(lists, np.random.default_rng(0), 500)
+    assert found.shape == (500, 16)
+    assert np.isfinite(found).all()
+
+
+def test_what_is_added_to_a_variable_is_looked_for_beyond_the_data():
+    places = shifts(forecast.Law("a*(x + b)**-c", variables=["x"]), {"x": np.array([10.0, 20.0])})["b"]
+    assert places.min() < -50
+    assert places.max() > 50
+    assert ((places < -10) & (places > -20)).sum() == 12

@@ -332,7 +332,7 @@ class _Warm:
         if problem.objective.robust:
             # the curvature of Huber's loss as a move of the size of the noise meets it, not at a point
             residuals, delta = (self.f - target.y)[0], float(target.options["delta"])
-            width = max(0.5 * robust_scale(residuals, problem.k), delta)
+            width = max(0.5 * float(robust_scale(residuals, problem.k, problem.weights)), delta)
             both = [np.clip(residuals + s * width, -delta, delta) for s in (1.0, -1.0)]
             second, share = ((both[0] - both[1]) / (2 * width))[None], 0.7
         table = problem.kernel.contract(state, first * problem.weights, second * problem.weights)[1][:, :, 0]

@@ -234,7 +234,7 @@ def _scale(problem: Problem, residuals: Array, scale_known: bool) -> float:
     if scale_known:
         return 1.0
     if problem.objective.scale == "sandwich":
-        return robust_scale(residuals, problem.k)
+        return float(robust_scale(residuals, problem.k, problem.weights))
     dof = problem.n - problem.k
     return float(np.sqrt(np.sum(problem.weights * residuals**2) / dof)) if dof > 0 else float("nan")
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.inference.covariance import VAGUE, Uncertainty, assess
+from forecast.fit.problem.objective import robust_scale
 from forecast.fit.solve.newton import ROUNDING, Target
 from forecast.fit.solve.steps import factored
 
@@ -226,11 +227,7 @@ def _covariances(
         if scale_known:
             scale = np.ones(count)
         elif rule == "sandwich":
-            points = given.sum(axis=1)
-            middle = np.full(count, np.nan)
-            some = points > 0
-            middle[some] = np.nanmedian(np.abs(apart[some]), axis=1)
-            scale = middle / 0.6744897501960817 * np.sqrt(points / np.maximum(points - k, 1))
+            scale = robust_scale(np.where(given, apart, 0.0), k, np.where(given, weights, 0.0))
         else:
             scale = np.sqrt(squares / np.where(dof > 0, dof, np.nan))
     return np.moveaxis(found, 2, 0).copy(), scale, unsure

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["HUBER_FACTOR", "OBJECTIVES", "Objective", "find", "robust_scale"]
+__all__ = ["HUBER_FACTOR", "OBJECTIVES", "Objective", "find", "robust_scale", "rows_of", "weighted_median"]
 
 #: Huber's threshold in units of the residual scale: 95 % efficient where the noise is normal.
 HUBER_FACTOR = 1.345
@@ -200,9 +200,46 @@ def check_options(objective: Objective, given: Mapping[str, Any], where: str) ->
     return found
 
 
-def robust_scale(residuals: Array, k: int) -> float:
-    """Return the standard deviation that the middle half of the residuals suggests (MAD/0.6745), for `k` parameters."""
+def rows_of(weights: Array) -> Any:
+    """Return for how many rows weights stand, along the last axis: a weight of 2 is two copies of a row.
+
+    Weights below 1 are relative ones (one over a variance), and no row stands for less than itself.
+    """
     import numpy as np
 
-    n = residuals.size
-    return float(np.median(np.abs(residuals)) / 0.6744897501960817 * np.sqrt(n / max(n - k, 1)))
+    return np.maximum(np.sum(weights, axis=-1), np.count_nonzero(weights, axis=-1))
+
+
+def weighted_median(values: Array, weights: Array) -> Any:
+    """Return the median along the last axis as if each value stood there as often as its weight says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_median(np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])).item()
+    2.5
+    """
+    import numpy as np
+
+    order = np.argsort(np.where(weights > 0, values, np.inf), axis=-1)
+    ranked = np.take_along_axis(values, order, axis=-1)
+    reached = np.cumsum(np.take_along_axis(np.broadcast_to(weights, values.shape), order, axis=-1), axis=-1)
+    half = 0.5 * reached[..., -1:]
+    near = 1e-12 * half  # half of the weight, but for rounding
+    ends = [np.argmax(reached >= half - near, axis=-1), np.argmax(reached > half + near, axis=-1)]
+    low, high = (np.take_along_axis(ranked, place[..., None], axis=-1)[..., 0] for place in ends)
+    return 0.5 * (low + high)
+
+
+def robust_scale(residuals: Array, k: int, weights: Array) -> Any:
+    """Return the standard deviation that the middle half of the residuals suggests (MAD/0.6745), for `k` parameters.
+
+    Parameters
+    ----------
+    residuals, weights : ndarray
+        (n,), or (B, n) of many fits.
+    """
+    import numpy as np
+
+    n = rows_of(weights)
+    return weighted_median(np.abs(residuals), weights) / 0.6744897501960817 * np.sqrt(n / np.maximum(n - k, 1))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.problem.objective import HUBER_FACTOR, Objective
+from forecast.fit.problem.objective import HUBER_FACTOR, Objective, robust_scale, rows_of
 from forecast.fit.solve import newton
 from forecast.fit.solve.coarse import coarse
+from forecast.fit.solve.linear import curves_solved
 from forecast.fit.solve.newton import Solved, Target
 from forecast.fit.solve.variable_projection import reduced
 
@@ -56,6 +57,14 @@ def solve(law: Law, seen: Padded, where: Coordinates, target: Target) -> tuple[T
         squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
         _, first, _ = solve(law, seen, where, squares)
         return (*scaled(target, first.q, where), None)
+    direct = curves_solved(law, seen, where, target)
+    if direct is not None:
+        bread = 0.5 * direct.hessian
+        left = np.flatnonzero(~direct.settled)
+        bread[:, :, left] = np.nan
+        if left.size:
+            _put(direct, _started(law, seen.take(left), where, target.take(left)), left, slice(None))
+        return target, direct, bread
     quick = reduced(law, seen, where, target)
     if quick is None:
         return target, _started(law, seen, where, target), None
@@ -101,11 +110,11 @@ def scaled(target: Target, q: Array, where: Coordinates) -> tuple[Target, Solved
     k, before = q.shape[0], None
     ask = (where.lower, where.upper, where.logs)
     weights = np.broadcast_to(target.weights, (q.shape[1], target.y.shape[-1]))
-    n = (weights > 0).sum(axis=1)
+    n = rows_of(weights)
     quantile = target.objective.loss == "quantile"
     for _ in range(1 if quantile else 20):
-        apart = np.where(weights > 0, np.abs(target.kernel.at(q).f - target.y), np.nan)
-        scale = np.nanmedian(apart, axis=1) / 0.6744897501960817 * np.sqrt(n / np.maximum(n - k, 1))
+        apart = np.where(weights > 0, np.abs(target.kernel.at(q).f - target.y), 0.0)
+        scale = robust_scale(apart, k, weights)
         if target.objective.profile:
             scale = _likeliest(np.nan_to_num(apart), weights, scale)
         if quantile:

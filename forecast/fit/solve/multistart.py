@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.fit.problem.objective import HUBER_FACTOR, robust_scale
+from forecast.fit.problem.objective import HUBER_FACTOR, robust_scale, rows_of
 from forecast.fit.problem.problem import Problem, Solution, polished, solve
+from forecast.fit.problem.rescaling import Rescaled, rescaled
+from forecast.fit.solve.linear import solved_directly
 from forecast.fit.solve.starts import Grid
 
 __all__ = ["agreeing", "search"]
@@ -21,8 +24,10 @@ Array: TypeAlias = NDArray[np.float64]
 SAME = 1e-6
 #: How many starts are polished in each round; the next round comes where those do not agree.
 ROUNDS = (4, 24, 96, 288)
-#: Iterations for one start of several, and for one that must arrive; and how many of those there are at the end.
+#: Iterations for one start of several, and of a stretch of one that must arrive; how many of those come at the end.
 SHORT, LONG, LAST = 100, 1000, 3
+#: Stretches a start may go on for, and the share by which each must lower the objective: one given, one of several.
+ALONE, OF_MANY = (40, 1e-6), (3, 1e-3)
 #: Iterations of the first heat of many starts, and how many go on at least.
 HEAT, LEADERS = 25, 8
 
@@ -50,10 +55,37 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
     seed : int
         Chooses among starts where there are too many.
     """
-    tried, found = _searched(problem, start, seed)
+    direct = solved_directly(problem)
+    if direct is not None and direct.settled:
+        return problem, [direct]
+    scaled = rescaled(problem)
+    if direct is not None:
+        start = direct.at
+    if scaled is None:
+        tried, found = _searched(problem, start, seed)
+    else:
+        begun = None if start is None else scaled.inwards(start[None])[0]
+        tried, found = _given(scaled, *_searched(scaled.problem, begun, seed))
+        if found and not _representable(problem, found[0].at):
+            tried, found = _searched(problem, start, seed)
     if found:
         found[0] = polished(tried, found[0])
     return tried, found
+
+
+def _representable(problem: Problem, at: Array) -> bool:
+    """Tell whether parameters, in these units, are within the range of numbers."""
+    p = problem.natural(at)
+    return bool(np.isfinite(p).all() and (p[problem.logs & np.isfinite(at)] > 0).all())
+
+
+def _given(scaled: Rescaled, tried: Problem, found: list[Solution]) -> tuple[Problem, list[Solution]]:
+    """Return solutions of the rescaled problem as those of the given one, and that with the options settled."""
+    problem = scaled.given.with_options(**scaled.options(tried.options, scaled.unit))
+    if not found:
+        return problem, found
+    places = scaled.outwards(np.array([s.at for s in found]))
+    return problem, [replace(s, at=at, value=s.value * scaled.share) for s, at in zip(found, places, strict=True)]
 
 
 def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
@@ -64,7 +96,8 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
     tried = problem
     for count in ROUNDS[2:] if grid.hard else ROUNDS:
         budgets.check_time("the search for the optimum")
-        begun = grid.best(count)
+        # what an earlier round found is among the starts: a later one never ends above it
+        begun = ([found[0].at] if found and math.isfinite(found[0].value) else []) + grid.best(count)
         if count > ROUNDS[0]:
             begun += grid.spread(count // 2)
         if not begun or (found and len(begun) <= len(found)):
@@ -76,11 +109,24 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
     if found and not found[0].settled and math.isfinite(found[0].value):
         # a long curved valley takes many steps; a second one that arrives at the same end confirms it
         last = _different(found, LAST)
-        ends = solve(tried, [s.at for s in last], iterations=LONG, both=True)
+        ends = sorted((_to_the_end(tried, s.at, *OF_MANY) for s in last), key=lambda s: (s.value, not s.settled))
         if ends[0].value <= found[0].value:
             rest = [s for s in found if not any(s is one for one in last)]
             found = sorted([*ends, *rest], key=lambda s: (s.value, not s.settled))
     return tried, found
+
+
+def _to_the_end(problem: Problem, start: Array, stretches: int, progress: float) -> Solution:
+    """Go on from one start, two ways, until it has arrived or gets on no longer: a long curved valley takes time."""
+    found = solve(problem, [start], iterations=LONG, both=True)[0]
+    for _ in range(stretches):
+        before = found.value
+        if found.settled or not math.isfinite(before) or found.iterations < LONG:
+            break
+        found = solve(problem, [found.at], iterations=LONG, both=True)[0]
+        if not found.value < before * (1 - progress):
+            break
+    return found
 
 
 def _different(found: list[Solution], count: int) -> list[Solution]:
@@ -104,7 +150,10 @@ def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]
         if free_width:
             problem = _width(problem, pulled[0])
             return problem, _race(problem, pulled)
-        wide, (problem, at) = robust_scale(problem.residuals(pulled[0]), problem.k), _threshold(problem, pulled[0])
+        wide, (problem, at) = (
+            robust_scale(problem.residuals(pulled[0]), problem.k, problem.weights),
+            _threshold(problem, pulled[0]),
+        )
         found = _race(problem, pulled)
         far = found[0].value > problem.value(at) * (1 + SAME) + problem.rounding()
         if far or not found[0].settled or 2 * agreeing(problem, found) <= len(found):
@@ -126,7 +175,7 @@ def _narrowed(problem: Problem, begun: list[Array], width: float) -> list[Soluti
 def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
     """Solve from every start a little way, and from the most promising places on to the end."""
     if len(begun) == 1:
-        return solve(problem, begun, iterations=LONG, both=True)
+        return [_to_the_end(problem, begun[0], *ALONE)]
     if len(begun) <= LEADERS:
         return solve(problem, begun, iterations=SHORT)
     found = solve(problem, begun, iterations=HEAT)
@@ -157,7 +206,7 @@ def _threshold(problem: Problem, at: Array) -> tuple[Problem, Array]:
 def _huber_scale(problem: Problem, at: Array) -> float:
     """Return the residual scale: robust, or the one of greatest likelihood where it is profiled out."""
     residuals = problem.residuals(at)
-    scale = robust_scale(residuals, problem.k)
+    scale = float(robust_scale(residuals, problem.k, problem.weights))
     if not problem.objective.profile or scale <= 0:
         return scale
     weights = problem.weights / problem.weights.sum()
@@ -172,7 +221,8 @@ def _huber_scale(problem: Problem, at: Array) -> float:
 
 def _width(problem: Problem, at: Array) -> Problem:
     """Set the width over which the quantile's kink is rounded off (He et al., 2021: ((k + log n)/n)**0.4 scales)."""
-    scale = robust_scale(problem.residuals(at), problem.k)
-    share = max(((problem.k + math.log(problem.n)) / problem.n) ** 0.4, 0.05)
+    scale = robust_scale(problem.residuals(at), problem.k, problem.weights)
+    n = float(rows_of(problem.weights))
+    share = max(((problem.k + math.log(n)) / n) ** 0.4, 0.05)
     size = problem.size() / math.sqrt(float(problem.weights.sum()))
     return problem.with_options(width=max(share * scale, 1e-9 * size))

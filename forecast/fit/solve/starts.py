@@ -7,6 +7,7 @@ linear in and which are exponents; where it would be too large, a Halton sequenc
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.kernels.general import program_of
+from forecast.fit.problem.rescaling import typical
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node
 
@@ -39,6 +41,8 @@ Array: TypeAlias = NDArray[np.float64]
 SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.0])
 #: Sizes an exponent is likely to have; and where there are many of them, as in a law with breaks.
 EXPONENTS, MANY = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
+#: How far beyond the data, in lengths of their range, what is subtracted from a variable may lie.
+BEYOND = np.array([0.1, 0.5, 2.0, 10.0])
 #: Points of the grid that are looked at, and numbers handled at once.
 POINTS, CELLS = 1536, 1_000_000
 #: Two starts are different if a coordinate differs by this much.
@@ -106,21 +110,21 @@ def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
                     if name is node.right and bool((along > 0).all()):
                         found[name.name] = np.geomspace(float(along.min()), float(along.max()), 14)[1:-1]
                     continue
-                places = np.linspace(float(np.min(along)), float(np.max(along)), 14)[1:-1]
+                low, high = float(np.min(along)), float(np.max(along))
+                beyond = BEYOND * (high - low)
+                places = np.concatenate([low - beyond[::-1], np.linspace(low, high, 14)[1:-1], high + beyond])
                 found[name.name] = -places if node.op == "+" else places
     return found
 
 
 def scales_of(variables: Mapping[str, Array]) -> list[float]:
-    """Return factors a parameter may be measured in: 1, a variable's typical size, or one over it."""
+    """Return factors a parameter may be measured in: 1, a variable's typical size or its spread, or one over these."""
     found = [1.0]
     for values in variables.values():
-        sizes = np.abs(values[values != 0])
-        if sizes.size:
-            typical = float(np.exp(np.mean(np.log(sizes))))
-            for factor in (typical, 1 / typical):
-                if np.isfinite(factor) and not any(1 / 3 < factor / f < 3 for f in found):
-                    found.append(factor)
+        size, spread_ = typical(values), float(np.ptp(values)) / 2
+        for factor in (size, 1 / size, spread_, 1 / spread_ if spread_ else 1.0):
+            if 0 < factor < np.inf and not any(1 / 3 < factor / f < 3 for f in found):
+                found.append(factor)
     return found
 
 
@@ -174,8 +178,7 @@ def halton(count: int, dimensions: int, shift: Array) -> Array:
 
 def spread(lists: list[Array], rng: np.random.Generator, points: int) -> Array:
     """Return the full product of the lists, or an even share of it, as rows."""
-    total = float(np.prod([len(v) for v in lists]))
-    if total <= points:
+    if math.prod(len(v) for v in lists) <= points:
         return np.array(np.meshgrid(*lists, indexing="ij"), dtype=float).reshape(len(lists), -1).T
     share = halton(points, len(lists), rng.random(len(lists)))
     columns = []

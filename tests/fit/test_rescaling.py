@@ -1,0 +1,108 @@
+"""Units of the data do not change what a fit finds."""
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.contract.registry import get_registry
+from forecast.fit.problem.rescaling import rescaling
+from forecast.laws import Law
+
+FAR = (1e24, 1e-24)
+
+
+def factors(text, variables=("x",), **values):
+    law = Law(text, variables=list(variables))
+    seen = {v: np.array([10.0, 1000.0]) for v in variables}
+    return rescaling(law, seen, np.array([4.0, 9.0])), law
+
+
+def test_factors_follow_from_the_formula():
+    scaling, law = factors("E + A*x**-c + B/(1 + (x/k)**d)")
+    found = scaling.factors({name: np.array([0.5, 2.0]) for name in law.parameters})
+    assert scaling.factor("x") == pytest.approx(100)
+    assert scaling.factor("y") == pytest.approx(6)
+    assert found["E"] == pytest.approx([6, 6])
+    assert found["A"] == pytest.approx([6 * 100**0.5, 6 * 100**2])
+    assert found["k"] == pytest.approx([100, 100])
+    assert found["d"] == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "y"),
+    [
+        ("a + b*log(x)", 1, 6),  # the logarithm of a unit is no number
+        ("1/(1 + exp(-(x - m)/s))", 100, 1),  # between 0 and 1
+        ("a*x/(1 + k*(x - 1))", 1, 6),  # x counts things: 1 is a constant of the law
+        ("(a + x)**x", 1, 1),
+    ],
+)
+def test_constants_of_a_law_tie_down_its_data(text, x, y):
+    scaling, _ = factors(text)
+    assert scaling.factor("x") == pytest.approx(x)
+    assert scaling.factor("y") == pytest.approx(y)
+
+
+def test_variables_that_are_compared_keep_one_unit():
+    law = Law("a*min(N, D)**c", variables=["N", "D"])
+    scaling = rescaling(law, {"N": np.array([1e4]), "D": np.array([1e8])}, np.ones(1))
+    assert scaling.factor("N") == pytest.approx(1e6)
+    assert scaling.factor("D") == pytest.approx(1e6)
+
+
+# What cannot be measured in another unit, and why.
+LOGARITHM = "its logarithm stands beside a slope: another unit is another offset, tested below"
+SHARE = "a share, between constants of the law"
+COUNT = "a count, from which the law takes 1, or a number of bits"
+COMPARED = "compared with another variable: both have one unit"
+TIED = {
+    ("brain/knowledge", "share"): SHARE,
+    ("emergence/compute-sigmoid", "score"): SHARE,
+    ("emergence/exact-match", "accuracy"): SHARE,
+    ("emergence/logistic-in-parameters", "share"): SHARE,
+    ("emergence/effective-parameters", "N"): COMPARED,
+    ("emergence/effective-parameters", "effective"): COMPARED,
+    ("emergence/token-edits", "n"): COMPARED,
+    ("emergence/token-edits", "edits"): COMPARED,
+    ("scaling/passuntil", "pass_rate"): SHARE,
+    ("hardware/all-gather", "n"): COUNT,
+    ("hardware/ring-all-reduce", "n"): COUNT,
+    ("resources/contention", "n"): COUNT,
+    ("resources/overlapping-ideas", "n"): COUNT,
+}
+#: How far the unit of the output goes where a small exponent makes 1e24 leave the range of numbers.
+NEARER = {"scaling/kaplan": (1e12, 1e-12), "scaling/kaplan-steps": (1e12, 1e-12)}
+#: Laws of the quick run: each kind of formula once, and those that were found to depend on units.
+QUICK = (
+    "scaling/m4", "scaling/mmf", "scaling/kaplan", "scaling/kaplan-steps", "hardware/roofline", "scaling/passuntil",
+    "scaling/saturating-power", "resources/sigmoid", "brain/knowledge", "emergence/exact-match", "scaling/goddard",
+)  # fmt: skip
+
+
+def data_of(name):
+    spec = get_registry().find("law", name).spec
+    rng = np.random.default_rng(3)
+    law = forecast.law(name)
+    points = {}
+    for variable, (low, high) in spec.domain.items():
+        u = rng.random(40)
+        points[variable] = low * (high / low) ** u if low > 0 and high / low > 10 else low + (high - low) * u
+    y = law.value(spec.example, **points)
+    return law, {**points, law.output: y * (1 + 0.01 * rng.standard_normal(y.shape))}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_law_of_the_catalogue_does_not_depend_on_units(name):
+    law, data = data_of(name)
+    fit = law.fit(data)
+    before = law.value(fit.values, **{v: data[v] for v in law.variables})
+    for column in (*law.variables, law.output):
+        if (name, column) in TIED:
+            continue
+        for far in NEARER.get(name, FAR) if column == law.output else FAR:
+            moved = {**data, column: data[column] * far}
+            again = law.fit(moved)
+            after = law.value(again.values, **{v: moved[v] for v in law.variables})
+            assert again.converged == fit.converged
+            scale = far if column == law.output else 1.0
+            np.testing.assert_allclose(after / scale, before, rtol=0, atol=1e-6 * np.abs(before).max())
