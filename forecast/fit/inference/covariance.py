@@ -14,7 +14,7 @@ from forecast.fit.problem.objective import robust_scale
 from forecast.fit.problem.problem import Array, Problem, at_bound
 from forecast.fit.solve.newton import ROUNDING
 
-__all__ = ["Uncertainty", "assess"]
+__all__ = ["WIDE", "Uncertainty", "assess"]
 
 #: How much the objective may rise when a nonlinear parameter that ran to 0 is set to it.
 FLAT = 1e-9
@@ -22,6 +22,7 @@ FLAT = 1e-9
 RIDGE = 1e-8
 #: A standard error of a logarithm above this (an interval over some eight decades) is no knowledge.
 VAGUE = 5.0
+WIDE = "its interval would span many decades"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +202,7 @@ def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.
         for i in keep:
             error = covariance[i, i]
             if not np.isfinite(error) or error < 0 or (logs[i] and error > VAGUE**2):
-                unidentified[problem.free[i]] = "its interval would span many decades"
+                unidentified[problem.free[i]] = WIDE
     return Uncertainty(
         names=problem.free,
         at=at,
