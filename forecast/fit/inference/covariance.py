@@ -243,7 +243,9 @@ def _find_ridges(
     zeros = [name for name, (bound, _) in bounds.items() if bound == 0]
     for i, name in enumerate(problem.free):
         # a parameter that stands at 0 has no size of its own
-        nothing = lengths[i] == 0 if name in zeros else lengths[i] * max(abs(float(at[i])), 1.0) <= 1e-12 * problem.size()
+        nothing = (
+            lengths[i] == 0 if name in zeros else lengths[i] * max(abs(float(at[i])), 1.0) <= 1e-12 * problem.size()
+        )
         if nothing:
             unidentified[name] = "what it belongs to ran to zero" if zeros else "moving it changes nothing"
     keep = [i for i, name in enumerate(problem.free) if name not in unidentified]

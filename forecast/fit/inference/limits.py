@@ -34,10 +34,17 @@ REACH, FAR, WIDTHS = 12 * np.log(10.0), 300.0, 1e4
 NEAR, ROUNDS = 1e-7, 90
 #: A last step of a refit, taken without looking, promises at most this share of the objective.
 BLIND = 1e-10
+#: A root of a refit that did not arrive is no better than this.
+ROUGH = 1e-5
+#: Brackets this narrow, beside their distance, are closed; sooner where the root jumps by this between their ends, and
+#: before a wall, beyond which the law cannot be computed.
+CLOSED, JUMP, ABRUPT, WALL = 1e-10, 1e-2, 1e-6, 1e-3
+#: How often a limit may turn out to be none, and a row is followed that does not arrive.
+AGAIN = 3
 #: The least share of a bracket that is cut off.
 LEAST = 1e-9
 #: Steps of a refit next to its solution, of one from elsewhere, and of one that did not arrive.
-ITERATIONS, SHORT, LONG = 15, 10, 200
+ITERATIONS, SHORT, LONG = 15, 10, 60
 #: Coefficients that are tried at 0 before a limit is one.
 ZEROS = 4
 #: A refit that is better than the optimum by this share of the allowed rise is another optimum.
@@ -237,7 +244,10 @@ class _Search:
         self.turned = np.zeros(rows, dtype=bool)
         self.slope = np.full(rows, np.nan)
         self.found, self.sure = np.full(rows, np.nan), np.ones(rows, dtype=bool)
-        #: Who was refitted from elsewhere.
+        #: How often a refit went astray, however long.
+        self.astray = np.zeros(rows, dtype=np.int64)
+        #: Who was refitted from elsewhere, and how often it was better there.
+        self.reopened = np.zeros(rows, dtype=np.int64)
         self.checked = np.zeros(rows, dtype=bool)
         self.base = optima.value[fits]
         #: How near 0 a root must come: not nearer than rounding lets it.
@@ -260,7 +270,9 @@ class _Search:
         self.bound = np.where(np.isnan(apart), np.inf, np.maximum(apart, 0.0))
         self.reach = np.minimum(reach, self.bound)
         width = np.where(np.isfinite(width), width, self.reach / 8)
-        self.step = np.minimum(np.clip(width, 1e-12 * np.where(logs, 1.0, size), np.where(logs, 3.0, size + width)), self.reach)
+        self.step = np.minimum(
+            np.clip(width, 1e-12 * np.where(logs, 1.0, size), np.where(logs, 3.0, size + width)), self.reach
+        )
 
     def _value(self, rows: NDArray[np.int64], t: Array) -> Array:
         """Return the held parameter at distances of some rows."""
@@ -284,12 +296,14 @@ class _Search:
         steps = ITERATIONS if arrive else SHORT
         solved = refitted(self.optima, self.fit[all_rows], place, begun, iterations=steps)
         value = np.where(np.isfinite(solved.value), solved.value, np.inf)
-        lost = np.flatnonzero(~solved.settled & np.isfinite(value) & (self._root(all_rows, value) > 0))
+        astray = ~solved.settled & np.isfinite(value) & (self._root(all_rows, value) > 0)
+        lost = np.flatnonzero(astray & (self.astray[all_rows] < AGAIN))
         if lost.size and arrive:
             more = refitted(self.optima, self.fit[all_rows[lost]], place[lost], solved.q[:, lost], iterations=LONG)
             gain = more.value <= value[lost]
             solved.q[:, lost[gain]], value[lost[gain]] = more.q[:, gain], more.value[gain]
             solved.settled[lost[gain]] = more.settled[gain]
+            self.astray[np.unique(all_rows[lost[~more.settled]])] += 1
         shape = (many, rows.size)
         table = value.reshape(shape)
         chosen = table.argmin(axis=0) * rows.size + np.arange(rows.size)
@@ -300,7 +314,8 @@ class _Search:
     def _root(self, rows: NDArray[np.int64], value: Array) -> Array:
         """Return the signed root of the rise, less what is allowed: -1 at the estimate, 0 at a limit."""
         with np.errstate(invalid="ignore"):
-            return np.sqrt(np.maximum(value - self.base[self.column[rows]], 0.0) / self.rise[rows]) - 1.0
+            rise = np.maximum(value - self.base[self.column[rows]], 0.0) / self.rise[rows]
+        return np.asarray(np.sqrt(rise) - 1.0)
 
     def _keep_best(self, rows: NDArray[np.int64], value: Array, q: Array) -> None:
         order = np.argsort(-value, kind="stable")
@@ -333,7 +348,7 @@ class _Search:
     def _bent(self, *tables: Array) -> NDArray[np.bool_]:
         """Tell which parameters are positive as they are, in all tables."""
         found = np.broadcast_to((~self.optima.logs & (self.optima.lower >= 0))[:, None], tables[0].shape)
-        return np.logical_and.reduce([found, *(table > 0 for table in tables)])
+        return np.asarray(np.logical_and.reduce([found, *(table > 0 for table in tables)]))
 
     def _between(self, rows: NDArray[np.int64], t: Array) -> Array:
         """Return starts between the solutions on both sides."""
@@ -386,8 +401,9 @@ class _Search:
         self.checked[rows] = True
         t = self.found[rows]
         z, q, _ = self._refits(rows, t, self._elsewhere(rows), arrive=False)
-        lower = z < -self.near[rows]
+        lower = (z < -np.where(self.sure[rows], 3 * self.near[rows], ROUGH)) & (self.reopened[rows] < AGAIN)
         again = rows[lower]
+        self.reopened[again] += 1
         self.found[again], self.checked[again], self.sure[again] = np.nan, False, True
         # the bracket was of a worse valley: it begins anew from here
         self.outer_t[again] = np.nan
@@ -396,7 +412,7 @@ class _Search:
 
     def _next(self, rows: NDArray[np.int64]) -> Array:
         a, b = self.inner_t[rows], self.outer_t[rows]
-        za, zb = self.inner_z[rows], self.outer_z[rows]
+        za = self.inner_z[rows]
         with np.errstate(all="ignore"):
             # where z stops rising, as far as its last rise says: proportion would creep along the plateau
             ahead = np.fmax(1.02 / (1.0 + za), 1.0 + (0.02 - za) / np.maximum(self.slope[rows] * a, 1e-300))
@@ -408,7 +424,9 @@ class _Search:
         """Return the next share of the brackets: by the inverse parabola where it can be trusted, else the half."""
         turned, c, fc = self.turned[rows], self.third_t[rows], self.third_z[rows]
         near, far = (self.inner_t[rows], self.inner_z[rows]), (self.outer_t[rows], self.outer_z[rows])
-        (a, fa), (b, fb) = (tuple(np.where(turned, *p) for p in zip(*ends, strict=True)) for ends in ((far, near), (near, far)))
+        (a, fa), (b, fb) = (
+            tuple(np.where(turned, *p) for p in zip(*ends, strict=True)) for ends in ((far, near), (near, far))
+        )
         with np.errstate(all="ignore"):
             line = fa / (fa - fb)
             xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
@@ -419,14 +437,15 @@ class _Search:
         share = np.clip(share, LEAST, 1 - LEAST)
         return np.asarray(np.where(turned, 1 - share, share))
 
-    def _take(
-        self, rows: NDArray[np.int64], t: Array, z: Array, q: Array, arrived: NDArray[np.bool_]
-    ) -> None:
-        done = np.abs(z) <= self.near[rows]
+    def _take(self, rows: NDArray[np.int64], t: Array, z: Array, q: Array, arrived: NDArray[np.bool_]) -> None:
+        done = np.abs(z) <= np.where(arrived, self.near[rows], np.maximum(self.near[rows], ROUGH))
         far = (z < 0) & (t >= self.reach[rows] * (1 - 1e-12)) & ~done
         with np.errstate(invalid="ignore"):
             gap = self.outer_t[rows] - self.inner_t[rows]
-        closed = ~done & ~far & (gap <= 4e-15 * np.maximum(np.abs(self.centre[rows]), self.outer_t[rows]))
+            wall, jump = np.isinf(self.outer_z[rows]), (self.outer_z[rows] > JUMP) | (self.inner_z[rows] < -JUMP)
+            small = np.where(jump, ABRUPT, CLOSED) * self.outer_t[rows]
+            small = np.where(wall, WALL * np.maximum(self.step[rows], self.outer_t[rows]), small)
+        closed = ~done & ~far & (gap <= small + 1e-300)
         self.found[rows[done]], self.sure[rows[done]] = t[done], arrived[done]
         limit = np.where(self.reach[rows] >= self.bound[rows], self.bound[rows], np.inf)
         self.found[rows[far]] = limit[far]
@@ -459,6 +478,8 @@ class _Search:
         """Return the limits and whether the refits at them arrived, (k, B) each."""
         shape = (self.k, 2, self.count)
         rows = np.arange(self.found.size)
-        at = np.where(np.isinf(self.found), self.sign * np.inf, self._value(rows, np.where(np.isinf(self.found), 0.0, self.found)))
+        at = np.where(
+            np.isinf(self.found), self.sign * np.inf, self._value(rows, np.where(np.isinf(self.found), 0.0, self.found))
+        )
         found = at.reshape(shape)
         return found[:, 0], found[:, 1], np.asarray(self.sure.reshape(shape).all(axis=1))

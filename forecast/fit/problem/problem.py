@@ -44,7 +44,8 @@ def kernel_for(placement: Placement) -> Kernel:
         if suits(law, placement.variables):
             return GroupKernel(placement)
     general = General(placement)
-    terms = power_terms(law, placement.free, placement.positive, placement.fixed)
+    positive = placement.logs if placement.positive is None else placement.positive
+    terms = power_terms(law, placement.free, positive, placement.fixed)
     if terms is not None:
         quick = PowerSum(terms, placement.variables, placement.free, placement.logs, placement.link, general)
         if quick.usable:

@@ -47,9 +47,7 @@ def frozen(g: Array, h: Array, active: NDArray[np.bool_]) -> tuple[Array, Array]
     return g, h
 
 
-def relative(
-    g: Array, h: Array, q: Array, places: NDArray[np.int64], which: NDArray[np.bool_]
-) -> tuple[Array, Array]:
+def relative(g: Array, h: Array, q: Array, places: NDArray[np.int64], which: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Return derivatives by the logarithms of some coordinates, in the fits where `which` (places, B) says so."""
     g, h = g.copy(), h.copy()
     for row, a in enumerate(places):
