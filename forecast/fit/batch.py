@@ -243,7 +243,7 @@ def _joined(
             options[option] = np.full(count, np.nan)
             options[option][usable] = np.concatenate([p.options[option] for p in parts])
     q[:, ~settled] = value[~settled] = np.nan
-    known = joined([p.known for p in parts], usable, (seen.weights > 0).sum(axis=1) - k, setting.where.logs)
+    known = joined([p.known for p in parts], usable, (seen.weights > 0).sum(axis=1) - k, setting.where.positive)
     reasons[usable] = np.where(settled[usable], "converged", "not converged")
     for b, own in known.odd.items():
         if settled[b] and own.unidentified:

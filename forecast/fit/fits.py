@@ -57,7 +57,7 @@ class Setting:
         where = self.where
         placed = Placement(
             law=self.law, variables=curves.variables, free=where.free, logs=where.logs, fixed=where.fixed,
-            link=self.objective.log,
+            link=self.objective.log, positive=where.positive,
         )  # fmt: skip
         kernel = kernel_for(placed)
         same = bool((curves.weights == curves.weights[0]).all())
@@ -130,7 +130,7 @@ class Solutions:
     def errors(self) -> dict[str, Array]:
         """Standard errors of all parameters, (B,) each: the bootstrap's where there is one."""
         where, count = self.setting.where, self.settled.size
-        found = dict(zip(where.free, self.known.errors(self.q), strict=True))
+        found = dict(zip(where.free, self.known.errors(), strict=True))
         if self.repeated is not None:
             for name in where.free:
                 found[name] = np.array([np.nan if r is None else r.stderr(name) for r in self.repeated])
@@ -252,7 +252,7 @@ class Fits:
     def covariance(self) -> xr.DataArray:
         """Covariances of the fitted parameters, over the dimension, ``parameter`` and ``other``."""
         names = list(self.made.setting.where.free)
-        table = self.made.known.natural(self.made.q)
+        table = self.made.known.natural()
         return self.along(table, dims=("parameter", "other"), parameter=names, other=names)
 
     @functools.cached_property

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forecast.errors import DataError, FitError, UnknownNameError, printable
 from forecast.fit.inference.interval import METHODS
 from forecast.fit.inference.limits import Optima, limits
-from forecast.fit.inference.profile import CHEAP, RIDGE, ZERO
+from forecast.fit.inference.profile import CHEAP, RIDGE
 from forecast.fit.predict import FAR, STATISTICS, broadcast, check_level, percentiles
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def interval(fits: Fits, name: str, level: float, method: str | None) -> xr.Data
     if method == "bootstrap":
         low, high = _percentiles(fits, name, level)
     elif method == "wald":
-        low, high = made.known.wald(i, made.q, level)
+        low, high = made.known.wald(i, level)
     elif method == "profile":
         low, high = (ends[i].copy() for ends in _profiled(fits, level))
     else:
@@ -78,7 +78,7 @@ def _percentiles(fits: Fits, name: str, level: float) -> tuple[Array, Array]:
 def _default(fits: Fits, i: int, level: float) -> tuple[Array, Array]:
     """Return profiles where a single fit takes them, else Wald's."""
     made = fits.made
-    low, high = made.known.wald(i, made.q, level)
+    low, high = made.known.wald(i, level)
     n = (made.curves.weights > 0).sum(axis=1)
     law, likely = made.setting.law, made.setting.objective.scale != "sandwich"
     cheap = (n * len(law.parameters) <= CHEAP) & made.settled & (law.expression is not None)
@@ -89,7 +89,7 @@ def _default(fits: Fits, i: int, level: float) -> tuple[Array, Array]:
     chosen = cheap & ~unknown
     if likely:
         with np.errstate(invalid="ignore"):
-            least = (wide_low == 0) & ~bound if made.setting.where.logs[i] else np.isneginf(wide_low)
+            least = (wide_low == 0) & ~bound if made.setting.where.positive[i] else np.isneginf(wide_low)
             unlimited = (wide_high == np.inf) & (least | np.isneginf(wide_low))
         return (
             np.where(chosen, np.where(unlimited, np.nan, wide_low), low),
@@ -123,7 +123,7 @@ def _profiled(fits: Fits, level: float) -> tuple[Array, Array]:
 
 def _limits(made: Solutions, rows: NDArray[np.int64], level: float) -> tuple[Array, Array]:
     where, target = made.setting.where, made.target(rows)
-    q = np.where(where.logs[:, None], np.maximum(made.q[:, rows], ZERO), made.q[:, rows])
+    q = made.q[:, rows]
     value, _, hessian = target.evaluate(q)
     optima = Optima(
         target=target, q=q, value=value, hessian=hessian, lower=where.lower, upper=where.upper, logs=where.logs
@@ -148,10 +148,12 @@ def _allowed(made: Solutions, rows: NDArray[np.int64], optima: Optima, level: fl
     # no likelihood: the rise that belongs to the sandwich's variance (Kent, 1982)
     spread = np.einsum("iib->ib", optima.inverse)
     variance = np.einsum("bii->ib", known.covariance[rows]).copy()
+    turned = known.logs & ~made.setting.where.logs
     for j, b in enumerate(rows):
         if int(b) in known.odd:
             own = known.odd[int(b)]
             variance[:, j] = np.where(own.logs == known.logs, np.diag(own.covariance), np.nan)
+    variance[turned] *= made.q[np.ix_(turned, rows)] ** 2
     with np.errstate(all="ignore"):
         ratio = variance / spread
         good = np.isfinite(ratio) & (ratio > 0)

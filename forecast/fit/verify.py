@@ -408,7 +408,12 @@ def _check_computed(fit: Fit, where: str) -> None:
     problem = problem_of_fit(fit, "check")
     values = np.array([fit.values[n] for n in problem.free])
     # the coordinate itself where it is kept: a logarithm has more digits than its exponential
-    at = np.where(known.logs == problem.logs, known.at, problem.internal(values))
+    with np.errstate(over="ignore"):
+        at = np.where(
+            known.logs & problem.logs,
+            known.at,
+            problem.internal(np.where(known.logs, np.exp(np.where(known.logs, known.at, 0.0)), values)),
+        )
     if fit.n != problem.n:
         _refuse(where, "Fit.n", f"the rows that count, {problem.n}", fit.n)
     stated = problem.objective.stated(problem.value(at), float(seen.weights.sum()), problem.delta)

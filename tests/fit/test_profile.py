@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
 
 import forecast
 from forecast.errors import FitError, UnknownNameError, UsageError
@@ -120,3 +123,59 @@ def test_a_saved_fit_gives_the_same_interval(tmp_path):
     again = forecast.load(fit.save(tmp_path / "fit.nc"))
     assert again.interval("c") == pytest.approx(fit.interval("c"), rel=1e-9)
     assert again.verdict == fit.verdict
+
+
+WIDE = np.geomspace(10, 1e4, 24)
+
+
+def risen(law, data, name, end, fit, level, **keywords):
+    """Return by how much of what the level allows the objective of a refit with a parameter at an end has risen."""
+    again = law.with_(**{name: end}).fit(data, **keywords)
+    dof = fit.n - len(fit.values)
+    return (again.objective - fit.objective) / (stats.t.ppf(0.5 + level / 2, dof) ** 2 * fit.objective / dof)
+
+
+@pytest.mark.parametrize("seed", [*range(12), 43])
+def test_ends_of_a_saturating_law_lie_on_the_profile(seed):
+    rng = np.random.default_rng(seed)
+    true = {"E": rng.uniform(0.2, 3), "beta": rng.uniform(2, 9), "c": rng.uniform(0.05, 0.3)}
+    data = {"x": WIDE, "y": SATURATING.value(true, x=WIDE) * np.exp(0.03 * rng.standard_normal(24))}
+    fit = SATURATING.fit(data)
+    for end in fit.interval("c", 0.9):
+        if 1e-9 < end < np.inf:
+            assert risen(SATURATING, data, "c", end, fit, 0.9) == pytest.approx(1, rel=1e-5)
+    if fit.values["E"] == 0:
+        assert "E at boundary (0)" in fit.verdict
+        assert fit.interval("E", 0.9)[0] == 0
+
+
+RANDOM = {
+    "power": ("b*x**-c", {"b": (1, 5), "c": (0.1, 0.6)}, np.geomspace(1, 1e3, 15)),
+    "two powers": ("b*x**-c + d*x**0.4", {"b": (2, 5), "c": (0.4, 0.9), "d": (0, 0.2)}, np.geomspace(1, 1e3, 30)),
+    "decay": ("a*exp(-k*x) + e", {"a": (2, 5), "k": (0.3, 1), "e": (0, 0.5)}, np.linspace(0, 6, 20)),
+    "rise": ("k*x/(m + x)", {"k": (1, 4), "m": (1, 5)}, np.linspace(0.3, 12, 16)),
+    "line": ("a + b*x", {"a": (0, 0.5), "b": (0.1, 1)}, np.linspace(0, 3, 12)),
+}
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    name=st.sampled_from(sorted(RANDOM)),
+    seed=st.integers(0, 10_000),
+    level=st.sampled_from([0.5, 0.8, 0.9, 0.95, 0.99]),
+    unit=st.sampled_from([1e-6, 1.0, 1e9]),
+)
+def test_every_end_lies_on_the_profile_is_a_bound_or_infinite(name, seed, level, unit):
+    text, spans, x = RANDOM[name]
+    law, rng = forecast.Law(text, variables=["x"], positive=list(spans)), np.random.default_rng(seed)
+    true = {p: rng.uniform(*span) for p, span in spans.items()}
+    noise = 1 + 0.05 * np.clip(rng.standard_normal(x.size), -3, 3)
+    data = {"x": x, "y": unit * law.value(true, x=x) * noise}
+    fit = law.fit(data)
+    for parameter in law.parameters:
+        ends = fit.interval(parameter, level, "profile")
+        for end in ends:
+            if 0 < end < np.inf:
+                assert risen(law, data, parameter, end, fit, level) == pytest.approx(1, rel=1e-5), parameter
+        if ends[0] == 0:  # the bound, where the profile is still below the level
+            assert risen(law, data, parameter, 0.0, fit, level) <= 1 + 1e-6

@@ -223,6 +223,7 @@ def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str
     keep = [i for i, n in enumerate(problem.free) if fit.uncertainty and n not in fit.uncertainty.bounds]
     if len(keep) < 2:
         return ()
+    problem = problem.about(np.array([fit.values[n] for n in problem.free]))
     inverse = profile.optimum(fit, problem).inverse[:, :, 0][np.ix_(keep, keep)]
     errors = np.sqrt(np.diag(inverse))
     with np.errstate(all="ignore"):

@@ -353,10 +353,15 @@ class _Warm:
         else:
             gradient = self.jacobian @ (first * target.weights).T
         moves = -(self.steps @ np.nan_to_num(gradient, posinf=0.0, neginf=0.0))
-        if problem.logs.any():
-            longest = np.abs(moves[problem.logs]).max(axis=0)
+        # what is positive moves by a factor, unless it stands at 0
+        factor = problem.positive & ~problem.logs & (self.at > 0)
+        moves[factor] /= self.at[factor, None]
+        bold = problem.logs | factor
+        if bold.any():
+            longest = np.abs(moves[bold]).max(axis=0)
             moves *= np.minimum(1.0, 1.0 / np.maximum(longest, 1e-300))
         start = self.at[:, None] + moves
+        start[factor] = self.at[factor, None] * np.exp(moves[factor])
         return np.asarray(np.clip(start, problem.lower[:, None], problem.upper[:, None]))
 
 

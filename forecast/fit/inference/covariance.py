@@ -14,14 +14,15 @@ from forecast.fit.problem.objective import robust_scale
 from forecast.fit.problem.problem import Array, Problem, at_bound
 from forecast.fit.solve.newton import ROUNDING
 
-__all__ = ["Uncertainty", "assess"]
+__all__ = ["WIDE", "Uncertainty", "assess"]
 
+#: How much the objective may rise when a nonlinear parameter that ran to 0 is set to it.
+FLAT = 1e-9
 #: Singular values of the Jacobian (columns of length one) below this share of the largest are a ridge.
 RIDGE = 1e-8
 #: A standard error of a logarithm above this (an interval over some eight decades) is no knowledge.
 VAGUE = 5.0
-#: How much the objective may rise when a parameter that ran to zero is set to it.
-FLAT = 1e-9
+WIDE = "its interval would span many decades"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,20 +143,14 @@ class Uncertainty:
         return found
 
 
-def _zeros(problem: Problem, p: Array) -> tuple[list[int], list[int]]:
-    """Return the positive parameters that ran to zero, and those that lost their meaning when others did."""
-    value = problem.value_at(p)
-    candidates = []
+def _faded(problem: Problem, p: Array) -> list[int]:
+    """Return the nonlinear positive parameters that ran to 0, where their logarithm has no end."""
+    value, found = problem.value_at(p), []
     for i in map(int, np.flatnonzero(problem.logs & ~np.isfinite(problem.lower))):
-        tried = p.copy()
-        tried[i] = 0.0
-        if problem.value_at(tried) <= value * (1 + FLAT):
-            candidates.append(i)
-    tried = p.copy()
-    tried[candidates] = 0.0
-    lengths = np.linalg.norm(problem.slopes(tried), axis=0) if candidates else np.zeros(problem.k)
-    zero = [i for i in candidates if np.isfinite(lengths[i]) and lengths[i] > 0]
-    return zero, [i for i in candidates if i not in zero]
+        tried = np.where(np.arange(p.size) == i, 0.0, p)
+        if problem.value_at(tried) <= value * (1 + FLAT) and np.linalg.norm(problem.slopes(tried)[:, i]) > 0:
+            found.append(i)
+    return found
 
 
 def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.int64] | None = None) -> Uncertainty:
@@ -174,20 +169,18 @@ def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.
     p = problem.natural(u)
     residuals = problem.residuals(u)
     n, k = problem.n, problem.k
-    logs = problem.logs.copy()
+    logs = problem.positive.copy()
     bounds: dict[str, tuple[float, int]] = {}
     unidentified: dict[str, str] = {}
-    zero, lost = _zeros(problem, p)
-    for i in zero:
+    for i in _faded(problem, p):
         bounds[problem.free[i]] = (0.0, 1)
-    for i in lost:
-        unidentified[problem.free[i]] = "what it belongs to ran to zero"
     lower, upper = problem.natural(problem.lower), problem.natural(problem.upper)
     for i in map(int, np.flatnonzero(at_bound(problem, u))):
         low = abs(u[i] - problem.lower[i]) <= abs(problem.upper[i] - u[i])
         bounds[problem.free[i]] = (float(lower[i] if low else upper[i]), 1 if low else -1)
     logs[[problem.free.index(name) for name in bounds]] = False
-    at = np.where(logs, u, p)
+    with np.errstate(divide="ignore"):
+        at = np.where(logs & problem.logs, u, np.where(logs, np.log(np.where(logs, p, 1.0)), p))
     table = problem.slopes(p) * np.where(logs, p, 1.0)
     root = np.sqrt(problem.weights)
     flaw = ""
@@ -201,7 +194,7 @@ def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.
     scale = _scale(problem, residuals, scale_known)
     covariance = np.full((k, k), np.nan)
     if np.isfinite(table).all():  # an exact fit may be on a ridge too
-        _find_ridges(problem, root[:, None] * table, u, unidentified)
+        _find_ridges(problem, root[:, None] * table, at, bounds, unidentified)
     if not flaw:
         keep = [i for i, name in enumerate(problem.free) if name not in unidentified]
         part = _covariance(problem, residuals, table, keep, logs, at, scale_known, groups)
@@ -209,7 +202,7 @@ def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.
         for i in keep:
             error = covariance[i, i]
             if not np.isfinite(error) or error < 0 or (logs[i] and error > VAGUE**2):
-                unidentified[problem.free[i]] = "its interval would span many decades"
+                unidentified[problem.free[i]] = WIDE
     return Uncertainty(
         names=problem.free,
         at=at,
@@ -239,11 +232,22 @@ def _scale(problem: Problem, residuals: Array, scale_known: bool) -> float:
     return float(np.sqrt(np.sum(problem.weights * residuals**2) / dof)) if dof > 0 else float("nan")
 
 
-def _find_ridges(problem: Problem, weighted: Array, u: Array, unidentified: dict[str, str]) -> None:
+def _find_ridges(
+    problem: Problem,
+    weighted: Array,
+    at: Array,
+    bounds: Mapping[str, tuple[float, int]],
+    unidentified: dict[str, str],
+) -> None:
     lengths = np.linalg.norm(weighted, axis=0)
+    zeros = [name for name, (bound, _) in bounds.items() if bound == 0]
     for i, name in enumerate(problem.free):
-        if name not in unidentified and lengths[i] * max(abs(float(u[i])), 1.0) <= 1e-12 * problem.size():
-            unidentified[name] = "moving it changes nothing"
+        # a parameter that stands at 0 has no size of its own
+        nothing = (
+            lengths[i] == 0 if name in zeros else lengths[i] * max(abs(float(at[i])), 1.0) <= 1e-12 * problem.size()
+        )
+        if nothing:
+            unidentified[name] = "what it belongs to ran to zero" if zeros else "moving it changes nothing"
     keep = [i for i, name in enumerate(problem.free) if name not in unidentified]
     if not keep:
         return

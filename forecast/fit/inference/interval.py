@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UnknownNameError
 from forecast.fit.inference import profile
+from forecast.fit.inference.covariance import WIDE
 from forecast.fit.predict import check_level
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def interval(fit: Fit, name: str, level: float, method: str | None) -> tuple[flo
         return ridge
     repeated = fit.replicates if method is None and wald is not None else None
     repeated = repeated if repeated is not None and repeated.enough(level) else None
+    if known.unidentified.get(name) == WIDE and method is None and profile.cheap(fit):
+        wald = known.interval  # a covariance says little of what is not quadratic: the profile knows
     if method == "wald" or wald is None or not profile.cheap(fit):
         return repeated.interval(name, level) if repeated else known.interval(name, level, fit.name)
     low, high = profile.interval(fit, name, level)

@@ -30,8 +30,6 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: A variance this many times what it would be were the other parameters known is left to the single fit's rules.
 INFLATED = 1e8
-#: Nearer to a bound than this is on it.
-NEAR = 1e-7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +38,10 @@ class Known:
 
     Parameters
     ----------
+    at : ndarray
+        (k, B), the parameters, positive ones by their logarithms.
     covariance : ndarray
-        (B, k, k), in the solver's coordinates; nan where a fit is not ordinary or there is none.
+        (B, k, k), of these; nan where a fit is not ordinary or there is none.
     logs : ndarray of bool
         (k,): whose coordinate is the logarithm.
     dof : ndarray of int
@@ -54,6 +54,7 @@ class Known:
         The fits that are not ordinary.
     """
 
+    at: Array
     covariance: Array
     logs: NDArray[np.bool_]
     dof: NDArray[np.int64]
@@ -70,10 +71,10 @@ class Known:
         kinds, place = np.unique(np.maximum(self.dof, 1), return_inverse=True)
         return np.asarray(np.asarray(stdtrit(kinds, p))[np.ravel(place)])
 
-    def natural(self, q: Array) -> Array:
+    def natural(self) -> Array:
         """Return the covariances of the parameters as the law has them, (B, k, k); nan where one is not known."""
         with np.errstate(all="ignore"):
-            factors = np.where(self.logs[:, None], np.exp(np.where(self.logs[:, None], q, 0.0)), 1.0).T
+            factors = np.where(self.logs[:, None], np.exp(np.where(self.logs[:, None], self.at, 0.0)), 1.0).T
             found = self.covariance * (factors[:, :, None] * factors[:, None, :])
         for i, known in self.odd.items():
             scale = np.where(known.logs, np.exp(np.where(known.logs, known.at, 0.0)), 1.0)
@@ -81,20 +82,20 @@ class Known:
             found[i] = known.covariance * np.outer(scale, scale) if whole else np.nan
         return np.asarray(found)
 
-    def errors(self, q: Array) -> Array:
+    def errors(self) -> Array:
         """Return standard errors as the law has the parameters, (k, B); inf where one is not identified."""
         with np.errstate(all="ignore"):
             found = np.sqrt(np.einsum("bii->ib", self.covariance))
-            found = found * np.where(self.logs[:, None], np.exp(np.where(self.logs[:, None], q, 0.0)), 1.0)
+            found = found * np.where(self.logs[:, None], np.exp(np.where(self.logs[:, None], self.at, 0.0)), 1.0)
         for i, known in self.odd.items():
             found[:, i] = [known.stderr(j) for j in range(len(known.names))]
         return np.asarray(found)
 
-    def wald(self, i: int, q: Array, level: float) -> tuple[Array, Array]:
+    def wald(self, i: int, level: float) -> tuple[Array, Array]:
         """Return Wald's interval of parameter `i` in every fit, (B,) each; nan where there is none."""
         with np.errstate(all="ignore"):
             half = self.quantile(0.5 + level / 2) * np.sqrt(self.covariance[:, i, i])
-            low, high = np.asarray(q[i] - half), np.asarray(q[i] + half)
+            low, high = np.asarray(self.at[i] - half), np.asarray(self.at[i] + half)
             if self.logs[i]:
                 low, high = np.exp(low), np.exp(high)
         for b, known in self.odd.items():
@@ -160,18 +161,21 @@ def known_of(
             covariance[rows], scale[rows], unsure[rows] = _covariances(
                 target.take(rows), q[:, rows], weights[rows], given[rows], dof[rows], scale_known, own
             )
-    near = NEAR * np.maximum(np.abs(q), 1.0)
-    with np.errstate(invalid="ignore"):
-        bound = (q - where.lower[:, None] <= near) | (where.upper[:, None] - q <= near)
-        vague = where.logs & (np.einsum("bii->bi", covariance) > VAGUE**2)
+    bound = where.at_bound(q)
+    at, logs = where.reported(q), where.positive
+    with np.errstate(all="ignore"):
+        size = np.where((logs & ~where.logs)[:, None], 1.0 / q, 1.0).T
+        covariance *= size[:, :, None] * size[:, None, :]
+        vague = logs & (np.einsum("bii->bi", covariance) > VAGUE**2)
     unsure = unsure | bound.any(axis=0) | vague.any(axis=1) | (dof < 1)
     covariance[unsure | ~settled] = np.nan
     alone = {int(b): assess(one(int(b)), q[:, b], scale_known=scale_known) for b in np.flatnonzero(unsure & settled)}
     for b, known in alone.items():
         scale[b] = known.scale
     return Known(
+        at=at,
         covariance=covariance,
-        logs=where.logs,
+        logs=logs,
         dof=dof,
         scale=np.where(settled, scale, np.nan),
         scale_known=scale_known,
@@ -184,13 +188,14 @@ def joined(parts: list[Known], rows: NDArray[np.int64], dof: NDArray[np.int64], 
     k, first = logs.size, 0
     odd: dict[int, Uncertainty] = {}
     covariance, scale = np.full((dof.size, k, k), np.nan), np.full(dof.size, np.nan)
+    at = np.full((k, dof.size), np.nan)
     for part in parts:
         some = rows[first : first + part.dof.size]
         odd |= {int(some[b]): known for b, known in part.odd.items()}
-        covariance[some], scale[some] = part.covariance, part.scale
+        at[:, some], covariance[some], scale[some] = part.at, part.covariance, part.scale
         first += part.dof.size
     known = bool(parts) and parts[0].scale_known
-    return Known(covariance=covariance, logs=logs, dof=dof, scale=scale, scale_known=known, odd=odd)
+    return Known(at=at, covariance=covariance, logs=logs, dof=dof, scale=scale, scale_known=known, odd=odd)
 
 
 def _covariances(

@@ -31,8 +31,6 @@ Array: TypeAlias = NDArray[np.float64]
 CHEAP = 100_000
 #: A profile this many times as wide as the sandwich's interval is a ridge that the sandwich does not see.
 RIDGE = 2.5
-#: The logarithm of what stands for 0.
-ZERO = -700.0
 
 
 def problem_of_fit(fit: Fit, what: str = "profile") -> Problem:
@@ -102,7 +100,7 @@ def hidden_ridge(fit: Fit, name: str, level: float) -> tuple[float, float] | Non
 def optimum(fit: Fit, problem: Problem) -> Optima:
     """Return the fit as a batch of one."""
     p = np.array([fit.values[n] for n in problem.free])
-    at = np.where(problem.logs, np.maximum(problem.internal(p), ZERO), p)[:, None]
+    at = problem.internal(p)[:, None]
     target = problem.target()
     value, _, hessian = target.evaluate(at)
     return Optima(
@@ -126,7 +124,10 @@ def allowed(problem: Problem, known: Uncertainty, optima: Optima, level: float) 
         return np.full(k, 0.5 * squared)
     # no likelihood, or errors in x: the rise that belongs to the sandwich's variance (Kent, 1982)
     spread = np.einsum("ii->i", optima.inverse[:, :, 0])
-    variance = np.where(known.logs == problem.logs, np.diag(known.covariance), np.nan)
+    # both in the solver's coordinates
+    turned = known.logs & ~problem.logs
+    variance = np.diag(known.covariance) * np.where(turned, np.exp(np.where(turned, known.at, 0.0)), 1.0) ** 2
+    variance = np.where(known.logs == problem.positive, variance, np.nan)
     with np.errstate(all="ignore"):
         ratio = variance / spread
     good = np.isfinite(ratio) & (ratio > 0)

@@ -1,8 +1,8 @@
 """A law at many parameters and points at once, contracted to gradient and Hessian: the general route.
 
-A kernel works in the solver's coordinates (the logarithm of a parameter whose lower bound is at least 0) on parameters
-(k, B), one column a fit, and on points that all fits share, (n,), or that each has of its own, (B, n). It gives
-``f``, the law in the objective's link, and sums derivatives over the points with weights that the loss provides, so
+A kernel works in the solver's coordinates (the logarithm of a positive parameter in which the law is not linear) on
+parameters (k, B), one column a fit, and on points that all fits share, (n,), or that each has of its own, (B, n). It
+gives ``f``, the law in the objective's link, and sums derivatives over the points with weights that the loss provides, so
 that no (k, k, B, n) array is ever made.
 """
 
@@ -43,6 +43,8 @@ class Placement:
         The other parameters.
     link : bool
         f is the logarithm of the law.
+    positive : ndarray of bool, optional
+        Who is never negative; default: whose coordinate is the logarithm.
     """
 
     law: Law
@@ -51,6 +53,7 @@ class Placement:
     logs: NDArray[np.bool_]
     fixed: Mapping[str, float]
     link: bool
+    positive: NDArray[np.bool_] | None = None
 
 
 @dataclass(slots=True)

@@ -2,7 +2,8 @@
 
 Each term of a law such as ``E + A*N**-alpha + B*D**-beta`` is exp(s) with s affine in the logarithms of coefficients
 and in exponents. Derivatives of the sum, or of its logarithm, are then products of the terms' shares with tables that
-depend on the points alone: a gradient and a Hessian for many fits are a few small matrix products.
+depend on the points alone: a gradient and a Hessian for many fits are a few small matrix products. A coefficient at 0
+has no logarithm: fits with one go to the general kernel.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.kernels.general import State, to_logs
+from forecast.fit.kernels.general import General, State, to_logs
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 
@@ -29,6 +30,8 @@ Array: TypeAlias = NDArray[np.float64]
 Affine: TypeAlias = dict[str | None, Node]
 
 ONE = Number(1.0)
+#: A linear constant below this share of the law is not told from what the other terms leave.
+LEFT = 1e-3
 
 
 def _join(left: Affine | None, right: Affine | None, op: str) -> Affine | None:
@@ -106,14 +109,13 @@ class _Reader:
 
 
 def power_terms(
-    law: Law, free: tuple[str, ...], logs: NDArray[np.bool_], fixed: Mapping[str, float]
+    law: Law, free: tuple[str, ...], positive: NDArray[np.bool_], fixed: Mapping[str, float]
 ) -> list[Affine] | None:
-    """Return the terms of a law that is a sum of positive power terms, else None."""
+    """Return the terms of a law that is a sum of positive power terms, else None; `positive` coordinates are ones."""
     if law.expression is None:
         return None
     root = law.formula.substitute(dict(fixed)).root if fixed else law.formula.root
-    positive = {name for name, log in zip(free, logs, strict=True) if log}
-    terms = _Reader(free, positive).terms(root)
+    terms = _Reader(free, {name for name, sure in zip(free, positive, strict=True) if sure}).terms(root)
     if terms is None:
         return None
     used = {key for term in terms for key in term if key is not None}
@@ -186,8 +188,9 @@ class PowerSum:
         free: tuple[str, ...],
         logs: NDArray[np.bool_],
         link: bool,
+        general: General | None = None,
     ) -> None:
-        self.free, self.logs, self.link = free, logs, link
+        self.free, self.logs, self.link, self.general = free, logs, link, general
         self.n = next(iter(variables.values())).shape[-1]
         self.own = any(v.ndim == 2 for v in variables.values())
         order = {name: i for i, name in enumerate(free)}
@@ -199,6 +202,13 @@ class PowerSum:
         coefficients = {key.removeprefix("log ") for t in terms for key in t if key is not None and key[:4] == "log "}
         #: Exponents that are solved in their logarithm.
         self.bent = np.array([bool(log) and n not in coefficients for n, log in zip(free, logs, strict=True)])
+        #: Coefficients that are solved as they are: the law is linear in them.
+        self.plain = np.array([not log and n in coefficients for n, log in zip(free, logs, strict=True)])
+        #: Where a linear constant stands under a link: its share is then what the others leave, and good for nothing
+        #: where it is next to nothing.
+        self.rest = None
+        if link and self.flat is not None and self.plain[self.flat.where].any():
+            self.rest = int(np.flatnonzero(self.plain & np.isin(np.arange(len(free)), self.flat.where))[0])
         self.tables = {
             (j, m): _products(left.wide, right.wide, j == m)
             for j, left in enumerate(self.parts)
@@ -213,6 +223,7 @@ class PowerSum:
             return self
         made = copy.copy(self)
         made.parts = [part.take(rows) for part in self.parts]
+        made.general = None if self.general is None else self.general.take(rows)
         made.tables = {key: (t[:, rows] if t.ndim == 3 else t, at) for key, (t, at) in self.tables.items()}
         made.buffers = []
         return made
@@ -229,6 +240,10 @@ class PowerSum:
         rows, count = q.shape[1], len(self.parts)
         with np.errstate(all="ignore"):
             inner = np.where(self.bent[:, None], np.exp(np.where(self.bent[:, None], q, 0.0)), q)
+            if self.plain.any():
+                if not q[self.plain].min(initial=1.0) > 0:
+                    return self._generally(q)
+                inner[self.plain] = np.log(q[self.plain])
             shares = [part.value(inner, self._buffer(i, rows)) for i, part in enumerate(self.parts)]
             constant = np.zeros((1, 1)) if self.flat is None else self.flat.value(inner, None)
             whole = np.add(shares[0], constant, out=self._buffer(count, rows))
@@ -236,14 +251,24 @@ class PowerSum:
                 whole += share
             if not self.link:
                 return State(whole, (inner, shares, constant))
+            if self.rest is not None and not bool((constant[:, 0] > LEFT * whole.min(axis=1)).all()):
+                return self._generally(q)
             f = np.log(whole, out=self._buffer(count + 1, rows))
             for share in shares:
                 share /= whole
             return State(f, (inner, shares, constant))
 
+    def _generally(self, q: Array) -> State:
+        assert self.general is not None
+        state = self.general.at(q)
+        return State(state.f, (None, state, None))
+
     def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
         inner, shares, constant = state.inner
+        if inner is None:
+            assert self.general is not None
+            return self.general.contract(shares, first, second, share)
         k, rows, count = len(self.free), first.shape[0], len(self.parts)
         # under a link the sum of the terms is not needed any more: its place is used again
         spare, weights, own = (self._buffer(count + i, rows) for i in (0 if self.link else 4, 2, 3))
@@ -275,7 +300,13 @@ class PowerSum:
                 for source, bent in plan.bent:
                     np.multiply(sums[source], share[:, 0], out=sums[bent])
             found = plan.matrix @ sums
-            return to_logs(found[:k], found[k:].reshape(k, k, rows), inner, self.bent, share)
+            gradient, hessian = found[:k], found[k:].reshape(k, k, rows)
+            for a in np.flatnonzero(self.plain):  # the plan leaves out what a logarithm would add to the curvature
+                size = np.exp(-inner[a])
+                gradient[a] *= size
+                hessian[a] *= size
+                hessian[:, a] *= size
+            return to_logs(gradient, hessian, inner, self.bent, share)
 
     def _plan(self, plain: bool) -> _Plan:
         if plain not in self.plans:
@@ -285,6 +316,9 @@ class PowerSum:
     def jacobian(self, state: State) -> Array:
         """Return the derivatives of f by the coordinates, (k, B, n)."""
         inner, shares, constant = state.inner
+        if inner is None:
+            assert self.general is not None
+            return self.general.jacobian(shares)
         table = np.zeros((len(self.free), *state.f.shape))
         for part, term in zip(self.parts, shares, strict=True):
             for a, basis in zip(part.where, part.basis, strict=True):
@@ -292,7 +326,9 @@ class PowerSum:
         if self.flat is not None:
             for a, basis in zip(self.flat.where, self.flat.basis, strict=True):
                 table[a] += basis * (constant / np.exp(state.f) if self.link else constant)
-        table *= np.where(self.bent[:, None], inner, 1.0)[:, :, None]
+        with np.errstate(all="ignore"):
+            factor = np.where(self.plain[:, None], np.exp(-inner), np.where(self.bent[:, None], inner, 1.0))
+        table *= factor[:, :, None]
         return table
 
 
@@ -356,7 +392,8 @@ class _Plan:
                         crossed[m] -= sums[[at[part.one, i] for i in range(len(other.wide))]]
                 for i, a in part.places:
                     for h, b in other.places:
-                        added = sums[at[i, h]] + (bend[at[i, h]] if m == j else 0.0)
+                        straight = m != j or (a == b and bool(law.plain[a]))
+                        added = sums[at[i, h]] + (0.0 if straight else bend[at[i, h]])
                         if m != j or b <= a:
                             hessian[a, b] += added
                             if m != j or b != a:
@@ -364,12 +401,12 @@ class _Plan:
         if law.flat is not None:
             if law.link:
                 curve = curve - sum(x[part.one] for part, x in zip(law.parts, crossed, strict=True))
-            curve = curve + bow
             places = list(zip(law.flat.where, law.flat.basis[:, 0], strict=True))
             for e, size in places:
                 gradient[e] += size * slope
                 for d, factor in places:
-                    hessian[e, d] += size * factor * curve
+                    straight = e == d and bool(law.plain[e])
+                    hessian[e, d] += size * factor * (curve if straight else curve + bow)
                 for part, x in zip(law.parts, crossed, strict=True):
                     for i, a in part.places:
                         hessian[a, e] += size * x[i]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.data.observations import Observed
 from forecast.fit.problem.objective import Objective
-from forecast.fit.problem.problem import Problem
+from forecast.fit.problem.problem import Problem, on_bound
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -37,7 +37,8 @@ class Coordinates:
     free : tuple of str
     fixed : mapping of str to float
     logs : ndarray of bool
-        Which of the free ones are solved in their logarithm.
+        Which of the free ones are solved in their logarithm: positive ones in which the law is not linear. What is
+        linear may be 0, a bound like any other.
     lower, upper : ndarray
         Bounds in the solver's coordinates.
     """
@@ -47,6 +48,21 @@ class Coordinates:
     logs: NDArray[np.bool_]
     lower: Array
     upper: Array
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        """Which of the free ones are never negative."""
+        return self.logs | (self.lower >= 0)
+
+    def at_bound(self, q: Array) -> NDArray[np.bool_]:
+        """Tell which coordinates (k, B) stand on a finite bound."""
+        return on_bound(q, self.lower[:, None], self.upper[:, None], self.logs[:, None])
+
+    def reported(self, q: Array) -> Array:
+        """Return coordinates (k, B) as standard errors are about them: all that is positive by its logarithm."""
+        with np.errstate(all="ignore"):
+            turned = (self.positive & ~self.logs)[:, None]
+            return np.where(turned, np.log(np.where(turned, q, 1.0)), q)
 
 
 def coordinates(law: Law, name: str) -> Coordinates:
@@ -70,7 +86,8 @@ def coordinates(law: Law, name: str) -> Coordinates:
         raise FitError(f"{name}: every parameter is fixed by its bounds: nothing is left to fit")
     lower = np.array([bounds[p][0] for p in free])
     upper = np.array([bounds[p][1] for p in free])
-    logs = lower >= 0
+    linear = law._plain.linear if law._plain.expression is not None else ()
+    logs = (lower >= 0) & np.array([law._role(p) not in linear for p in free])
     with np.errstate(divide="ignore", invalid="ignore"):
         lower = np.where(logs, np.log(np.where(logs, lower, 1.0)), lower)
         upper = np.where(logs, np.log(np.where(logs, upper, 1.0)), upper)

@@ -1,6 +1,6 @@
 """One data set: the problem in the solver's coordinates, and its solutions from several starts at once.
 
-A parameter whose lower bound is at least 0 is solved in its logarithm; everything else as it is.
+A positive parameter in which the law is not linear is solved in its logarithm; everything else as it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from forecast.fit.kernels.power_sum import PowerSum, power_terms
 from forecast.fit.problem.objective import Objective
 from forecast.fit.solve import newton
 from forecast.fit.solve.newton import OFFSET, ROUNDING, Target
-from forecast.fit.solve.steps import factored
+from forecast.fit.solve.steps import factored, frozen
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -29,6 +29,8 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: Residuals this small beside the observations are as exact as numbers are.
 EXACT = 1e-14
+#: Nearer to a bound than this share is on it.
+BESIDE = 1e-7
 #: Steps of a polish, the share of the objective that one may promise at most, and how far it may go.
 POLISH, SMALL, NEAR = 2, 1e-9, 1e-3
 
@@ -41,12 +43,14 @@ def kernel_for(placement: Placement) -> Kernel:
 
         if suits(law, placement.variables):
             return GroupKernel(placement)
-    terms = power_terms(law, placement.free, placement.logs, placement.fixed)
+    general = General(placement)
+    positive = placement.logs if placement.positive is None else placement.positive
+    terms = power_terms(law, placement.free, positive, placement.fixed)
     if terms is not None:
-        quick = PowerSum(terms, placement.variables, placement.free, placement.logs, placement.link)
+        quick = PowerSum(terms, placement.variables, placement.free, placement.logs, placement.link, general)
         if quick.usable:
             return quick
-    return General(placement)
+    return general
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +107,7 @@ class Problem:
         """Return the law at the points, with these coordinates in logarithms."""
         return Placement(
             law=self.law, variables=self.variables, free=self.free, logs=logs, fixed=self.fixed,
-            link=self.objective.log,
+            link=self.objective.log, positive=self.positive,
         )  # fmt: skip
 
     @functools.cached_property
@@ -135,6 +139,19 @@ class Problem:
             weights=self.weights if weights is None else weights,
             options=options,
         )
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        """Which of the free parameters are never negative."""
+        return self.logs | (self.lower >= 0)
+
+    def about(self, p: Array) -> Problem:
+        """Return the problem with every positive parameter in its logarithm, but for those that are 0 in `p`."""
+        logs = self.positive & (p > 0)
+        lower, upper = self.natural(self.lower), self.natural(self.upper)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = [np.where(logs, np.log(np.where(logs, end, 1.0)), end) for end in (lower, upper)]
+        return replace(self, logs=logs, lower=ends[0], upper=ends[1])
 
     @property
     def n(self) -> int:
@@ -290,11 +307,13 @@ def solve(
 
 def polished(problem: Problem, solution: Solution) -> Solution:
     """Take Newton's step once more, undamped: what no longer shows in the objective still shows in the parameters."""
-    if not (solution.settled and np.isfinite(solution.value)) or bool(at_bound(problem, solution.at).any()):
+    if not (solution.settled and np.isfinite(solution.value)):
         return solution
-    at, target = solution.at, problem.target()
+    at, target = _emptied(problem, solution), problem.target()
+    held = at_bound(problem, at)[:, None]
     for _ in range(POLISH):
         value, gradient, hessian = target.evaluate(at[:, None])
+        gradient, hessian = frozen(gradient, hessian, held)
         diagonal = np.abs(np.einsum("iib->ib", hessian))
         step, bad = factored(hessian, gradient, 0.0 * diagonal, np.where(diagonal > 0, diagonal, 1.0))
         drop = -0.5 * float(np.sum(step * gradient))
@@ -307,14 +326,33 @@ def polished(problem: Problem, solution: Solution) -> Solution:
     return replace(solution, at=at)
 
 
+def _emptied(problem: Problem, solution: Solution) -> Array:
+    """Return the solution in which terms that are worth nothing are 0."""
+    at = solution.at
+    for i in np.flatnonzero((problem.lower == 0) & ~problem.logs & (at > 0)):
+        tried = np.where(np.arange(at.size) == i, 0.0, at)
+        if problem.value(tried) <= solution.value:
+            at = tried
+    return at
+
+
 def _rank(solution: Solution) -> tuple[float, bool]:
     return solution.value, not solution.settled
 
 
 def at_bound(problem: Problem, u: Array) -> NDArray[np.bool_]:
     """Tell which free parameters stand on a finite bound of the solver's coordinates."""
-    near = 1e-7 * np.maximum(np.abs(u), 1.0)
-    return (u - problem.lower <= near) | (problem.upper - u <= near)
+    return on_bound(u, problem.lower, problem.upper, problem.logs)
+
+
+def on_bound(q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which coordinates stand on a finite bound: as near as solvers come, in its own size."""
+    found = np.zeros(q.shape, dtype=bool)
+    with np.errstate(invalid="ignore"):
+        for bound in (lower, upper):
+            near = BESIDE * np.where(logs, np.maximum(np.abs(q), 1.0), np.abs(bound))
+            found |= np.isfinite(bound) & (np.abs(q - bound) <= near)
+    return found
 
 
 def settled(problem: Problem, u: Array) -> bool:

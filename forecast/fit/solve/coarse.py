@@ -37,7 +37,7 @@ def coarse(law: Law, seen: Padded, where: Coordinates, link: bool, count: int) -
     count : int
     """
     k, rows, n = len(where.free), *seen.y.shape
-    finite = np.isfinite(where.lower) | np.isfinite(where.upper)
+    finite = (np.isfinite(where.lower) & (where.lower != 0)) | np.isfinite(where.upper)
     linear = linear_parameters(law, seen.variables, where.free, where.fixed)
     lin = [where.free.index(p) for p in linear if not finite[where.free.index(p)]]
     rest = [i for i in range(k) if i not in lin]
@@ -65,7 +65,7 @@ def coarse(law: Law, seen: Padded, where: Coordinates, link: bool, count: int) -
             if np.any(offset):
                 left = seen.y - offset
                 wanted, total = scale * left, np.einsum("bn,bn,bn->b", scale, left, left)
-            answers[g], losses[g] = _profiled(columns, wanted, scale, plain, total, where.logs[lin])
+            answers[g], losses[g] = _profiled(columns, wanted, scale, plain, total, where.positive[lin])
     losses = np.where(np.isfinite(losses), losses, np.inf)
     best = np.argsort(losses, axis=0, kind="stable")[:count]
     natural = np.empty((len(best), k, rows))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.problem.losses import Scratch
-from forecast.fit.solve.steps import decrement, factored, frozen, saddle_free
+from forecast.fit.solve.steps import decrement, factored, frozen, relative, saddle_free
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +38,8 @@ CELLS = 30_720
 TOGETHER = 16
 #: A step in a logarithm is at most this.
 LEAP = 2.0
+#: A positive parameter whose term is worth less than this share of the objective may go to 0 at once.
+FADING = 1e-2
 #: Damping: where it starts, where it may end, and beyond which a fit gives up.
 MILD, LEAST, HOPELESS = 1e-4, 1e-14, 1e10
 
@@ -233,6 +235,8 @@ class _Run:
         self.blind = max(blind, tolerance)
         self.bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
         self.lower, self.upper, self.logs = lower[:, None], upper[:, None], np.flatnonzero(logs)
+        #: Coordinates that are positive as they are: steps in them are factors, until they head for their bound.
+        self.factors = np.flatnonzero(~logs & (lower >= 0))
         self.k, self.count = start.shape
         self.q = np.clip(start, self.lower, self.upper) if self.bounded else np.array(start)
         n = target.y.shape[-1]
@@ -276,13 +280,13 @@ class _Run:
                 more = np.arange(waiting, min(waiting + room, self.count))
                 waiting += more.size
                 live.join(self._begin(more, gauss))
-            step, predicted, sure = self._step(live)
+            trial, predicted, sure = self._step(live)
             gone = live.done | (live.age >= iterations)
             # hardly anything is left to gain: take the step without looking
             last = sure & ~gone & (np.abs(predicted) <= self.blind * np.abs(live.value)) & (live.share > 0)
             if last.any():
-                some = step[:, last]
-                live.q[:, last] += some
+                some = trial[:, last] - live.q[:, last]
+                live.q[:, last] = trial[:, last]
                 live.value[last] -= predicted[last]
                 live.g[:, last] += np.einsum("ijb,jb->ib", live.h[:, :, last], some)
                 live.age[last] += 1
@@ -295,19 +299,16 @@ class _Run:
                     if waiting >= self.count:
                         return self._judged()
                     continue
-                step, predicted = step[:, keep], predicted[keep]
-            self._advance(live, step, predicted)
+                trial, predicted = trial[:, keep], predicted[keep]
+            self._advance(live, trial, predicted)
 
     def _store(self, live: _Live, gone: NDArray[np.bool_]) -> None:
         ids = live.ids[gone]
         self.q[:, ids], self.value[ids], self.age[ids] = live.q[:, gone], live.value[gone], live.age[gone]
         self.g[:, ids], self.h[:, :, ids] = live.g[:, gone], live.h[:, :, gone]
 
-    def _advance(self, live: _Live, step: Array, predicted: Array) -> None:
+    def _advance(self, live: _Live, trial: Array, predicted: Array) -> None:
         """Try a step; take it where the objective falls, and set the damping by how well that was foreseen."""
-        trial = live.q + step
-        if self.bounded:
-            np.clip(trial, self.lower, self.upper, out=trial)
         share = self._curved(live.share)
         found, g, h = self.target.evaluate(trial, share, live.ids)
         floor = self.whole[live.ids] if np.ndim(self.whole) else self.whole
@@ -338,10 +339,14 @@ class _Run:
                 live.value, live.g, live.h = self.target.evaluate(live.q, self._curved(live.share), live.ids)
 
     def _step(self, live: _Live) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Return a step (k, B), by how much the objective should fall, and where that is sure."""
+        """Return where to go (k, B), by how much the objective should fall, and where that is sure."""
         k, q, g, h, damping = self.k, live.q, live.g, live.h, live.damping
         if self.bounded:
             g, h = frozen(g, h, self._active(q, g))
+        factor = None
+        if self.factors.size:
+            factor = self._by_factors(q, g, h, live.value)
+            g, h = relative(g, h, q, self.factors, factor)
         diagonal = np.abs(h[range(k), range(k)])
         np.maximum(diagonal, 1e-3 * np.abs(g) / np.maximum(np.abs(q), 1.0), out=diagonal)
         diagonal[diagonal <= 0] = 1.0
@@ -349,12 +354,32 @@ class _Run:
         if bad.any():
             step[:, bad] = saddle_free(h[:, :, bad], g[:, bad], damping[bad], diagonal[:, bad])
         if self.logs.size:
-            longest = np.abs(step[self.logs]).max(axis=0)
-            step *= np.minimum(1.0, LEAP / np.maximum(longest, 1e-300))
+            self._shortened(step, np.abs(step[self.logs]).max(axis=0))
+        if factor is not None:
+            self._shortened(step, np.where(factor, np.abs(step[self.factors]), 0.0).max(axis=0))
+        trial = q + step
+        if factor is not None:
+            base, moved = q[self.factors], np.where(factor, step[self.factors], 0.0)
+            trial[self.factors] = np.where(factor, base * np.exp(moved), trial[self.factors])
         if self.bounded:
-            step = np.clip(q + step, self.lower, self.upper) - q
-        moved = np.einsum("ijb,jb->ib", h, step)
-        return step, -np.einsum("ib,ib->b", step, g + 0.5 * moved), ~bad & (damping <= MILD)
+            np.clip(trial, self.lower, self.upper, out=trial)
+            step = trial - q
+            if factor is not None:
+                with np.errstate(all="ignore"):
+                    step[self.factors] = np.where(factor, np.log(trial[self.factors] / base), step[self.factors])
+        bent = np.einsum("ijb,jb->ib", h, step)
+        return trial, -np.einsum("ib,ib->b", step, g + 0.5 * bent), ~bad & (damping <= MILD)
+
+    @staticmethod
+    def _shortened(step: Array, longest: Array) -> None:
+        if longest.max(initial=0.0) > LEAP:
+            step *= np.minimum(1.0, LEAP / np.maximum(longest, 1e-300))
+
+    def _by_factors(self, q: Array, g: Array, h: Array, value: Array) -> NDArray[np.bool_]:
+        """Tell which positive coordinates move by a factor: not those at 0, nor what matters little and heads there."""
+        base, slope = q[self.factors], g[self.factors]
+        heading = (slope >= h[self.factors, self.factors] * base) & (slope * base <= FADING * np.abs(value))
+        return (base > 0) & ~heading
 
     def _active(self, q: Array, g: Array) -> NDArray[np.bool_]:
         return ((q <= self.lower) & (g > 0)) | ((q >= self.upper) & (g < 0))

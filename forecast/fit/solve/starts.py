@@ -265,7 +265,7 @@ class Grid:
 def _bounded_away(problem: Problem, name: str) -> bool:
     """Tell whether a linear parameter has bounds other than a sign, so that profiling could leave them."""
     i = problem.free.index(name)
-    return bool(np.isfinite(problem.lower[i]) or np.isfinite(problem.upper[i]))
+    return bool((np.isfinite(problem.lower[i]) and problem.lower[i] != 0) or np.isfinite(problem.upper[i]))
 
 
 def profiled(problem: Problem, table: Array, lin: list[int]) -> None:
@@ -298,10 +298,11 @@ def profiled(problem: Problem, table: Array, lin: list[int]) -> None:
     unit = design[good] / lengths[:, None, :]
     matrix = np.einsum("gni,gnj->gij", unit, unit)
     side = np.einsum("gni,gn->gi", unit, target[good])
-    answer = nonnegative(matrix, side, problem.logs[lin]) / lengths
-    # a start in logs needs something to hold on to
+    positive = problem.positive[lin]
+    answer = nonnegative(matrix, side, positive) / lengths
+    # from a little above 0 a start looks both ways
     floors = np.maximum(1e-3 * size[:, None] / lengths, 1e-300)
-    table[np.ix_(np.flatnonzero(good), np.array(lin))] = np.where(problem.logs[lin], np.maximum(answer, floors), answer)
+    table[np.ix_(np.flatnonzero(good), np.array(lin))] = np.where(positive, np.maximum(answer, floors), answer)
 
 
 def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Array:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["decrement", "factored", "frozen", "saddle_free"]
+__all__ = ["decrement", "factored", "frozen", "relative", "saddle_free"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -44,6 +44,18 @@ def frozen(g: Array, h: Array, active: NDArray[np.bool_]) -> tuple[Array, Array]
         h[a, :, active[a]] = 0.0
         h[:, a, active[a]] = 0.0
         h[a, a, active[a]] = 1.0
+    return g, h
+
+
+def relative(g: Array, h: Array, q: Array, places: NDArray[np.int64], which: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return derivatives by the logarithms of some coordinates, in the fits where `which` (places, B) says so."""
+    g, h = g.copy(), h.copy()
+    for row, a in enumerate(places):
+        size = np.where(which[row], q[a], 1.0)
+        g[a] *= size
+        h[a] *= size
+        h[:, a] *= size
+        h[a, a] += np.where(which[row], g[a], 0.0)
     return g, h
 
 

@@ -37,8 +37,6 @@ CELLS = 100_000
 MOST, ROUNDS = 4, 12
 #: A step that lowers the objective by less than this share is the last: what is then missing is its square.
 NEAR = 1e-6
-#: A coefficient at 0 has a logarithm at which the objective is this share above its end.
-TINY = 1e-13
 #: A step in a logarithm is at most this; candidates further apart than this get one between them.
 LEAP, GAP = 2.0, 0.3
 
@@ -102,7 +100,7 @@ class Reduced:
         return solved
 
     def edges(self, target: Target, rows: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64]]:
-        """Return starts of curves that fit best with a coefficient at 0, where its logarithm has no end.
+        """Return starts of curves that fit best with a coefficient at 0.
 
         Parameters
         ----------
@@ -114,14 +112,14 @@ class Reduced:
         Returns
         -------
         ndarray
-            (k, b); the coefficient as small as makes no difference.
+            (k, b)
         ndarray of int
             For which of them there is a start.
         """
         y, weights = _across(target)
         basis, count = self.basis.take(rows), rows.size
         best, least = np.full((len(self.where.free), count), np.nan), np.full(count, np.inf)
-        ends = [j for j, i in enumerate(self.rest) if self.where.logs[i] and np.isneginf(self.where.lower[i])]
+        ends = [j for j, i in enumerate(self.rest) if self.where.lower[i] == 0 and not self.where.logs[i]]
         with np.errstate(all="ignore"):
             for j in ends if len(self.rest) > 1 else ():
                 rest = self.rest[:j] + self.rest[j + 1 :]
@@ -133,7 +131,7 @@ class Reduced:
                 inner = np.einsum("ijb,jb->ib", sums.products[0][np.ix_(others, others)], answer)
                 value = sums.squares[0] + np.einsum("ib,ib->b", answer, inner - 2 * sums.sides[0, others])
                 slope = 2 * (np.einsum("ib,ib->b", sums.products[0, j, others], answer) - sums.sides[0, j])
-                q[self.rest[j]] = np.log(TINY * np.abs(value) / slope)
+                q[self.rest[j]] = 0.0
                 better = (slope > 0) & np.isfinite(q).all(axis=0) & (value < least)
                 best[:, better], least[better] = q[:, better], value[better]
         found = np.flatnonzero(np.isfinite(least))
