@@ -214,7 +214,7 @@ def limits(optima: Optima, rise: Array, *, near: float = NEAR, again: bool = Tru
 
 
 class _Search:
-    """The search for the limits of some fits; rows are (parameter, side, fit), their places distances from the estimate.
+    """The search for the limits of some fits; rows are (parameter, side, fit), places are distances from the estimate.
 
     Upwards, the distance of a positive parameter is the logarithm of a factor.
     """
