@@ -25,6 +25,9 @@ _PLAIN = {
     "square": "square",
 }
 
+#: Arrays up to this many numbers are left to the allocator: to keep account of them costs more than they do.
+SMALL = 1024
+
 
 @functools.cache
 def _function(op: str) -> tuple[Callable[..., Any], bool]:
@@ -85,13 +88,16 @@ class Tape:
         r = self.registers.copy()
         for register, name in self.inputs:
             r[register] = values[name]
+        if math.prod(shape) <= SMALL:
+            for function, args, to, _, _ in self.steps:
+                r[to] = function(*[r[a] for a in args])
+            return [r[i] for i in self.results]
         spare: list[Any] = []
-        full = shape if math.prod(shape) > 1 else None  # a scalar cannot be written into
         for function, args, to, free, into in self.steps:
             parts = [r[a] for a in args]
             out = None
             for register in free:
-                if r[register].shape == full:
+                if r[register].shape == shape:
                     spare.append(r[register])
                 r[register] = None
             if spare and into and _fills(parts, shape):
