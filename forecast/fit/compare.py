@@ -105,7 +105,7 @@ def compare(
         try:
             fit = law.fit(columns, seed=seed, **options)
             row |= {"converged": fit.converged, "verdict": fit.verdict, "objective": fit.objective, "points": fit.n}
-            row["warnings"] = fit.warnings
+            row["warnings"] = fit.notes
             if fit.converged is False:
                 row["failed"] = "the fit did not converge"
             else:

@@ -181,7 +181,7 @@ def judged(
         level=level,
         outcome=_outcome(converged, agree, len(found), given, known, instead),
         data=replace(seen, options=problem.options),
-        warnings=_warnings(problem, seen, converged, known, (agree, len(found))),
+        notes=_notes(problem, seen, converged, known, (agree, len(found))),
     )
 
 
@@ -218,7 +218,7 @@ def published_fit(law: Law, published: PublishedFit) -> Fit:
         objective_name="published",
         published=published,
         outcome=f"published parameters ({printable(published.reference, 200)})",
-        warnings=tuple(warnings),
+        notes=tuple(warnings),
     )
 
 
@@ -243,7 +243,7 @@ def _outcome(converged: bool, agree: int, total: int, given: bool, known: Uncert
     return "; ".join(parts)
 
 
-def _warnings(
+def _notes(
     problem: Problem, seen: Observed, converged: bool, known: Uncertainty, starts: tuple[int, int]
 ) -> tuple[str, ...]:
     name = label(problem.law)

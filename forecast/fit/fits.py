@@ -333,7 +333,7 @@ class Fits:
         repeated = None if made.repeated is None else made.repeated[b]
         if repeated is None:
             return fit
-        return replace(fit, replicates=repeated, warnings=(*fit.warnings, *repeated.warnings(fit.name)))
+        return replace(fit, replicates=repeated, notes=(*fit.notes, *repeated.warnings(fit.name)))
 
     def summary(self) -> str:
         """Return the fits in a few lines: how many converged, and the middle of each parameter."""

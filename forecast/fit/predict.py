@@ -48,7 +48,7 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
     centre = fit.law.value(fit.values, **values)
     found = {"median": centre}
     attrs: dict[str, Any] = {"level": level, "fit": fit.name}
-    notes = list(fit.warnings)
+    notes = list(fit.notes)
     if statistic == "mean":
         found["mean"], attrs["mean_by"] = _mean(fit, centre)
     try:

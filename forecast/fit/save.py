@@ -376,8 +376,8 @@ def _checked(tree: xr.DataTree, where: str) -> Fit:
     check_fit(plain, where)
     _check_copies(tree, plain, read["provenance"], where)
     notes = [note, "" if plain.data is not None or plain.published else f"{plain.name}: {_UNCHECKED}"]
-    new = tuple(line for line in notes if line and line not in plain.warnings)
-    return dataclasses.replace(plain, warnings=(*plain.warnings, *new)) if new else plain
+    new = tuple(line for line in notes if line and line not in plain.notes)
+    return dataclasses.replace(plain, notes=(*plain.notes, *new)) if new else plain
 
 
 def _check_copies(tree: xr.DataTree, fit: Fit, provenance: Any, where: str) -> None:

@@ -62,8 +62,11 @@ class Fit(Plans):
         Number of points.
     covariance : xarray.DataArray
         Of the parameters as the law has them.
+    notes : tuple of str
+        What the fit itself had to say of data and search.
     warnings : tuple of str
-        What a reader of any number from this fit must know.
+        What a reader of any number from this fit must know: the notes, and what the verdict finds. Looked for when
+        they are first asked for, as the verdict is.
     residual_scale : float or None
         Standard deviation of one observation about the law (of its logarithm under a log objective).
 
@@ -93,7 +96,7 @@ class Fit(Plans):
     published: PublishedFit | None = field(default=None, repr=False)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     level: float = 0.95
-    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -230,6 +233,13 @@ class Fit(Plans):
         from forecast.fit.diagnostics.identifiability import judge
 
         return judge(self)
+
+    @functools.cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """The notes of the fit, and what the verdict finds."""
+        if self.uncertainty is None:
+            return self.notes
+        return tuple(dict.fromkeys([*self.notes, *self.judgement.warnings(self.name)]))
 
     @property
     def verdict(self) -> str:

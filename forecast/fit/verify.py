@@ -122,7 +122,7 @@ FIELDS: Mapping[str, Mapping[str, tuple[Test, str]]] = {
         "published": (_or_none(_record("PublishedFit")), "a record PublishedFit or null"),
         "ranges": (_map(_tuple(_finite, 2)), "pairs of finite numbers by variable"),
         "level": (lambda v: _finite(v) and 0 < v < 1, "a number between 0 and 1"),
-        "warnings": (_tuple(_text), "a list of texts"),
+        "notes": (_tuple(_text), "a list of texts"),
     },
     "Uncertainty": {
         "names": (_tuple(_text), "a list of texts"),
@@ -282,9 +282,9 @@ def _check_published(fit: Fit, where: str) -> None:
     again = published_fit(fit.law, fit.published)
     if fit.outcome != again.outcome:
         _refuse(where, "Fit.outcome", f"'{again.outcome}'", fit.outcome)
-    for line in again.warnings:
-        if line not in fit.warnings:
-            _refuse(where, "Fit.warnings", f"among them '{line}'", f"{len(fit.warnings)} others")
+    for line in again.notes:
+        if line not in fit.notes:
+            _refuse(where, "Fit.notes", f"among them '{line}'", f"{len(fit.notes)} others")
 
 
 def _check_outcome(fit: Fit, where: str) -> None:

@@ -128,7 +128,7 @@ class _FittedRelation(FittedModel):
         return Description(
             summary=f"{self.fit.law.name or self.fit.law.expression} fitted to {self.fit.n} points: {said} (90 %)"
             + (f"; {self.note}" if self.note else ""),
-            assumptions=tuple(self.fit.warnings),
+            assumptions=tuple(self.fit.notes),
             sources=self.sources,
             facts={**facts, "n": float(self.fit.n or 0)},
         )

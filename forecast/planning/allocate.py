@@ -80,7 +80,7 @@ def allocate(
     found, end = best_splits(fit, fit.values, price, np.array([budget]))
     refuse(fit, price, budget, int(end[0]))
     attrs: dict[str, Any] = {"fit": fit.name, "compute": budget, "cost": price.text}
-    notes = list(fit.warnings)
+    notes = list(fit.notes)
     values = {n: float(v[0]) for n, v in found.items()}
     answer = dict(values)
     try:

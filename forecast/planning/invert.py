@@ -98,7 +98,7 @@ def invert(
         raise FitError(f"{name}: no split is the cheapest at cost '{printable(label, 80)}': it falls towards an end")
     point = float(found.ordered()[0])
     attrs: dict[str, Any] = {"fit": name, "y": target, "solve_for": solve_for} | ({"cost": label} if label else {})
-    notes = list(fit.warnings)
+    notes = list(fit.notes)
     answer = {solve_for: point}
     sides = [found]
     try:

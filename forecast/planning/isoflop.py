@@ -220,5 +220,5 @@ def of_fit(fit: Fit, *, compute: Any, cost: str = "6*N*D", decades: float = 1.0,
     notes = [n for n in found.attrs["warnings"].splitlines() if BIAS not in n]
     extra = {"true_optimum": ("budget", np.exp(true)), "true_exponent": truth, "bias": bias}
     return found.assign(extra).assign_attrs(
-        fit=fit.name, cost=price.text, warnings="\n".join([*fit.warnings, *notes, says])
+        fit=fit.name, cost=price.text, warnings="\n".join([*fit.notes, *notes, says])
     )

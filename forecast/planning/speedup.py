@@ -72,7 +72,7 @@ def speedup(
     needed, never = _needed(fit, fit.values, prices[0], output)
     answer = {"speedup": budget / float(needed[0]), "needed": float(needed[0]), fit.law.output: float(output[0])}
     attrs: dict[str, Any] = {"fit": fit.name, "baseline": baseline.name, "compute": budget, "cost": prices[1].text}
-    notes = list(dict.fromkeys([*fit.warnings, *baseline.warnings]))
+    notes = list(dict.fromkeys([*fit.notes, *baseline.notes]))
     try:
         own = parameter_draws(fit, draws, seed, "fit")
         theirs_drawn = parameter_draws(baseline, draws, seed, "baseline")

@@ -68,7 +68,7 @@ class _FittedNeeded(FittedModel):
         return Description(
             summary=f"each per cent of growth takes {beta:.2f} per cent more researchers a year "
             f"[90 %: {low:.2f}, {high:.2f}]; {self.model.note}",
-            assumptions=("twice the researchers find twice as much (lambda = 1)", *self.fit.warnings),
+            assumptions=("twice the researchers find twice as much (lambda = 1)", *self.fit.notes),
             sources=self.model.sources,
             facts={"beta": beta, "beta_p05": float(low), "beta_p95": float(high)},
         )

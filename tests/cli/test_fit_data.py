@@ -231,7 +231,7 @@ def test_bad_input_032_the_same_rows_again_and_again_warn(fit):
     assert "800 rows are only 8 different ones" in often.json["warnings"][0]
     assert often.parameters["b"]["value"] == pytest.approx(once.parameters["b"]["value"], rel=1e-9)
     again = fit(x + x, y + [v + 0.1 for v in y], "--json")  # the same x with other y are replicates
-    assert again.json["warnings"] == []
+    assert not any("different ones" in line for line in again.json["warnings"])
     assert again.json["result"]["points"] == 16
 
 

@@ -55,7 +55,7 @@ FITS = {
 HARMLESS = {
     "/fit/starts": "how many starts there were cannot be told from a file",
     "/fit/outcome": "text for people; its first words are compared with `converged`",
-    "/fit/warnings": "text for people",
+    "/fit/notes": "text for people",
     "/fit/level": "the default level of an interval: any level is a right question",
     "/fit/uncertainty/flaw": "text for people; whether there is a flaw is computed again",
     "/fit/uncertainty/unidentified": "text for people; which parameters they are is computed again",

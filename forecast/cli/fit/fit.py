@@ -83,7 +83,7 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
         json=as_json,
         command=COMMAND,
         text=lambda: fitted.write_many(result) if many else fitted.write_one(result),
-        warnings=[*notes, *made.warnings, *([] if many else _judged(made))],
+        warnings=[*notes, *made.warnings],
         provenance=render.provenance(plugins, computed=True, seed=asked_for["seed"], data=source),
         files={
             **({} if out is None else {out: partial(made.save, out)}),
@@ -92,15 +92,6 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
     )
     if not (made.converged.values.all() if many else made.converged is not False):
         ctx.exit(1)
-
-
-def _judged(made: Fit) -> list[str]:
-    """Return what the verdict found not identified and the fit, which looks at its curvature alone, did not say."""
-    known = made.uncertainty.unidentified if made.uncertainty else {}
-    unidentified = made.judgement.unidentified
-    start = f"{made.name}: parameter"
-    unsaid = {name: why for name, why in unidentified.items() if name not in known}
-    return [f"{start} '{name}' is not identified by these data: {why}" for name, why in unsaid.items()]
 
 
 def _title(law: Law, made: Fit, protocol: str | None) -> str:

@@ -92,6 +92,20 @@ class Judgement:
         found += [f"on a ridge: {text}" for text in self.ridges]
         return [*found, self.influential] if self.influential else found
 
+    def warnings(self, name: str) -> list[str]:
+        """Return what a reader of the fit called `name` must be warned of."""
+        found = [f"{name}: {self.better}"] if self.better else []
+        if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
+            found.append(f"{name}: {text}")
+        if self.flaw:
+            found.append(f"{name}: no intervals: {self.flaw}")
+        about = f"{name}: parameter"
+        found += [f"{about} '{n}' is not identified by these data: {why}" for n, why in self.unidentified.items()]
+        found += [f"{about} '{n}' is limited on one side only: {why}" for n, why in self.one_sided.items()]
+        found += [f"{about} '{n}' {why}" for n, why in self.edges.items()]
+        found += [f"{name}: on a ridge: {text}" for text in self.ridges]
+        return [*found, f"{name}: {self.influential}"] if self.influential else found
+
 
 def judge(fit: Fit) -> Judgement:
     """Return what the data say about a fit; nothing for published parameters."""

@@ -157,14 +157,14 @@ def bootstrap(
 def replicated(fit: Fit, problem: Problem, at: Array, asked: Resampling, **options: Any) -> Fit:
     """Return a fit with replicates: its standard errors and ``interval(method="bootstrap")`` then come from them."""
     found = bootstrap(problem, at, asked, where=fit.name, **options)
-    notes = [*fit.warnings, *found.warnings(fit.name)]
+    notes = [*fit.notes, *found.warnings(fit.name)]
     labels = options.get("labels")
     if labels is not None and labels.max() + 1 < FEW_GROUPS:
         few = f"{labels.max() + 1} groups are few: the bootstrap understates the uncertainty"
         notes.append(f"{fit.name}: {few}")
     if problem.n < FEW:
         notes.append(f"{fit.name}: {problem.n} points are few to resample: the bootstrap understates the uncertainty")
-    return replace(fit, replicates=found, warnings=tuple(notes))
+    return replace(fit, replicates=found, notes=tuple(notes))
 
 
 def resample(

@@ -22,10 +22,11 @@ from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 from forecast.laws.implicit import Implicit
 
 if TYPE_CHECKING:
+    from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
-__all__ = ["Rescaled", "Rescaling", "rescaled", "rescaling", "typical"]
+__all__ = ["Rescaled", "Rescaling", "held_by", "rescaled", "rescaling", "typical"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -192,6 +193,15 @@ def rescaling(
     return Rescaling(law, held, wanted - rows.T @ (rows @ wanted))
 
 
+def held_by(where: Problem | Coordinates) -> tuple[str, ...]:
+    """Return the parameters that are fixed or stand between bounds, other than at 0."""
+    with np.errstate(over="ignore"):
+        low, high = (np.where(where.logs, np.exp(np.where(where.logs, b, 0.0)), b) for b in (where.lower, where.upper))
+    between = ((low != 0) & np.isfinite(low)) | ((high != 0) & np.isfinite(high))
+    held = [name for name, both in zip(where.free, between, strict=True) if both]
+    return (*held, *(name for name, value in where.fixed.items() if value))
+
+
 @dataclass(frozen=True)
 class Rescaled:
     """A problem in units of the data's own size, and the way there and back.
@@ -245,11 +255,7 @@ class Rescaled:
 def rescaled(problem: Problem) -> Rescaled | None:
     """Return a problem in units of its data's own size; None where the law does not allow it."""
     counts = problem.objective.scale == "known"
-    low, high = problem.natural(problem.lower), problem.natural(problem.upper)
-    between = ((low != 0) & np.isfinite(low)) | ((high != 0) & np.isfinite(high))
-    held = [name for name, both in zip(problem.free, between, strict=True) if both]
-    held += [name for name, value in problem.fixed.items() if value]
-    scaling = rescaling(problem.law, problem.variables, None if counts else problem.observed, tuple(held))
+    scaling = rescaling(problem.law, problem.variables, None if counts else problem.observed, held_by(problem))
     if scaling is None or not scaling.logs.any():
         return None
     made = Rescaled(problem, problem, scaling)

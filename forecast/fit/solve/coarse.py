@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.kernels.general import program_of
+from forecast.fit.problem.rescaling import held_by, rescaling
 from forecast.fit.solve.starts import likely, linear_parameters, nonnegative, spread
 
 if TYPE_CHECKING:
@@ -41,9 +42,8 @@ def coarse(law: Law, seen: Padded, where: Coordinates, link: bool, count: int) -
     linear = linear_parameters(law, seen.variables, where.free, where.fixed)
     lin = [where.free.index(p) for p in linear if not finite[where.free.index(p)]]
     rest = [i for i in range(k) if i not in lin]
-    lists = likely(law, where, rest, seen.variables)
     points = int(min(MOST, max(LEAST, COST // (rows * n * (2 + len(lin))))))
-    grid = spread(lists, np.random.default_rng(0), points) if rest else np.zeros((1, 0))
+    grid = _grid(law, seen, where, rest, points) if rest else np.zeros((1, 0))
     losses, answers = np.full((len(grid), rows), np.inf), np.zeros((len(grid), len(lin), rows))
     program, order = program_of(law), list(law.parameters)
     with np.errstate(all="ignore"):
@@ -76,6 +76,21 @@ def coarse(law: Law, seen: Padded, where: Coordinates, link: bool, count: int) -
     with np.errstate(all="ignore"):
         q = np.where(where.logs[:, None], np.log(np.where(where.logs[:, None], natural, 1.0)), natural)
     return np.asarray(np.clip(np.nan_to_num(q, nan=0.0), where.lower[:, None], where.upper[:, None]))
+
+
+def _grid(law: Law, seen: Padded, where: Coordinates, rest: list[int], points: int) -> Array:
+    """Return likely values of the parameters that are not linear as rows, in units of the data's own size."""
+    scaling = rescaling(law, seen.variables, None if seen.options else seen.y, held_by(where))
+    sizes = {name: 1.0 if scaling is None else scaling.factor(name) for name in law.variables}
+    variables = {name: values / sizes[name] for name, values in seen.variables.items()}
+    grid = spread(likely(law, where, rest, variables), np.random.default_rng(0), points)
+    if scaling is None:
+        return grid
+    # exponents are what factors depend on, and they have none; of what is linear no factor is asked here
+    values: dict[str, Any] = {**dict.fromkeys(where.free, 1.0), **where.fixed}
+    values |= {where.free[i]: grid[:, j] for j, i in enumerate(rest)}
+    factors = scaling.factors(values)
+    return np.asarray(grid * np.stack([factors[where.free[i]] for i in rest], axis=1))
 
 
 def _between(

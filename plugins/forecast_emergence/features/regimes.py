@@ -46,7 +46,7 @@ class _Fitted(FittedModel):
         return Description(
             summary=f"a power of the parameters fitted to {self.fit.n} models before the shift, 100 % after it; the "
             f"honest test: {hindsight.summary()}",
-            assumptions=("all layers from the shift on, as seen at 6.7B and 13B", *self.fit.warnings),
+            assumptions=("all layers from the shift on, as seen at 6.7B and 13B", *self.fit.notes),
             sources=self.sources,
             facts=facts,
         )
