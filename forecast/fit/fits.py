@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from forecast.errors import FitError, UnknownNameError, printable
 from forecast.fit.kernels.general import Placement, natural
 from forecast.fit.problem.coordinates import Coordinates, problem_of
-from forecast.fit.problem.problem import Problem, Solution, kernel_for
+from forecast.fit.problem.problem import Problem, Solution, factors, kernel_for
 from forecast.fit.solve.newton import Target
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Setting:
             y=curves.linked,
             weights=curves.weights[0] if same else curves.weights,
             options={**self.options, **curves.options, **{o: v[:, None] for o, v in (own or {}).items()}},
+            factors=factors(self.law, where.free, where.positive & ~where.logs),
         )
 
     def problem(self, curves: Padded, b: int, own: Mapping[str, float] | None = None) -> Problem:

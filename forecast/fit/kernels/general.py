@@ -2,7 +2,7 @@
 
 A kernel works in the solver's coordinates (the logarithm of a positive parameter in which the law is not linear) on
 parameters (k, B), one column a fit, and on points that all fits share, (n,), or that each has of its own, (B, n). It
-gives ``f``, the law in the objective's link, and sums derivatives over the points with weights that the loss provides, so
+gives ``f``, the law in the objective's link, and sums derivatives over the points with weights of the loss, so
 that no (k, k, B, n) array is ever made.
 """
 

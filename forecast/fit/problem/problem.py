@@ -19,11 +19,12 @@ from forecast.fit.problem.objective import Objective
 from forecast.fit.solve import newton
 from forecast.fit.solve.newton import OFFSET, ROUNDING, Target
 from forecast.fit.solve.steps import factored, frozen
+from forecast.formula.tree import Binary, Name, walk
 
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Problem", "Solution", "kernel_for", "polished", "solve"]
+__all__ = ["Problem", "Solution", "factors", "kernel_for", "polished", "solve"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -51,6 +52,23 @@ def kernel_for(placement: Placement) -> Kernel:
         if quick.usable:
             return quick
     return general
+
+
+def factors(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which of some positive parameters stand in a term with other parameters, as A in A*N**-alpha."""
+    plain = law._plain
+    if plain.expression is None:
+        return np.zeros(len(free), dtype=bool)
+    found: set[str] = set()
+    terms = [plain.formula.root]
+    while terms:
+        term = terms.pop()
+        if isinstance(term, Binary) and term.op in "+-":
+            terms += [term.left, term.right]
+            continue
+        names = {part.name for part in walk(term) if isinstance(part, Name)} & set(plain.parameters)
+        found |= names if len(names) > 1 else set()
+    return positive & np.array([law._role(name) in found for name in free])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,12 +156,18 @@ class Problem:
             y=self.linked,
             weights=self.weights if weights is None else weights,
             options=options,
+            factors=self.factors,
         )
 
     @property
     def positive(self) -> NDArray[np.bool_]:
         """Which of the free parameters are never negative."""
         return self.logs | (self.lower >= 0)
+
+    @functools.cached_property
+    def factors(self) -> NDArray[np.bool_]:
+        """Which positive parameters are solved in steps that are factors."""
+        return factors(self.law, self.free, self.positive & ~self.logs)
 
     def about(self, p: Array) -> Problem:
         """Return the problem with every positive parameter in its logarithm, but for those that are 0 in `p`."""

@@ -57,6 +57,9 @@ class Target:
         (n,) or (B, n).
     options : mapping
         Of the loss; arrays of two dimensions are one row a fit, of one dimension one number a point.
+    factors : ndarray of bool, optional
+        (k,): positive coordinates that multiply what bends with others; steps in them are factors, as in a logarithm,
+        until they head for their bound. Default: none.
     """
 
     kernel: Kernel
@@ -64,6 +67,7 @@ class Target:
     y: Array
     weights: Array
     options: Mapping[str, Any]
+    factors: NDArray[np.bool_] | None = None
     scratch: Scratch = field(default_factory=Scratch, repr=False)
 
     def take(self, rows: Any) -> Target:
@@ -74,6 +78,7 @@ class Target:
             y=_rows(self.y, rows),
             weights=_rows(self.weights, rows),
             options={k: _rows(v, rows) for k, v in self.options.items()},
+            factors=self.factors,
             scratch=self.scratch,
         )
 
@@ -234,8 +239,7 @@ class _Run:
         self.blind = max(blind, tolerance)
         self.bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
         self.lower, self.upper, self.logs = lower[:, None], upper[:, None], np.flatnonzero(logs)
-        #: Coordinates that are positive as they are: steps in them are factors, until they head for their bound.
-        self.factors = np.flatnonzero(~logs & (lower >= 0))
+        self.factors = np.flatnonzero(target.factors) if target.factors is not None else np.zeros(0, dtype=np.int64)
         self.k, self.count = start.shape
         self.q = np.clip(start, self.lower, self.upper) if self.bounded else np.array(start)
         n = target.y.shape[-1]
