@@ -31,6 +31,8 @@ Array: TypeAlias = NDArray[np.float64]
 OFFSET = 1e-6
 #: Residuals this small beside the observations are rounding.
 ROUNDING = 1e-11
+#: Residuals this small are as exact as numbers are.
+EXACT = 1e-14
 #: Numbers in one table of the fits that are evaluated together: small enough for the cache.
 CELLS = 30_720
 #: How many times as many fits are in work together: enough that the calls for each step cost little.
@@ -119,6 +121,11 @@ class Target:
     def floor(self) -> Any:
         """Return the objective below which residuals are rounding only, a number or (B,)."""
         return ROUNDING**2 * np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
+
+    def rounding(self) -> Any:
+        """Return the objective of residuals that are the rounding of the data, a number or (B,)."""
+        size = np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
+        return EXACT**2 * size + 1e-280
 
     def unit(self) -> Any:
         """Return what counts beside an objective near 0, a number or (B,)."""
