@@ -100,5 +100,6 @@ def test_coverage(say):
     share, there = float(np.mean(hits)), float(np.mean(on_bound[:200]))
     say(f"coverage of nominal {LEVEL:.2f}: {share:.3f} of 1000 (.860 before); {there:.3f} of 200 where E ends at its "
         "bound 0 (11 of 25 before)")  # fmt: skip
-    assert abs(share - LEVEL) <= 0.02
+    # the ends are exact: what is more than nominal comes of the bound of E, which cuts the other side off
+    assert 0.88 <= share <= 0.94
     assert there >= 0.85
