@@ -15,20 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.streams import check_seed
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.fit.data.observations import no_counts
 from forecast.fit.data.padded import Padded, pad
-from forecast.fit.fits import Fits, Setting, Solutions
+from forecast.fit.fits import Fits, Setting, Solutions, outcome
 from forecast.fit.inference.bootstrap import Resampling, bootstrap
 from forecast.fit.inference.known import Known, joined, known_of
+from forecast.fit.inference.resample import check as check_resampling
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates, given_start
 from forecast.fit.problem.objective import Objective
+from forecast.fit.problem.problem import refined
 from forecast.fit.solve import curves, newton
-from forecast.fit.solve.multistart import search
+from forecast.fit.solve.multistart import agreeing, is_optimum, search
 from forecast.fit.solve.newton import Target
-from forecast.fit.solve.parallel import share
-from forecast.fit.solve.steps import factored
+from forecast.fit.solve.parallel import Progress, Workers, share
 
 if TYPE_CHECKING:
     from forecast.fit.inference.replicates import Replicates
@@ -37,14 +39,12 @@ if TYPE_CHECKING:
     from forecast.fit.solve.newton import Solved
     from forecast.laws import Law
 
-__all__ = ["Fits", "fit_over"]
+__all__ = ["Fits", "fit_over", "resample"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Points of the curves in a chunk, and curves of one whose bootstraps are done together.
 POINTS, CURVES = 200_000, 8
-#: The last step lowers the objective by less than this share, or is not taken.
-SMALL = 1e-6
 #: Options that may come from the data of each curve.
 OWN = ("delta", "width")
 #: Iterations from a start that was given.
@@ -79,13 +79,13 @@ def fit_over(
     usable = np.flatnonzero(reasons == "")
     begun = _begun(setting, seen.take(usable), usable, request.start) if usable.size else None
     found = _shared(setting, seen, usable, begun, request) if usable.size else []
-    made = _joined(setting, seen, usable, found, reasons)
+    made = _joined(setting, seen, usable, found, reasons, request.start is not None)
     if request.bootstrap is not None:
         made = replace(made, repeated=_repeated(made, request))
     notes = []
-    if not made.settled.all():
-        first = str(seen.labels[int(np.flatnonzero(~made.settled)[0])])
-        lost = int((~made.settled).sum())
+    if not made.converged.all():
+        first = str(seen.labels[int(np.flatnonzero(~made.converged)[0])])
+        lost = int((~made.converged).sum())
         notes.append(f"{name}: {lost} of {made.settled.size} fits failed, the first is {over} {printable(first, 40)}")
     if (counts := no_counts(objective, seen.y, seen.weights)) != "":
         notes.append(f"{name}: {counts}")
@@ -111,6 +111,8 @@ class _Part:
     q: Array
     value: Array
     settled: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+    starts: NDArray[np.int64]
     known: Known
     options: Mapping[str, Array]
 
@@ -146,10 +148,11 @@ def _fitted(setting: Setting, part: Padded, begun: Array | None, seed: int) -> _
             floor = part.options["chance"]
             share_ = (part.y / part.options["trials"] - floor) / (1 - floor)
             looked = replace(part, y=share_, linked=share_, weights=part.weights * part.options["trials"])
-        target, solved, bread = curves.solve(setting.law, looked, setting.where, target)
-        target = _searched(setting, part, target, solved, seed)
+        target, solved, bread, starts = curves.solve(setting.law, looked, setting.where, target)
+        target = _searched(setting, part, target, solved, starts, seed)
     else:
         target, solved = _from(target, begun, setting)
+        starts = np.ones((2, solved.value.size), dtype=np.int64)
     options = {o: np.ravel(target.options[o]) for o in OWN if o in target.options and np.ndim(target.options[o]) == 2}
     _polish(target, solved, setting.where, bread)
     known = known_of(
@@ -157,11 +160,11 @@ def _fitted(setting: Setting, part: Padded, begun: Array | None, seed: int) -> _
         lambda b: setting.problem(part, b, {o: float(v[b]) for o, v in options.items()}),
         None if bread is None else (bread, solved.value),
     )  # fmt: skip
-    settled = solved.settled.copy()
-    if begun is not None:  # flat in some direction from one start only: it may be a plateau, and not the optimum
-        for b, own in known.odd.items():
-            settled[b] &= not own.unidentified
-    return _Part(solved.q, solved.value, settled, known, options)
+    vague = np.zeros(solved.value.shape, dtype=bool)
+    vague[[b for b, own in known.odd.items() if own.unidentified]] = True
+    exact = solved.value <= target.rounding() if vague.any() else False
+    converged = solved.settled & is_optimum(starts[0], starts[1], vague, exact)
+    return _Part(solved.q, solved.value, solved.settled, converged, starts, known, options)
 
 
 def _from(target: Target, begun: Array, setting: Setting) -> tuple[Target, Solved]:
@@ -189,7 +192,9 @@ def _put(solved: Solved, found: Solved, to: NDArray[np.int64], rows: NDArray[np.
         getattr(solved, name)[..., to] = getattr(found, name)[..., rows]
 
 
-def _searched(setting: Setting, part: Padded, target: Target, solved: Solved, seed: int) -> Target:
+def _searched(
+    setting: Setting, part: Padded, target: Target, solved: Solved, starts: NDArray[np.int64], seed: int
+) -> Target:
     """Search for the optimum of each curve that did not settle as for that of a single fit."""
     options = {o: np.array(v) for o, v in target.options.items()}
     for b in map(int, np.flatnonzero(~solved.settled)):
@@ -203,6 +208,7 @@ def _searched(setting: Setting, part: Padded, target: Target, solved: Solved, se
             continue
         if found and np.isfinite(found[0].value) and found[0].settled:
             solved.q[:, b], solved.value[b], solved.settled[b] = found[0].at, found[0].value, True
+            starts[:, b] = agreeing(problem, found), len(found)
             for option in OWN:
                 if option in options and options[option].ndim == 2:
                     options[option][b] = problem.options[option]
@@ -214,29 +220,25 @@ def _polish(target: Target, solved: Solved, where: Coordinates, bread: Array | N
     open_ = np.arange(solved.value.size) if bread is None else np.flatnonzero(np.isnan(bread[0, 0]))
     if not open_.size:
         return
-    q = solved.q[:, open_]
-    value, gradient, hessian = target.evaluate(q, None, open_)
-    diagonal = np.abs(np.einsum("iib->ib", hessian))
-    step, bad = factored(hessian, gradient, np.zeros_like(gradient), np.where(diagonal > 0, diagonal, 1.0))
-    with np.errstate(all="ignore"):
-        drop = -0.5 * np.einsum("ib,ib->b", gradient, step)
-        moved = q + step
-        good = solved.settled[open_] & ~bad & (drop >= 0) & (drop <= SMALL * value)
-        good &= ~solved.active[:, open_].any(axis=0)
-        good &= ((moved >= where.lower[:, None]) & (moved <= where.upper[:, None])).all(axis=0)
-    solved.q[:, open_[good]], solved.value[open_[good]] = moved[:, good], (value - drop)[good]
+    some = open_[solved.settled[open_]]
+    if some.size:
+        at = refined(target.take(some), solved.q[:, some], where.lower, where.upper, where.logs)
+        solved.q[:, some], solved.value[some] = at, target.take(some).value(at)
 
 
 def _joined(
-    setting: Setting, seen: Padded, usable: NDArray[np.int64], parts: list[_Part], reasons: NDArray[Any]
+    setting: Setting, seen: Padded, usable: NDArray[np.int64], parts: list[_Part], reasons: NDArray[Any], given: bool
 ) -> Solutions:
     """Put the chunks in their places among all curves; nan where a curve was not fitted."""
     k, count = len(setting.where.free), reasons.size
     q, value = np.full((k, count), np.nan), np.full(count, np.nan)
-    settled = np.zeros(count, dtype=bool)
+    settled, converged = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    starts = np.zeros((2, count), dtype=np.int64)
     options: dict[str, Array] = {}
     if parts:
         settled[usable] = np.concatenate([p.settled for p in parts])
+        converged[usable] = np.concatenate([p.converged for p in parts])
+        starts[:, usable] = np.concatenate([p.starts for p in parts], axis=1)
         q[:, usable] = np.concatenate([p.q for p in parts], axis=1)
         value[usable] = np.concatenate([p.value for p in parts])
         for option in parts[0].options:
@@ -244,21 +246,26 @@ def _joined(
             options[option][usable] = np.concatenate([p.options[option] for p in parts])
     q[:, ~settled] = value[~settled] = np.nan
     known = joined([p.known for p in parts], usable, (seen.weights > 0).sum(axis=1) - k, setting.where.positive)
-    reasons[usable] = np.where(settled[usable], "converged", "not converged")
+    reasons[usable] = "not converged"
+    for agree, total in {*zip(*starts[:, settled].tolist(), strict=True)}:
+        alike = settled & (starts[0] == agree) & (starts[1] == total)
+        for sure in (True, False):
+            reasons[alike & (converged == sure)] = outcome(sure, (agree, total), given, {})
     for b, own in known.odd.items():
-        if settled[b] and own.unidentified:
-            reasons[b] += f"; not identified: {', '.join(own.unidentified)}"
-        if settled[b] and own.flaw:
-            reasons[b] += f"; no intervals: {own.flaw}"
+        if settled[b] and own.bounds:
+            reasons[b] = outcome(bool(converged[b]), (int(starts[0, b]), int(starts[1, b])), given, own.bounds)
     return Solutions(
         setting=setting,
         curves=seen,
         q=q,
         value=value,
         settled=settled,
+        converged=converged,
+        starts=starts,
         known=known,
         options=options,
-        verdict=reasons.astype(str),
+        outcome=reasons.astype(str),
+        given=given,
     )
 
 
@@ -283,6 +290,23 @@ def _repeated(made: Solutions, request: Request) -> tuple[Replicates | None, ...
     for b, repeated in zip(good, (r for part in some for r in part), strict=True):
         found[b] = repeated
     return tuple(found)
+
+
+def resample(
+    fits: Fits, replicates: int, *, kind: str, seed: int, groups: Any, workers: Workers, progress: Progress
+) -> Fits:
+    """Return fits with a bootstrap of each; the function behind `forecast.Fits.resample`.
+
+    Raises
+    ------
+    UsageError
+    """
+    check_resampling(replicates, kind, False, fits.made.setting.objective, fits.name)
+    check_seed(seed)
+    if groups is not None or kind == "cluster":
+        raise UsageError(f"{fits.name}: over= does not take kind='cluster': fit one curve at a time")
+    asked = Request(bootstrap=replicates, kind=kind, seed=seed, workers=workers, progress=progress)
+    return replace(fits, made=replace(fits.made, repeated=_repeated(fits.made, asked)))
 
 
 def _bootstrapped(problems: tuple[Problem, ...], at: Array, asked: Resampling) -> list[Replicates]:

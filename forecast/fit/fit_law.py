@@ -13,6 +13,7 @@ from forecast.errors import FitError, UsageError, printable
 from forecast.fit.data import groups as grouping
 from forecast.fit.data.observations import Observed, gather, no_counts
 from forecast.fit.data.units import in_order, in_units
+from forecast.fit.fits import outcome
 from forecast.fit.inference.bootstrap import Resampling, replicated
 from forecast.fit.inference.covariance import Uncertainty, assess
 from forecast.fit.inference.resample import check as check_resampling
@@ -23,7 +24,7 @@ from forecast.fit.problem.coordinates import given_start, label, problem_of
 from forecast.fit.problem.domain import USUAL, check_domain
 from forecast.fit.problem.problem import Array, Problem, Solution
 from forecast.fit.solution import Fit
-from forecast.fit.solve.multistart import agreeing, search
+from forecast.fit.solve.multistart import agreeing, is_optimum, search
 from forecast.fit.solve.parallel import check_workers
 from forecast.tables.schema import separate
 
@@ -80,7 +81,8 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     law, seen = grouping.of_groups(law, seen, own, name)
     seen = with_scatter(law, seen, chosen, request, name)
     problem, found = _searched(problem_of(law, seen, chosen, name), request, name)
-    fit = judged(problem, found, seen, given=request.start is not None, level=request.level)
+    starts = agreeing(problem, found), len(found)
+    fit = judged(problem, found[0], starts, seen, given=request.start is not None, level=request.level)
     return fit if request.bootstrap is None else _resampled(fit, problem, found[0].at, seen, request)
 
 
@@ -142,30 +144,29 @@ def _check_design(problem: Problem, name: str) -> None:
 
 
 def judged(
-    problem: Problem, found: list[Solution], seen: Observed, *, given: bool, level: float, instead: str = ""
-) -> Fit:
-    """Return the fit that solutions of a problem make, with what is known of its parameters.
+    problem: Problem, best: Solution, starts: tuple[int, int], seen: Observed, *, given: bool, level: float,
+    instead: str = "",
+) -> Fit:  # fmt: skip
+    """Return the fit that a solution of a problem makes, with what is known of its parameters.
 
     Parameters
     ----------
     problem : Problem
         Its options settled.
-    found : list of Solution
-        Best first.
+    best : Solution
+    starts : (int, int)
+        How many starts led there, and how many there were.
     seen : Observed
     given : bool
         The only start was given.
     level : float
     instead : str
-        How the solution was found, where it was not from `found`'s starts.
+        How the solution was found, where it was not from starts.
     """
-    law, best = problem.law, found[0]
+    law, (agree, total) = problem.law, starts
     known = assess(problem, best.at, scale_known=seen.scale_known, groups=seen.groups)
-    agree = agreeing(problem, found)
-    # flat in some direction from one start only: it may be a plateau, and not the optimum
-    # unless nothing fits better than exactly
-    sure = bool(instead) or not known.unidentified or agree > 1 or best.value <= problem.rounding()
-    converged = best.settled and sure and (len(found) == 1 or agree > 1)
+    vague = bool(known.unidentified) and not instead
+    converged = best.settled and bool(is_optimum(agree, total, vague, best.value <= problem.rounding()))
     return Fit(
         law=law,
         values=problem.named(problem.natural(best.at)),
@@ -173,15 +174,15 @@ def judged(
         objective=problem.objective.stated(best.value, float(seen.weights.sum()), problem.delta),
         delta=problem.delta,
         converged=converged,
-        starts=(agree, len(found)),
+        starts=starts,
         n=problem.n,
         uncertainty=known,
         ranges={v: (float(c.min()), float(c.max())) for v, c in seen.variables.items() if v not in law.levels},
         residual_scale=_scatter(known, seen.weights),
         level=level,
-        outcome=_outcome(converged, agree, len(found), given, known, instead),
+        outcome=outcome(converged, starts, given, known.bounds, instead),
         data=replace(seen, options=problem.options),
-        notes=_notes(problem, seen, converged, known, (agree, len(found))),
+        notes=_notes(problem, seen, converged, known, starts),
     )
 
 
@@ -226,21 +227,6 @@ def _scatter(known: Uncertainty, weights: np.ndarray[Any, np.dtype[np.float64]])
     """Return the standard deviation of an observation of median weight."""
     scale = known.scale / math.sqrt(float(np.median(weights[weights > 0])))
     return scale if math.isfinite(scale) else None
-
-
-def _outcome(converged: bool, agree: int, total: int, given: bool, known: Uncertainty, instead: str) -> str:
-    parts = ["converged" if converged else "not converged"]
-    if instead:
-        parts.append(instead)
-    elif given:
-        parts.append("from the given start")
-    elif total > 1 and agree == 1:
-        parts.append(f"{total} starts disagree about the best, which one of them found")
-    else:
-        parts.append(f"{agree} of {total} starts agree")
-    for name, (bound, _) in known.bounds.items():
-        parts.append(f"{name} at boundary ({bound:g})")
-    return "; ".join(parts)
 
 
 def _notes(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,20 +17,44 @@ from numpy.typing import NDArray
 from forecast.errors import FitError, UnknownNameError, printable
 from forecast.fit.kernels.general import Placement, natural
 from forecast.fit.problem.coordinates import Coordinates, problem_of
-from forecast.fit.problem.problem import Problem, Solution, kernel_for
+from forecast.fit.problem.problem import Problem, Solution, factors, kernel_for
 from forecast.fit.solve.newton import Target
 
 if TYPE_CHECKING:
     from forecast.fit.data.padded import Padded
+    from forecast.fit.diagnostics.identifiability import Judgement
     from forecast.fit.inference.known import Known
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.problem.objective import Objective
     from forecast.fit.solution import Fit
+    from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
 
-__all__ = ["Fits", "Setting", "Solutions"]
+__all__ = ["Fits", "Setting", "Solutions", "outcome"]
 
 Array: TypeAlias = NDArray[np.float64]
+
+#: So many fits are kept whole once they were asked for.
+KEPT = 1000
+
+
+def outcome(
+    converged: bool, starts: tuple[int, int], given: bool, bounds: Mapping[str, tuple[float, int]], instead: str = ""
+) -> str:
+    """Say how a fit ended: whether it converged, how many starts led there, and what stands on a bound."""
+    agree, total = starts
+    parts = ["converged" if converged else "not converged"]
+    if instead:
+        parts.append(instead)
+    elif given:
+        parts.append("from the given start")
+    elif total > 1 and agree == 1:
+        parts.append(f"{total} starts disagree about the best, which one of them found")
+    elif 2 * agree > total:
+        parts.append("the starts agree")
+    else:
+        parts.append(f"{agree} of {total} starts agree")
+    return "; ".join([*parts, *(f"{name} at boundary ({bound:g})" for name, (bound, _) in bounds.items())])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,6 +93,7 @@ class Setting:
             y=curves.linked,
             weights=curves.weights[0] if same else curves.weights,
             options={**self.options, **curves.options, **{o: v[:, None] for o, v in (own or {}).items()}},
+            factors=factors(self.law, where.free, where.positive & ~where.logs),
         )
 
     def problem(self, curves: Padded, b: int, own: Mapping[str, float] | None = None) -> Problem:
@@ -93,7 +120,12 @@ class Solutions:
     known : Known
     options : mapping of str to ndarray
         (B,), options that came from the data: Huber's threshold, the width of a quantile.
-    verdict : ndarray of str
+    converged : ndarray of bool
+        (B,): settled, and more than one start led there, where there were more.
+    starts : ndarray of int
+        (2, B), how many starts led there, and how many there were.
+    outcome : ndarray of str
+        How each fit ended.
     repeated : tuple of Replicates or None, optional
         The bootstrap of each fit, where there is one.
     """
@@ -105,7 +137,10 @@ class Solutions:
     settled: NDArray[np.bool_]
     known: Known
     options: Mapping[str, Array]
-    verdict: NDArray[np.str_]
+    converged: NDArray[np.bool_]
+    starts: NDArray[np.int64]
+    outcome: NDArray[np.str_]
+    given: bool = False
     repeated: tuple[Replicates | None, ...] | None = None
 
     def target(self, rows: NDArray[np.int64]) -> Target:
@@ -227,7 +262,7 @@ class Fits:
     @property
     def converged(self) -> xr.DataArray:
         """Whether each fit is an optimum."""
-        return self.along(self.made.settled)
+        return self.along(self.made.converged)
 
     @property
     def n(self) -> xr.DataArray:
@@ -235,9 +270,17 @@ class Fits:
         return self.along((self.made.curves.weights > 0).sum(axis=1))
 
     @property
+    def outcome(self) -> xr.DataArray:
+        """How each fit ended."""
+        return self.along(self.made.outcome)
+
+    @functools.cached_property
     def verdict(self) -> xr.DataArray:
-        """The judgement of each fit in words."""
-        return self.along(self.made.verdict)
+        """The outcome and the judgement of each fit in words: the time of an interval for each."""
+        found = [str(text) for text in self.made.outcome]
+        for b, fit in self._rows():
+            found[b] = fit.verdict
+        return self.along(np.array(found))
 
     @functools.cached_property
     def residual_scale(self) -> xr.DataArray:
@@ -315,25 +358,193 @@ class Fits:
         FitError
             If that fit failed, saying why.
         """
-        from forecast.fit.fit_law import judged
-
-        made = self.made
         places = np.flatnonzero(self.labels == label)
         if not places.size:
             known = [str(text) for text in self.labels]
             raise UnknownNameError(self.over, printable(label, 60), known, where=self.name)
         b = int(places[0])
-        if not made.settled[b]:
-            raise FitError(f"{self.name}: {self.over} {printable(label, 60)}: {made.verdict[b]}")
+        if not self.made.settled[b]:
+            raise FitError(f"{self.name}: {self.over} {printable(label, 60)}: {self.made.outcome[b]}")
+        return self._one(b)
+
+    def _rows(self) -> Iterator[tuple[int, Fit]]:
+        """Go over the fits that did not fail."""
+        return ((int(b), self._one(int(b))) for b in np.flatnonzero(self.made.settled))
+
+    def _one(self, b: int) -> Fit:
+        if b in self._made_whole:
+            return self._made_whole[b]
+        from forecast.fit.fit_law import judged
+
+        made = self.made
         problem = made.problem(b)
         solution = Solution(at=made.q[:, b].copy(), value=float(made.value[b]), settled=True, iterations=0)
-        beside = f"fitted together with {len(self) - 1} others over '{self.over}'"
         seen = replace(made.curves.one(b), options=problem.options)
-        fit = judged(problem, [solution], seen, given=False, level=self.level, instead=beside)
+        starts = (int(made.starts[0, b]), int(made.starts[1, b]))
+        fit = judged(problem, solution, starts, seen, given=made.given, level=self.level)
         repeated = None if made.repeated is None else made.repeated[b]
-        if repeated is None:
-            return fit
-        return replace(fit, replicates=repeated, notes=(*fit.notes, *repeated.warnings(fit.name)))
+        if repeated is not None:
+            fit = replace(fit, replicates=repeated, notes=(*fit.notes, *repeated.warnings(fit.name)))
+        if len(self._made_whole) < KEPT:
+            self._made_whole[b] = fit
+        return fit
+
+    @functools.cached_property
+    def _made_whole(self) -> dict[int, Fit]:
+        return {}
+
+    # What a single fit has, for each ----------------------------------------------------------------------------------
+
+    @property
+    def values(self) -> Mapping[str, Array]:
+        """The parameters as plain arrays, one number a fit."""
+        return self.made.natural
+
+    @property
+    def log(self) -> bool:
+        """Whether the scatter about the law is of the logarithm."""
+        return self.made.setting.objective.log
+
+    @property
+    def published(self) -> None:
+        """Nothing: fits of data are not published ones."""
+        return None
+
+    @property
+    def data(self) -> Padded:
+        """What was fitted."""
+        return self.made.curves
+
+    @property
+    def ranges(self) -> Mapping[str, tuple[Array, Array]]:
+        """The least and the largest value of each variable, one number a fit."""
+        return self.made.curves.ranges()
+
+    @property
+    def uncertainty(self) -> Known:
+        """What is known of the parameters."""
+        return self.made.known
+
+    @property
+    def replicates(self) -> tuple[Replicates | None, ...] | None:
+        """The bootstrap of each fit, where there is one."""
+        return self.made.repeated
+
+    @property
+    def delta(self) -> xr.DataArray:
+        """Huber's threshold of each fit; nan where there is none."""
+        made = self.made
+        known = made.options.get("delta", made.setting.options.get("delta", np.nan))
+        return self.along(np.broadcast_to(np.asarray(known, dtype=float), (len(self),)).copy())
+
+    @property
+    def starts(self) -> xr.DataArray:
+        """How many starts reached the optimum of each fit (``agree``), and how many there were (``all``)."""
+        return self.along(self.made.starts.T, dims=("start",), start=["agree", "all"])
+
+    @functools.cached_property
+    def judgement(self) -> dict[Any, Judgement]:
+        """What the data say about each fit that did not fail, by its label."""
+        return {self.labels[b]: fit.judgement for b, fit in self._rows()}
+
+    def profile(self, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
+        """Return the profile likelihood of a parameter in every fit; see `forecast.Fit.profile`."""
+        return self._each(lambda fit: fit.profile(name, points=points, level=level))
+
+    def influence(self) -> xr.Dataset:
+        """Return the parameters of every fit without each of its rows; see `forecast.Fit.influence`."""
+        return self._each(lambda fit: fit.influence())
+
+    def posterior(self, draws: int = 1000, seed: int = 0, *, priors: Mapping[str, Any] | None = None) -> xr.Dataset:
+        """Return posterior draws of the parameters of every fit; see `forecast.Fit.posterior`."""
+        return self._each(lambda fit: fit.posterior(draws, seed, priors=priors))
+
+    def invert(self, **asked: Any) -> xr.Dataset:
+        """Return what reaches a goal by every fit; see `forecast.Fit.invert`."""
+        return self._each(lambda fit: fit.invert(**asked))
+
+    def allocate(self, **asked: Any) -> xr.Dataset:
+        """Return how every fit splits a budget; see `forecast.Fit.allocate`."""
+        return self._each(lambda fit: fit.allocate(**asked))
+
+    def isoflop(self, **asked: Any) -> xr.Dataset:
+        """Return the sections of equal compute of every fit; see `forecast.Fit.isoflop`."""
+        return self._each(lambda fit: fit.isoflop(**asked))
+
+    def speedup(self, other: Fit, **asked: Any) -> xr.Dataset:
+        """Return what every fit saves against another law; see `forecast.Fit.speedup`."""
+        return self._each(lambda fit: fit.speedup(other, **asked))
+
+    def extrapolation(self, **variables: Any) -> xr.DataArray:
+        """Return how far points lie outside the data of every fit, in decades; see `forecast.Fit.extrapolation`."""
+        rows = {b: fit.extrapolation(**variables) for b, fit in self._rows()}
+        shape = np.shape(next(iter(rows.values()), 0.0))
+        found = np.full((len(self), *shape), np.nan)
+        for b, values in rows.items():
+            found[b] = values
+        return self.along(found, dims=tuple(f"point_{i}" if len(shape) > 1 else "point" for i in range(len(shape))))
+
+    def sample_parameters(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
+        """Return joint draws of the parameters of every fit, (B, draws) each; nan where they are not known."""
+        found = {name: np.full((len(self), draws), np.nan) for name in self.law.parameters}
+        for b, fit in self._rows():
+            try:
+                drawn = fit.sample_parameters(generator, draws)
+            except FitError:
+                continue
+            for name, values in drawn.items():
+                found[name][b] = values
+        return found
+
+    def scatter(self, level: Array, generator: np.random.Generator) -> Array:
+        """Add the scatter of one observation to levels, one row a fit."""
+        scale = self.residual_scale.values.reshape(-1, *[1] * (np.ndim(level) - 1))
+        noise = scale * generator.standard_normal(np.shape(level))
+        return np.asarray(level * np.exp(noise) if self.log else level + noise)
+
+    def resample(
+        self,
+        replicates: int,
+        *,
+        kind: str = "case",
+        seed: int = 0,
+        groups: Any = None,
+        workers: Workers = None,
+        progress: Progress = None,
+    ) -> Fits:
+        """Return the fits with a bootstrap of each; see `forecast.Fit.resample`. Rows of a curve have no groups."""
+        from forecast.fit.batch import resample
+
+        return resample(self, replicates, kind=kind, seed=seed, groups=groups, workers=workers, progress=progress)
+
+    def group(self, label: object) -> Fit:
+        """Refuse: many fits at once take no law with groups."""
+        raise FitError(f"{self.name}: no groups: over= takes no law with groups; select() one of the fits")
+
+    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Save every fit that did not fail as netCDF in a folder, ``0.nc`` for the first; return the paths."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        return tuple(fit.save(place / f"{b}.nc") for b, fit in self._rows())
+
+    def _each(self, asked: Callable[[Fit], xr.Dataset]) -> xr.Dataset:
+        """Return what each fit answers, over the dimension; nan where one has no answer, which is counted."""
+        found, why = {}, ""
+        for b, fit in self._rows():
+            try:
+                found[b] = asked(fit)
+            except FitError as problem:
+                why = why or str(problem)
+        if not found:
+            raise FitError(why or f"{self.name}: no fit over '{self.over}' converged")
+        some = list(found)
+        kept = [part.drop_attrs().expand_dims({self.over: [self.labels[b]]}) for b, part in found.items()]
+        joined = xr.concat(kept, dim=self.over, join="outer", coords="minimal", compat="override", data_vars="all")
+        notes = [*self.warnings]
+        if len(some) < len(self):
+            notes.append(f"{self.name}: {len(self) - len(some)} of {len(self)} fits have no answer")
+            joined = joined.reindex({self.over: self.labels})
+        return joined.assign_attrs(warnings="\n".join(notes))
 
     def summary(self) -> str:
         """Return the fits in a few lines: how many converged, and the middle of each parameter."""
@@ -343,7 +554,7 @@ class Fits:
             if good.any():
                 low, middle, high = np.quantile(values[good], [0.05, 0.5, 0.95])
                 lines.append(f"{name}: median {middle:.6g}, 90% of the fits in [{low:.6g}, {high:.6g}]")
-        reasons, counts = np.unique(self.made.verdict[~good], return_counts=True)
+        reasons, counts = np.unique(self.made.outcome[~good], return_counts=True)
         lines += [f"{count} fits: {reason}" for reason, count in zip(reasons, counts, strict=True)]
         return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["many", "one", "write_many", "write_one"]
 
 #: Parameters named in a headline.
+#: Fits that are judged one by one, which takes the time of an interval for each; of more only the outcome is said.
+JUDGED = 100
 NAMED = 6
 #: Reasons of failures that are listed.
 REASONS = 10
@@ -123,7 +125,8 @@ def many(fits: Fits, level: float) -> dict[str, Any]:
         }
         for name in names
     }
-    shown = (fits.converged[fits.over], fits.n, fits.converged, fits.objective, fits.verdict)
+    verdicts = fits.verdict if len(fits) <= JUDGED else fits.outcome
+    shown = (fits.converged[fits.over], fits.n, fits.converged, fits.objective, verdicts)
     rows = [
         {
             "name": label,

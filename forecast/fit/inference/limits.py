@@ -216,7 +216,7 @@ def limits(optima: Optima, rise: Array, *, near: float = NEAR, again: bool = Tru
 class _Search:
     """The search for the limits of some fits; rows are (parameter, side, fit), places are distances from the estimate.
 
-    Upwards, the distance of a positive parameter is the logarithm of a factor.
+    Where a row stands is a distance from the estimate; of a positive parameter upwards, the logarithm of a factor.
     """
 
     def __init__(self, optima: Optima, fits: NDArray[np.int64], rise: Array, near: float) -> None:

@@ -19,11 +19,12 @@ from forecast.fit.problem.objective import Objective
 from forecast.fit.solve import newton
 from forecast.fit.solve.newton import OFFSET, ROUNDING, Target
 from forecast.fit.solve.steps import factored, frozen
+from forecast.formula.tree import Binary, Name, walk
 
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Problem", "Solution", "kernel_for", "polished", "solve"]
+__all__ = ["Problem", "Solution", "factors", "kernel_for", "polished", "refined", "solve"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -51,6 +52,23 @@ def kernel_for(placement: Placement) -> Kernel:
         if quick.usable:
             return quick
     return general
+
+
+def factors(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell which of some positive parameters stand in a term with other parameters, as A in A*N**-alpha."""
+    plain = law._plain
+    if plain.expression is None:
+        return np.zeros(len(free), dtype=bool)
+    found: set[str] = set()
+    terms = [plain.formula.root]
+    while terms:
+        term = terms.pop()
+        if isinstance(term, Binary) and term.op in "+-":
+            terms += [term.left, term.right]
+            continue
+        names = {part.name for part in walk(term) if isinstance(part, Name)} & set(plain.parameters)
+        found |= names if len(names) > 1 else set()
+    return np.asarray(positive & np.array([law._role(name) in found for name in free]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,12 +156,18 @@ class Problem:
             y=self.linked,
             weights=self.weights if weights is None else weights,
             options=options,
+            factors=self.factors,
         )
 
     @property
     def positive(self) -> NDArray[np.bool_]:
         """Which of the free parameters are never negative."""
         return self.logs | (self.lower >= 0)
+
+    @functools.cached_property
+    def factors(self) -> NDArray[np.bool_]:
+        """Which positive parameters are solved in steps that are factors."""
+        return factors(self.law, self.free, self.positive & ~self.logs)
 
     def about(self, p: Array) -> Problem:
         """Return the problem with every positive parameter in its logarithm, but for those that are 0 in `p`."""
@@ -309,21 +333,27 @@ def polished(problem: Problem, solution: Solution) -> Solution:
     """Take Newton's step once more, undamped: what no longer shows in the objective still shows in the parameters."""
     if not (solution.settled and np.isfinite(solution.value)):
         return solution
-    at, target = _emptied(problem, solution), problem.target()
-    held = at_bound(problem, at)[:, None]
+    at = refined(problem.target(), _emptied(problem, solution)[:, None], problem.lower, problem.upper, problem.logs)
+    return replace(solution, at=at[:, 0])
+
+
+def refined(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> Array:
+    """Return solutions (k, B) after Newton's last steps, where these are as small as those of a solution must be."""
+    q, low, high = q.copy(), lower[:, None], upper[:, None]
+    held = on_bound(q, low, high, logs[:, None])
+    good = np.ones(q.shape[1], dtype=bool)
     for _ in range(POLISH):
-        value, gradient, hessian = target.evaluate(at[:, None])
+        value, gradient, hessian = target.evaluate(q)
         gradient, hessian = frozen(gradient, hessian, held)
         diagonal = np.abs(np.einsum("iib->ib", hessian))
         step, bad = factored(hessian, gradient, 0.0 * diagonal, np.where(diagonal > 0, diagonal, 1.0))
-        drop = -0.5 * float(np.sum(step * gradient))
-        moved = at + step[:, 0]
-        inside = bool(((moved >= problem.lower) & (moved <= problem.upper)).all())
-        near = bool((np.abs(step[:, 0]) <= NEAR * np.maximum(np.abs(at), 1.0)).all())
-        if bad[0] or not (inside and near and 0 <= drop <= SMALL * float(value[0])):
-            break
-        at = moved
-    return replace(solution, at=at)
+        with np.errstate(all="ignore"):
+            drop = -0.5 * np.einsum("ib,ib->b", step, gradient)
+            moved = q + step
+            good &= ~bad & ((moved >= low) & (moved <= high)).all(axis=0) & (drop >= 0) & (drop <= SMALL * value)
+            good &= (np.abs(step) <= NEAR * np.maximum(np.abs(q), 1.0)).all(axis=0)
+        q[:, good] = moved[:, good]
+    return q
 
 
 def _emptied(problem: Problem, solution: Solution) -> Array:

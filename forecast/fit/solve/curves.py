@@ -26,13 +26,21 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: Stop when a step lowers an objective by less than this share.
 TOLERANCE, BLIND = 1e-12, 3e-10
+#: Two solutions whose objectives differ by less than this share are the same optimum.
+SAME = 1e-6
 #: Iterations in which most curves arrive; the others go on by themselves.
 SOON = 12
-#: Starts of the curves that the first did not lead to an optimum.
-AGAIN = 4
+#: Starts of a curve, and iterations for each; most of them must agree, or the curve is searched as a single fit is.
+STARTS, SHORT = 4, 100
+#: Huber's threshold is settled once it moves by less than this share.
+STEADY = 1e-12
+#: What a walk over a whole grid counts as: more than one start.
+GRID = 2
 
 
-def solve(law: Law, seen: Padded, where: Coordinates, target: Target) -> tuple[Target, Solved, Array | None]:
+def solve(
+    law: Law, seen: Padded, where: Coordinates, target: Target
+) -> tuple[Target, Solved, Array | None, NDArray[np.int64]]:
     """Solve every curve.
 
     Parameters
@@ -52,26 +60,34 @@ def solve(law: Law, seen: Padded, where: Coordinates, target: Target) -> tuple[T
     ndarray or None
         (k, k, B): half the Gauss-Newton Hessian, of which covariances are made, of the curves for which the last step
         has gone all the way; nan for the others.
+    ndarray of int
+        (2, B): how many starts led there, and how many there were.
     """
     if target.objective.loss in ("huber", "quantile") and not {"delta", "width"} & set(target.options):
         squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
-        _, first, _ = solve(law, seen, where, squares)
-        return (*scaled(target, first.q, where), None)
+        _, first, _, starts = solve(law, seen, where, squares)
+        target, solved = scaled(target, first.q, where)
+        solved.settled[2 * starts[0] <= starts[1]] = False
+        return target, solved, None, starts
     direct = curves_solved(law, seen, where, target)
     if direct is not None:
-        bread = 0.5 * direct.hessian
+        bread, starts = 0.5 * direct.hessian, np.ones((2, direct.value.size), dtype=np.int64)
         left = np.flatnonzero(~direct.settled)
         bread[:, :, left] = np.nan
         if left.size:
-            _put(direct, _started(law, seen.take(left), where, target.take(left)), left, slice(None))
-        return target, direct, bread
+            again, starts[:, left] = _started(law, seen.take(left), where, target.take(left))
+            _put(direct, again, left, slice(None))
+        return target, direct, bread, starts
     quick = reduced(law, seen, where, target)
     if quick is None:
-        return target, _started(law, seen, where, target), None
+        solved, starts = _started(law, seen, where, target)
+        return target, solved, None, starts
     solved = quick.solve(target, BLIND)
     bread = 0.5 * solved.hessian
     left = np.flatnonzero(~solved.settled)
     bread[:, :, left] = np.nan
+    # every value of a grid was a start, and all led to one place
+    starts = np.full((2, solved.value.size), GRID)
     if left.size:
         ask = (where.lower, where.upper, where.logs)
         begun, rows = quick.edges(target.take(left), left)
@@ -79,8 +95,9 @@ def solve(law: Law, seen: Padded, where: Coordinates, target: Target) -> tuple[T
         _put(solved, again, left[rows], slice(None))
         left = np.flatnonzero(~solved.settled)
     if left.size:
-        _put(solved, _started(law, seen.take(left), where, target.take(left)), left, slice(None))
-    return target, solved, bread
+        again, starts[:, left] = _started(law, seen.take(left), where, target.take(left))
+        _put(solved, again, left, slice(None))
+    return target, solved, bread, starts
 
 
 def _put(solved: Solved, found: Solved, to: NDArray[np.int64], rows: Any) -> None:
@@ -88,21 +105,26 @@ def _put(solved: Solved, found: Solved, to: NDArray[np.int64], rows: Any) -> Non
         getattr(solved, name)[..., to] = getattr(found, name)[..., rows]
 
 
-def _started(law: Law, seen: Padded, where: Coordinates, target: Target) -> Solved:
-    """Solve every curve from its best start, and those that did not arrive from the next ones."""
-    ask = (where.lower, where.upper, where.logs)
-    starts = coarse(law, seen, where, target.objective.log, AGAIN)
-    solved = newton.solve(target, starts[0], *ask, iterations=SOON, tolerance=TOLERANCE, blind=BLIND)
-    for start in (solved.q.copy(), *starts[1:]):
-        left = np.flatnonzero(~solved.settled)
-        if not left.size:
-            break
-        gauss = np.full(left.size, target.objective.scale == "residual")
-        again = newton.solve(target.take(left), start[:, left], *ask, gauss=gauss, tolerance=TOLERANCE, blind=BLIND)
-        with np.errstate(invalid="ignore"):
-            better = again.settled | (again.value < solved.value[left])
-        _put(solved, again, left[better], better)
-    return solved
+def _started(law: Law, seen: Padded, where: Coordinates, target: Target) -> tuple[Solved, NDArray[np.int64]]:
+    """Solve every curve from its best starts; nobody has settled where these do not agree."""
+    starts = coarse(law, seen, where, target.objective.log, STARTS)
+    many, count = starts.shape[0], starts.shape[2]
+    rows = np.tile(np.arange(count), many)
+    begun = np.concatenate(list(starts), axis=1)
+    gauss = np.full(rows.size, target.objective.scale == "residual")
+    ends = newton.solve(
+        target.take(rows), begun, where.lower, where.upper, where.logs, iterations=SHORT, gauss=gauss,
+        tolerance=TOLERANCE, blind=BLIND,
+    )  # fmt: skip
+    values = np.where(np.isfinite(ends.value), ends.value, np.inf).reshape(many, count)
+    best = values.argmin(axis=0) * count + np.arange(count)
+    solved = Solved(**{name: getattr(ends, name)[..., best] for name in Solved.__dataclass_fields__})
+    with np.errstate(invalid="ignore"):
+        size = np.maximum(np.abs(solved.value), target.unit())
+        agree = (values <= solved.value + SAME * size + target.rounding()).sum(axis=0)
+    if many > 1:
+        solved.settled[2 * agree <= many] = False
+    return solved, np.array([agree, np.full(count, many)])
 
 
 def scaled(target: Target, q: Array, where: Coordinates) -> tuple[Target, Solved]:
@@ -112,7 +134,7 @@ def scaled(target: Target, q: Array, where: Coordinates) -> tuple[Target, Solved
     weights = np.broadcast_to(target.weights, (q.shape[1], target.y.shape[-1]))
     n = rows_of(weights)
     quantile = target.objective.loss == "quantile"
-    for _ in range(1 if quantile else 20):
+    for _ in range(1 if quantile else 60):
         apart = np.where(weights > 0, np.abs(target.kernel.at(q).f - target.y), 0.0)
         scale = robust_scale(apart, k, weights)
         if target.objective.profile:
@@ -124,7 +146,7 @@ def scaled(target: Target, q: Array, where: Coordinates) -> tuple[Target, Solved
             target = replace(target, options={"delta": np.maximum(HUBER_FACTOR * scale, 1e-12)[:, None]})
         solved = newton.solve(target, q, *ask, tolerance=TOLERANCE, blind=BLIND)
         q = np.where(np.isfinite(solved.value), solved.q, q)
-        if before is not None and np.all(np.abs(scale - before) <= 1e-6 * scale):
+        if before is not None and np.all(np.abs(scale - before) <= STEADY * scale):
             break
         before = scale
     return target, solved

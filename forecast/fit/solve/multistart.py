@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.solve.linear import solved_directly
 from forecast.fit.solve.starts import Grid
 
-__all__ = ["agreeing", "search"]
+__all__ = ["agreeing", "is_optimum", "search"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ HEAT, LEADERS = 25, 8
 #: Huber's threshold is never less (of logarithms): below, nothing but rounding is left of the squares.
 FLOOR = 1e-8
 #: It is settled once it moves by less than this share: another unit of the data must not show in the objective.
-STEADY = 1e-10
+STEADY = 1e-12
 
 
 def agreeing(problem: Problem, found: list[Solution]) -> int:
@@ -42,6 +42,14 @@ def agreeing(problem: Problem, found: list[Solution]) -> int:
     size = max(abs(found[0].value), float(problem.target().unit()))
     least = found[0].value + SAME * size + problem.rounding()
     return sum(math.isfinite(s.value) and s.value <= least for s in found)
+
+
+def is_optimum(agree: Any, total: Any, vague: Any, exact: Any) -> Any:
+    """Tell whether what has settled is the optimum, by how many of the starts led there; of numbers or arrays.
+
+    Flat in some direction from one start only, it may be a plateau; unless nothing fits better than exactly.
+    """
+    return (np.logical_not(vague) | (agree > 1) | exact) & ((total == 1) | (agree > 1))
 
 
 def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
@@ -192,7 +200,7 @@ def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
 
 def _threshold(problem: Problem, at: Array) -> tuple[Problem, Array]:
     """Set Huber's threshold by iterating between it and the fit, as scale and location are estimated together."""
-    for _ in range(30):
+    for _ in range(60):
         delta = HUBER_FACTOR * _huber_scale(problem, at)
         # noise-free points have no scale: any threshold above rounding leaves their squares alone
         delta = max(delta, FLOOR)

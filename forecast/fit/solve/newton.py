@@ -32,6 +32,8 @@ Array: TypeAlias = NDArray[np.float64]
 OFFSET = 1e-6
 #: Residuals this small beside the observations are rounding.
 ROUNDING = 1e-11
+#: Residuals this small are as exact as numbers are.
+EXACT = 1e-14
 #: Numbers in one table of the fits that are evaluated together: small enough for the cache.
 CELLS = 30_720
 #: How many times as many fits are in work together: enough that the calls for each step cost little.
@@ -58,6 +60,9 @@ class Target:
         (n,) or (B, n).
     options : mapping
         Of the loss; arrays of two dimensions are one row a fit, of one dimension one number a point.
+    factors : ndarray of bool, optional
+        (k,): positive coordinates that multiply what bends with others; steps in them are factors, as in a logarithm,
+        until they head for their bound. Default: none.
     """
 
     kernel: Kernel
@@ -65,6 +70,7 @@ class Target:
     y: Array
     weights: Array
     options: Mapping[str, Any]
+    factors: NDArray[np.bool_] | None = None
     scratch: Scratch = field(default_factory=Scratch, repr=False)
 
     def take(self, rows: Any) -> Target:
@@ -75,6 +81,7 @@ class Target:
             y=_rows(self.y, rows),
             weights=_rows(self.weights, rows),
             options={k: _rows(v, rows) for k, v in self.options.items()},
+            factors=self.factors,
             scratch=self.scratch,
         )
 
@@ -115,6 +122,11 @@ class Target:
     def floor(self) -> Any:
         """Return the objective below which residuals are rounding only, a number or (B,)."""
         return ROUNDING**2 * np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
+
+    def rounding(self) -> Any:
+        """Return the objective of residuals that are the rounding of the data, a number or (B,)."""
+        size = np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
+        return EXACT**2 * size + 1e-280
 
     def unit(self) -> Any:
         """Return what counts beside an objective near 0, a number or (B,)."""
@@ -235,8 +247,7 @@ class _Run:
         self.blind = max(blind, tolerance)
         self.bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
         self.lower, self.upper, self.logs = lower[:, None], upper[:, None], np.flatnonzero(logs)
-        #: Coordinates that are positive as they are: steps in them are factors, until they head for their bound.
-        self.factors = np.flatnonzero(~logs & (lower >= 0))
+        self.factors = np.flatnonzero(target.factors) if target.factors is not None else np.zeros(0, dtype=np.int64)
         self.k, self.count = start.shape
         self.q = np.clip(start, self.lower, self.upper) if self.bounded else np.array(start)
         n = target.y.shape[-1]

@@ -1,0 +1,105 @@
+"""Many fits are the loop of single ones: in numbers, in intervals and in words; and have all that a single one has."""
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import FitError
+from forecast.fit.fits import Fits
+from forecast.fit.solution import Fit
+
+X, T = np.geomspace(10, 1e4, 24), np.linspace(0, 20, 24)
+LAWS = {
+    "power": ("b*x**-c", ["b", "c"], X, lambda r, x: r.uniform(2, 9) * x ** -r.uniform(0.05, 0.5)),
+    "saturating": (
+        "E + b*x**-c", ["E", "b", "c"], X,
+        lambda r, x: r.uniform(0.2, 3) + r.uniform(2, 9) * x ** -r.uniform(0.05, 0.3),
+    ),
+    "logistic": (
+        "K/(1 + exp(-r*(x - m)))", ["K", "r"], T,
+        lambda r, x: r.uniform(1, 5) / (1 + np.exp(-r.uniform(0.4, 1) * (x - r.uniform(6, 14)))),
+    ),
+    "exponential": ("a*exp(g*x)", ["a"], T / 2, lambda r, x: r.uniform(1, 5) * np.exp(r.uniform(-0.2, 0.3) * x)),
+}  # fmt: skip
+OBJECTIVES = ("least_squares", "least_squares_log", "huber_log", "gaussian_log")
+#: What two ways of summing the same numbers may differ by.
+CLOSE, CLOSE_ENDS, CLOSE_ERRORS = 1e-9, 5e-9, 5e-8
+
+
+def curves(name, count):
+    text, positive, x, make = LAWS[name]
+    rows = [make(np.random.default_rng(s), x) for s in range(count)]
+    noise = [np.exp(0.03 * np.random.default_rng(s + 999).standard_normal(x.size)) for s in range(count)]
+    return forecast.Law(text, variables=["x"], positive=positive), x, np.array(rows) * np.array(noise)
+
+
+def ends(fit, name):
+    try:
+        return fit.interval(name, 0.9)
+    except FitError:
+        return np.nan, np.nan
+
+
+def held_to_the_loop(name, objective, count):
+    law, x, y = curves(name, count)
+    long = {"x": np.tile(x, count), "y": y.ravel(), "curve": np.repeat(np.arange(count), x.size)}
+    fits = law.fit(long, over="curve", objective=objective)
+    spans = {p: fits.interval(p, 0.9) for p in law.parameters}
+    for i in range(count):
+        alone = law.fit({"x": x, "y": y[i]}, objective=objective)
+        assert str(fits.verdict.values[i]) == alone.verdict, i
+        assert bool(fits.converged[i]) == alone.converged
+        for p in law.parameters:
+            least = CLOSE * float(abs(alone.values[p]))
+            assert float(fits.params[p][i]) == pytest.approx(alone.values[p], rel=CLOSE, abs=least)
+            assert float(fits.stderr[p][i]) == pytest.approx(float(alone.stderr[p]), rel=CLOSE_ERRORS)
+            found = [float(spans[p][side][i]) for side in ("lower", "upper")]
+            assert found == pytest.approx(ends(alone, p), rel=CLOSE_ENDS, abs=least, nan_ok=True), (i, p)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("name", LAWS)
+def test_over_equals_the_loop(name, objective):
+    held_to_the_loop(name, objective, 5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("name", LAWS)
+def test_over_equals_the_loop_of_two_hundred(name, objective):
+    held_to_the_loop(name, objective, 200)
+
+
+def test_many_fits_have_every_member_of_one():
+    members = {n for n in {*dir(Fit), *Fit.__dataclass_fields__} if not n.startswith("_")}
+    assert sorted(members - set(dir(Fits)) - set(Fits.__dataclass_fields__)) == []
+
+
+def test_members_of_many_are_those_of_each(tmp_path):
+    law, x, y = curves("saturating", 4)
+    y[3] = np.nan
+    long = {"x": np.tile(x, 4), "y": y.ravel(), "curve": np.repeat(["a", "b", "c", "d"], x.size)}
+    long = {n: v[: 3 * x.size + 2] for n, v in long.items()}
+    long["y"][-2:] = 1.0  # too few points
+    fits = law.fit(long, over="curve", objective="least_squares_log")
+    one = fits.select("b")
+    profile = fits.profile("c", points=5)
+    np.testing.assert_allclose(profile["c"].sel(curve="b"), one.profile("c", points=5)["c"])
+    assert np.isnan(profile["c"].sel(curve="d")).all()
+    assert "1 of 4 fits have no answer" in profile.attrs["warnings"]
+    np.testing.assert_allclose(fits.influence()["largest"].sel(curve="b"), one.influence()["largest"])
+    inverted = fits.invert(y=5.0, solve_for="x", draws=200)
+    np.testing.assert_allclose(inverted["x"].sel(curve="b"), one.invert(y=5.0, solve_for="x", draws=200)["x"])
+    np.testing.assert_allclose(fits.extrapolation(x=[1e5]).sel(curve="b"), one.extrapolation(x=[1e5]))
+    assert fits.judgement["b"] == one.judgement
+    assert fits.starts.sel(curve="b").values.tolist() == list(one.starts)
+    assert np.isnan(fits.delta).all()
+    assert fits.resample(20).select("b").replicates.values.shape == (3, 20)
+    drawn = fits.sample_parameters(np.random.default_rng(0), 7)
+    assert np.isfinite(drawn["c"][:3]).all()
+    assert np.isnan(drawn["c"][3]).all()
+    assert fits.scatter(np.ones((4, 2)), np.random.default_rng(0)).shape == (4, 2)
+    paths = fits.save(tmp_path / "fits")
+    assert [forecast.load(path).values for path in paths][1] == one.values
+    with pytest.raises(FitError, match="takes no law with groups"):
+        fits.group("a")
