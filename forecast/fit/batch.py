@@ -19,7 +19,7 @@ from forecast.base.streams import check_seed
 from forecast.errors import ForecastError, UsageError, printable
 from forecast.fit.data.observations import no_counts
 from forecast.fit.data.padded import Padded, pad
-from forecast.fit.fits import Fits, Setting, Solutions, outcome
+from forecast.fit.fits import Fits, Setting, Solutions
 from forecast.fit.inference.bootstrap import Resampling, bootstrap
 from forecast.fit.inference.known import Known, joined, known_of
 from forecast.fit.inference.resample import check as check_resampling
@@ -28,7 +28,7 @@ from forecast.fit.problem.coordinates import coordinates, given_start
 from forecast.fit.problem.objective import Objective
 from forecast.fit.problem.problem import refined
 from forecast.fit.solve import curves, newton
-from forecast.fit.solve.multistart import agreeing, is_optimum, search
+from forecast.fit.solve.multistart import agreeing, is_optimum, outcome, search
 from forecast.fit.solve.newton import Target
 from forecast.fit.solve.parallel import Progress, Workers, share
 

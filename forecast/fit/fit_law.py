@@ -13,7 +13,6 @@ from forecast.errors import FitError, UsageError, printable
 from forecast.fit.data import groups as grouping
 from forecast.fit.data.observations import Observed, gather, no_counts
 from forecast.fit.data.units import in_order, in_units
-from forecast.fit.fits import outcome
 from forecast.fit.inference.bootstrap import Resampling, replicated
 from forecast.fit.inference.covariance import Uncertainty, assess
 from forecast.fit.inference.resample import check as check_resampling
@@ -24,7 +23,7 @@ from forecast.fit.problem.coordinates import given_start, label, problem_of
 from forecast.fit.problem.domain import USUAL, check_domain
 from forecast.fit.problem.problem import Array, Problem, Solution
 from forecast.fit.solution import Fit
-from forecast.fit.solve.multistart import agreeing, is_optimum, search
+from forecast.fit.solve.multistart import agreeing, few, is_optimum, outcome, search
 from forecast.fit.solve.parallel import check_workers
 from forecast.tables.schema import separate
 
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from forecast.laws import Law
 
 __all__ = ["fit_law", "judged", "label", "published_fit"]
-
-#: A share of the starts that is too few to be sure that no better optimum was passed over.
-FEW = 0.1
 
 
 def fit_law(law: Law, data: Any, request: Request) -> Any:
@@ -239,7 +235,7 @@ def _notes(
         found.append(f"{name}: no two starts led to the best objective: a better one may exist; give start= to choose")
     elif not converged:
         found.append(f"{name}: the fit did not converge: its parameters are not the optimum")
-    elif agree < FEW * total:
+    elif few(starts):
         found.append(
             f"{name}: only {agree} of {total} starts led to the best objective: a better one may exist; "
             "give start= to choose"

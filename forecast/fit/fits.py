@@ -30,31 +30,12 @@ if TYPE_CHECKING:
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
 
-__all__ = ["Fits", "Setting", "Solutions", "outcome"]
+__all__ = ["Fits", "Setting", "Solutions"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: So many fits are kept whole once they were asked for.
 KEPT = 1000
-
-
-def outcome(
-    converged: bool, starts: tuple[int, int], given: bool, bounds: Mapping[str, tuple[float, int]], instead: str = ""
-) -> str:
-    """Say how a fit ended: whether it converged, how many starts led there, and what stands on a bound."""
-    agree, total = starts
-    parts = ["converged" if converged else "not converged"]
-    if instead:
-        parts.append(instead)
-    elif given:
-        parts.append("from the given start")
-    elif total > 1 and agree == 1:
-        parts.append(f"{total} starts disagree about the best, which one of them found")
-    elif 2 * agree > total:
-        parts.append("the starts agree")
-    else:
-        parts.append(f"{agree} of {total} starts agree")
-    return "; ".join([*parts, *(f"{name} at boundary ({bound:g})" for name, (bound, _) in bounds.items())])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -409,6 +390,11 @@ class Fits:
     def published(self) -> None:
         """Nothing: fits of data are not published ones."""
         return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the fits themselves warn of; what the verdict of each finds is in its words."""
+        return self.warnings
 
     @property
     def data(self) -> Padded:

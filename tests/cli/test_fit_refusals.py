@@ -30,11 +30,12 @@ def test_weights_and_sigma_are_one_or_the_other(said, data):
 @pytest.mark.parametrize(
     ("start", "says"),
     [
-        ("E=nan,beta=1,c=1", "'E': expected a positive number, got nan"),
-        ("E=inf,beta=1,c=1", "'E': expected a positive number, got inf"),
-        ("E=-1,beta=1,c=1", "'E': expected a positive number, got -1"),
-        ("E=0,beta=1,c=1", "'E': expected a positive number, got 0"),
-        ("E=1e400,beta=1,c=1", "'E': expected a positive number, got inf"),
+        ("E=nan,beta=1,c=1", "'E': expected a finite number, got nan"),
+        ("E=inf,beta=1,c=1", "'E': expected a finite number, got inf"),
+        ("E=-1,beta=1,c=1", "'E' is outside its bounds"),
+        ("E=1,beta=1,c=0", "'c': expected a positive number, got 0"),
+        ("E=1,beta=1,c=-1", "'c': expected a positive number, got -1"),
+        ("E=1e400,beta=1,c=1", "'E': expected a finite number, got inf"),
         ("E=1", "is missing"),
         ("E=1,beta=1,c=1,d=1", "unknown parameter 'd'"),
         ("E=1,E=2,beta=1,c=1", "'E' is given twice"),
@@ -174,7 +175,7 @@ def test_odd_names_are_one_line(said, data, here, name):
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-1", "0", "1e400", "1_0", "１", "0x1", "", "one"])
 def test_odd_numbers_are_one_line(said, data, number):
-    for words in (("fit", LAW, "--data", data, "--start", f"E={number},beta=1,c=1"),
+    for words in (("fit", LAW, "--data", data, "--start", f"E=1,beta=1,c={number}"),
                   ("fit", LAW, "--data", data, "--level", number),
                   ("fit", LAW, "--data", data, "--objective", "quantile", "--option", f"tau={number}"),
                   ("allocate", "scaling/chinchilla@besiroglu2024", "--compute", number)):  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.solve.linear import solved_directly
 from forecast.fit.solve.starts import Grid
 
-__all__ = ["agreeing", "is_optimum", "search"]
+__all__ = ["agreeing", "few", "is_optimum", "outcome", "search"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -24,6 +25,8 @@ Array: TypeAlias = NDArray[np.float64]
 SAME = 1e-6
 #: How many starts are polished in each round; the next round comes where those do not agree.
 ROUNDS = (4, 24, 96, 288)
+#: Fewer of the starts than this share are few.
+FEW = 0.1
 #: Iterations for one start of several, and of a stretch of one that must arrive; how many of those come at the end.
 SHORT, LONG, LAST = 100, 1000, 3
 #: Stretches a start may go on for, and the share by which each must lower the objective: one given, one of several.
@@ -50,6 +53,31 @@ def is_optimum(agree: Any, total: Any, vague: Any, exact: Any) -> Any:
     Flat in some direction from one start only, it may be a plateau; unless nothing fits better than exactly.
     """
     return (np.logical_not(vague) | (agree > 1) | exact) & ((total == 1) | (agree > 1))
+
+
+def outcome(
+    converged: bool, starts: tuple[int, int], given: bool, bounds: Mapping[str, tuple[float, int]], instead: str = ""
+) -> str:
+    """Say how a fit ended: whether it converged, whether starts agree, and what stands on a bound."""
+    agree, total = starts
+    parts = ["converged" if converged else "not converged"]
+    if instead:
+        parts.append(instead)
+    elif given:
+        parts.append("from the given start")
+    elif total > 1 and agree == 1:
+        parts.append(f"{total} starts disagree about the best, which one of them found")
+    elif few(starts):
+        parts.append(f"only {agree} of {total} starts agree")
+    else:
+        parts.append("the starts agree")
+    return "; ".join([*parts, *(f"{name} at boundary ({bound:g})" for name, (bound, _) in bounds.items())])
+
+
+def few(starts: tuple[int, int]) -> bool:
+    """Tell whether so few of many starts led to the best objective that a better one may exist."""
+    agree, total = starts
+    return total > 1 and agree < FEW * total
 
 
 def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
@@ -102,7 +130,9 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
     grid = Grid(problem, seed=seed)
     found: list[Solution] = []
     tried = problem
-    for count in ROUNDS[2:] if grid.hard else ROUNDS:
+    # Huber's loss with a threshold that somebody chose, often far below the scatter, has many valleys
+    many = problem.objective.robust and problem.delta is not None
+    for count in ROUNDS[2 if grid.hard else int(many) :]:
         budgets.check_time("the search for the optimum")
         # what an earlier round found is among the starts: a later one never ends above it
         begun = ([found[0].at] if found and math.isfinite(found[0].value) else []) + grid.best(count)
