@@ -37,6 +37,7 @@ PLACES = {
     "fit/solve/curves.py: _put: getattr": OURS,
     "fit/kernels/errors_in_variables.py: scattered: getattr": OURS,
     "fit/data/groups.py: check: getattr": OURS,
+    "fit/solve/curves.py: _started: getattr": OURS,
     "fit/solve/newton.py: _Live.join: getattr": OURS,
     "fit/solve/newton.py: _Live.join: setattr": OURS,
     "fit/solve/newton.py: _Live.keep: getattr": OURS,

@@ -51,7 +51,7 @@ def test_a_fit_waits_with_its_judgement_until_it_is_asked(outlier):
 
 
 def test_few_agreeing_starts_are_a_warning():
-    from forecast.fit.fit_law import FEW
+    from forecast.fit.solve.multistart import FEW
 
     x = np.linspace(0.1, 30, 60)
     y = np.sin(2.2 * x) + 0.5 * np.cos(7.1 * x) + 0.1 * np.random.default_rng(3).standard_normal(60)
