@@ -169,6 +169,9 @@ def _begin_anew(what: str, why: str) -> None:
     hand_stdout_over()
     recorder.end()
     signal.setitimer(signal.ITIMER_REAL, 0)  # it would run on
+    # an alarm that went off and that nobody has taken yet would end the new program: it is taken here
+    for how in (signal.SIG_BLOCK, signal.SIG_UNBLOCK):
+        signal.pthread_sigmask(how, {signal.SIGALRM})
     try:
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - our own command line, once more
     except OSError:

@@ -168,3 +168,22 @@ def test_where_nothing_can_be_recorded_all_else_goes_on(state, monkeypatch, wher
     monkeypatch.setenv("FORECAST_STATE", where)
     assert foreign.guarded("x", lambda: 3) == 3
     assert recorder.deaths() == []
+
+
+BEGUN_ANEW = """
+import os, signal, sys, threading
+from forecast.contract import foreign
+if "FORECAST_LEAVE_OUT" in os.environ:
+    print(sorted(signal.sigpending()))
+    sys.exit()
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})  # nobody takes the alarm in time
+os.kill(os.getpid(), signal.SIGALRM)
+threading.Thread(target=foreign._begin_anew, args=("plugin slow", "is slow")).start()
+signal.pause()
+"""
+
+
+def test_an_alarm_on_its_way_does_not_end_the_command_that_is_begun_anew():
+    done = subprocess.run([sys.executable, "-c", BEGUN_ANEW], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
