@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import DataError, FitError, UnknownNameError, printable
+from forecast.fit.inference.covariance import WIDE
 from forecast.fit.inference.interval import METHODS
 from forecast.fit.inference.limits import Optima, limits
 from forecast.fit.inference.profile import CHEAP, RIDGE
@@ -86,7 +87,11 @@ def _default(fits: Fits, i: int, level: float) -> tuple[Array, Array]:
         return low, high
     wide_low, wide_high = (ends[i] for ends in _profiled(fits, level))
     bound, unknown = made.known.marked("bounds", i), made.known.marked("unidentified", i)
+    # a covariance says little of what is not quadratic: there the profile knows
+    for b, own in made.known.odd.items():
+        unknown[b] &= not (likely and not own.flaw and own.unidentified.get(made.setting.where.free[i]) == WIDE)
     chosen = cheap & ~unknown
+    wide_low, wide_high = _asked_alone(fits, i, level, chosen & np.isnan(wide_low), wide_low, wide_high)
     if likely:
         with np.errstate(invalid="ignore"):
             least = (wide_low == 0) & ~bound if made.setting.where.positive[i] else np.isneginf(wide_low)
@@ -103,6 +108,20 @@ def _default(fits: Fits, i: int, level: float) -> tuple[Array, Array]:
         wide = np.where(logs, both, wide_high - wide_low)
         chosen &= ~bound & (wide > RIDGE * narrow)
     return np.where(chosen, wide_low, low), np.where(chosen, wide_high, high)
+
+
+def _asked_alone(
+    fits: Fits, i: int, level: float, rows: NDArray[np.bool_], low: Array, high: Array
+) -> tuple[Array, Array]:
+    """Return limits, those that the profiles of many fits left open taken from each fit by itself."""
+    low, high = low.copy(), high.copy()
+    name = fits.made.setting.where.free[i]
+    for b in np.flatnonzero(rows):
+        try:
+            low[b], high[b] = fits._one(int(b)).interval(name, level, "profile")
+        except FitError:
+            continue
+    return low, high
 
 
 def _profiled(fits: Fits, level: float) -> tuple[Array, Array]:

@@ -22,8 +22,9 @@ LAWS = {
     "exponential": ("a*exp(g*x)", ["a"], T / 2, lambda r, x: r.uniform(1, 5) * np.exp(r.uniform(-0.2, 0.3) * x)),
 }  # fmt: skip
 OBJECTIVES = ("least_squares", "least_squares_log", "huber_log", "gaussian_log")
-#: What two ways of summing the same numbers may differ by.
-CLOSE, CLOSE_ENDS, CLOSE_ERRORS = 1e-9, 5e-9, 5e-8
+#: What two ways of summing the same numbers may differ by. Huber's threshold, which comes from the data, is found by
+#: iteration, and what depends on it differs by more.
+CLOSE, CLOSE_ENDS, CLOSE_ERRORS, CLOSE_HUBER = 1e-9, 5e-9, 1e-7, 5e-9
 
 
 def curves(name, count):
@@ -45,13 +46,14 @@ def held_to_the_loop(name, objective, count):
     long = {"x": np.tile(x, count), "y": y.ravel(), "curve": np.repeat(np.arange(count), x.size)}
     fits = law.fit(long, over="curve", objective=objective)
     spans = {p: fits.interval(p, 0.9) for p in law.parameters}
+    close = CLOSE_HUBER if objective == "huber_log" else CLOSE
     for i in range(count):
         alone = law.fit({"x": x, "y": y[i]}, objective=objective)
         assert str(fits.verdict.values[i]) == alone.verdict, i
         assert bool(fits.converged[i]) == alone.converged
         for p in law.parameters:
-            least = CLOSE * float(abs(alone.values[p]))
-            assert float(fits.params[p][i]) == pytest.approx(alone.values[p], rel=CLOSE, abs=least)
+            least = close * float(abs(alone.values[p]))
+            assert float(fits.params[p][i]) == pytest.approx(alone.values[p], rel=close, abs=least)
             assert float(fits.stderr[p][i]) == pytest.approx(float(alone.stderr[p]), rel=CLOSE_ERRORS)
             found = [float(spans[p][side][i]) for side in ("lower", "upper")]
             assert found == pytest.approx(ends(alone, p), rel=CLOSE_ENDS, abs=least, nan_ok=True), (i, p)
