@@ -86,7 +86,7 @@ def supervised(words: Sequence[str], *, seconds: float | None = None, say: Calla
             say(f"{what}: {why}; it is left out")
         _copy(answer, sys.stdout)
         if not end.whole:
-            say(f"the process of this command did not come to its end: {_how(end.status)}")
+            say(f"the process of this command did not come to its end: {alone.how_it_ended(end.status)}")
     return 1 if not end.whole and end.status == 0 else end.status if end.status >= 0 else 128 - end.status
 
 
@@ -150,12 +150,8 @@ def _run(words: Sequence[str], left: Mapping[str, str], limit: float, record: Pa
     entries = recorder.entries(record)
     inside = tuple(e.what for e in entries if math.isfinite(e.since))
     beside = tuple(e.what for e in entries if not math.isfinite(e.since))
-    why = f"ended the process ({_how(status)})"
+    why = f"ended the process ({alone.how_it_ended(status)})"
     return _End(status=status, why=why, inside=inside, beside=beside, whole=DONE in inside)
-
-
-def _how(status: int) -> str:
-    return alone.how_it_ended(status)
 
 
 def _copy(file: IO[bytes], stream: TextIO) -> None:

@@ -91,7 +91,6 @@ def _default(fits: Fits, i: int, level: float) -> tuple[Array, Array]:
     for b, own in made.known.odd.items():
         unknown[b] &= not (likely and not own.flaw and own.unidentified.get(made.setting.where.free[i]) == WIDE)
     chosen = cheap & ~unknown
-    wide_low, wide_high = _asked_alone(fits, i, level, chosen & np.isnan(wide_low), wide_low, wide_high)
     if likely:
         with np.errstate(invalid="ignore"):
             least = (wide_low == 0) & ~bound if made.setting.where.positive[i] else np.isneginf(wide_low)
@@ -108,20 +107,6 @@ def _default(fits: Fits, i: int, level: float) -> tuple[Array, Array]:
         wide = np.where(logs, both, wide_high - wide_low)
         chosen &= ~bound & (wide > RIDGE * narrow)
     return np.where(chosen, wide_low, low), np.where(chosen, wide_high, high)
-
-
-def _asked_alone(
-    fits: Fits, i: int, level: float, rows: NDArray[np.bool_], low: Array, high: Array
-) -> tuple[Array, Array]:
-    """Return limits, those that the profiles of many fits left open taken from each fit by itself."""
-    low, high = low.copy(), high.copy()
-    name = fits.made.setting.where.free[i]
-    for b in np.flatnonzero(rows):
-        try:
-            low[b], high[b] = fits._one(int(b)).interval(name, level, "profile")
-        except FitError:
-            continue
-    return low, high
 
 
 def _profiled(fits: Fits, level: float) -> tuple[Array, Array]:
