@@ -11,7 +11,7 @@ where it stands and what was expected, and knows the exit code of the command li
     │   ├── AmbiguousNameError       a bare name that several plugins offer
     │   ├── FormulaError             a formula, condition or name outside the safe grammar
     │   ├── UnitError                units that do not parse or do not balance
-    │   │   └── BasisError           dense against sparse, nominal against real: what units cannot tell apart
+    │   │   └── QualifierError           dense against sparse, nominal against real: what units cannot tell apart
     │   └── ScenarioError            a scenario with a wrong key, type or value
     │       └── CycleError           quantities that need one another in a circle
     ├── DataError                    observations that cannot be used
@@ -35,7 +35,6 @@ from typing import Any
 
 __all__ = [
     "AmbiguousNameError",
-    "BasisError",
     "BudgetError",
     "ConflictError",
     "CycleError",
@@ -48,6 +47,7 @@ __all__ = [
     "OverTimeError",
     "PluginContractError",
     "PluginError",
+    "QualifierError",
     "ResultError",
     "ScenarioError",
     "TableError",
@@ -184,7 +184,7 @@ class UnitError(UsageError):
     """A unit that does not parse, or two that do not balance."""
 
 
-class BasisError(UnitError):
+class QualifierError(UnitError):
     """Two figures of one unit that do not measure the same: dense and sparse, nominal and real, one-way and two-way."""
 
 

@@ -219,11 +219,11 @@ def _naming(key: str, text: str) -> str:
     if key == "quantities.x.data":
         body = f'[quantities.x]\nshape = "trends/exponential"\ndata = {quoted}\nx = "date"\ny = "price"\nunit = "USD"\n'
     elif key == "quantities.x.table":
-        body = f'[quantities.x]\ntable = {quoted}\ncolumn = "price"\ntake = "lowest"\n'
-    elif key == "quantities.x.otherwise.table":
+        body = f'[quantities.x]\ntable = {quoted}\ncolumn = "price"\naggregate = "lowest"\n'
+    elif key == "quantities.x.fallback.table":
         body = (
             '[quantities.x]\ntable = "datasets/fabs"\ncolumn = "cost"\nwhere = { fab = "none" }\n'
-            f'otherwise = {{ table = {quoted}, column = "price", take = "lowest" }}\n'
+            f'fallback = {{ table = {quoted}, column = "price", aggregate = "lowest" }}\n'
         )
     else:
         body = f'[choices]\nc = {{ table = {quoted}, column = "name" }}\n[quantities.x]\nvalue = 1\nunit = ""\n'

@@ -178,10 +178,10 @@ def test_fits_with_a_bootstrap_with_groups_and_over_a_dimension(again):
     drawn = LAW.fit({"x": X, "y": Y}, bootstrap=20)
     drawn.summary()
     xr.testing.assert_identical(again(drawn).bootstrap, drawn.bootstrap)
-    varying = LAW.fit(both, groups="g", own=["E"])
+    varying = LAW.fit(both, groups="g", varying=["E"])
     varying.summary()
     assert again(varying).group("b").values == varying.group("b").values
-    many = LAW.fit(both, over="g")
+    many = LAW.fit(both, by="g")
     xr.testing.assert_identical(again(many).params, many.params)
     assert again(many).interval("a").identical(many.interval("a"))
 

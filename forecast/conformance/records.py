@@ -153,13 +153,13 @@ def _shape_fits(record: Record) -> None:
         time = 2000.0 + np.arange(points) * 20 / points
         value = 2.0 ** (time - 2000) * np.exp(0.05 * np.random.default_rng(0).standard_normal(points))
         time.flags.writeable = value.flags.writeable = False
-        further = {
+        covariates = {
             name: np.cumsum(1.5 ** (time - 2000) * np.exp(0.1 * np.random.default_rng(i).standard_normal(points)))
             for i, name in enumerate(made.columns, 1)
         }
-        for column in further.values():
+        for column in covariates.values():
             column.flags.writeable = False
-        asked: dict[str, Any] = {"columns": further} if further else {}
+        asked: dict[str, Any] = {"columns": covariates} if covariates else {}
         try:
             with guarded(record, "fit or sample"):
                 for _ in range(2):

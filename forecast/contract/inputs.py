@@ -10,9 +10,9 @@ from forecast.contract.fields import Checked, checked, empty, maps, number, text
 __all__ = ["Input", "below"]
 
 
-def below(stated: Mapping[str, object], least: float | None) -> float | None:
+def below(stated: Mapping[str, object], lower: float | None) -> float | None:
     """Return a number of a distribution's record that lies below the least it may be; None where none does."""
-    return next((v for v in stated.values() if least is not None and number(v) and v < least), None)
+    return next((v for v in stated.values() if lower is not None and number(v) and v < lower), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +33,9 @@ class Input(Checked):
         Where the number and its width come from.
     title : str
         One line for people.
-    basis : mapping of str to str
+    qualifiers : mapping of str to str
         What its unit cannot say: ``{"sparsity": "dense"}`` (see `forecast.units.qualifiers`).
-    least : float, optional
+    lower : float, optional
         What nobody may set it below: 1 for a number of devices. Without it, 0 where the distribution is lognormal or
         loguniform, and nothing otherwise.
     """
@@ -47,10 +47,10 @@ class Input(Checked):
     )
     source: str = text_field()
     title: str = text_field(default="")
-    basis: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
-    least: float | None = checked(lambda v: v is None or number(v), "a number or None", default=None)
+    qualifiers: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
+    lower: float | None = checked(lambda v: v is None or number(v), "a number or None", default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (low := below(self.distribution, self.least)) is not None:
-            self._refuse("least", f"its distribution holds {low:g}, below {self.least:g}")
+        if (low := below(self.distribution, self.lower)) is not None:
+            self._refuse("lower", f"its distribution holds {low:g}, below {self.lower:g}")

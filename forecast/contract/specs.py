@@ -201,8 +201,8 @@ class ModelSpec(Spec):
     quantity : str
         What it produces: ``hardware.hpcg_maximum``.
     note : str
-        What a reader of its numbers must know (a lower bound, a mixed basis).
-    basis : mapping of str to str
+        What a reader of its numbers must know (a lower bound, mixed qualifiers).
+    qualifiers : mapping of str to str
         What its unit cannot say: ``{"precision": "fp16", "sparsity": "dense"}`` (see `forecast.units.qualifiers`).
     """
 
@@ -212,7 +212,7 @@ class ModelSpec(Spec):
     unit: str = text_field()
     quantity: str = text_field(default="")
     note: str = text_field(default="")
-    basis: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
+    qualifiers: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
 
     def _check(self) -> None:
         if type(self) is ModelSpec and self.target is None:

@@ -1,4 +1,4 @@
-"""Thousands of data sets fitted at once: ``law.fit(curves, over="curve")``.
+"""Thousands of data sets fitted at once: ``law.fit(curves, by="curve")``.
 
 Curves of different lengths are padded with points of weight 0. A curve that cannot be fitted is marked, with the
 reason, and raises nothing; what the batch does not settle is searched as a single fit is. Curves are worked on in
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from forecast.fit.solve.newton import Solved
     from forecast.laws import Law
 
-__all__ = ["Fits", "fit_over", "resample"]
+__all__ = ["Fits", "bootstrapped", "fit_over"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -54,23 +54,23 @@ LONG = 1000
 def fit_over(
     law: Law, data: Any, request: Request, *, objective: Objective, options: Mapping[str, Any], name: str
 ) -> Fits:
-    """Fit a law to every curve of a data set; the function behind ``law.fit(..., over=)``.
+    """Fit a law to every curve of a data set; the function behind ``law.fit(..., by=)``.
 
     Parameters
     ----------
     data : xarray.Dataset, or long columns
-        A Dataset with the dimension ``request.over`` (nan pads curves of different lengths), or any table with a
+        A Dataset with the dimension ``request.by`` (nan pads curves of different lengths), or any table with a
         column of that name.
     request : Request
     objective, options, name
         As read from the request.
     """
-    over = str(request.over)
-    if request.bootstrap is not None and request.kind == "cluster":
-        raise UsageError(f"{name}: over= does not take kind='cluster': fit one curve at a time")
+    by = str(request.by)
+    if request.bootstrap is not None and request.resample == "cluster":
+        raise UsageError(f"{name}: by= does not take resample='cluster': fit one curve at a time")
     if law.levels:
-        raise UsageError(f"{name}: over= takes no law with groups: fit one curve at a time")
-    seen = pad(law, data, over, request, objective=objective, name=name, options=options)
+        raise UsageError(f"{name}: by= takes no law with groups: fit one curve at a time")
+    seen = pad(law, data, by, request, objective=objective, name=name, options=options)
     plain = {o: v for o, v in options.items() if v is not None and o not in seen.options}
     setting = Setting(law=law, objective=objective, options=plain, where=coordinates(law, name), name=name)
     reasons = np.array(seen.reasons, dtype=object)
@@ -86,10 +86,10 @@ def fit_over(
     if not made.converged.all():
         first = str(seen.labels[int(np.flatnonzero(~made.converged)[0])])
         lost = int((~made.converged).sum())
-        notes.append(f"{name}: {lost} of {made.settled.size} fits failed, the first is {over} {printable(first, 40)}")
+        notes.append(f"{name}: {lost} of {made.settled.size} fits failed, the first is {by} {printable(first, 40)}")
     if (counts := no_counts(objective, seen.y, seen.weights)) != "":
         notes.append(f"{name}: {counts}")
-    return Fits(over=over, level=request.level, warnings=tuple(notes), made=made)
+    return Fits(by=by, level=request.level, warnings=tuple(notes), made=made)
 
 
 def _begun(setting: Setting, seen: Padded, rows: NDArray[np.int64], start: Mapping[str, Any] | None) -> Array | None:
@@ -272,7 +272,7 @@ def _joined(
 def _repeated(made: Solutions, request: Request) -> tuple[Replicates | None, ...]:
     """Bootstrap every curve that was fitted."""
     asked = Resampling(
-        replicates=request.bootstrap or 0, kind=request.kind, seed=request.seed, fresh=request.start is None
+        replicates=request.bootstrap or 0, resample=request.resample, seed=request.seed, fresh=request.start is None
     )
     good = np.flatnonzero(made.settled)
     chunks = [good[i : i + CURVES] for i in range(0, good.size, CURVES)]
@@ -292,8 +292,8 @@ def _repeated(made: Solutions, request: Request) -> tuple[Replicates | None, ...
     return tuple(found)
 
 
-def resample(
-    fits: Fits, replicates: int, *, kind: str, seed: int, groups: Any, workers: Workers, progress: Progress
+def bootstrapped(
+    fits: Fits, replicates: int, *, resample: str, seed: int, groups: Any, workers: Workers, progress: Progress
 ) -> Fits:
     """Return fits with a bootstrap of each; the function behind `forecast.Fits.resample`.
 
@@ -301,11 +301,11 @@ def resample(
     ------
     UsageError
     """
-    check_resampling(replicates, kind, False, fits.made.setting.objective, fits.name)
+    check_resampling(replicates, resample, False, fits.made.setting.objective, fits.name)
     check_seed(seed)
-    if groups is not None or kind == "cluster":
-        raise UsageError(f"{fits.name}: over= does not take kind='cluster': fit one curve at a time")
-    asked = Request(bootstrap=replicates, kind=kind, seed=seed, workers=workers, progress=progress)
+    if groups is not None or resample == "cluster":
+        raise UsageError(f"{fits.name}: by= does not take resample='cluster': fit one curve at a time")
+    asked = Request(bootstrap=replicates, resample=resample, seed=seed, workers=workers, progress=progress)
     return replace(fits, made=replace(fits.made, repeated=_repeated(fits.made, asked)))
 
 

@@ -45,7 +45,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
 
     Returns
     -------
-    Fit, or Fits with ``over``
+    Fit, or Fits with ``by``
 
     Raises
     ------
@@ -55,7 +55,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     name = label(law)
     request.check(name)
     check_workers(request.workers, name, law)
-    own = grouping.check(request, name)
+    varying = grouping.check(request, name)
     request = in_order(data, request, name)
     data = in_units(law, data, request, name)
     _check_mixed(law, data, request, name)
@@ -65,16 +65,18 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
         return fit_by(fit_law, law, data, request)
     chosen = objectives.find(request.objective or law.objective or "least_squares", where=name)
     options = objectives.check_options(chosen, dict(request.options or {}), name)
-    if request.bootstrap is None and request.kind != "case":
-        raise UsageError(f"{name}: kind={request.kind!r} says what a bootstrap resamples: give bootstrap= with it")
+    if request.bootstrap is None and request.resample != "pairs":
+        raise UsageError(
+            f"{name}: resample={request.resample!r} says what a bootstrap resamples: give bootstrap= with it"
+        )
     if request.bootstrap is not None:
-        check_resampling(request.bootstrap, request.kind, request.groups is not None, chosen, name)
-    if request.over is not None:
+        check_resampling(request.bootstrap, request.resample, request.groups is not None, chosen, name)
+    if request.by is not None:
         from forecast.fit.batch import fit_over
 
         return fit_over(law, data, request, objective=chosen, options=options, name=name)
     seen = gather(law, data, request, objective=chosen, options=options, name=name)
-    law, seen = grouping.of_groups(law, seen, own, name)
+    law, seen = grouping.of_groups(law, seen, varying, name)
     seen = with_scatter(law, seen, chosen, request, name)
     problem, found = _searched(problem_of(law, seen, chosen, name), request, name)
     starts = agreeing(problem, found), len(found)
@@ -88,9 +90,9 @@ def _check_mixed(law: Law, data: Any, request: Request, name: str) -> None:
         if not any(column.attrs.get("separate") for column in data.variables.values()):
             return
         data = tables.columns(data, where=name)
-    told = {text for text in (request.over, request.groups) if isinstance(text, str)}
+    told = {text for text in (request.by, request.groups) if isinstance(text, str)}
     told |= {(request.let or {}).get(variable, variable) for variable in law.levels}
-    advice = "keep one (--where \"{column} is {first}\"), or fit each: over='{column}'"
+    advice = "keep one (--where \"{column} is {first}\"), or fit each: by='{column}'"
     separate.check(data, name, told_apart=told, advice=advice)
 
 
@@ -185,9 +187,9 @@ def judged(
 def _resampled(fit: Fit, problem: Problem, at: Array, seen: Observed, request: Request) -> Fit:
     """Return the fit with the bootstrap that was asked for."""
     asked = Resampling(
-        replicates=request.bootstrap or 0, kind=request.kind, seed=request.seed, fresh=request.start is None
+        replicates=request.bootstrap or 0, resample=request.resample, seed=request.seed, fresh=request.start is None
     )
-    labels = seen.groups if request.kind == "cluster" else None
+    labels = seen.groups if request.resample == "cluster" else None
     return replicated(fit, problem, at, asked, labels=labels, workers=request.workers, progress=request.progress)
 
 

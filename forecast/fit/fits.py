@@ -22,7 +22,7 @@ from forecast.fit.solve.newton import Target
 
 if TYPE_CHECKING:
     from forecast.fit.data.padded import Padded
-    from forecast.fit.diagnostics.identifiability import Judgement
+    from forecast.fit.diagnostics.identifiability import Diagnostics
     from forecast.fit.inference.known import Known
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.problem.objective import Objective
@@ -158,7 +158,7 @@ class Solutions:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fits:
-    """One fit for each value of a dimension. Made by ``law.fit(data, over=...)``.
+    """One fit for each value of a dimension. Made by ``law.fit(data, by=...)``.
 
     Attributes
     ----------
@@ -180,14 +180,14 @@ class Fits:
     --------
     >>> from forecast import Law
     >>> runs = {"x": [1, 2, 3, 4] * 2, "y": [1, 2.1, 2.9, 4, 2, 4.1, 5.9, 8], "run": ["a"] * 4 + ["b"] * 4}
-    >>> fits = Law("s + b*x", variables=["x"]).fit(runs, over="run")
+    >>> fits = Law("s + b*x", variables=["x"]).fit(runs, by="run")
     >>> fits.params["b"].values.round(2)
     array([0.98, 1.98])
     >>> fits.select("b").n
     4
     """
 
-    over: str
+    by: str
     level: float = 0.95
     warnings: tuple[str, ...] = ()
     made: Solutions = field(repr=False)
@@ -217,10 +217,10 @@ class Fits:
 
     def along(self, column: Any, *, dims: tuple[str, ...] = (), **coords: Any) -> xr.DataArray:
         """Return an array over the dimension, and others."""
-        return xr.DataArray(column, dims=(self.over, *dims), coords={self.over: self.labels, **coords})
+        return xr.DataArray(column, dims=(self.by, *dims), coords={self.by: self.labels, **coords})
 
     def _dataset(self, columns: Mapping[str, Array]) -> xr.Dataset:
-        return xr.Dataset({n: ((self.over,), v) for n, v in columns.items()}, coords={self.over: self.labels})
+        return xr.Dataset({n: ((self.by,), v) for n, v in columns.items()}, coords={self.by: self.labels})
 
     @functools.cached_property
     def params(self) -> xr.Dataset:
@@ -257,7 +257,7 @@ class Fits:
 
     @functools.cached_property
     def verdict(self) -> xr.DataArray:
-        """The outcome and the judgement of each fit in words: the time of an interval for each."""
+        """The outcome and the diagnostics of each fit in words: the time of an interval for each."""
         found = [str(text) for text in self.made.outcome]
         for b, fit in self._rows():
             found[b] = fit.verdict
@@ -342,10 +342,10 @@ class Fits:
         places = np.flatnonzero(self.labels == label)
         if not places.size:
             known = [str(text) for text in self.labels]
-            raise UnknownNameError(self.over, printable(label, 60), known, where=self.name)
+            raise UnknownNameError(self.by, printable(label, 60), known, where=self.name)
         b = int(places[0])
         if not self.made.settled[b]:
-            raise FitError(f"{self.name}: {self.over} {printable(label, 60)}: {self.made.outcome[b]}")
+            raise FitError(f"{self.name}: {self.by} {printable(label, 60)}: {self.made.outcome[b]}")
         return self._one(b)
 
     def _rows(self) -> Iterator[tuple[int, Fit]]:
@@ -429,9 +429,9 @@ class Fits:
         return self.along(self.made.starts.T, dims=("start",), start=["agree", "all"])
 
     @functools.cached_property
-    def judgement(self) -> dict[Any, Judgement]:
+    def diagnostics(self) -> dict[Any, Diagnostics]:
         """What the data say about each fit that did not fail, by its label."""
-        return {self.labels[b]: fit.judgement for b, fit in self._rows()}
+        return {self.labels[b]: fit.diagnostics for b, fit in self._rows()}
 
     def profile(self, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
         """Return the profile likelihood of a parameter in every fit; see `forecast.Fit.profile`."""
@@ -492,20 +492,22 @@ class Fits:
         self,
         replicates: int,
         *,
-        kind: str = "case",
+        resample: str = "pairs",
         seed: int = 0,
         groups: Any = None,
         workers: Workers = None,
         progress: Progress = None,
     ) -> Fits:
         """Return the fits with a bootstrap of each; see `forecast.Fit.resample`. Rows of a curve have no groups."""
-        from forecast.fit.batch import resample
+        from forecast.fit.batch import bootstrapped
 
-        return resample(self, replicates, kind=kind, seed=seed, groups=groups, workers=workers, progress=progress)
+        return bootstrapped(
+            self, replicates, resample=resample, seed=seed, groups=groups, workers=workers, progress=progress
+        )
 
     def group(self, label: object) -> Fit:
         """Refuse: many fits at once take no law with groups."""
-        raise FitError(f"{self.name}: no groups: over= takes no law with groups; select() one of the fits")
+        raise FitError(f"{self.name}: no groups: by= takes no law with groups; select() one of the fits")
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Save every fit that did not fail as netCDF in a folder, ``0.nc`` for the first; return the paths."""
@@ -522,20 +524,20 @@ class Fits:
             except FitError as problem:
                 why = why or str(problem)
         if not found:
-            raise FitError(why or f"{self.name}: no fit over '{self.over}' converged")
+            raise FitError(why or f"{self.name}: no fit over '{self.by}' converged")
         some = list(found)
-        kept = [part.drop_attrs().expand_dims({self.over: [self.labels[b]]}) for b, part in found.items()]
-        joined = xr.concat(kept, dim=self.over, join="outer", coords="minimal", compat="override", data_vars="all")
+        kept = [part.drop_attrs().expand_dims({self.by: [self.labels[b]]}) for b, part in found.items()]
+        joined = xr.concat(kept, dim=self.by, join="outer", coords="minimal", compat="override", data_vars="all")
         notes = [*self.warnings]
         if len(some) < len(self):
             notes.append(f"{self.name}: {len(self) - len(some)} of {len(self)} fits have no answer")
-            joined = joined.reindex({self.over: self.labels})
+            joined = joined.reindex({self.by: self.labels})
         return joined.assign_attrs(warnings="\n".join(notes))
 
     def summary(self) -> str:
         """Return the fits in a few lines: how many converged, and the middle of each parameter."""
         good = self.made.settled
-        lines = [f"{len(self)} fits over '{self.over}', {int(good.sum())} converged ({self.objective_name})"]
+        lines = [f"{len(self)} fits over '{self.by}', {int(good.sum())} converged ({self.objective_name})"]
         for name, values in self.made.natural.items():
             if good.any():
                 low, middle, high = np.quantile(values[good], [0.05, 0.5, 0.95])

@@ -53,7 +53,7 @@ class Request:
     groups : column or array, optional
         One label a row: runs of one family, seeds of one configuration. Without `own`, rows of a group are not taken
         as independent: standard errors are cluster-robust.
-    own : iterable of str
+    varying : iterable of str
         Parameters of which each of `groups` has its own (``E_llama``, ``E_gpt``); the others are shared by all. The
         fit then has one variable more: ``fit.predict(family="llama", N=1e9)``, or ``fit.group("llama")``.
     options : mapping, optional
@@ -63,7 +63,7 @@ class Request:
         A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.fits.Fits`.
     bootstrap : int, optional
         How many replicates to refit; standard errors then come from them.
-    kind : {"case", "residual", "wild", "cluster"}
+    resample : {"pairs", "residuals", "wild", "cluster"}
         What is resampled; ``"cluster"`` draws whole `groups`.
     workers : int or concurrent.futures.Executor, optional
         Share bootstraps and `over` among processes; the results are the same to the last bit. An executor of another
@@ -85,11 +85,11 @@ class Request:
     sigma: Any = None
     sigma_x: Mapping[str, Any] | None = None
     groups: Any = None
-    own: Iterable[str] = ()
+    varying: Iterable[str] = ()
     options: Mapping[str, Any] | None = None
-    over: str | None = None
+    by: str | None = None
     bootstrap: int | None = None
-    kind: str = "case"
+    resample: str = "pairs"
     workers: int | Executor | None = None
     progress: Callable[[float, float], None] | None = None
     seed: int = 0
@@ -112,7 +112,7 @@ class Request:
 
 
 class Keywords(TypedDict, total=False):
-    """The types of the keywords of ``law.fit``, but for ``over``, which decides what is returned."""
+    """The types of the keywords of ``law.fit``, but for ``by``, which decides what is returned."""
 
     objective: str | None
     protocol: str | None
@@ -123,10 +123,10 @@ class Keywords(TypedDict, total=False):
     sigma: Any
     sigma_x: Mapping[str, Any] | None
     groups: Any
-    own: Iterable[str]
+    varying: Iterable[str]
     options: Mapping[str, Any] | None
     bootstrap: int | None
-    kind: str
+    resample: str
     workers: int | Executor | None
     progress: Callable[[float, float], None] | None
     seed: int

@@ -127,7 +127,7 @@ def _bands(fit: Fit, values: Mapping[str, Array], centre: Array, level: float) -
     if repeated is not None and repeated.enough(level):
         lower, upper = percentiles(fit.law, fit.values, repeated, values, level)
         found, q = {"lower": lower, "upper": upper}, NormalDist().inv_cdf(0.5 + level / 2)
-        origin = f"percentiles of {repeated.good.shape[1]} bootstrap replicates ({repeated.kind})"
+        origin = f"percentiles of {repeated.good.shape[1]} bootstrap replicates ({repeated.resample})"
     else:
         known = fit._known("interval")
         width = _error(fit, known, values, centre)

@@ -316,7 +316,7 @@ def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request
         if getattr(request, key) is not None:
             raise UsageError(f"{where}: {key}: the protocol says it; give one of the two")
     columns = _widened(spec, data, law.variables, where)
-    if request.over is not None and request.over in getattr(data, "dims", ()):
+    if request.by is not None and request.by in getattr(data, "dims", ()):
         columns = _unpadded(columns, str(request.y or spec.y or law.output))
     settled = request.but(
         protocol=None,
@@ -370,10 +370,10 @@ def _best_start(
 
     objective = find(spec.objective, where=where)
     options: dict[str, Any] = {"objective": objective, "options": request.options, "name": where}
-    if request.over is None:
+    if request.by is None:
         seen: Any = gather(law, columns, request, **options)
     else:
-        seen = pad(law, columns, request.over, request, **options)
+        seen = pad(law, columns, request.by, request, **options)
     grid = starts(spec)
     inside = np.ones(len(next(iter(grid.values()))), dtype=bool)
     for name, values in grid.items():
@@ -394,4 +394,4 @@ def _best_start(
         costs[part] = np.sum(seen.weights * 0.5 * near * (2 * size - near), axis=-1)
     best = np.argmin(np.where(np.isfinite(costs), costs, np.inf), axis=0)
     found = {name: np.ravel(values)[best] for name, values in grid.items()}
-    return found if request.over is not None else {name: float(value) for name, value in found.items()}
+    return found if request.by is not None else {name: float(value) for name, value in found.items()}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from forecast.contract.specs import PublishedFit
     from forecast.fit.data.observations import Observed
-    from forecast.fit.diagnostics.identifiability import Judgement
+    from forecast.fit.diagnostics.identifiability import Diagnostics
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
@@ -204,7 +204,7 @@ class Fit(Plans):
         self,
         replicates: int,
         *,
-        kind: str = "case",
+        resample: str = "pairs",
         seed: int = 0,
         groups: Any = None,
         workers: Workers = None,
@@ -216,19 +216,21 @@ class Fit(Plans):
         ----------
         replicates : int
             Fewer are the first of more.
-        kind : {"case", "residual", "wild", "cluster"}
+        resample : {"pairs", "residuals", "wild", "cluster"}
         seed : int
         groups : array, optional
-            One label a row, for ``kind="cluster"``.
+            One label a row, for ``resample="cluster"``.
         workers, progress
             See `forecast.fit.options.Request`.
         """
-        from forecast.fit.inference.bootstrap import resample
+        from forecast.fit.inference.bootstrap import bootstrapped
 
-        return resample(self, replicates, kind=kind, seed=seed, groups=groups, workers=workers, progress=progress)
+        return bootstrapped(
+            self, replicates, resample=resample, seed=seed, groups=groups, workers=workers, progress=progress
+        )
 
     @functools.cached_property
-    def judgement(self) -> Judgement:
+    def diagnostics(self) -> Diagnostics:
         """What the data say about the fit: identified or not, ridges, places beyond the data, single rows."""
         from forecast.fit.diagnostics.identifiability import judge
 
@@ -239,12 +241,12 @@ class Fit(Plans):
         """The notes of the fit, and what the verdict finds."""
         if self.uncertainty is None:
             return self.notes
-        return tuple(dict.fromkeys([*self.notes, *self.judgement.warnings(self.name)]))
+        return tuple(dict.fromkeys([*self.notes, *self.diagnostics.warnings(self.name)]))
 
     @property
     def verdict(self) -> str:
-        """The outcome and the judgement in one line."""
-        return self.outcome if self.uncertainty is None else "; ".join([self.outcome, *self.judgement.phrases()])
+        """The outcome and the diagnostics in one line."""
+        return self.outcome if self.uncertainty is None else "; ".join([self.outcome, *self.diagnostics.phrases()])
 
     @functools.cached_property
     def profiled(self) -> dict[float, Any]:

@@ -210,21 +210,21 @@ def predict(fits: Fits, level: float, statistic: str, variables: Mapping[str, An
             else "the scatter is taken as symmetric: the mean is the median"
         )
     arrays = {
-        name: xr.DataArray(v.reshape(count, *shape), dims=(fits.over, *dims), attrs={"unit": fits.law.unit})
+        name: xr.DataArray(v.reshape(count, *shape), dims=(fits.by, *dims), attrs={"unit": fits.law.unit})
         for name, v in found.items()
     }
-    return xr.Dataset(arrays, coords={**coords, fits.over: fits.labels}, attrs=attrs)
+    return xr.Dataset(arrays, coords={**coords, fits.by: fits.labels}, attrs=attrs)
 
 
 def _points(fits: Fits, variables: Mapping[str, Any]) -> tuple[dict[str, Array], tuple[str, ...], dict[str, Any]]:
     """Return the variables, (1, ...) where all fits share the points, else (B, ...); their dimensions and labels."""
     labelled = {n: v for n, v in variables.items() if isinstance(v, xr.DataArray)}
     for name, column in labelled.items():
-        if fits.over in column.dims and fits.over in column.coords:
+        if fits.by in column.dims and fits.by in column.coords:
             try:
-                variables = {**variables, name: column.sel({fits.over: fits.labels})}
+                variables = {**variables, name: column.sel({fits.by: fits.labels})}
             except KeyError:
-                raise DataError(f"{fits.name}: {name}: lacks some labels of '{fits.over}'") from None
+                raise DataError(f"{fits.name}: {name}: lacks some labels of '{fits.by}'") from None
     values = broadcast(fits, variables)  # type: ignore[arg-type]
     shape = next(iter(values.values())).shape
     if not labelled:
@@ -234,14 +234,14 @@ def _points(fits: Fits, variables: Mapping[str, Any]) -> tuple[dict[str, Array],
         return {n: v[None] for n, v in values.items()}, dims, coords
     together = xr.broadcast(*(variables[n] for n in labelled))[0]
     dims = tuple(str(d) for d in together.dims)
-    coords = {str(k): v for k, v in together.coords.items() if k not in (*fits.law.variables, fits.over)}
-    if fits.over not in dims:
+    coords = {str(k): v for k, v in together.coords.items() if k not in (*fits.law.variables, fits.by)}
+    if fits.by not in dims:
         return {n: v[None] for n, v in values.items()}, dims, coords
-    place = dims.index(fits.over)
+    place = dims.index(fits.by)
     if shape[place] != len(fits):
-        raise DataError(f"{fits.name}: '{fits.over}': expected {len(fits)} labels, got {shape[place]}")
+        raise DataError(f"{fits.name}: '{fits.by}': expected {len(fits)} labels, got {shape[place]}")
     moved = {n: np.moveaxis(v, place, 0) for n, v in values.items()}
-    return moved, tuple(d for d in dims if d != fits.over), coords
+    return moved, tuple(d for d in dims if d != fits.by), coords
 
 
 def _bands(fits: Fits, rows: NDArray[np.int64], points: Mapping[str, Array], level: float) -> dict[str, Array]:

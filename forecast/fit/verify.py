@@ -142,7 +142,7 @@ FIELDS: Mapping[str, Mapping[str, tuple[Test, str]]] = {
         "values": (_array("f", 2), "numbers in two dimensions"),
         "objective": (_array("f"), "numbers in one dimension"),
         "converged": (_array("b"), "truth values in one dimension"),
-        "kind": (_text, "text"),
+        "resample": (_text, "text"),
         "seed": (_count, "a count"),
         "audited": (_count, "a count"),
         "changed": (_count, "a count"),
@@ -327,7 +327,7 @@ def _check_uncertainty(fit: Fit, known: Uncertainty, where: str) -> None:
 
 
 def _check_replicates(fit: Fit, repeated: Replicates, where: str) -> None:
-    from forecast.fit.inference.resample import KINDS
+    from forecast.fit.inference.resample import SCHEMES
 
     at = "Replicates"
     _names(where, f"{at}.names", repeated.names, fit.uncertainty.names if fit.uncertainty is not None else ())
@@ -335,8 +335,8 @@ def _check_replicates(fit: Fit, repeated: Replicates, where: str) -> None:
     for name, shape in (("values", (k, count)), ("objective", (count,))):
         if getattr(repeated, name).shape != shape:
             _refuse(where, f"{at}.{name}", f"the shape {shape}", getattr(repeated, name))
-    if repeated.kind not in KINDS:
-        _refuse(where, f"{at}.kind", f"one of {', '.join(KINDS)}", repeated.kind)
+    if repeated.resample not in SCHEMES:
+        _refuse(where, f"{at}.resample", f"one of {', '.join(SCHEMES)}", repeated.resample)
     if not repeated.changed <= repeated.audited <= count or repeated.degenerate > count:
         counts = (repeated.audited, repeated.changed, repeated.degenerate)
         _refuse(where, f"{at}.audited, changed, degenerate", f"counts of {count} replicates", counts)

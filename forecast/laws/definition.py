@@ -313,9 +313,9 @@ class Law(Composable):
     # Fits -------------------------------------------------------------------------------------------------------------
 
     @overload
-    def fit(self, data: Any, *, over: None = None, **keywords: Unpack[Keywords]) -> Fit: ...
+    def fit(self, data: Any, *, by: None = None, **keywords: Unpack[Keywords]) -> Fit: ...
     @overload
-    def fit(self, data: Any, *, over: str, **keywords: Unpack[Keywords]) -> Fits: ...
+    def fit(self, data: Any, *, by: str, **keywords: Unpack[Keywords]) -> Fits: ...
     def fit(
         self,
         data: Any,
@@ -329,11 +329,11 @@ class Law(Composable):
         sigma: Any = None,
         sigma_x: Mapping[str, Any] | None = None,
         groups: Any = None,
-        own: Iterable[str] = (),
+        varying: Iterable[str] = (),
         options: Mapping[str, Any] | None = None,
-        over: str | None = None,
+        by: str | None = None,
         bootstrap: int | None = None,
-        kind: str = "case",
+        resample: str = "pairs",
         workers: int | Executor | None = None,
         progress: Callable[[float, float], None] | None = None,
         seed: int = 0,
@@ -355,7 +355,7 @@ class Law(Composable):
             For a variable, a formula over the data's columns: ``{"N": "params_b*1e9"}``.
         y : str, optional
             The column, or formula over columns, that the law explains. Default: the law's output.
-        weights, sigma, sigma_x, groups, own, options, over, bootstrap, kind, workers, progress, seed, level
+        weights, sigma, sigma_x, groups, varying, options, by, bootstrap, resample, workers, progress, seed, level
             See `forecast.fit.options.Request`.
 
         Returns
@@ -378,8 +378,8 @@ class Law(Composable):
 
         request = Request(
             objective=objective, protocol=protocol, start=start, let=let, y=y, weights=weights, sigma=sigma,
-            sigma_x=sigma_x, groups=groups, own=own, options=options, over=over, bootstrap=bootstrap, kind=kind,
-            workers=workers, progress=progress, seed=seed, level=level,
+            sigma_x=sigma_x, groups=groups, varying=varying, options=options, by=by, bootstrap=bootstrap,
+            resample=resample, workers=workers, progress=progress, seed=seed, level=level,
         )  # fmt: skip
         return fit_law(self, data, request)
 

@@ -32,8 +32,8 @@ __all__ = ["Groupable", "Grouped", "grouped"]
 class Groupable:
     """The part of `forecast.Law` that knows of groups."""
 
-    def grouped(self, by: str, labels: Iterable[str], *, own: Iterable[str]) -> Law:
-        """Return the law with a value of some parameters for each group; what ``fit(groups=, own=)`` fits.
+    def grouped(self, by: str, labels: Iterable[str], *, varying: Iterable[str]) -> Law:
+        """Return the law with a value of some parameters for each group; what ``fit(groups=, varying=)`` fits.
 
         Parameters
         ----------
@@ -41,20 +41,20 @@ class Groupable:
             Name of the variable that says the group.
         labels : iterable of str
             The groups.
-        own : iterable of str
+        varying : iterable of str
             Parameters of which each group has its own; bounds carry over.
 
         Examples
         --------
         >>> from forecast import Law
-        >>> law = Law("E + A*N**-a", variables=["N"]).grouped("family", ["llama", "gpt-2"], own=["E"])
+        >>> law = Law("E + A*N**-a", variables=["N"]).grouped("family", ["llama", "gpt-2"], varying=["E"])
         >>> law.parameters
         ('E_llama', 'E_gpt_2', 'A', 'a')
         >>> found = law.value({"E_llama": 1.0, "E_gpt_2": 2.0, "A": 8.0, "a": 0.5}, N=4.0, family=["gpt-2", "llama"])
         >>> found.tolist()
         [6.0, 5.0]
         """
-        return grouped(cast("Law", self), by, tuple(labels), tuple(own))
+        return grouped(cast("Law", self), by, tuple(labels), tuple(varying))
 
     @property
     def levels(self) -> Mapping[str, tuple[str, ...]]:
@@ -276,7 +276,7 @@ def name_of(parameter: str, label: str, place: int) -> str:
     return f"{parameter}_{tail[: 62 - len(parameter)] or place + 1}"
 
 
-def grouped(law: Law, by: str, labels: Sequence[str], own: Sequence[str]) -> Law:
+def grouped(law: Law, by: str, labels: Sequence[str], varying: Sequence[str]) -> Law:
     """Return a law with own parameters for each group; see `forecast.Law.grouped`.
 
     Raises
@@ -294,17 +294,17 @@ def grouped(law: Law, by: str, labels: Sequence[str], own: Sequence[str]) -> Law
         raise UsageError(f"{where}: the law has groups already, by {law._form.by}")
     if len(set(labels)) < 2 or len(set(labels)) < len(labels):
         raise UsageError(f"{where}: expected at least two groups, each once, got {len(labels)}")
-    for name in own:
+    for name in varying:
         if name not in law.parameters:
-            raise UnknownNameError("parameter", printable(name, 60), law.parameters, where=f"{law._where}: own")
+            raise UnknownNameError("parameter", printable(name, 60), law.parameters, where=f"{law._where}: varying")
         if law.bounds[name][0] == law.bounds[name][1]:
-            raise UsageError(f"{law._where}: own: '{name}' is fixed by its bounds")
-    if not own:
-        raise UsageError(f"{law._where}: own: expected at least one parameter")
+            raise UsageError(f"{law._where}: varying: '{name}' is fixed by its bounds")
+    if not varying:
+        raise UsageError(f"{law._where}: varying: expected at least one parameter")
     slots: dict[str, tuple[Formula, ...]] = {}
     taken: dict[str, str] = dict.fromkeys((*law.parameters, *law.variables, law.output, by), "")
     for name in law.parameters:
-        if name not in own:
+        if name not in varying:
             continue
         found = []
         for place, label in enumerate(labels):

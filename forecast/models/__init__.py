@@ -28,7 +28,7 @@ from forecast.models.protocol import (
     Unfitted,
 )
 from forecast.models.trends import shape, trend
-from forecast.units import qualifiers as basis
+from forecast.units import qualifiers
 
 __all__ = [
     "Description",
@@ -83,7 +83,7 @@ def attempt(name: str, *, where: str = "") -> Model:
         return _build(record)
     except PluginError as error:
         assert isinstance(record.spec, ModelSpec)
-        return Broken(name=record.full_name, unit=record.spec.unit, error=error, basis=record.spec.basis)
+        return Broken(name=record.full_name, unit=record.spec.unit, error=error, qualifiers=record.spec.qualifiers)
 
 
 def _build(record: Record, *, within: tuple[str, ...] = ()) -> Model:
@@ -92,9 +92,11 @@ def _build(record: Record, *, within: tuple[str, ...] = ()) -> Model:
     if spec.target is not None:
         make = resolve(spec.target, what=f"model '{name}'")
         model = checked_model(guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")
-        if dict(model.basis) != dict(spec.basis):
-            sides = f"the record states {basis.text(spec.basis)}, the model {basis.text(model.basis)}"
-            raise PluginContractError(f"model '{name}': basis: {sides}")
+        if dict(model.qualifiers) != dict(spec.qualifiers):
+            sides = (
+                f"the record states {qualifiers.text(spec.qualifiers)}, the model {qualifiers.text(model.qualifiers)}"
+            )
+            raise PluginContractError(f"model '{name}': qualifiers: {sides}")
         return model
     if isinstance(spec, TrendSpec):
         return trends.from_spec(name, spec)

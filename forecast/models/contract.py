@@ -37,7 +37,7 @@ def checked_model(made: object, what: str) -> Model:
     """
     if not isinstance(made, Model):
         raise PluginContractError(f"{what}: expected a forecast.models.Model, got {type(made).__name__}")
-    name, unit, inputs, stated = (getattr(made, field, None) for field in ("name", "unit", "inputs", "basis"))
+    name, unit, inputs, stated = (getattr(made, field, None) for field in ("name", "unit", "inputs", "qualifiers"))
     if not isinstance(name, str) or not _MODEL_NAME.fullmatch(name):
         raise PluginContractError(
             f"{what}: name: expected letters, digits, hyphens and at most one slash, got '{printable(name, 80)}'"
@@ -47,7 +47,7 @@ def checked_model(made: object, what: str) -> Model:
     if not isinstance(inputs, Mapping):
         raise PluginContractError(f"{what}: inputs: expected a mapping, got {type(inputs).__name__}")
     if not isinstance(stated, Mapping):
-        raise PluginContractError(f"{what}: basis: expected a mapping, got {type(stated).__name__}")
+        raise PluginContractError(f"{what}: qualifiers: expected a mapping, got {type(stated).__name__}")
     qualifiers.check(stated, where=what)
     for key, asked in inputs.items():
         if not isinstance(key, str) or not isinstance(asked, (Input, OtherModel, OtherQuantity)):

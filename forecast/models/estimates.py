@@ -30,7 +30,7 @@ def from_spec(name: str, spec: EstimateSpec) -> Model:
         name=name,
         note=spec.note,
         sources=(spec.reference,),
-        basis=spec.basis,
+        qualifiers=spec.qualifiers,
     )
 
 
@@ -80,7 +80,7 @@ def estimate(
     name: str = "estimate",
     note: str = "",
     sources: tuple[str, ...] = (),
-    basis: Mapping[str, str] | None = None,
+    qualifiers: Mapping[str, str] | None = None,
 ) -> Model:
     """Make an estimate: a formula over uncertain inputs.
 
@@ -96,7 +96,7 @@ def estimate(
         What a reader must know.
     sources : tuple of str
         What the formula rests on.
-    basis : mapping of str to str
+    qualifiers : mapping of str to str
         What the formula gives, beside its unit, where that is not what its inputs state (see
         `forecast.units.qualifiers`).
 
@@ -130,11 +130,11 @@ def estimate(
                 unit=record.pop("unit", ""),
                 source=record.pop("source", "given"),
                 title=record.pop("title", ""),
-                basis=record.pop("basis", {}),
+                qualifiers=record.pop("qualifiers", {}),
                 distribution=record,
             )
         distribution(value.distribution, where=f"{name}.{key}")
-        bases.check(value.basis, where=f"{name}.{key}")
+        bases.check(value.qualifiers, where=f"{name}.{key}")
         needs[key] = value
     tree = formula.parse(expression, where=name)
     for missing in [n for n in tree.names if n not in needs]:
@@ -143,8 +143,8 @@ def estimate(
         )
     inferred = units.infer(tree, {n: need.unit for n, need in needs.items() if isinstance(need, Input)}, where=name)
     units.check(inferred, unit, where=f"{name}: the formula against its declared unit")
-    stated = bases.check(basis or {}, where=name)
-    given = {n: need.basis for n, need in needs.items() if isinstance(need, Input)}
+    stated = bases.check(qualifiers or {}, where=name)
+    given = {n: need.qualifiers for n, need in needs.items() if isinstance(need, Input)}
     return _Estimate(
         name=name,
         unit=unit,
@@ -152,5 +152,5 @@ def estimate(
         inputs=needs,
         note=note,
         sources=sources,
-        basis=bases.infer(tree, given, stated=stated, where=name),
+        qualifiers=bases.infer(tree, given, stated=stated, where=name),
     )

@@ -34,14 +34,14 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
         If a member is of another dimension.
     """
     from forecast import units
-    from forecast.units import qualifiers as basis
+    from forecast.units import qualifiers
 
-    sides: dict[str, Mapping[str, str]] = {name: basis.check(spec.basis, where=f"model '{name}'")}
+    sides: dict[str, Mapping[str, str]] = {name: qualifiers.check(spec.qualifiers, where=f"model '{name}'")}
     for member, made in members.items():
         units.check(made.unit, spec.unit, where=f"model '{name}': member '{member}'")
         for other, stated in sides.items():
-            basis.meet(stated, made.basis, left=other, right=member, where=f"model '{name}'")
-        sides[member] = made.basis
+            qualifiers.meet(stated, made.qualifiers, left=other, right=member, where=f"model '{name}'")
+        sides[member] = made.qualifiers
     pick = Input(
         name=PICK,
         unit="",
@@ -59,7 +59,7 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
         inputs=inputs,
         note=spec.note,
         sources=(spec.reference,),
-        basis={attribute: value for stated in sides.values() for attribute, value in stated.items()},
+        qualifiers={attribute: value for stated in sides.values() for attribute, value in stated.items()},
     )
 
 

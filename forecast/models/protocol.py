@@ -41,11 +41,11 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class OtherQuantity:
-    """A model's need for another quantity of the scenario, in this unit and on this basis."""
+    """A model's need for another quantity of the scenario, in this unit and with these qualifiers."""
 
     unit: str
     title: str = ""
-    basis: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +141,7 @@ class FittedModel(abc.ABC):
         """Return the points behind the fit; None where there are none."""
         return None
 
-    def remarks(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+    def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
         """Say what a reader must be warned of where it is handed these inputs (as for `sample`); nothing by default.
 
         They are listed under ``warnings`` in the root's attributes of a projection; the draws stay as they are.
@@ -158,17 +158,17 @@ class Model(abc.ABC):
         Full name, and the unit of what `FittedModel.sample` returns.
     inputs : mapping of str to Input, OtherQuantity or OtherModel
         What it must be handed.
-    basis : mapping of str to str
+    qualifiers : mapping of str to str
         What its unit cannot say (see `forecast.units.qualifiers`).
     """
 
     name: str
     unit: str
     inputs: Mapping[str, Need]
-    basis: Mapping[str, str] = MappingProxyType({})
+    qualifiers: Mapping[str, str] = MappingProxyType({})
 
     @abc.abstractmethod
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         """Read the tables as they stood before a date (decimal year) and fit; deterministic."""
 
 
@@ -184,7 +184,7 @@ class ModelRecord(Model):
         What a reader must know.
     sources : tuple of str
         What it rests on.
-    basis : mapping of str to str
+    qualifiers : mapping of str to str
         What its unit cannot say (see `forecast.units.qualifiers`).
     """
 
@@ -193,7 +193,7 @@ class ModelRecord(Model):
     inputs: Mapping[str, Need] = field(default_factory=dict)
     note: str = ""
     sources: tuple[str, ...] = ()
-    basis: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +202,7 @@ class Unfitted(ModelRecord, FittedModel):
 
     Parameters
     ----------
-    name, unit, inputs, note, sources, basis
+    name, unit, inputs, note, sources, qualifiers
         See `ModelRecord`.
 
     Examples
@@ -216,11 +216,11 @@ class Unfitted(ModelRecord, FittedModel):
     ...     def describe(self):
     ...         return Description(summary="half of another quantity", sources=self.sources)
     >>> half = Half(name="half", unit="FLOP/s", inputs={"whole": OtherQuantity(unit="FLOP/s")}, sources=("a book",))
-    >>> half.fit(before=2020.0) is half
+    >>> half.fit(as_of=2020.0) is half
     True
     """
 
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         """Return the model itself."""
         return self
 
@@ -237,9 +237,9 @@ class Broken(Model):
     unit: str
     error: ForecastError
     inputs: Mapping[str, Need] = field(default_factory=dict)
-    basis: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         """Raise the error that stopped the plugin."""
         raise self.error
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forecast.contract.specs import RelationSpec
 from forecast.errors import DataError, ForecastError
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
-from forecast.units import qualifiers as basis
+from forecast.units import qualifiers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,12 +29,12 @@ def from_spec(name: str, spec: RelationSpec) -> Model:
 
     variables = law(spec.law).variables
     needs: dict[str, Need] = {v: OtherQuantity(unit=unit) for v, unit in variables.items()}
-    stated: Mapping[str, str] = basis.of_record(spec.where, spec.basis, where=f"model '{name}'")
+    stated: Mapping[str, str] = qualifiers.of_record(spec.where, spec.qualifiers, where=f"model '{name}'")
     if _shipped(spec.table):  # to say what a model measures, nothing is downloaded
         from forecast.tables import series
 
         stated = series.states(spec.table, spec.y, stated=stated, where=f"model '{name}'")
-    return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs, basis=stated)
+    return _Relation(name=name, unit=spec.unit, spec=spec, inputs=needs, qualifiers=stated)
 
 
 def _shipped(table: str) -> bool:
@@ -53,15 +53,15 @@ class _Relation(Model):
     unit: str
     spec: RelationSpec
     inputs: Mapping[str, Need]
-    basis: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         from forecast.laws import law
         from forecast.tables import series
         from forecast.tables.schema import separate
 
         spec = self.spec
-        rows = series.rows(spec.table, where=spec.where, before=before, name=self.name)
+        rows = series.rows(spec.table, where=spec.where, as_of=as_of, name=self.name)
         form = law(spec.law)
         whole = series.complete(rows, [*(spec.let.get(v, v) for v in form.variables), spec.y], self.name)
         separate.check(whole, self.name)
@@ -101,7 +101,7 @@ class _FittedRelation(FittedModel):
                 f"({int((broken <= 0).sum())} of {broken.size} values are 0 or below)"
             )
 
-    def remarks(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+    def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
         """Say which variables lie, in the median draw, as far outside the data as `Fit.predict` warns of."""
         import numpy as np
 

@@ -44,7 +44,7 @@ def from_spec(name: str, spec: TrendSpec) -> Model:
         options=spec.options,
         sources=(spec.reference,),
         note=spec.note,
-        basis=bases.of_record(spec.where, spec.basis, where=f"model '{name}'"),
+        qualifiers=bases.of_record(spec.where, spec.qualifiers, where=f"model '{name}'"),
     )
 
 
@@ -109,18 +109,18 @@ class _Trend(ModelRecord):
     options: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Input] = field(default_factory=dict)
 
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         from forecast.tables import series
 
         made = shape(self.shape, self.options)
         read = series.read_columns(
-            self.data, x=self.x, y=self.y, further=made.columns, where=self.where, before=before, name=self.name,
-            basis=self.basis, since=self.since, records=self.records, yearly=self.yearly,
+            self.data, x=self.x, y=self.y, covariates=made.columns, where=self.where, as_of=as_of, name=self.name,
+            qualifiers=self.qualifiers, since=self.since, records=self.records, yearly=self.yearly,
         )  # fmt: skip
         value = read.value
         if read.unit is not None:
             value = units.convert(value, read.unit, self.unit, where=f"{self.name}: column '{printable(self.y, 60)}'")
-        asked: dict[str, Any] = {"columns": read.further} if read.further else {}
+        asked: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
         fitted = made.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **asked)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
@@ -221,7 +221,7 @@ def trend(
     records: bool = False,
     yearly: bool = False,
     since: str = "",
-    basis: Mapping[str, str] | None = None,
+    qualifiers: Mapping[str, str] | None = None,
     name: str = "trend",
 ) -> Model:
     """Make a trend from a shape and a column.
@@ -248,7 +248,7 @@ def trend(
         Keep the largest value of each calendar year, with its date.
     since : str
         Leave out the rows before this date (YYYY-MM-DD).
-    basis : mapping of str to str
+    qualifiers : mapping of str to str
         What the rows measure, where `where` does not say it (see `forecast.units.qualifiers`).
     name : str
         Names its random streams.
@@ -269,7 +269,7 @@ def trend(
     return _made(
         name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=rows,
         options=options or {}, records=records, yearly=yearly, since=since,
-        basis=bases.of_record(rows, basis or {}, where=name),
+        qualifiers=bases.of_record(rows, qualifiers or {}, where=name),
     )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def project(
     draws: int = 2000,
     seed: int | None = 0,
     set: Mapping[str, Any] | None = None,
-    before: float | None = None,
+    as_of: float | None = None,
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.DataTree:
@@ -71,7 +71,7 @@ def project(
     set : mapping, optional
         ``{"trend": "changepoint"}`` narrows a choice; ``{"brain": 1e18}`` fixes a quantity in its unit;
         ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input.
-    before : float, optional
+    as_of : float, optional
         Use only what was known before this decimal year.
     workers : int
         Threads; the result is bitwise the same for any number.
@@ -108,7 +108,7 @@ def project(
     draws = _whole("draws", draws, 1, 100_000_000)
     workers = _whole("workers", workers, 1, 1024)
     graph = graphs.build(asked, set)
-    fits = Fits(before=before, seed=seed)
+    fits = Fits(as_of=as_of, seed=seed)
     time = _time(graph, fits, until=until, start=start, step=step)
     _check_size(graph, len(time), draws, workers)
 
@@ -150,7 +150,7 @@ def project(
                 "start": int(sampled.years[0]),
                 "until": int(sampled.years[-1]),
                 "step": step or asked.step,
-                "before": before,
+                "as_of": as_of,
             },
             settings=dict(set or {}),
             models=described,

@@ -123,7 +123,7 @@ def _said(quantity: Any) -> str:
         name = quantity.model if isinstance(quantity.model, str) else quantity.model.name
         return f"model {name} {sorted(quantity.inputs.items())}"
     if isinstance(quantity, Expression):
-        stated = f" {sorted(quantity.basis.items())}" if quantity.basis else ""
+        stated = f" {sorted(quantity.qualifiers.items())}" if quantity.qualifiers else ""
         return f"expression {quantity.tree.text} {quantity.unit}{stated}"
     if isinstance(quantity, SeriesRef):
         # where the file stands is not said: its contents have a hash of their own
@@ -168,5 +168,5 @@ def _data(graph: Graph) -> dict[str, str]:
 def _tables(cell: Cell) -> Iterator[str]:
     """Walk the tables a figure may come from."""
     yield cell.table
-    if cell.otherwise is not None:
-        yield from _tables(cell.otherwise)
+    if cell.fallback is not None:
+        yield from _tables(cell.fallback)

@@ -94,7 +94,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "start": (_whole, "a year", False),
     "until": (_whole, "a year", False),
     "step": (lambda v: v in ("year", "month"), "'year' or 'month'", False),
-    "before": (lambda v: v is None or _number(v), "a year or null", False),
+    "as_of": (lambda v: v is None or _number(v), "a year or null", False),
     "set": (_map(_anything), "settings by name", False),
     "versions": (_map(_text), "versions by name", False),
     "plugins": (_list(_map(_text)), "a list of plugins", False),

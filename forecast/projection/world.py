@@ -46,14 +46,14 @@ class Fits:
     ----------
     failures : dict of str to str
         What went wrong beside the level: points, posterior or description of a model that could not be had.
-    remarks : dict of (str, str) to tuple of str
+    outside : dict of (str, str) to tuple of str
         What models warn of, by quantity and model: of the first combination of choices in which they do.
     """
 
-    def __init__(self, *, before: float | None, seed: int) -> None:
-        self.before, self.seed = before, seed
+    def __init__(self, *, as_of: float | None, seed: int) -> None:
+        self.as_of, self.seed = as_of, seed
         self.failures: dict[str, str] = {}
-        self.remarks: dict[tuple[str, str], tuple[str, ...]] = {}
+        self.outside: dict[tuple[str, str], tuple[str, ...]] = {}
         self._known: dict[str, FittedModel | ForecastError] = {}
 
     def __getitem__(self, model: Model) -> FittedModel:
@@ -67,7 +67,7 @@ class Fits:
     def _fit(self, model: Model) -> FittedModel | ForecastError:
         what = f"model '{model.name}'"
         try:
-            fitted = guarded(f"{what}: fit", lambda: model.fit(before=self.before, seed=self.seed))
+            fitted = guarded(f"{what}: fit", lambda: model.fit(as_of=self.as_of, seed=self.seed))
             if not isinstance(fitted, FittedModel):
                 raise PluginContractError(f"{what}: fit returned {type(fitted).__name__}, not a FittedModel")
         except ForecastError as error:
@@ -109,7 +109,7 @@ class Fits:
 
     def warnings(self) -> list[str]:
         """Return what models warn of, a line each."""
-        return [f"{name}: {model}: {remark}" for (name, model), every in self.remarks.items() for remark in every]
+        return [f"{name}: {model}: {text}" for (name, model), every in self.outside.items() for text in every]
 
     def _aside(self, model: Model, what: str, call: Callable[[FittedModel], T]) -> T | None:
         try:
@@ -250,8 +250,8 @@ class World:
         what = f"model '{model.name}': sample"
         drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), given, streams))
         if self.block == 0:  # the others are draws of the same: one thread alone writes
-            aside = f"model '{model.name}': remarks"
-            remarks = guarded(aside, lambda: tuple(map(str, fitted.remarks(given))))
-            if remarks:
-                self.fits.remarks.setdefault((node.name, model.name), remarks)
+            aside = f"model '{model.name}': warnings"
+            texts = guarded(aside, lambda: tuple(map(str, fitted.warnings(given))))
+            if texts:
+                self.fits.outside.setdefault((node.name, model.name), texts)
         return checked_draws(drawn, (len(self.time), BLOCK), what)

@@ -33,7 +33,7 @@ from forecast.scenarios.scenario import (
     fill,
 )
 from forecast.scenarios.table_values import Tables, choices_of
-from forecast.units.qualifiers import Basis
+from forecast.units.qualifiers import Qualifiers
 
 __all__ = ["Combination", "Graph", "Node", "build", "nested"]
 
@@ -64,7 +64,7 @@ class Node:
         Set to a number, whatever its model says.
     figures : mapping of combination to float
         What was read in a table for each combination of `own`, in `unit`.
-    bases : mapping of combination to basis
+    bases : mapping of combination to qualifiers
         What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
     """
 
@@ -77,7 +77,7 @@ class Node:
     quantity: Quantity
     fixed: float | None = None
     figures: Mapping[Combination, float] = field(default_factory=dict)
-    bases: Mapping[Combination, Basis] = field(default_factory=dict)
+    bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
@@ -114,7 +114,7 @@ class Graph:
         """Walk every combination of these choices."""
         return itertools.product(*(self.scenario.choices[d] for d in dims))
 
-    def bases(self, names: Sequence[str], dims: tuple[str, ...], combination: Combination) -> dict[str, Basis]:
+    def bases(self, names: Sequence[str], dims: tuple[str, ...], combination: Combination) -> dict[str, Qualifiers]:
         """Return what quantities state beside their units, under these values of the choices."""
         return bases.at(self.nodes, names, dims, combination)
 
@@ -155,7 +155,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         node = nodes[key]
         # an expression keeps its needs: they give it its unit
         needs = node.needs if isinstance(node.quantity, Expression) else ()
-        fixed = settings.number(key, rest.pop(key), least=_floor(scenario, node), unit=node.unit)
+        fixed = settings.number(key, rest.pop(key), lower=_floor(scenario, node), unit=node.unit)
         nodes[key] = replace(node, fixed=fixed, own=(), models={}, figures={}, needs=needs)
     _check_needs(scenario, nodes)
     _check_names(nodes)
@@ -187,7 +187,7 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
             since=quantity.since,
             where=quantity.where,
             options=quantity.options,
-            basis=quantity.basis,
+            qualifiers=quantity.qualifiers,
             name=name,
         )
         return Node(name=name, unit=quantity.unit, dims=(), models={(): made}, quantity=quantity)
@@ -239,7 +239,7 @@ def _of_cell(scenario: Scenario, name: str, cell: Cell, tables: Tables) -> Node:
         own=own,
         quantity=cell,
         figures={at: units.convert(f.value, f.unit, unit, where=key) for at, f in figures.items()},
-        bases={at: f.basis for at, f in figures.items()} if any(f.basis for f in figures.values()) else {},
+        bases={at: f.qualifiers for at, f in figures.items()} if any(f.qualifiers for f in figures.values()) else {},
     )
 
 
@@ -378,7 +378,7 @@ def _bare_number_hint(*sides: Formula) -> str:
 
 def _floor(scenario: Scenario, node: Node) -> float | None:
     stated = node.quantity.distribution if isinstance(node.quantity, Prior) else None
-    return settings.floor(stated, scenario.least.get(node.name))
+    return settings.floor(stated, scenario.lower.get(node.name))
 
 
 def _fixed(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, float]]:
@@ -394,5 +394,5 @@ def _fixed(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, flo
             raise UnknownNameError("choice, quantity or input", key, known, where="set")
         for match in matches:
             asked = graph.inputs[match]
-            least = settings.floor(distribution(asked.distribution, where=match), asked.least)
-            yield match, settings.number(key, value, least=least, unit=asked.unit)
+            lower = settings.floor(distribution(asked.distribution, where=match), asked.lower)
+            yield match, settings.number(key, value, lower=lower, unit=asked.unit)

@@ -26,7 +26,7 @@ from forecast.scenarios.spec import (
     TableChoice,
     braces,
 )
-from forecast.units import qualifiers as basis
+from forecast.units import qualifiers
 
 __all__ = ["TAKEN", "Reader"]
 
@@ -149,9 +149,9 @@ class Reader:
             raise self.fail(f"{key}.{name}", f"expected a table, got {type(value).__name__}")
         return value
 
-    def basis(self, record: Mapping[str, Any], key: str) -> dict[str, str]:
-        """Return the basis that is stated."""
-        return basis.check(self.mapping(record, "basis", key), where=f"{self.where}: {key}")
+    def qualifiers(self, record: Mapping[str, Any], key: str) -> dict[str, str]:
+        """Return the qualifiers that are stated."""
+        return qualifiers.check(self.mapping(record, "qualifiers", key), where=f"{self.where}: {key}")
 
     def quantity(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> Quantity:
         """Return a quantity."""
@@ -159,21 +159,21 @@ class Reader:
         if "model" in record:
             return self.model(record, key, choices)
         if "expression" in record:
-            self.only(record, ("expression", "unit", "basis"), key)
+            self.only(record, ("expression", "unit", "qualifiers"), key)
             tree = self.formula(self.text(record, "expression", key), f"{key}.expression")
-            stated = self.basis(record, key)
+            stated = self.qualifiers(record, key)
             for text in stated.values():
-                self.filled(text, choices, f"{key}.basis")
-            return Expression(tree=tree, unit=self.unit(record, key) if "unit" in record else None, basis=stated)
+                self.filled(text, choices, f"{key}.qualifiers")
+            return Expression(tree=tree, unit=self.unit(record, key) if "unit" in record else None, qualifiers=stated)
         if "table" in record:
             return self.cell(record, key, choices)
         if "shape" in record or "data" in record:
             return self.series(record, key)
-        numbers = {k: v for k, v in record.items() if k not in ("unit", "basis")}
+        numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers")}
         if not numbers:
             raise self.fail(key, "expected a model, an expression, a table, a shape with data, or a distribution")
         made = distribution(numbers, where=f"{self.where}: {key}")
-        return Prior(distribution=made, unit=self.unit(record, key), basis=self.basis(record, key))
+        return Prior(distribution=made, unit=self.unit(record, key), qualifiers=self.qualifiers(record, key))
 
     def series(self, record: Mapping[str, Any], key: str) -> SeriesRef:
         """Return a shape and a column."""
@@ -200,7 +200,7 @@ class Reader:
             since=self.date(record["since"], f"{key}.since") if "since" in record else "",
             where=where,
             options=dict(self.mapping(record, "options", key)),
-            basis=self.basis(record, key),
+            qualifiers=self.qualifiers(record, key),
         )
 
     def flag(self, record: Mapping[str, Any], name: str, key: str) -> bool:
@@ -210,21 +210,23 @@ class Reader:
             raise self.fail(f"{key}.{name}", f"expected true or false, got {printable(value, 40)}")
         return value
 
-    def least(self, record: Mapping[str, Any], key: str) -> float:
+    def lower(self, record: Mapping[str, Any], key: str) -> float:
         """Return what a quantity may not be set below."""
-        value = record["least"]
+        value = record["lower"]
         if not number(value):
-            raise self.fail(f"{key}.least", f"expected a number, got {printable(value, 40)}")
-        if (low := below({k: v for k, v in record.items() if k != "least"}, value)) is not None:
-            raise self.fail(f"{key}.least", f"the quantity itself holds {low:g}, below {value:g}")
+            raise self.fail(f"{key}.lower", f"expected a number, got {printable(value, 40)}")
+        if (low := below({k: v for k, v in record.items() if k != "lower"}, value)) is not None:
+            raise self.fail(f"{key}.lower", f"the quantity itself holds {low:g}, below {value:g}")
         return float(value)
 
     def cell(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Cell:
         """Return a figure to be read in a table."""
-        self.only(record, ("table", "column", "where", "newest", "take", "otherwise", "basis"), key)
-        take = self.text(record, "take", key, default="")
-        if take not in ("", "lowest", "highest"):
-            raise UnknownNameError("figure to take", take, ("lowest", "highest"), where=f"{self.where}: {key}.take")
+        self.only(record, ("table", "column", "where", "latest", "aggregate", "fallback", "qualifiers"), key)
+        aggregate = self.text(record, "aggregate", key, default="")
+        if aggregate not in ("", "lowest", "highest"):
+            raise UnknownNameError(
+                "aggregate", aggregate, ("lowest", "highest"), where=f"{self.where}: {key}.aggregate"
+            )
         where: dict[str, tuple[str, ...] | ByChoice] = {}
         for column, value in self.mapping(record, "where", key).items():
             at = f"{key}.where.{column}"
@@ -235,17 +237,17 @@ class Reader:
             for text in texts:
                 self.filled(text, choices, at)
             where[column] = texts
-        other = record.get("otherwise")
+        other = record.get("fallback")
         if other is not None and not isinstance(other, Mapping):
-            raise self.fail(f"{key}.otherwise", f"expected a table, got {type(other).__name__}")
+            raise self.fail(f"{key}.fallback", f"expected a table, got {type(other).__name__}")
         return Cell(
             table=self.source(record, "table", key),
             column=self.text(record, "column", key),
             where=where,
-            newest=self.text(record, "newest", key, default=""),
-            take=take,
-            otherwise=self.cell(other, f"{key}.otherwise", choices) if other is not None else None,
-            basis=self.basis(record, key),
+            latest=self.text(record, "latest", key, default=""),
+            aggregate=aggregate,
+            fallback=self.cell(other, f"{key}.fallback", choices) if other is not None else None,
+            qualifiers=self.qualifiers(record, key),
         )
 
     def by_choice(self, record: Mapping[str, Any], choices: Mapping[str, Any], key: str) -> ByChoice:

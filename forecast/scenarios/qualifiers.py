@@ -11,7 +11,7 @@ from forecast.models.nesting import asks
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Cell, Expression, ModelRef, Prior, Ranking, SeriesRef, fill
 from forecast.tables.series import states
-from forecast.units.qualifiers import Basis, check, infer, meet, of_rows
+from forecast.units.qualifiers import Qualifiers, check, infer, meet, of_rows
 
 if TYPE_CHECKING:
     from forecast.scenarios.graph import Combination, Node
@@ -21,7 +21,7 @@ __all__ = ["at", "check_condition", "check_ranking", "of_node"]
 
 def at(
     nodes: Mapping[str, Node], names: Sequence[str], dims: tuple[str, ...], combination: Combination
-) -> dict[str, Basis]:
+) -> dict[str, Qualifiers]:
     """Return what quantities state under these values of the choices `dims`."""
     chosen = dict(zip(dims, combination, strict=True))
     return {n: nodes[n].bases.get(tuple(chosen[d] for d in nodes[n].dims), {}) for n in names}
@@ -38,19 +38,19 @@ def _walk(
             yield dims, values
 
 
-def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str) -> dict[Combination, Basis]:
+def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str) -> dict[Combination, Qualifiers]:
     """Return what a quantity states in every combination of its choices; empty where it never states anything.
 
     Raises
     ------
-    BasisError
+    QualifierError
         Where it mixes what must not be mixed, or is fed what it does not ask for.
     """
     if node.fixed is not None:
         return {}
     if isinstance(node.quantity, Cell):
         return dict(node.bases)
-    stated: dict[Combination, Basis] = {}
+    stated: dict[Combination, Qualifiers] = {}
     for values in itertools.product(*(scenario.choices[d] for d in node.dims)):
         stated[values] = _of(node, dict(zip(node.dims, values, strict=True)), known, key)
         if len(stated) == 1 and not stated[values] and not _may_state(node, known):
@@ -60,21 +60,21 @@ def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str)
 
 def _may_state(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether any combination can state something; most scenarios never do and are not walked."""
-    if any(known[n].bases for n in node.needs) or any(made.basis for made in node.models.values()):
+    if any(known[n].bases for n in node.needs) or any(made.qualifiers for made in node.models.values()):
         return True
-    return isinstance(node.quantity, (Expression, Prior)) and bool(node.quantity.basis)
+    return isinstance(node.quantity, (Expression, Prior)) and bool(node.quantity.qualifiers)
 
 
-def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: str) -> Basis:
+def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: str) -> Qualifiers:
     quantity = node.quantity
     if isinstance(quantity, Prior):
-        return quantity.basis
+        return quantity.qualifiers
     if isinstance(quantity, SeriesRef):
-        stated = {**of_rows(quantity.where), **quantity.basis}
+        stated = {**of_rows(quantity.where), **quantity.qualifiers}
         return states(quantity.data, quantity.y, stated=stated, where=f"{key}.y")
     sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.needs}
     if isinstance(quantity, Expression):
-        stated = {name: fill(value, chosen) for name, value in quantity.basis.items()}
+        stated = {name: fill(value, chosen) for name, value in quantity.qualifiers.items()}
         return infer(quantity.tree, sides, stated=stated, where=f"{key}.expression")
     assert isinstance(quantity, ModelRef)
     made = node.models[tuple(chosen[c] for c in node.own)]
@@ -82,8 +82,8 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
         source = node.source(need)
         where = f"{key}: input '{need}' of model '{made.name}'"
         left = f"{made.name}.{need}" if need == source else need
-        meet(check(asked.basis, where=where), sides[source], left=left, right=source, where=where)
-    return made.basis
+        meet(check(asked.qualifiers, where=where), sides[source], left=left, right=source, where=where)
+    return made.qualifiers
 
 
 def check_condition(scenario: Scenario, nodes: Mapping[str, Node], when: Condition, key: str) -> None:
@@ -91,7 +91,7 @@ def check_condition(scenario: Scenario, nodes: Mapping[str, Node], when: Conditi
 
     Raises
     ------
-    BasisError
+    QualifierError
     """
     for dims, values in _walk(scenario, nodes, when.names):
         sides = at(nodes, when.names, dims, values)
@@ -104,11 +104,11 @@ def check_ranking(scenario: Scenario, nodes: Mapping[str, Node], ranking: Rankin
 
     Raises
     ------
-    BasisError
+    QualifierError
     """
-    first: dict[Combination, tuple[str, Basis]] = {}
+    first: dict[Combination, tuple[str, Qualifiers]] = {}
     for dims, values in _walk(scenario, nodes, ranking.rank.names):
         index = dims.index(ranking.over)
         stated = infer(ranking.rank, at(nodes, ranking.rank.names, dims, values), where=key)
-        other, before = first.setdefault((*values[:index], *values[index + 1 :]), (values[index], stated))
-        meet(before, stated, left=other, right=values[index], where=key)
+        other, as_of = first.setdefault((*values[:index], *values[index + 1 :]), (values[index], stated))
+        meet(as_of, stated, left=other, right=values[index], where=key)

@@ -88,7 +88,7 @@ class Scenario:
     start : int or None
         The first year; by default the year of the last observation behind any of its trends.
     step : {"year", "month"}
-    least : mapping of str to float
+    lower : mapping of str to float
         What a quantity may not be set below, in its unit.
     shown : tuple of str
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
@@ -104,7 +104,7 @@ class Scenario:
     until: int | None = None
     start: int | None = None
     step: str = "year"
-    least: Mapping[str, float] = field(default_factory=dict)
+    lower: Mapping[str, float] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
 
     @classmethod
@@ -147,9 +147,9 @@ class Scenario:
             raise UnknownNameError("step", step, _STEPS, where=f"{where}: step")
         asked = dict(reader.choices(record))
         given = dict(reader.tables(record, "quantities"))
-        least = {key: reader.least(value, f"quantities.{key}") for key, value in given.items() if "least" in value}
+        lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
         quantities = {
-            key: reader.quantity(key, {k: v for k, v in value.items() if k != "least"}, asked)
+            key: reader.quantity(key, {k: v for k, v in value.items() if k != "lower"}, asked)
             for key, value in given.items()
         }
         if not quantities:
@@ -181,7 +181,7 @@ class Scenario:
             until=until,
             start=start,
             step=step,
-            least=least,
+            lower=lower,
             shown=shown,
         )
 

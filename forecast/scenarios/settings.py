@@ -26,17 +26,17 @@ def texts(choice: str, value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(listed))
 
 
-def number(key: str, value: object, *, least: float | None = None, unit: str = "") -> float:
+def number(key: str, value: object, *, lower: float | None = None, unit: str = "") -> float:
     """Return the number that a quantity or an input is set to.
 
     Raises
     ------
     UsageError
-        For what is no finite number, or lies below `least`.
+        For what is no finite number, or lies below `lower`.
 
     Examples
     --------
-    >>> number("memory", "24", least=0.0, unit="GiB")
+    >>> number("memory", "24", lower=0.0, unit="GiB")
     24.0
     """
     plain = (isinstance(value, str) and _NUMBER.fullmatch(value)) or isinstance(value, numbers.Real)
@@ -46,12 +46,12 @@ def number(key: str, value: object, *, least: float | None = None, unit: str = "
         given = math.inf
     if not math.isfinite(given):
         raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
-    if least is not None and given < least:
-        raise UsageError(f"set {printable(key, 80)}: expected at least {f'{least:g} {unit}'.rstrip()}, got {given:g}")
+    if lower is not None and given < lower:
+        raise UsageError(f"set {printable(key, 80)}: expected at least {f'{lower:g} {unit}'.rstrip()}, got {given:g}")
     return given
 
 
-def floor(stated: Distribution | None, least: float | None) -> float | None:
+def floor(stated: Distribution | None, lower: float | None) -> float | None:
     """Return what a number may not be set below: what is said, else 0 where it is stated as one above 0.
 
     Zero itself is allowed, to leave a cost or a delay out.
@@ -62,6 +62,6 @@ def floor(stated: Distribution | None, least: float | None) -> float | None:
     >>> floor(distribution({"p05": 1, "p95": 9}), None), floor(distribution({"value": 0.1}), None)
     (0.0, None)
     """
-    if least is None and stated is not None and stated.family in _POSITIVE:
+    if lower is None and stated is not None and stated.family in _POSITIVE:
         return 0.0
-    return least
+    return lower

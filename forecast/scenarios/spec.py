@@ -37,11 +37,11 @@ class ModelRef:
 
 @dataclass(frozen=True, kw_only=True)
 class Expression:
-    """A formula over other quantities; `basis` is what it states of its own (see `forecast.units.qualifiers`)."""
+    """A formula over other quantities; `qualifiers` is what it states of its own (see `forecast.units.qualifiers`)."""
 
     tree: formula.Formula
     unit: str | None = None
-    basis: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Prior:
 
     distribution: Distribution
     unit: str
-    basis: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class SeriesRef:
     since: str = ""
     where: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
-    basis: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,23 +91,23 @@ class Cell:
     where : mapping of str to tuple of str or ByChoice
         Column to the values that will do; the first for which the table holds a figure is taken. A value may hold
         choices in braces.
-    newest : str
+    latest : str
         A column of dates: only the last ones count.
-    take : {"", "lowest", "highest"}
+    aggregate : {"", "lowest", "highest"}
         Which of several different figures; where this is not said they are an error.
-    otherwise : Cell, optional
+    fallback : Cell, optional
         Where this one finds nothing.
-    basis : mapping of str to str
+    qualifiers : mapping of str to str
         Instead of what the table's columns state.
     """
 
     table: str
     column: str
     where: Mapping[str, tuple[str, ...] | ByChoice] = field(default_factory=dict)
-    newest: str = ""
-    take: str = ""
-    otherwise: Cell | None = None
-    basis: Mapping[str, str] = field(default_factory=dict)
+    latest: str = ""
+    aggregate: str = ""
+    fallback: Cell | None = None
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,9 +189,9 @@ def braces(template: str, *, where: str) -> list[str]:
     names: list[str] = []
     rest = template
     while "{" in rest or "}" in rest:
-        before, opened, rest = rest.partition("{")
+        as_of, opened, rest = rest.partition("{")
         inside, closed, rest = rest.partition("}")
-        if "}" in before or not opened or not closed or "{" in inside or not inside:
+        if "}" in as_of or not opened or not closed or "{" in inside or not inside:
             raise ScenarioError(f"{where}: braces do not match in '{printable(template, 80)}'")
         names.append(inside)
     return names

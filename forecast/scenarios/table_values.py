@@ -1,4 +1,4 @@
-"""Figures and choices that a scenario reads in tables: which row, which unit, which basis."""
+"""Figures and choices that a scenario reads in tables: which row, which unit, which qualifiers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
 from forecast.scenarios.spec import ByChoice, Cell, TableChoice, braces, fill
 from forecast.tables import series
-from forecast.units import qualifiers as basis
+from forecast.units import qualifiers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,11 +24,11 @@ __all__ = ["Figure", "Tables", "choices_of", "resolve"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A number that was read, with its unit and its basis."""
+    """A number that was read, with its unit and its qualifiers."""
 
     value: float
     unit: str
-    basis: Mapping[str, str]
+    qualifiers: Mapping[str, str]
 
 
 @dataclass
@@ -77,8 +77,8 @@ class Tables:
             figure = self._first(cell, dict(zip(options, picked, strict=True)), key)
             if figure is not None:
                 return figure
-        if cell.otherwise is not None:
-            return self.figure(cell.otherwise, chosen, key)
+        if cell.fallback is not None:
+            return self.figure(cell.fallback, chosen, key)
         asked = ", ".join(f"{c} = {printable(' or '.join(v), 60)}" for c, v in options.items())
         missing = f"{printable(cell.table, 60)} has no '{printable(cell.column, 60)}'"
         raise EmptyDataError(f"{self.where}: {key}: {missing}{' where ' + asked if asked else ''}")
@@ -94,18 +94,18 @@ class Tables:
             keep &= self._mask(cell.table, column, text, at)
         if not keep.any():
             return None
-        if cell.newest:
-            dates = columns.column(cell.newest)
+        if cell.latest:
+            dates = columns.column(cell.latest)
             if dates.dtype.kind != "M":
-                raise DataError(f"{at}.newest: column '{printable(cell.newest, 60)}' holds no dates")
+                raise DataError(f"{at}.latest: column '{printable(cell.latest, 60)}' holds no dates")
             keep &= dates == dates[keep].max()
         figures = np.unique(value[keep])
-        if len(figures) > 1 and not cell.take:
+        if len(figures) > 1 and not cell.aggregate:
             differ = f"{int(keep.sum())} rows match and differ ({figures[0]:g} and {figures[1]:g})"
-            raise DataError(f'{at}: {differ}; narrow where, or give newest = a date column, or take = "lowest"')
-        rows = np.flatnonzero(keep & (value == figures[-1 if cell.take == "highest" else 0]))
-        stated = {n: v for n in basis.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
-        stated |= {**series.of_column(dataset, cell.column), **cell.basis}
+            raise DataError(f'{at}: {differ}; narrow where, or give latest = a date column, or aggregate = "lowest"')
+        rows = np.flatnonzero(keep & (value == figures[-1 if cell.aggregate == "highest" else 0]))
+        stated = {n: v for n in qualifiers.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
+        stated |= {**series.of_column(dataset, cell.column), **cell.qualifiers}
         unit = str(dataset.variables[cell.column].attrs.get("unit", ""))
         return Figure(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v})
 
@@ -144,8 +144,8 @@ def choices_of(cell: Cell) -> Iterator[str]:
             yield values.choice
         for text in (t for v in values.values.values() for t in v) if isinstance(values, ByChoice) else values:
             yield from braces(text, where=cell.table)
-    if cell.otherwise is not None:
-        yield from choices_of(cell.otherwise)
+    if cell.fallback is not None:
+        yield from choices_of(cell.fallback)
 
 
 def resolve(

@@ -206,8 +206,8 @@ def _settings(made: Model, numbers: Mapping[str, Input], given: Mapping[str, Any
         if plain not in numbers:
             raise UnknownNameError("input", plain, numbers, where=f"model '{made.name}': set")
         asked = numbers[plain]
-        least = settings.floor(distribution(asked.distribution, where=plain), asked.least)
-        values[plain] = settings.number(key, value, least=least, unit=asked.unit)
+        lower = settings.floor(distribution(asked.distribution, where=plain), asked.lower)
+        values[plain] = settings.number(key, value, lower=lower, unit=asked.unit)
     return values
 
 

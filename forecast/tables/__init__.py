@@ -251,8 +251,8 @@ def _load(package: Package, pinned: Mapping[str, str] | None = None) -> xr.Datas
         _check_unique(resource, index, csv)
         for field in resource.fields:
             attrs = {"unit": field.unit, "title": field.title, "type": field.type}
-            if field.basis:
-                attrs["basis"] = to_json(dict(field.basis))
+            if field.qualifiers:
+                attrs["qualifiers"] = to_json(dict(field.qualifiers))
             if field.name in resource.separate:
                 attrs["separate"] = "yes"
             if field.name in resource.key:

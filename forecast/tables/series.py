@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from forecast.errors import (
-    BasisError,
     DataError,
     EmptyDataError,
     ForecastError,
+    QualifierError,
     UnknownNameError,
     UsageError,
     printable,
@@ -40,13 +40,13 @@ class Series(NamedTuple):
     time: Array
     value: Array
     unit: str | None
-    further: dict[str, Array]
+    covariates: dict[str, Array]
     undated: int = 0
     empty: int = 0
 
 
 #: When a row became known; without this column a row is known at its own date.
-KNOWN = "known_since"
+VINTAGE = "vintage"
 
 
 def _years(values: Any, where: str) -> Array:
@@ -70,15 +70,15 @@ def _dated(since: Any) -> Any:
     raise ValueError(since)
 
 
-def _named(further: Any, name: str) -> Mapping[str, str]:
+def _named(covariates: Any, name: str) -> Mapping[str, str]:
     """Return further columns by name."""
-    if not isinstance(further, Mapping):
-        expected = f"expected a mapping of name to column, got {printable(further, 40)}"
-        raise UsageError(f"{name}: further: {expected}")
-    return further
+    if not isinstance(covariates, Mapping):
+        expected = f"expected a mapping of name to column, got {printable(covariates, 40)}"
+        raise UsageError(f"{name}: covariates: {expected}")
+    return covariates
 
 
-def rows(data: Any, *, where: Mapping[str, str], before: float | None, name: str, date: str | None = None) -> Columns:
+def rows(data: Any, *, where: Mapping[str, str], as_of: float | None, name: str, date: str | None = None) -> Columns:
     """Return columns, cut to the rows that match and that were known before a date.
 
     Parameters
@@ -86,12 +86,12 @@ def rows(data: Any, *, where: Mapping[str, str], before: float | None, name: str
     data : table name, path, Dataset, DataFrame or dict of arrays
     where : mapping of str to str
         Keep the rows whose column has this value, read in the column's own grammar.
-    before : float, optional
+    as_of : float, optional
         Decimal year.
     name : str
         For messages: who asks.
     date : str, optional
-        The column that dates a row, where the table has no ``known_since``.
+        The column that dates a row, where the table has no ``vintage``.
 
     Raises
     ------
@@ -109,14 +109,16 @@ def rows(data: Any, *, where: Mapping[str, str], before: float | None, name: str
     for key, text in where.items():
         values = columns.column(key)
         keep &= values == tables.wanted(values, "", text, f"{name}: {printable(key, 60)}")
-    if before is not None:
-        dated = KNOWN if KNOWN in columns else date
+    if as_of is not None:
+        dated = VINTAGE if VINTAGE in columns else date
         if dated is None:
-            raise DataError(f"{name}: the table dates no row ('{KNOWN}' is missing), so it cannot be read as of a date")
-        keep &= _years(columns.column(dated), f"{name}: column '{printable(dated, 60)}'") < before
+            raise DataError(
+                f"{name}: the table dates no row ('{VINTAGE}' is missing), so it cannot be read as of a date"
+            )
+        keep &= _years(columns.column(dated), f"{name}: column '{printable(dated, 60)}'") < as_of
     if not keep.any():
         condition = ", ".join(f"{k} = {printable(v, 40)}" for k, v in where.items())
-        when = f" before {before:.2f}" if before is not None else ""
+        when = f" before {as_of:.2f}" if as_of is not None else ""
         raise EmptyDataError(f"{name}: no row is left{' where ' + condition if condition else ''}{when}")
     return columns.take(keep)
 
@@ -157,9 +159,9 @@ def read(
     x: str,
     y: str,
     where: Mapping[str, str] | None = None,
-    before: float | None = None,
+    as_of: float | None = None,
     name: str = "series",
-    basis: Mapping[str, str] | None = None,
+    qualifiers: Mapping[str, str] | None = None,
     since: str = "",
     records: bool = False,
     yearly: bool = False,
@@ -169,15 +171,15 @@ def read(
     Rows without a value are left out, since a table has holes where nothing was measured, and so are rows without a
     date; an infinite value is an error. Rows that differ in what they
     measure (a column ``precision``, ``sparsity``, ``direction``, ...: see `forecast.units.qualifiers`) make no series,
-    unless `basis` says what they are together.
+    unless `qualifiers` says what they are together.
 
     Parameters
     ----------
     x, y : str
         A column, and a column or a formula over columns: ``peak/launch_price``.
-    where, before, name
+    where, as_of, name
         See `rows`.
-    basis : mapping, optional
+    qualifiers : mapping, optional
         What the rows measure, where their columns would not tell.
     since : str
         Leave out the rows before this date (YYYY-MM-DD), and those without one.
@@ -189,11 +191,11 @@ def read(
 
     Raises
     ------
-    UnknownNameError, DataError, EmptyDataError, BasisError, FormulaError, UnitError, UsageError
+    UnknownNameError, DataError, EmptyDataError, QualifierError, FormulaError, UnitError, UsageError
     """
     return read_columns(
-        data, x=x, y=y, further={}, where=where, before=before, name=name, basis=basis, since=since, records=records,
-        yearly=yearly,
+        data, x=x, y=y, covariates={}, where=where, as_of=as_of, name=name, qualifiers=qualifiers, since=since,
+        records=records, yearly=yearly,
     )[:3]  # fmt: skip
 
 
@@ -202,11 +204,11 @@ def read_columns(
     *,
     x: str,
     y: str,
-    further: Mapping[str, str],
+    covariates: Mapping[str, str],
     where: Mapping[str, str] | None = None,
-    before: float | None = None,
+    as_of: float | None = None,
     name: str = "series",
-    basis: Mapping[str, str] | None = None,
+    qualifiers: Mapping[str, str] | None = None,
     since: str = "",
     records: bool = False,
     yearly: bool = False,
@@ -218,9 +220,9 @@ def read_columns(
 
     Parameters
     ----------
-    further : mapping of str to str
+    covariates : mapping of str to str
         Name to a column, or a formula over columns.
-    x, y, where, before, name, basis, since, records, yearly
+    x, y, where, as_of, name, qualifiers, since, records, yearly
         See `read`.
 
     Raises
@@ -231,7 +233,7 @@ def read_columns(
 
     from forecast.tables.schema import separate
 
-    columns = rows(data, where=where or {}, before=before, name=name, date=x)
+    columns = rows(data, where=where or {}, as_of=as_of, name=name, date=x)
     time = _years(columns.column(x), f"{name}: column '{printable(x, 60)}'")
     dataset = _dataset(data)
     value, unit, used = _value(columns, dataset, y, f"{name}: y")
@@ -240,7 +242,7 @@ def read_columns(
     if not known.any():
         raise EmptyDataError(f"{name}: column '{printable(y, 60)}' has no values")
     more: dict[str, Array] = {}
-    for key, text in _named(further, name).items():
+    for key, text in _named(covariates, name).items():
         at = f"{name}: column for '{printable(key, 60)}'"
         if _plain(text, columns) and text not in columns:
             raise UnknownNameError("column", text, columns, where=at)
@@ -267,7 +269,7 @@ def read_columns(
     separate.check(columns.take(known), name)
     for column in dict.fromkeys(used):
         own = {} if dataset is None else of_column(dataset, column)
-        _check_basis(columns.take(known), dataset, column, {**own, **(where or {}), **(basis or {})}, name)
+        _check_qualifiers(columns.take(known), dataset, column, {**own, **(where or {}), **(qualifiers or {})}, name)
     kept = np.flatnonzero(known)
     kept = kept[np.argsort(time[kept], kind="stable")]
     if yearly:
@@ -324,7 +326,7 @@ def _value(
 
 
 def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where: str = "") -> Mapping[str, str]:
-    """Return the basis that a table states of a column, or of a formula over its columns, in all its rows.
+    """Return the qualifiers that a table states of a column, or of a formula over its columns, in all its rows.
 
     Parameters
     ----------
@@ -337,7 +339,7 @@ def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where:
 
     Raises
     ------
-    BasisError
+    QualifierError
         Where a formula mixes columns that must not be mixed.
     """
     from forecast import formula
@@ -368,7 +370,7 @@ def _of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
 
 def of_column(dataset: xr.Dataset, column: str) -> dict[str, str]:
     """Return what a table's descriptor states of a column; an empty text: no statement, whatever its rows say."""
-    words = dataset[column].attrs.get("basis", "") if column in dataset.variables else ""
+    words = dataset[column].attrs.get("qualifiers", "") if column in dataset.variables else ""
     try:
         stated = json.loads(words)
     except (TypeError, ValueError):  # a Dataset of the user's own may use the word as it likes
@@ -384,7 +386,7 @@ def _dataset(data: Any) -> xr.Dataset | None:
     return dataset if hasattr(dataset, "data_vars") else None
 
 
-def _check_basis(rows: Columns, dataset: xr.Dataset | None, y: str, stated: Mapping[str, str], name: str) -> None:
+def _check_qualifiers(rows: Columns, dataset: xr.Dataset | None, y: str, stated: Mapping[str, str], name: str) -> None:
     for attribute in ATTRIBUTES:
         if attribute in stated or attribute not in rows or attribute == y:
             continue
@@ -397,4 +399,6 @@ def _check_basis(rows: Columns, dataset: xr.Dataset | None, y: str, stated: Mapp
                 f"column '{printable(y, 60)}' mixes {attribute} {printable(mixed[0], 40)} and {printable(mixed[1], 40)}"
             )
             more = f" and {len(mixed) - 2} more" if len(mixed) > 2 else ""
-            raise BasisError(f'{name}: {says}{more}; keep one: where = {{ {attribute} = "{printable(mixed[0], 40)}" }}')
+            raise QualifierError(
+                f'{name}: {says}{more}; keep one: where = {{ {attribute} = "{printable(mixed[0], 40)}" }}'
+            )

@@ -1,11 +1,11 @@
 """What a unit cannot say: precision, sparsity, direction, whose dollars. Stated beside a number and never mixed.
 
-A *basis* is a mapping of attribute to value: ``{"precision": "fp16", "sparsity": "dense"}``. The rule is short:
+*Qualifiers* are a mapping of attribute to value: ``{"precision": "fp16", "sparsity": "dense"}``. The rule is short:
 
 - What is **added, subtracted, compared** or put into ``min`` and ``max`` must agree in every attribute that both sides
   state. A side that states nothing agrees with everything.
 - A **product or a ratio** states what its parts state. Where two parts state different things it is refused too, as a
-  ratio compares; unless the expression itself says what comes out: ``basis = { sparsity = "sparse / dense" }``.
+  ratio compares; unless the expression itself says what comes out: ``qualifiers = { sparsity = "sparse / dense" }``.
 - What an expression states replaces what it inherits; an empty text takes the attribute away.
 
 GB and GiB are units, and convert.
@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from forecast.errors import BasisError, UsageError, nearest, printable
+from forecast.errors import QualifierError, UsageError, nearest, printable
 from forecast.formula import Binary, Call, Formula, Name, Node, Number, Unary, parse, tree
 
-__all__ = ["ATTRIBUTES", "Basis", "check", "infer", "meet", "of_record", "of_rows", "text"]
+__all__ = ["ATTRIBUTES", "Qualifiers", "check", "infer", "meet", "of_record", "of_rows", "text"]
 
 #: What may be stated, with examples. A column of a table that bears one of these names states it for its rows.
 ATTRIBUTES: Mapping[str, str] = {
@@ -34,11 +34,11 @@ ATTRIBUTES: Mapping[str, str] = {
 }
 
 #: Attribute to value.
-Basis = Mapping[str, str]
+Qualifiers = Mapping[str, str]
 
 
-def check(basis: Mapping[str, object], *, where: str = "") -> dict[str, str]:
-    """Return a basis as it was stated, or say what is wrong with it.
+def check(qualifiers: Mapping[str, object], *, where: str = "") -> dict[str, str]:
+    """Return qualifiers as they were stated, or say what is wrong with it.
 
     Raises
     ------
@@ -51,18 +51,18 @@ def check(basis: Mapping[str, object], *, where: str = "") -> dict[str, str]:
     {'precision': 'fp16'}
     """
     at = f"{where}: " if where else ""
-    for name, value in basis.items():
+    for name, value in qualifiers.items():
         if name not in ATTRIBUTES:
             near = nearest(str(name), ATTRIBUTES)
             hint = f"did you mean '{near}'?" if near else f"known: {', '.join(ATTRIBUTES)}"
-            raise UsageError(f"{at}basis: unknown attribute '{printable(name, 60)}'; {hint}")
+            raise UsageError(f"{at}qualifiers: unknown attribute '{printable(name, 60)}'; {hint}")
         if not isinstance(value, str):
-            raise UsageError(f"{at}basis.{name}: expected text, got {printable(value, 40)}")
-    return {name: str(value) for name, value in basis.items()}
+            raise UsageError(f"{at}qualifiers.{name}: expected text, got {printable(value, 40)}")
+    return {name: str(value) for name, value in qualifiers.items()}
 
 
 def of_rows(where: Mapping[str, str]) -> dict[str, str]:
-    """Return the basis of rows that were picked by the values of their columns.
+    """Return the qualifiers of rows that were picked by the values of their columns.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def of_rows(where: Mapping[str, str]) -> dict[str, str]:
 
 
 def of_record(rows: Mapping[str, str], stated: Mapping[str, object], *, where: str = "") -> dict[str, str]:
-    """Return the basis of rows and of what the record states of them; an empty text takes an attribute away.
+    """Return the qualifiers of rows and of what the record states of them; an empty text takes an attribute away.
 
     Examples
     --------
@@ -84,12 +84,12 @@ def of_record(rows: Mapping[str, str], stated: Mapping[str, object], *, where: s
     return {name: value for name, value in merged.items() if value}
 
 
-def text(basis: Basis) -> str:
-    """Write a basis in words: ``precision fp16, sparsity dense``."""
-    return ", ".join(f"{name} {printable(value, 40)}" for name, value in basis.items() if value) or "no basis"
+def text(qualifiers: Qualifiers) -> str:
+    """Write qualifiers in words: ``precision fp16, sparsity dense``."""
+    return ", ".join(f"{name} {printable(value, 40)}" for name, value in qualifiers.items() if value) or "no qualifiers"
 
 
-def meet(a: Basis, b: Basis, *, left: str, right: str, where: str = "") -> dict[str, str]:
+def meet(a: Qualifiers, b: Qualifiers, *, left: str, right: str, where: str = "") -> dict[str, str]:
     """Return what two sides state together.
 
     Parameters
@@ -101,7 +101,7 @@ def meet(a: Basis, b: Basis, *, left: str, right: str, where: str = "") -> dict[
 
     Raises
     ------
-    BasisError
+    QualifierError
         Where they state different values of one attribute; the message names both sides.
 
     Examples
@@ -111,7 +111,7 @@ def meet(a: Basis, b: Basis, *, left: str, right: str, where: str = "") -> dict[
     >>> meet({"sparsity": "dense"}, {"sparsity": "sparse"}, left="a", right="b")
     Traceback (most recent call last):
     ...
-    forecast.errors.BasisError: bases do not match: 'a' is sparsity dense, 'b' is sparsity sparse
+    forecast.errors.QualifierError: qualifiers do not match: 'a' is sparsity dense, 'b' is sparsity sparse
     """
     differ = _differ(a, b)
     if differ:
@@ -119,23 +119,27 @@ def meet(a: Basis, b: Basis, *, left: str, right: str, where: str = "") -> dict[
     return {**a, **b}
 
 
-def _differ(a: Basis, b: Basis) -> list[str]:
+def _differ(a: Qualifiers, b: Qualifiers) -> list[str]:
     return [name for name in a if name in b and a[name] != b[name]]
 
 
-def _refuse(differ: list[str], a: Basis, b: Basis, left: str, right: str, before: str, hint: str = "") -> NoReturn:
+def _refuse(
+    differ: list[str], a: Qualifiers, b: Qualifiers, left: str, right: str, before: str, hint: str = ""
+) -> NoReturn:
     first, second = (text({name: side[name] for name in differ}) for side in (a, b))
     sides = f"'{printable(left, 60)}' is {first}, '{printable(right, 60)}' is {second}"
-    raise BasisError(f"{before}bases do not match: {sides}{hint}")
+    raise QualifierError(f"{before}qualifiers do not match: {sides}{hint}")
 
 
-def infer(formula: Formula | str, bases: Mapping[str, Basis], *, stated: Basis | None = None, where: str = "") -> Basis:
-    """Return the basis of a formula whose names have the bases given.
+def infer(
+    formula: Formula | str, bases: Mapping[str, Qualifiers], *, stated: Qualifiers | None = None, where: str = ""
+) -> Qualifiers:
+    """Return the qualifiers of a formula from those of its names.
 
     Parameters
     ----------
     formula : Formula or str
-    bases : mapping of str to basis
+    bases : mapping of str to qualifiers
         A name that is missing states nothing.
     stated : mapping, optional
         What the expression itself states: it replaces what is inherited, and lets products and ratios mix that
@@ -145,7 +149,7 @@ def infer(formula: Formula | str, bases: Mapping[str, Basis], *, stated: Basis |
 
     Raises
     ------
-    BasisError
+    QualifierError
 
     Examples
     --------
@@ -157,8 +161,8 @@ def infer(formula: Formula | str, bases: Mapping[str, Basis], *, stated: Basis |
     >>> infer("fast/slow", sides)
     Traceback (most recent call last):
     ...
-    forecast.errors.BasisError: in 'fast/slow', bases do not match: 'fast' is sparsity sparse, 'slow' is sparsity \
-dense; where the ratio is meant, state what it is: basis = { sparsity = "..." }
+    forecast.errors.QualifierError: in 'fast/slow', qualifiers do not match: 'fast' is sparsity sparse, 'slow' is \
+sparsity dense; where the ratio is meant, state what it is: qualifiers = { sparsity = "..." }
     """
     made = formula if isinstance(formula, Formula) else parse(formula, where=where)
     declared = dict(stated or {})
@@ -169,7 +173,7 @@ dense; where the ratio is meant, state what it is: basis = { sparsity = "..." }
 class _Walk:
     """Walks a formula with bases in the place of numbers."""
 
-    def __init__(self, bases: Mapping[str, Basis], stated: Basis, where: str) -> None:
+    def __init__(self, bases: Mapping[str, Qualifiers], stated: Qualifiers, where: str) -> None:
         self.bases, self.stated, self.where = bases, stated, where
 
     def of(self, node: Node) -> dict[str, str]:
@@ -204,4 +208,4 @@ class _Walk:
             return ""
         what = "ratio" if node.op == "/" else "product"
         missing = ", ".join(f'{name} = "..."' for name in differ)
-        return f"; where the {what} is meant, state what it is: basis = {{ {missing} }}"
+        return f"; where the {what} is meant, state what it is: qualifiers = {{ {missing} }}"

@@ -50,10 +50,10 @@ def evidence(name: str, spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, kw_only=True)
 class _Evidence(Unfitted):
-    before: float = float("inf")
+    as_of: float = float("inf")
 
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self if before is None else replace(self, before=before)
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        return self if as_of is None else replace(self, as_of=as_of)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
@@ -63,16 +63,16 @@ class _Evidence(Unfitted):
         levels = np.stack([inputs[n] for n in names])
         out = np.empty((len(time), streams.draws))
         for step, now in enumerate(time):
-            known = int(np.sum((years <= now) & (years < self.before)))
+            known = int(np.sum((years <= now) & (years < self.as_of)))
             if known == 0:
-                first = f"{years[0]}" if now < years[0] else f"the date {self.before:.1f} that it was fitted before"
+                first = f"{years[0]}" if now < years[0] else f"the date {self.as_of:.1f} that it was fitted before"
                 raise DataError(f"{self.name}: nothing was published by {now:.1f}; expected a start from {first} on")
             taken = np.minimum((inputs[PICK] * known).astype(int), known - 1)
             out[step] = levels[taken, step, np.arange(streams.draws)]
         return out
 
     def describe(self) -> Description:
-        said = ", ".join(f"{n.partition('/')[2]}" for n, year in PUBLISHED.items() if year < self.before)
+        said = ", ".join(f"{n.partition('/')[2]}" for n, year in PUBLISHED.items() if year < self.as_of)
         return Description(
             summary=f"the published estimates year by year, every author alike: {said}; {self.note}",
             assumptions=("an estimate counts from the first day of its year and for ever after",),

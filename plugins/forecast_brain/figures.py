@@ -44,7 +44,7 @@ QUANTITY = "brain.compute"
 
 def fixed(name: str, unit: str, value: float, source: str, title: str = "") -> Input:
     """Return an input that is one figure, of something that is never negative."""
-    return Input(name=name, unit=unit, distribution={"value": value}, source=source, title=title, least=0.0)
+    return Input(name=name, unit=unit, distribution={"value": value}, source=source, title=title, lower=0.0)
 
 
 def spread(name: str, unit: str, distribution: Mapping[str, float | str], source: str, title: str = "") -> Input:

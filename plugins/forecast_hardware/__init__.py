@@ -69,7 +69,7 @@ def _supercomputers() -> Iterator[TrendSpec]:
                 y=column,
                 frontier=True,
                 where={"status": "verified"},
-                basis={"basis": metric, "precision": "fp64"},
+                qualifiers={"basis": metric, "precision": "fp64"},
                 note=note,
                 reference="TOP500 and HPCG lists, June 1993 to November 2025 (top500.org, hpcg-benchmark.org)",
             )

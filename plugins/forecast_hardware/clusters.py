@@ -23,7 +23,7 @@ def models(shapes: Mapping[str, str]) -> Iterator[TrendSpec]:
             y="peak",
             yearly=True,
             where={"status": "verified", "path": "tensor", "sparsity": "dense", "basis": "peak"},
-            basis={"precision": "16-bit"},
+            qualifiers={"precision": "16-bit"},
             note="chips times data-sheet rate, nothing measured; nine years, and clusters that nobody reported are "
             "missing",
             reference="Epoch AI, Data on GPU clusters (CC-BY 4.0); Pilz et al. 2025, arXiv:2504.16026",

@@ -154,7 +154,7 @@ def _frontiers() -> Iterator[TrendSpec]:
         since="2006-01-01",
         records=True,
         where=row,
-        basis=dict.fromkeys(row, ""),
+        qualifiers=dict.fromkeys(row, ""),
         reference=table,
     )
     for name, shape, since, says in (
@@ -172,7 +172,7 @@ def _frontiers() -> Iterator[TrendSpec]:
             y="peak/launch_price",
             since=since,
             where=row,
-            basis={"dollars": "nominal"},
+            qualifiers={"dollars": "nominal"},
             note="plain FP32 of every device with a launch price, in dollars of the day",
             reference=table,
         )
@@ -191,7 +191,7 @@ def _sixteen_bits() -> TrendSpec:
         y="peak/launch_price",
         since="2006-01-01",
         where={"precision": "fp16", "path": "vector", "sparsity": "dense", "status": "verified"},
-        basis={"dollars": "nominal"},
+        qualifiers={"dollars": "nominal"},
         note="no growth of one kind: cards of 2016 ran FP16 at 1/64 of FP32, later ones at its rate or twice that",
         reference="table datasets/accelerators, its rows' sources",
     )

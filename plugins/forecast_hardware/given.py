@@ -29,11 +29,13 @@ JUDGED = "our judgement, not a measurement"
 
 
 def fixed(
-    name: str, unit: str, value: float, source: str, title: str = "", *, least: float = 0.0, **basis: str
+    name: str, unit: str, value: float, source: str, title: str = "", *, lower: float = 0.0, **qualifiers: str
 ) -> Input:
-    """Return an input that is one number, until somebody sets it, to no less than `least`."""
+    """Return an input that is one number, until somebody sets it, to no less than `lower`."""
     stated = {"value": value}
-    return Input(name=name, unit=unit, distribution=stated, source=source, title=title, basis=basis, least=least)
+    return Input(
+        name=name, unit=unit, distribution=stated, source=source, title=title, qualifiers=qualifiers, lower=lower
+    )
 
 
 def between(name: str, unit: str, low: float, high: float, source: str, title: str = "", *, family: str = "") -> Input:
@@ -41,4 +43,4 @@ def between(name: str, unit: str, low: float, high: float, source: str, title: s
     stated: dict[str, float | str] = {"p05": low, "p95": high}
     if family:
         stated = {"low": low, "high": high, "family": family}
-    return Input(name=name, unit=unit, distribution=stated, source=source, title=title, least=0.0)
+    return Input(name=name, unit=unit, distribution=stated, source=source, title=title, lower=0.0)

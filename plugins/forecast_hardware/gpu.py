@@ -132,7 +132,7 @@ def models() -> Iterator[ModelSpec]:
                 "y": column,
                 "unit": unit,
                 "where": {**rows, **_DENSE},
-                "basis": {"basis": "peak", **({"dollars": "nominal"} if measure == "per-dollar" else {})},
+                "qualifiers": {"basis": "peak", **({"dollars": "nominal"} if measure == "per-dollar" else {})},
                 "records": records,
             }
             cap = _CAPS[precision] if measure == "peak" else None
@@ -152,7 +152,7 @@ def models() -> Iterator[ModelSpec]:
         "y": "peak",
         "unit": "TFLOP/s",
         "where": _DENSE,
-        "basis": {"basis": "peak", "precision": "any", "path": "any"},
+        "qualifiers": {"basis": "peak", "precision": "any", "path": "any"},
         "records": True,
     }
     steps = "formats with fewer bits are in it, and each came once; TMA raises what is delivered and not the peak"
@@ -179,7 +179,7 @@ def _family(
         quantity=f"hardware.{name.replace('-', '_')}",
         unit=common["unit"],
         weights={f"hardware/{name}-{shape}": 1.0 for shape in SHAPES},
-        basis=common.get("basis", {}),
+        qualifiers=common.get("qualifiers", {}),
         note="equal weights are a choice, not a measurement" + (f"; {note}" if note else ""),
         reference=DEVICES,
     )

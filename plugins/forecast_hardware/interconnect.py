@@ -16,7 +16,7 @@ _GPIPE = "Huang et al. 2019, GPipe, arXiv:1811.06965; the bubble is (p - 1)/(m +
 
 
 def _ring() -> Iterator[EstimateSpec]:
-    devices = fixed("devices", "", 8.0, JUDGED, least=1.0)
+    devices = fixed("devices", "", 8.0, JUDGED, lower=1.0)
     size = fixed("size", "GB", 2.0, "the 16-bit gradients of a billion parameters")
     bandwidth = fixed(
         "bandwidth", "GB/s", 450.0, "table datasets/interconnects, nvlink-4: half of 900 two-way", direction="one-way"
@@ -59,7 +59,7 @@ def _ring() -> Iterator[EstimateSpec]:
         quantity="hardware.pipeline_bubble",
         unit="",
         expression="(stages - 1)/(microbatches + stages - 1)",
-        inputs=(fixed("stages", "", 8.0, JUDGED, least=1.0), fixed("microbatches", "", 32.0, JUDGED, least=1.0)),
+        inputs=(fixed("stages", "", 8.0, JUDGED, lower=1.0), fixed("microbatches", "", 32.0, JUDGED, lower=1.0)),
         reference=_GPIPE,
     )
     yield EstimateSpec(
@@ -112,7 +112,7 @@ def _essays() -> Iterator[EstimateSpec]:
         inputs=(
             fixed("messages", "", 9.0, f"{DATA_PARALLEL}: nine messages between two nodes of three cards"),
             fixed("transfer_time", "ms", 0.75, f"{DATA_PARALLEL}: one gradient"),
-            fixed("nodes", "", 4.0, DATA_PARALLEL, least=1.0),
+            fixed("nodes", "", 4.0, DATA_PARALLEL, lower=1.0),
         ),
         note="4 nodes take 20.25 ms as the essay says; its 7.75 ms for 2 nodes is a typo of 6.75",
         reference=DATA_PARALLEL,

@@ -33,7 +33,7 @@ def models() -> Iterator[ModelSpec]:
         y="process",
         since=SINCE,
         where=_ROW,
-        basis=_NO_RATE,
+        qualifiers=_NO_RATE,
         note="a name since about 1997, and no length; every device counts, not the first of a process",
         reference=DEVICES,
     )
@@ -47,7 +47,7 @@ def models() -> Iterator[ModelSpec]:
         let={"process": "process"},
         y="transistors/die_area",
         where=_ROW,
-        basis=_NO_RATE,
+        qualifiers=_NO_RATE,
         reference=DEVICES,
     )
     yield RelationSpec(
@@ -60,7 +60,7 @@ def models() -> Iterator[ModelSpec]:
         let={"process": "process", "units": "units"},
         y="peak",
         where=_ROW,
-        basis={"basis": "peak"},
+        qualifiers={"basis": "peak"},
         note="units of two makers are not alike, and both features grew with the years: the law is carried far "
         "beyond its table when a limit is asked for",
         reference=f"{DEVICES}; {HOBBHAHN} (the form)",

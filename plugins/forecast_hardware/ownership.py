@@ -20,7 +20,7 @@ COOLING = between(
     "pue", "", 1.1, 1.6, "1.1 in large data centres, 1.58 on average (Uptime Institute 2023); from memory, unverified",
     "power drawn for each watt at the device", family="uniform",
 )  # fmt: skip
-AT_HOME = fixed("pue", "", 1.0, "a desktop has no cooling of its own; 1.1 to 1.6 in a data centre", least=1.0)
+AT_HOME = fixed("pue", "", 1.0, "a desktop has no cooling of its own; 1.1 to 1.6 in a data centre", lower=1.0)
 
 
 def _owned() -> Iterator[EstimateSpec]:

@@ -41,7 +41,7 @@ def compounding(name: str, spec: ModelSpec) -> Model:
     inputs: dict[str, Need] = {i.name: i for i in STARTS[spec.name]}
     inputs["growth"] = OtherQuantity(unit="1/year", title="rate of growth of the logarithm")
     return _Compounding(
-        name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,), basis=spec.basis
+        name=name, unit=spec.unit, inputs=inputs, note=spec.note, sources=(spec.reference,), qualifiers=spec.qualifiers
     )
 
 

@@ -40,10 +40,10 @@ def needed(name: str, spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, kw_only=True)
 class _Needed(ModelRecord):
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         import forecast
 
-        relation = forecast.model(CHIPS).fit(before=before, seed=seed)
+        relation = forecast.model(CHIPS).fit(as_of=as_of, seed=seed)
         return _FittedNeeded(model=self, fit=relation.fit)
 
 

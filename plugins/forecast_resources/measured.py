@@ -58,10 +58,10 @@ class _Asked(Unfitted):
 
 @dataclass(frozen=True, kw_only=True)
 class _Measured(ModelRecord):
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         import forecast
 
-        return _FittedMeasured(model=self, trend=forecast.model(TREND).fit(before=before, seed=seed))
+        return _FittedMeasured(model=self, trend=forecast.model(TREND).fit(as_of=as_of, seed=seed))
 
 
 @dataclass(frozen=True, kw_only=True)

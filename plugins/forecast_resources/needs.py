@@ -37,17 +37,25 @@ def _start(
 ) -> tuple[ModelSpec, tuple[Input, Input]]:
     spec = ModelSpec(
         name=name, title=title, quantity=f"resources.{name.replace('-', '_')}", unit=unit, target=COMPOUND,
-        reference=source, basis=_dollars(unit),
+        reference=source, qualifiers=_dollars(unit),
     )  # fmt: skip
     return spec, (
-        Input(name="start", unit=unit, distribution=start, source=source, title=title, basis=_dollars(unit), least=0.0),
+        Input(
+            name="start",
+            unit=unit,
+            distribution=start,
+            source=source,
+            title=title,
+            qualifiers=_dollars(unit),
+            lower=0.0,
+        ),
         Input(name="date", unit="year", distribution={"value": date}, source=source, title="of the start"),
     )
 
 
 def _ceiling(name: str, title: str, unit: str, distribution: dict[str, float | str], source: str) -> EstimateSpec:
     asked = Input(
-        name="most", unit=unit, distribution=distribution, source=source, title=title, basis=_dollars(unit)
+        name="most", unit=unit, distribution=distribution, source=source, title=title, qualifiers=_dollars(unit)
     )  # fmt: skip
     return EstimateSpec(
         name=f"ceiling-{name}", title=title, quantity=f"resources.ceiling_{name}", unit=unit, expression="most",

@@ -33,14 +33,14 @@ _WHAT = ("points for each factor e in compute, at one date", "points a year, at 
 _NOW: Any = (0.0,)
 
 
-def _fitted(before: float | None, name: str) -> tuple[Array, Array, float, int]:
+def _fitted(as_of: float | None, name: str) -> tuple[Array, Array, float, int]:
     """Return b and g, their covariance, the degrees of freedom, and how many models there are."""
     import numpy as np
 
     from forecast import law, tables
     from forecast.tables import series
 
-    rows = series.rows(TABLE, where={}, before=before, name=name, date="release_date")
+    rows = series.rows(TABLE, where={}, as_of=as_of, name=name, date="release_date")
     compute, eci = rows.numeric("training_compute"), rows.numeric("eci")
     known = np.isfinite(compute) & np.isfinite(eci)
     time = tables.decimal_year(rows.column("release_date")[known])
@@ -70,26 +70,26 @@ def frontier(name: str, spec: ModelSpec) -> Model:
 
 @dataclass(frozen=True, kw_only=True)
 class _PerCompute(ModelRecord):
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        centre, table, dof, n = _fitted(before, self.name)
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        centre, table, dof, n = _fitted(as_of, self.name)
         return _Fitted(model=self, centre=centre, table=table, dof=dof, n=n, which=0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _PerYear(_PerCompute):
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        centre, table, dof, n = _fitted(before, self.name)
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        centre, table, dof, n = _fitted(as_of, self.name)
         return _Fitted(model=self, centre=centre, table=table, dof=dof, n=n, which=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Frontier(_PerCompute):
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         import numpy as np
 
         from forecast.tables import series
 
-        time, y, _ = series.read(TABLE, x="release_date", y="eci", before=before, name=self.name, records=True)
+        time, y, _ = series.read(TABLE, x="release_date", y="eci", as_of=as_of, name=self.name, records=True)
         t = time - time.mean()
         slope, level = np.polyfit(t, y, 1)
         left = y - level - slope * t

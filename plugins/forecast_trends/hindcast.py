@@ -285,15 +285,15 @@ def coverage(
         raise UsageError(f"level: expected a share between 0 and 1, got '{printable(level, 40)}'")
     chosen, failed = made(shape, options), 0
     rows: list[Array] = []
-    every = _all_series(data, series=series, x=x, y=y, only=only, further=chosen.columns)
-    for number, (name, time, value, further) in enumerate(every):
+    every = _all_series(data, series=series, x=x, y=y, only=only, covariates=chosen.columns)
+    for number, (name, time, value, covariates) in enumerate(every):
         streams = Streams(seed=seed, node=name, block=0)
         for i in range(least - 1, len(time) - 1):
             ahead = time[i + 1 :][(time[i + 1 :] > time[i]) & (time[i + 1 :] <= time[i] + horizon)]
             seen = slice(0 if window is None else max(0, i + 1 - window), i + 1)
             if not len(ahead):
                 continue
-            asked: dict[str, Any] = {"columns": {k: v[seen] for k, v in further.items()}} if further else {}
+            asked: dict[str, Any] = {"columns": {k: v[seen] for k, v in covariates.items()}} if covariates else {}
             try:
                 drawn = chosen.fit(time[seen], value[seen], seed=seed, **asked).sample(ahead, streams, observed=True)
             except BudgetError:
@@ -340,7 +340,7 @@ def _all_series(
     x: str,
     y: str,
     only: Collection[str] | None = None,
-    further: Mapping[str, str] = MappingProxyType({}),
+    covariates: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[tuple[str, Array, Array, dict[str, Array]]]:
     """Yield each series of a table and its further columns, in the order in which they appear."""
     import numpy as np
@@ -358,8 +358,8 @@ def _all_series(
     for name in known if only is None else [n for n in known if n in only]:
         keep = np.array([label == name for label in labels])
         where = f"series '{printable(name, 60)}'"
-        found = read_columns(table.take(keep), x=x, y=y, further=further, name=where)
-        yield name, found.time, found.value, found.further
+        found = read_columns(table.take(keep), x=x, y=y, covariates=covariates, name=where)
+        yield name, found.time, found.value, found.covariates
 
 
 def _yearly(name: str, time: Array, value: Array) -> tuple[Array, Array]:

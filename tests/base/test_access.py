@@ -28,7 +28,7 @@ WAYS = (
 )  # fmt: skip
 
 
-KEYS = ("quantities.x.data", "quantities.x.table", "quantities.x.otherwise.table", "choices.c.table")
+KEYS = ("quantities.x.data", "quantities.x.table", "quantities.x.fallback.table", "choices.c.table")
 
 
 @pytest.fixture

@@ -134,7 +134,7 @@ def test_bootstrap_refits(points, say, how, floor):
     law = forecast.law("scaling/chinchilla")
     fit = law.fit(points, options=DELTA, bootstrap=4000, seed=0)
     assert fit.bootstrap["converged"].all()
-    counts = resampled("case", 0, 240, 60)
+    counts = resampled("pairs", 0, 240, 60)
     begin = start_of(fit)
     tight = TIGHT if how == "tolerance 1e-10" else {}
 
@@ -195,7 +195,7 @@ def test_a_general_law(say):
 
         return least_squares(residuals, begin, jac=jacobian, x_scale="jac")
 
-    counts = resampled("case", 0, 100, 60)
+    counts = resampled("pairs", 0, 100, 60)
     worse = fit.bootstrap["objective"].values[:60] / [2 * refit(c).cost for c in counts] - 1
     assert worse.max() <= 1e-9
     for replicates, goal in ((200, 5), (4000, 10)):
@@ -245,7 +245,7 @@ def test_ten_thousand_fits(name, say):
     parameters = [rng.uniform(*span, (10_000, 1)) for span in spans]
     y = form(x, *parameters) * (1 + 0.01 * rng.standard_normal((10_000, 20)))
     curves = xr.Dataset({"x": ("point", x), law.output: (("curve", "point"), y)})
-    fits = law.fit(curves, over="curve", objective="least_squares")
+    fits = law.fit(curves, by="curve", objective="least_squares")
     assert fits.converged.all()
 
     def loop(jac=None, count=200):
@@ -257,7 +257,7 @@ def test_ten_thousand_fits(name, say):
     for how, jac, goal in (("without derivatives", None, 50), ("with them", slopes, 50)):
         apart = fits.objective.values[:1000] / loop(jac, 1000) - 1
         ratio, ours, theirs = race(
-            lambda: law.fit(curves, over="curve", objective="least_squares"),
+            lambda: law.fit(curves, by="curve", objective="least_squares"),
             lambda jac=jac: loop(jac),
             goal,
             share=200 / 10_000,

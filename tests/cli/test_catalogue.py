@@ -166,7 +166,7 @@ def test_a_trend_shows_what_was_judged_of_it_and_which_rows_it_keeps(capsys):
     (asked,) = found["inputs"]
     assert (asked["name"], asked["distribution"], asked["source"]) == ("cap", cap["value"], cap["source"])
     assert (found["since"], found["records"], found["yearly"]) == ("2006-01-01", True, False)
-    assert found["basis"] == {"precision": "fp32", "path": "vector", "sparsity": "dense", "basis": "peak"}
+    assert found["qualifiers"] == {"precision": "fp32", "path": "vector", "sparsity": "dense", "basis": "peak"}
     assert answer(capsys, "models", "show", "hardware/gpu-peak-fp32-random-walk")["result"]["yearly"] is True
     assert main(["models", "show", "hardware/gpu-peak-fp32-logistic"]) == 0
     text = capsys.readouterr().out
@@ -200,10 +200,10 @@ def test_tables_show_fields_units_licences_sources_and_rows(demo, capsys):
 def test_tables_show_what_a_unit_cannot_say(demo, capsys):
     path = demo.folder / "t" / "datapackage.json"
     package = json.loads(path.read_text())
-    package["resources"][0]["schema"]["fields"][1]["basis"] = {"precision": "fp16", "sparsity": "dense"}
+    package["resources"][0]["schema"]["fields"][1]["qualifiers"] = {"precision": "fp16", "sparsity": "dense"}
     path.write_text(json.dumps(package))
     fields = answer(capsys, "tables", "show", "demo/t")["result"]["fields"]
-    assert [f["basis"] for f in fields] == [{}, {"precision": "fp16", "sparsity": "dense"}, {}]
+    assert [f["qualifiers"] for f in fields] == [{}, {"precision": "fp16", "sparsity": "dense"}, {}]
     assert main(["tables", "show", "demo/t"]) == 0
     assert "precision = fp16, sparsity = dense" in capsys.readouterr().out
 

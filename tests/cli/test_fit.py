@@ -89,10 +89,10 @@ def test_a_bootstrap_is_where_the_intervals_come_from(capsys, data):
     fit = forecast.law(LAW).fit({"x": X, "y": Y}, bootstrap=300, seed=2)
     code, found = answer(capsys, LAW, "--data", data, "--bootstrap", "300", "--seed", "2")
     assert code == 0
-    assert found["result"]["intervals"] == "percentiles of 300 bootstrap replicates (case)"
+    assert found["result"]["intervals"] == "percentiles of 300 bootstrap replicates (pairs)"
     for row in found["result"]["parameters"]:
         assert (row["lower"], row["upper"]) == fit.interval(row["name"], 0.95, "bootstrap")
-    assert run(capsys, LAW, "--data", data, "--kind", "wild")[0] == 2
+    assert run(capsys, LAW, "--data", data, "--resample", "wild")[0] == 2
 
 
 def test_a_parameter_that_the_verdict_does_not_identify_is_not_called_identified(capsys, reference_data):
@@ -132,7 +132,7 @@ def test_a_figure_has_a_panel_for_each_variable(capsys, tmp_path, monkeypatch):
 
 
 def test_a_figure_of_groups_stands_at_the_largest_of_them(said, data, here):
-    words = ("--groups", "kind", "--own", "E", "--out", "fit.nc", "--plot", "fit.svg")
+    words = ("--groups", "kind", "--varying", "E", "--out", "fit.nc", "--plot", "fit.svg")
     assert said("fit", LAW, "--data", data, *words).code == 0
     drawn = (here / "fit.svg").read_text()
     assert "at kind = dense" in drawn

@@ -77,9 +77,9 @@ def test_errors_in_x_widen_what_is_known(fitted, table):
 
 
 def test_groups_and_parameters_of_their_own(fitted, table):
-    found = fitted("--groups", "family", "--own", "beta")
+    found = fitted("--groups", "family", "--varying", "beta")
     values = {n: row["value"] for n, row in by_name(found).items()}
-    fit = forecast.law(POWER).fit(table, let={"x": "size"}, groups="family", own=["beta"])
+    fit = forecast.law(POWER).fit(table, let={"x": "size"}, groups="family", varying=["beta"])
     assert values == pytest.approx(dict(fit.values), rel=1e-12)
     assert len(values) == 5  # one exponent, four levels
     assert values["c"] == pytest.approx(0.3, abs=0.02)
@@ -93,12 +93,12 @@ def test_groups_alone_make_errors_of_whole_groups(fitted):
     assert by_name(grouped)["beta"]["stderr"] > 1.2 * by_name(plain)["beta"]["stderr"]
 
 
-@pytest.mark.parametrize("kind", ["case", "residual", "wild", "cluster"])
-def test_kinds_of_bootstrap(fitted, table, kind):
-    words = ("--groups", "family") if kind == "cluster" else ()
-    keywords = {"groups": "family"} if kind == "cluster" else {}
-    found = fitted("--bootstrap", "40", "--kind", kind, *words)
-    same(found, forecast.law(POWER).fit(table, let={"x": "size"}, bootstrap=40, kind=kind, **keywords))
+@pytest.mark.parametrize("resample", ["pairs", "residuals", "wild", "cluster"])
+def test_kinds_of_bootstrap(fitted, table, resample):
+    words = ("--groups", "family") if resample == "cluster" else ()
+    keywords = {"groups": "family"} if resample == "cluster" else {}
+    found = fitted("--bootstrap", "40", "--resample", resample, *words)
+    same(found, forecast.law(POWER).fit(table, let={"x": "size"}, bootstrap=40, resample=resample, **keywords))
 
 
 def test_workers_change_no_bit(fitted):
@@ -107,10 +107,10 @@ def test_workers_change_no_bit(fitted):
 
 
 def test_many_fits_are_listed(fitted, table):
-    found = fitted("--over", "family")
-    fits = forecast.law(POWER).fit({**table, "x": table["size"]}, over="family")
+    found = fitted("--by", "family")
+    fits = forecast.law(POWER).fit({**table, "x": table["size"]}, by="family")
     assert [row["name"] for row in found["fits"]] == ["a", "b", "c", "d"]
-    assert (found["count"], found["converged"], found["over"]) == (4, 4, "family")
+    assert (found["count"], found["converged"], found["by"]) == (4, 4, "family")
     for i, row in enumerate(found["fits"]):
         assert (row["points"], row["converged"], row["verdict"].split(";")[0]) == (12, True, "converged")
         values = {p["name"]: p["value"] for p in row["parameters"]}
@@ -125,7 +125,7 @@ def test_many_fits_are_summed_up_and_a_failed_one_is_a_failure(said, here):
     rows = [(f, a, 3 * a**-0.4) for f in "pqr" for a in x] + [("few", 10.0, 1.0)]
     names, xs, ys = (list(column) for column in zip(*rows, strict=True))
     csv_format.write(here / "runs.csv", {"family": names, "x": xs, "y": ys})
-    found = said("fit", POWER, "--data", "runs.csv", "--over", "family")
+    found = said("fit", POWER, "--data", "runs.csv", "--by", "family")
     assert found.code == 1
     assert found.out.startswith("scaling/power over 'family': 3 of 4 converged; median beta = 3; median c = 0.4.\n")
     assert "not fitted: fewer than 2 points" in found.out

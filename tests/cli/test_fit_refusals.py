@@ -88,14 +88,14 @@ def test_bad_input_050_089_starts(said, data, start, says):
         ([LAW, "--data", "runs.csv", "--sigma-x", "X = 1"], "did you mean 'x'"),
         ([LAW, "--data", "runs.csv", "--sigma-x", "x = -x"], "standard deviations"),
         ([LAW, "--data", "runs.csv", "--groups", "kin"], "did you mean 'kind'"),
-        ([LAW, "--data", "runs.csv", "--own", "E"], "groups"),
-        ([LAW, "--data", "runs.csv", "--own", "e", "--groups", "kind"], "did you mean 'E'"),
-        ([LAW, "--data", "runs.csv", "--kind", "jackknife"], "--kind"),
-        ([LAW, "--data", "runs.csv", "--bootstrap", "20", "--kind", "cluster"], "groups"),
+        ([LAW, "--data", "runs.csv", "--varying", "E"], "groups"),
+        ([LAW, "--data", "runs.csv", "--varying", "e", "--groups", "kind"], "did you mean 'E'"),
+        ([LAW, "--data", "runs.csv", "--resample", "jackknife"], "--resample"),
+        ([LAW, "--data", "runs.csv", "--bootstrap", "20", "--resample", "cluster"], "groups"),
         ([LAW, "--data", "runs.csv", "--workers", "0"], "--workers"),
-        ([LAW, "--data", "runs.csv", "--over", "kin"], "did you mean 'kind'"),
-        ([LAW, "--data", "runs.csv", "--over", "kind", "--out", "a.nc"], "--over makes many fits: --out keeps one"),
-        ([LAW, "--data", "runs.csv", "--over", "kind", "--plot", "a.svg"], "--over makes many fits: --plot keeps one"),
+        ([LAW, "--data", "runs.csv", "--by", "kin"], "did you mean 'kind'"),
+        ([LAW, "--data", "runs.csv", "--by", "kind", "--out", "a.nc"], "--by makes many fits: --out keeps one"),
+        ([LAW, "--data", "runs.csv", "--by", "kind", "--plot", "a.svg"], "--by makes many fits: --plot keeps one"),
         ([LAW, "--data", "runs.csv", "--plot", "./a.svg", "--out", "a.svg"], "name the same file"),
     ],
 )  # fmt: skip
@@ -157,7 +157,7 @@ NAMES = ["folder.csv", "none.csv", "/dev/zero", "/dev/null", "/proc/self/mem", "
 @pytest.mark.parametrize("name", FILES)
 def test_odd_bytes_are_one_line(said, here, name):
     (here / name).write_bytes(FILES[name])
-    for words in ((), ("--over", "y"), ("--where", "x > 0")):
+    for words in ((), ("--by", "y"), ("--where", "x > 0")):
         line = said("fit", "a + b*x", "--variables", "x", "--data", name, *words).refusal
         assert "unexpected" not in line
         assert line.isprintable()

@@ -138,7 +138,7 @@ def test_groups_are_named_by_their_labels(capsys, tmp_path, monkeypatch):
     n, family = np.geomspace(1e6, 1e10, 40), np.where(np.arange(40) % 2, "llama", "gpt-2")
     y = (np.where(family == "llama", 1.5, 2.1) + 400 * n**-0.34) * (1 + 0.01 * np.cos(17 * np.arange(40)))
     law = forecast.Law("E + A*N**-a", variables=["N"], positive=["E", "A", "a"])
-    law.fit({"N": n, "y": y, "family": family}, groups="family", own=("E",)).save("fit.nc")
+    law.fit({"N": n, "y": y, "family": family}, groups="family", varying=("E",)).save("fit.nc")
     code, out, _ = run(capsys, "fit.nc", "N=1e9", "family=llama,gpt-2", "--json")
     points = json_of(out)["result"]["points"]
     assert code == 0

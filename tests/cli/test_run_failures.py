@@ -37,7 +37,7 @@ def make(name, spec):
         def __init__(self):
             self.name, self.unit, self.inputs = name, "FLOP/s", {}
 
-        def fit(self, *, before=None, seed=0):
+        def fit(self, *, as_of=None, seed=0):
             return self
 
         def sample(self, time_, inputs, streams, *, observed=False):

@@ -12,7 +12,7 @@ from forecast.base import access
 from forecast.tables import file_hash
 from forecast.tables.remote.download import cache_folder
 
-KEYS = ("quantities.x.data", "quantities.x.table", "quantities.x.otherwise.table", "choices.c.table")
+KEYS = ("quantities.x.data", "quantities.x.table", "quantities.x.fallback.table", "choices.c.table")
 CSV = b"date,price\n2020-01-01,8\n2021-01-01,4\n2022-01-01,2\n2023-01-01,1\n"
 
 

@@ -52,7 +52,7 @@ class Demo(Model):
     def __init__(self, name):
         self.name = name
 
-    def fit(self, *, before=None, seed=0):
+    def fit(self, *, as_of=None, seed=0):
         return Fitted({shift})
 
 def make(name, spec):

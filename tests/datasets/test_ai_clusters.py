@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import forecast
-from forecast.errors import BasisError
+from forecast.errors import QualifierError
 
 #: Dense 16-bit, TFLOP/s a chip: tensor units, P100 vector units (NVIDIA, AMD and Google data sheets).
 DENSE = {
@@ -66,7 +66,7 @@ def test_records_in_order_of_date_grow(clusters):
 
 def test_vector_and_tensor_rates_make_no_series():
     asked = {"shape": "trends/exponential", "x": "date", "y": "peak", "unit": "FLOP/s"}
-    with pytest.raises(BasisError, match=r"tensor.*vector|vector.*tensor"):
+    with pytest.raises(QualifierError, match=r"tensor.*vector|vector.*tensor"):
         forecast.trend("datasets/ai-clusters", **asked).fit()
     fitted = forecast.trend("datasets/ai-clusters", where={"path": "tensor"}, **asked).fit()
     assert 0.3 < fitted.describe().facts["doubling_years"] < 3

@@ -13,7 +13,7 @@ import pytest
 
 import forecast
 import forecast_datasets
-from forecast.errors import BasisError, DataError, DownloadError
+from forecast.errors import DataError, DownloadError, QualifierError
 from forecast.tables import columns
 from forecast_datasets import adapters, curves
 from forecast_trends.hindcast import hindcasts
@@ -89,7 +89,7 @@ def test_the_shared_technologies_come_back_through_the_table(tmp_path, upstream,
     wheat = forecast.tables.select(forecast.table(tmp_path), {"technology": "Wheat_(US)"})
     assert wheat.sizes["row"] == 143
     asked = {"shape": "trends/exponential", "x": "date", "y": "cost", "unit": ""}
-    with pytest.raises(BasisError, match=r"mixes technology .* and 17 more; keep one: where = \{ technology = "):
+    with pytest.raises(QualifierError, match=r"mixes technology .* and 17 more; keep one: where = \{ technology = "):
         forecast.trend(str(tmp_path), **asked).fit()
     assert forecast.trend(str(tmp_path), where={"technology": "Wheat_(US)"}, **asked).fit().describe().facts["n"] == 143
     assert len(hindcasts(str(tmp_path), series="technology", x="year", y="cost").technologies) == 19

@@ -237,7 +237,7 @@ def test_what_a_described_column_measures_is_stated():
 
     def fields(name):
         package = descriptor.read(Path(get_registry().find("table", f"datasets/{name}").spec.descriptor))
-        return {f.name: dict(f.basis) for r in package.resources for f in r.fields}
+        return {f.name: dict(f.qualifiers) for r in package.resources for f in r.fields}
 
     gpus, curves = fields("gpu-trends"), fields("technologies")
     assert gpus["price"] == {"dollars": "real 2020"}

@@ -15,7 +15,7 @@ import pytest
 import forecast
 import forecast_datasets
 from forecast.contract.registry import get_registry
-from forecast.errors import BasisError, DataError, DownloadError
+from forecast.errors import DataError, DownloadError, QualifierError
 from forecast.tables import columns, file_hash
 from forecast.tables.series import states
 from forecast_datasets import adapters, epoch, readers
@@ -111,13 +111,13 @@ def test_hardware_of_2026(served):
     assert float(h100["price"]) == 30_000
     assert table["price"].attrs["unit"] == "USD"
     assert table["peak_int8"].attrs["unit"] == "OP/s"
-    assert json.loads(table["peak_tensor_fp16"].attrs["basis"])["sparsity"] == "dense"
+    assert json.loads(table["peak_tensor_fp16"].attrs["qualifiers"])["sparsity"] == "dense"
 
 
 def test_columns_say_what_their_unit_cannot(served, reference_data):
     folder = served("epoch-hardware", (reference_data / "hardware/epoch_ml_hardware_2025-06.csv").read_bytes())
-    assert json.loads(forecast.table(folder)["price"].attrs["basis"]) == {"dollars": "nominal"}
-    with pytest.raises(BasisError, match=r"fp32.*fp16|fp16.*fp32"):
+    assert json.loads(forecast.table(folder)["price"].attrs["qualifiers"]) == {"dollars": "nominal"}
+    with pytest.raises(QualifierError, match=r"fp32.*fp16|fp16.*fp32"):
         states(str(folder), "peak_fp32 + peak_tensor_fp16")
     asked = {"shape": "trends/exponential", "x": "date", "unit": "FLOP/s"}
     said = forecast.trend(str(folder), y="peak_tensor_fp16", **asked).fit().describe()

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 import forecast
-from forecast.errors import BasisError
+from forecast.errors import QualifierError
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_one_way_and_two_way_make_no_series():
         asked = {"shape": "trends/exponential", "x": "date", "y": "bandwidth", "unit": "GB/s"}
         return forecast.trend("datasets/interconnects", where={"family": "nvlink", **where}, **asked).fit()
 
-    with pytest.raises(BasisError, match=r"one-way.*two-way"):
+    with pytest.raises(QualifierError, match=r"one-way.*two-way"):
         fit(basis="marketed")
     doubling = fit(basis="marketed", direction="two-way").describe().facts["doubling_years"]
     assert doubling == pytest.approx(2.49, abs=0.1)  # own fit of the published figures: 2.49 years

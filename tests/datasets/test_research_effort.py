@@ -105,4 +105,4 @@ def test_a_figure_in_another_unit_is_refused(tmp_path, name, spoil, says):
 
 def test_computed_rows_say_so_and_when_they_could_be_known(periods):
     assert {row["status"] for row in periods.values()} == {"computed"}
-    assert all(row["known_since"].isoformat() == f"{row['ends'] + 1}-01-01" for row in periods.values())
+    assert all(row["vintage"].isoformat() == f"{row['ends'] + 1}-01-01" for row in periods.values())

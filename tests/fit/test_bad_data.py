@@ -168,10 +168,10 @@ def test_bad_input_038_inside_a_formula_and_without_a_known_unit_a_column_is_a_n
 def test_bad_input_038_units_count_for_many_fits_too():
     law = forecast.law("scaling/chinchilla")
     grid = xr.concat([points("Gparam", n=1e9)] * 2, dim="seed", join="exact").assign_coords(seed=["a", "b"])
-    fits = law.fit(grid, over="seed")
+    fits = law.fit(grid, by="seed")
     assert float(fits.params["A"][0]) == pytest.approx(law.fit(points()).values["A"], rel=1e-6)
     with pytest.raises(UnitError, match="'FLOP'"):
-        law.fit(grid.assign(N=grid["N"].assign_attrs(unit="FLOP")), over="seed")
+        law.fit(grid.assign(N=grid["N"].assign_attrs(unit="FLOP")), by="seed")
 
 
 # --- kinds of arrays --------------------------------------------------------------------------------------------------

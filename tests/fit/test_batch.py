@@ -23,7 +23,7 @@ def curves(rows=12, seed=0):
 @pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log", "gaussian_log"])
 def test_each_curve_is_the_fit_of_its_points(objective):
     data = curves()
-    fits = LAW.fit(data, over="curve", objective=objective)
+    fits = LAW.fit(data, by="curve", objective=objective)
     assert fits.converged.all()
     assert fits.params["c"].dims == ("curve",)
     assert list(fits.params["curve"].values) == list(data["curve"].values)
@@ -42,13 +42,13 @@ def test_curves_of_different_lengths_from_a_grid_and_from_a_table_agree():
     data = curves(6)
     y = data["y"].values.copy()
     y[2, 12:] = np.nan
-    grid = LAW.fit(data.assign(y=(("curve", "point"), y)), over="curve")
+    grid = LAW.fit(data.assign(y=(("curve", "point"), y)), by="curve")
     assert list(grid.n.values) == [20, 20, 12, 20, 20, 20]
     there = np.isfinite(y)
     rows, points = np.nonzero(there)
     shuffled = np.random.default_rng(0).permutation(rows.size)
     table = {"x": X[points][shuffled], "y": y[there][shuffled], "curve": rows[shuffled]}
-    long = LAW.fit(table, over="curve")
+    long = LAW.fit(table, by="curve")
     assert list(long.params["curve"].values) == [0, 1, 2, 3, 4, 5]
     alone = LAW.fit({"x": X[:12], "y": y[2, :12]})
     for name in LAW.parameters:
@@ -62,7 +62,7 @@ def test_a_failed_row_is_marked_and_raises_nothing():
     y[0] = -1.0
     y[1, 2:] = np.nan
     y[3, 4] = np.inf
-    fits = LAW.fit(data.assign(y=(("curve", "point"), y)), over="curve", objective="least_squares_log")
+    fits = LAW.fit(data.assign(y=(("curve", "point"), y)), by="curve", objective="least_squares_log")
     assert list(fits.converged.values) == [False, False, True, False, True, True]
     for name in LAW.parameters:
         assert list(np.isnan(fits.params[name].values)) == [True, True, False, True, False, False]
@@ -87,7 +87,7 @@ def test_a_constant_curve_is_not_known_beyond_its_level():
     data = curves(3)
     y = data["y"].values.copy()
     y[1] = 2.0 * np.exp(0.02 * np.random.default_rng(4).standard_normal(20))
-    fits = LAW.fit(data.assign(y=(("curve", "point"), y)), over="curve", objective="least_squares_log")
+    fits = LAW.fit(data.assign(y=(("curve", "point"), y)), by="curve", objective="least_squares_log")
     errors = fits.stderr["c"].values / fits.params["c"].values
     assert np.isnan(errors[1]) or errors[1] > 0.5
     assert (errors[[0, 2]] < 0.2).all()
@@ -98,7 +98,7 @@ def test_weights_let_and_y_go_through():
     weights = np.ones((4, 20))
     weights[:, 3] = 0.0
     data = data.assign(w=(("curve", "point"), weights), thousands=data["x"] / 1000).drop_vars("x")
-    fits = LAW.fit(data, over="curve", let={"x": "thousands*1000"}, y="2*y", weights="w")
+    fits = LAW.fit(data, by="curve", let={"x": "thousands*1000"}, y="2*y", weights="w")
     keep = np.arange(20) != 3
     alone = LAW.fit({"x": X[keep], "y": 2 * data["y"].values[2, keep]})
     assert float(fits.params["b"][2]) == pytest.approx(alone.values["b"], rel=1e-6)
@@ -106,7 +106,7 @@ def test_weights_let_and_y_go_through():
 
 
 def test_predictions_have_the_dimension_too():
-    fits = LAW.fit(curves(4), over="curve")
+    fits = LAW.fit(curves(4), by="curve")
     out = fits.predict(x=[10.0, 1e5])["median"]
     assert out.dims == ("curve", "point")
     assert float(out[1, 0]) == pytest.approx(
@@ -116,19 +116,19 @@ def test_predictions_have_the_dimension_too():
 
 def test_what_is_wrong_with_all_of_them_is_raised():
     with pytest.raises(UnknownNameError, match="unknown column 'x'"):
-        LAW.fit(curves(3).drop_vars("x"), over="curve")
+        LAW.fit(curves(3).drop_vars("x"), by="curve")
     with pytest.raises(UnknownNameError, match="'curves'"):
-        LAW.fit({"x": X, "y": X, "curve": X}, over="curves")
+        LAW.fit({"x": X, "y": X, "curve": X}, by="curves")
     with pytest.raises(DataError, match="one other dimension"):
-        LAW.fit(curves(3).expand_dims("extra"), over="curve")
-    with pytest.raises(UsageError, match="over= does not take"):
-        LAW.fit(curves(3), over="curve", groups="g")
+        LAW.fit(curves(3).expand_dims("extra"), by="curve")
+    with pytest.raises(UsageError, match="by= does not take"):
+        LAW.fit(curves(3), by="curve", groups="g")
     with pytest.raises(UsageError, match="start: 'c' is missing"):
-        LAW.fit(curves(3), over="curve", start={"E": 1.0, "b": 2.0})
+        LAW.fit(curves(3), by="curve", start={"E": 1.0, "b": 2.0})
     with pytest.raises(UsageError, match="needs options="):
-        LAW.fit(curves(3), over="curve", objective="binomial")
+        LAW.fit(curves(3), by="curve", objective="binomial")
     with pytest.raises(UnknownNameError, match="'trails'"):
-        LAW.fit(curves(3), over="curve", objective="binomial", options={"trials": "trails"})
+        LAW.fit(curves(3), by="curve", objective="binomial", options={"trials": "trails"})
 
 
 # A batch is the loop of its fits --------------------------------------------------------------------------------------
@@ -147,8 +147,8 @@ COMBINATIONS = {
     "asymmetric": {"objective": "asymmetric_log"},
     "delta": {"objective": "huber_log", "options": {"delta": 0.01}},
     "bootstrap": {"objective": "least_squares_log", "bootstrap": 40, "seed": 2},
-    "bootstrap, wild, weights": {"bootstrap": 40, "kind": "wild", "weights": "w"},
-    "bootstrap, start": {"bootstrap": 40, "start": START, "kind": "residual"},
+    "bootstrap, wild, weights": {"bootstrap": 40, "resample": "wild", "weights": "w"},
+    "bootstrap, start": {"bootstrap": 40, "start": START, "resample": "residuals"},
 }
 
 
@@ -181,7 +181,7 @@ def same(fits, i, alone, level=0.9, close=1e-8):
 @pytest.mark.parametrize("combination", COMBINATIONS)
 def test_each_combination_is_the_loop_of_single_fits(combination):
     asked, data = COMBINATIONS[combination], curves(5, seed=3)
-    fits = LAW.fit(data.assign({n: ("point", v) for n, v in SPREAD.items()}), over="curve", **asked)
+    fits = LAW.fit(data.assign({n: ("point", v) for n, v in SPREAD.items()}), by="curve", **asked)
     assert fits.converged.all()
     for i in range(5):
         alone = LAW.fit({"x": X, "y": data["y"].values[i], **SPREAD}, **asked)
@@ -198,14 +198,14 @@ def test_counts_are_the_loop_too():
     columns = {"x": np.tile(x, 4), "y": hits.ravel(), "n": trials.ravel(), "task": np.repeat([*"abcd"], 25)}
     keep = np.ones(100, dtype=bool)
     keep[60:75] = False
-    fits = law.fit({n: v[keep] for n, v in columns.items()}, over="task", **asked)
+    fits = law.fit({n: v[keep] for n, v in columns.items()}, by="task", **asked)
     for i in range(4):
         rows = keep.reshape(4, 25)[i]
         alone = law.fit({"x": x[rows], "y": hits[i, rows], "n": trials[i, rows]}, **asked)
         same(fits, i, alone, close=1e-6)
     wrong = hits.copy()
     wrong[1, 3] = 201
-    bad = law.fit({**columns, "y": wrong.ravel()}, over="task", **asked)
+    bad = law.fit({**columns, "y": wrong.ravel()}, by="task", **asked)
     assert list(bad.converged.values) == [True, False, True, True]
     assert "0 <= y <= trials" in str(bad.verdict.values[1])
     with pytest.raises(DataError, match="0 <= y <= trials"):
@@ -222,7 +222,7 @@ def test_a_protocol_starts_each_curve_from_its_own_best_point():
     grid = xr.Dataset(
         {"N": ("run", n), "D": ("run", d), "loss": (("lab", "run"), loss)}, coords={"lab": ["a", "b", "c"]}
     )
-    fits = law.fit(grid, over="lab", protocol="besiroglu2024")
+    fits = law.fit(grid, by="lab", protocol="besiroglu2024")
     assert fits.n.values.tolist() == [80, 60, 80]
     for i in range(3):
         there = np.isfinite(loss[i])
@@ -238,7 +238,7 @@ def test_what_the_batch_does_not_settle_is_searched_as_a_single_fit():
     x = np.linspace(0, 100, 60)
     middle = rng.uniform(20, 80, (12, 1))
     y = 3 * np.exp(-(((x - middle) / 4) ** 2)) + 1 + 0.05 * rng.standard_normal((12, 60))
-    fits = law.fit(xr.Dataset({"x": ("point", x), "y": (("curve", "point"), y)}), over="curve")
+    fits = law.fit(xr.Dataset({"x": ("point", x), "y": (("curve", "point"), y)}), by="curve")
     assert fits.converged.all()
     np.testing.assert_allclose(fits.params["m"].values, middle[:, 0], atol=0.3)
 
@@ -249,7 +249,7 @@ def test_parameters_at_a_bound_and_unknown_ones_are_judged_as_in_a_single_fit():
     y[1] -= 0.98 * y[1].min()  # no floor: E runs to zero
     y[2] = 2.0 + 0.01 * np.random.default_rng(1).standard_normal(20)  # nothing to see of b and c
     y[4] = 1 + 3 * X**-0.5  # no noise at all
-    fits = LAW.fit(data.assign(y=(("curve", "point"), y)), over="curve", objective="least_squares_log")
+    fits = LAW.fit(data.assign(y=(("curve", "point"), y)), by="curve", objective="least_squares_log")
     for i in range(6):
         alone = LAW.fit({"x": X, "y": y[i]}, objective="least_squares_log")
         if not fits.converged[i]:
@@ -272,8 +272,8 @@ def test_the_order_of_curves_and_rows_is_of_no_account(order, seed):
     shuffled = np.random.default_rng(seed).permutation(160)
     names = np.array([f"{order[i]} {i}" for i in range(8)])  # the labels' own order is another one
     table = {"x": X[points], "y": data["y"].values.ravel(), "curve": names[rows]}
-    fits = LAW.fit({n: v[shuffled] for n, v in table.items()}, over="curve", objective="least_squares_log")
-    plain = LAW.fit(data, over="curve", objective="least_squares_log")
+    fits = LAW.fit({n: v[shuffled] for n, v in table.items()}, by="curve", objective="least_squares_log")
+    plain = LAW.fit(data, by="curve", objective="least_squares_log")
     for i, name in enumerate(names):
         for parameter in LAW.parameters:
             ours, theirs = fits.params[parameter].sel(curve=name), plain.params[parameter][i]
@@ -288,7 +288,7 @@ def test_the_order_of_curves_and_rows_is_of_no_account(order, seed):
 @pytest.mark.parametrize("objective", ["least_squares", "huber_log"])
 def test_one_of_many_is_a_whole_fit(objective):
     data = curves(4)
-    fits = LAW.fit(data, over="curve", objective=objective)
+    fits = LAW.fit(data, by="curve", objective=objective)
     one = fits.select("run 2")
     alone = LAW.fit({"x": X, "y": data["y"].values[2]}, objective=objective)
     for name in LAW.parameters:
@@ -306,17 +306,17 @@ def test_one_of_many_is_a_whole_fit(objective):
 
 
 def test_one_of_many_keeps_its_bootstrap():
-    fits = LAW.fit(curves(3), over="curve", bootstrap=30, kind="wild")
+    fits = LAW.fit(curves(3), by="curve", bootstrap=30, resample="wild")
     one = fits.select("run 1")
     np.testing.assert_array_equal(one.bootstrap["c"].values, fits.bootstrap["c"].values[1])
     assert fits.bootstrap["c"].dims == ("curve", "replicate")
     assert float(one.stderr["c"]) == float(fits.stderr["c"][1])
     with pytest.raises(FitError, match="no bootstrap"):
-        _ = LAW.fit(curves(3), over="curve").bootstrap
+        _ = LAW.fit(curves(3), by="curve").bootstrap
 
 
 def test_curves_of_points_of_their_own_are_predicted_by_label():
-    fits = LAW.fit(curves(3), over="curve")
+    fits = LAW.fit(curves(3), by="curve")
     own = xr.DataArray(
         [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dims=("curve", "at"), coords={"curve": ["run 2", "run 0", "run 1"]}
     )
@@ -331,10 +331,10 @@ def test_curves_of_points_of_their_own_are_predicted_by_label():
 
 
 def test_intervals_of_a_parameter_that_is_fixed_or_unknown_are_refused():
-    fits = LAW.with_(c=0.5).fit(curves(3), over="curve")
+    fits = LAW.with_(c=0.5).fit(curves(3), by="curve")
     with pytest.raises(UnknownNameError):
         fits.interval("c")
-    held = forecast.Law(LAW.expression, variables=["x"], bounds={"c": (0.5, 0.5)}).fit(curves(3), over="curve")
+    held = forecast.Law(LAW.expression, variables=["x"], bounds={"c": (0.5, 0.5)}).fit(curves(3), by="curve")
     with pytest.raises(FitError, match="its bounds fix it"):
         held.interval("c")
     assert (held.stderr["c"].values == 0).all()
@@ -350,7 +350,7 @@ def test_the_keywords_are_the_same_for_people_and_for_type_checkers():
     asked = dict(inspect.signature(forecast.Law.fit).parameters)
     asked = {n: p for n, p in asked.items() if n not in ("self", "data")}
     fields = dict(Request.__dataclass_fields__)
-    assert set(asked) == set(fields) == {*Keywords.__annotations__, "over"}
+    assert set(asked) == set(fields) == {*Keywords.__annotations__, "by"}
     for name, parameter in asked.items():
         assert parameter.default == fields[name].default, name
         assert parameter.annotation == fields[name].type, name

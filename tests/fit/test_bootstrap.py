@@ -20,11 +20,11 @@ def data(seed=0, n=60, noise=0.02):
 
 
 def test_counts_are_resampled_rows_and_fewer_are_a_prefix():
-    many = resampled("case", 3, 40, 2 * BLOCK + 7)
+    many = resampled("pairs", 3, 40, 2 * BLOCK + 7)
     assert many.shape == (2 * BLOCK + 7, 40)
     assert (many.sum(axis=1) == 40).all()
-    np.testing.assert_array_equal(resampled("case", 3, 40, 9), many[:9])
-    assert not np.array_equal(resampled("case", 4, 40, 9), many[:9])
+    np.testing.assert_array_equal(resampled("pairs", 3, 40, 9), many[:9])
+    assert not np.array_equal(resampled("pairs", 4, 40, 9), many[:9])
     assert not np.array_equal(many[:BLOCK], many[BLOCK : 2 * BLOCK])
     assert many.mean(axis=0) == pytest.approx(1.0, abs=0.2)
 
@@ -34,7 +34,7 @@ def test_replicates_of_a_line_are_the_textbook_lines():
     x = rng.uniform(0, 9, 50)
     y = 1 + 2 * x + rng.standard_normal(50)
     fit = LINE.fit({"x": x, "y": y}, bootstrap=300, seed=2)
-    counts = resampled("case", 2, 50, 300)
+    counts = resampled("pairs", 2, 50, 300)
     for i in (0, 150, 299):
         b, a = np.polyfit(x, y, 1, w=np.sqrt(counts[i]))
         assert float(fit.bootstrap["a"][i]) == pytest.approx(a, rel=1e-7)
@@ -52,7 +52,7 @@ def test_each_replicate_is_the_fit_of_its_rows(objective):
     points = data()
     options = {"delta": 0.01} if objective == "huber_log" else None
     fit = LAW.fit(points, objective=objective, options=options, bootstrap=40, seed=1)
-    counts = resampled("case", 1, 60, 40).astype(int)
+    counts = resampled("pairs", 1, 60, 40).astype(int)
     assert fit.bootstrap["converged"].all()
     assert fit.bootstrap.attrs["audited"] == 24
     assert fit.bootstrap.attrs["changed"] == 0
@@ -80,7 +80,7 @@ def test_bootstrap_standard_errors_are_near_walds_where_both_hold():
 
 def test_few_points_are_solved_from_fresh_starts_and_degenerate_replicates_are_counted():
     fit = LAW.fit(data(n=5), bootstrap=400, objective="least_squares_log")
-    counts = resampled("case", 0, 5, 400)
+    counts = resampled("pairs", 0, 5, 400)
     degenerate = int(np.sum((counts > 0).sum(axis=1) < 3))
     attrs = fit.bootstrap.attrs
     assert degenerate > 0
@@ -98,10 +98,10 @@ def test_few_points_are_solved_from_fresh_starts_and_degenerate_replicates_are_c
     [
         ({"bootstrap": 1}, UsageError, "at least 2"),
         ({"bootstrap": True}, UsageError, "at least 2"),
-        ({"bootstrap": 9, "kind": "caes"}, UnknownNameError, "did you mean 'case'"),
-        ({"bootstrap": 9, "kind": "cluster"}, UsageError, "needs groups=, one label a row"),
-        ({"bootstrap": 9, "kind": "wild", "objective": "poisson"}, FitError, "counts have none"),
-        ({"bootstrap": 9, "kind": "cluster", "groups": "y", "over": "x"}, UsageError, "over= does not take"),
+        ({"bootstrap": 9, "resample": "paris"}, UnknownNameError, "did you mean 'pairs'"),
+        ({"bootstrap": 9, "resample": "cluster"}, UsageError, "needs groups=, one label a row"),
+        ({"bootstrap": 9, "resample": "wild", "objective": "poisson"}, FitError, "counts have none"),
+        ({"bootstrap": 9, "resample": "cluster", "groups": "y", "by": "x"}, UsageError, "by= does not take"),
     ],
 )
 def test_impossible_bootstraps_are_refused(options, error, says):
@@ -119,15 +119,15 @@ def test_without_a_bootstrap_there_is_none():
         fit.interval("a", method="boostrap")
 
 
-@pytest.mark.parametrize("kind", ["case", "residual", "wild", "cluster"])
-def test_every_kind_is_one_keyword_and_the_same_as_afterwards(kind):
+@pytest.mark.parametrize("resample", ["pairs", "residuals", "wild", "cluster"])
+def test_every_kind_is_one_keyword_and_the_same_as_afterwards(resample):
     points = {**data(), "family": np.repeat(np.arange(12), 5)}
-    groups = "family" if kind == "cluster" else None
-    fit = LAW.fit(points, objective="least_squares_log", bootstrap=300, kind=kind, groups=groups, seed=4)
-    assert fit.bootstrap.attrs["kind"] == kind
+    groups = "family" if resample == "cluster" else None
+    fit = LAW.fit(points, objective="least_squares_log", bootstrap=300, resample=resample, groups=groups, seed=4)
+    assert fit.bootstrap.attrs["resample"] == resample
     assert fit.bootstrap["converged"].all()
     labels = points["family"] if groups else None
-    later = LAW.fit(points, objective="least_squares_log").resample(300, kind=kind, groups=labels, seed=4)
+    later = LAW.fit(points, objective="least_squares_log").resample(300, resample=resample, groups=labels, seed=4)
     for name in LAW.parameters:
         np.testing.assert_allclose(fit.bootstrap[name].values, later.bootstrap[name].values, rtol=1e-7)
 
@@ -136,7 +136,7 @@ def test_residuals_are_those_of_the_textbook():
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 9, 40)
     y = 1 + 2 * x + rng.standard_normal(40)
-    fit = LINE.fit({"x": x, "y": y}, bootstrap=300, kind="residual", seed=2)
+    fit = LINE.fit({"x": x, "y": y}, bootstrap=300, resample="residuals", seed=2)
     # for a line the replicates' variance is that of the residuals, made wide, through the design
     residuals = (y - fit.values["a"] - fit.values["b"] * x) * np.sqrt(40 / 38)
     expected = np.std(residuals) / np.sqrt(np.sum((x - x.mean()) ** 2))
@@ -173,8 +173,8 @@ def test_a_bootstrap_does_not_hide_that_a_parameter_is_not_identified():
     x = np.geomspace(1, 1e4, 40)
     flat = {"x": x, "y": 2 * np.exp(0.02 * np.random.default_rng(0).standard_normal(40))}
     fit = LAW.fit(flat, objective="least_squares_log", bootstrap=300)
-    assert fit.judgement.unidentified
-    for name in fit.judgement.unidentified:
+    assert fit.diagnostics.unidentified
+    for name in fit.diagnostics.unidentified:
         try:
             found = fit.interval(name)
         except FitError:  # it says that there is none
@@ -183,25 +183,25 @@ def test_a_bootstrap_does_not_hide_that_a_parameter_is_not_identified():
 
 
 def test_a_kind_of_bootstrap_without_a_bootstrap_is_refused():
-    with pytest.raises(UsageError, match="kind='wild' says what a bootstrap resamples: give bootstrap="):
-        LAW.fit(data(), kind="wild")
+    with pytest.raises(UsageError, match="resample='wild' says what a bootstrap resamples: give bootstrap="):
+        LAW.fit(data(), resample="wild")
 
 
-@pytest.mark.parametrize("kind", ["case", "residual", "wild", "cluster"])
-def test_the_size_of_the_pieces_that_are_drawn_changes_no_replicate(kind, monkeypatch):
+@pytest.mark.parametrize("resample", ["pairs", "residuals", "wild", "cluster"])
+def test_the_size_of_the_pieces_that_are_drawn_changes_no_replicate(resample, monkeypatch):
     rng = np.random.default_rng(0)
     x = np.geomspace(1, 1000, 60)
     law = forecast.law("scaling/saturating-power")
     data = {"x": x, law.output: (1 + 3 * x**-0.4) * np.exp(0.02 * rng.standard_normal(60))}
     fit = law.fit(data)
-    groups = {"groups": np.arange(60) % 12} if kind == "cluster" else {}
-    whole = fit.resample(300, kind=kind, **groups).bootstrap
+    groups = {"groups": np.arange(60) % 12} if resample == "cluster" else {}
+    whole = fit.resample(300, resample=resample, **groups).bootstrap
     monkeypatch.setattr(bootstrap, "CELLS", 60 * 7)  # seven replicates at a time
-    pieces = fit.resample(300, kind=kind, **groups).bootstrap
+    pieces = fit.resample(300, resample=resample, **groups).bootstrap
     for name in law.parameters:
         np.testing.assert_allclose(pieces[name], whole[name], rtol=1e-9)
     assert pieces.attrs == whole.attrs
-    fewer = fit.resample(20, kind=kind, **groups).bootstrap
+    fewer = fit.resample(20, resample=resample, **groups).bootstrap
     for name in law.parameters:
         np.testing.assert_array_equal(fewer[name], pieces[name][:20])
 

@@ -177,8 +177,8 @@ def test_two_variables_and_a_formula_over_a_variable():
             "sigma_x: objective 'binomial'",
         ),
         ({"sigma_x": {"x": 0.1}, "objective": "huber_log"}, UsageError, "give sigma= too"),
-        ({"sigma_x": {"x": 0.1}, "bootstrap": 9, "kind": "wild"}, UsageError, "kind='wild'"),
-        ({"sigma_x": {"x": 0.1}, "over": "x"}, UsageError, "over= does not take sigma_x="),
+        ({"sigma_x": {"x": 0.1}, "bootstrap": 9, "resample": "wild"}, UsageError, "resample='wild'"),
+        ({"sigma_x": {"x": 0.1}, "by": "x"}, UsageError, "by= does not take sigma_x="),
     ],
 )
 def test_wrong_use_is_named(words, error, match):

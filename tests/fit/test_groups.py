@@ -36,7 +36,7 @@ def line():
 
 
 def test_two_families_without_noise_are_recovered_exactly():
-    fit = LAW.fit({"N": N, "y": TRUE, "family": FAMILY}, groups="family", own=("E",))
+    fit = LAW.fit({"N": N, "y": TRUE, "family": FAMILY}, groups="family", varying=("E",))
     assert fit.values == pytest.approx({"E_gpt_2": 2.1, "E_llama": 1.5, "A": 400.0, "a": 0.34}, rel=1e-9)
     assert fit.converged
     assert fit.law.bounds["E_llama"] == (0.0, np.inf)
@@ -44,7 +44,7 @@ def test_two_families_without_noise_are_recovered_exactly():
 
 def test_all_own_is_a_fit_of_each_group_alone():
     data = families()
-    fit = LAW.fit(data, groups="family", own=("E", "A", "a"))
+    fit = LAW.fit(data, groups="family", varying=("E", "A", "a"))
     total = 0.0
     for label in ("llama", "gpt-2"):
         rows = label == FAMILY
@@ -62,14 +62,14 @@ def test_groups_of_very_different_sizes_each_find_their_optimum():
     y = np.concatenate([e + b * np.geomspace(1, 100, 25) ** -c for e, b, c in truth.values()])
     y *= np.exp(0.005 * rng.standard_normal(100))
     law = forecast.law("scaling/saturating-power")
-    fit = law.fit({"x": x, "y": y, "g": g}, groups="g", own=law.parameters, objective="least_squares_log")
+    fit = law.fit({"x": x, "y": y, "g": g}, groups="g", varying=law.parameters, objective="least_squares_log")
     alone = [law.fit({"x": x[g == k], "y": y[g == k]}, objective="least_squares_log").objective for k in truth]
     assert fit.objective == pytest.approx(sum(alone), rel=1e-6)
 
 
 def test_a_line_with_own_intercepts_is_the_regression_on_dummies():
     data = clustered()
-    fit = line().fit(data, groups="g", own=("a",))
+    fit = line().fit(data, groups="g", varying=("a",))
     dummies = (data["g"][:, None] == np.arange(12)).astype(float)
     oracle = sm.OLS(data["y"], np.column_stack([dummies, data["x"]])).fit()
     assert list(fit.values) == [*(f"a_{i}" for i in range(12)), "b"]  # labels that are numbers, in their order
@@ -81,7 +81,7 @@ def test_a_line_with_own_intercepts_is_the_regression_on_dummies():
 def test_the_shared_exponent_is_covered():
     inside = 0
     for seed in range(150):
-        fit = LAW.fit(families(0.02, seed), groups="family", own=("E",), objective="least_squares_log")
+        fit = LAW.fit(families(0.02, seed), groups="family", varying=("E",), objective="least_squares_log")
         low, high = fit.interval("a", 0.9)
         inside += low < 0.34 < high
     assert 0.82 <= inside / 150 <= 0.97
@@ -89,7 +89,7 @@ def test_the_shared_exponent_is_covered():
 
 @pytest.mark.parametrize("link", ["least_squares", "least_squares_log", "huber_log"])
 def test_the_kernel_of_groups_is_the_general_one(link):
-    fit = LAW.fit(families(0.05), groups="family", own=("E", "a"), objective=link)
+    fit = LAW.fit(families(0.05), groups="family", varying=("E", "a"), objective=link)
     problem = problem_of_fit(fit)
     general = General(problem.placement(problem.logs))
     q = problem.internal(np.array([fit.values[n] for n in problem.free]))[:, None] + np.array([[0.0, 0.05]])
@@ -112,14 +112,14 @@ def test_code_and_implicit_laws_have_groups_too():
         "log(y - E)", equals="log(A) - a*log(N)", variables=["N"], between=("E", 1e9), positive=["A"]
     )
     start = {"E": 1.7, "A": 300, "a": 0.3}
-    plain = LAW.fit(families(), groups="family", own=("E",))
+    plain = LAW.fit(families(), groups="family", varying=("E",))
     for law in (coded, implicit):
-        fit = law.fit(families(), groups="family", own=("E",), start=start)
+        fit = law.fit(families(), groups="family", varying=("E",), start=start)
         assert fit.values == pytest.approx(plain.values, rel=1e-4)
 
 
 def test_predict_takes_labels_and_suggests_the_nearest(tmp_path):
-    fit = LAW.fit(families(), groups="family", own=("E",), bootstrap=50)
+    fit = LAW.fit(families(), groups="family", varying=("E",), bootstrap=50)
     out = fit.predict(N=[1e9, 1e9], family=["llama", "gpt-2"])
     np.testing.assert_allclose(np.diff(out["median"]), fit.values["E_gpt_2"] - fit.values["E_llama"])
     assert list(out["family"].values) == ["llama", "gpt-2"]
@@ -129,14 +129,14 @@ def test_predict_takes_labels_and_suggests_the_nearest(tmp_path):
     assert again.values == fit.values
     assert again.law.levels == {"family": ("gpt-2", "llama")}
     assert float(again.predict(N=1e9, family="llama")["upper"]) == float(fit.predict(N=1e9, family="llama")["upper"])
-    numbered = line().fit(clustered(), groups="g", own=("a",))
+    numbered = line().fit(clustered(), groups="g", varying=("a",))
     assert float(numbered.predict(x=0.0, g=11)["median"]) == pytest.approx(numbered.values["a_11"])
     with pytest.raises(UnknownNameError, match="unknown group '12'"):
         numbered.predict(x=0.0, g=12)
 
 
 def test_one_group_is_a_fit_of_the_plain_law():
-    fit = LAW.fit(families(), groups="family", own=("E",), bootstrap=200)
+    fit = LAW.fit(families(), groups="family", varying=("E",), bootstrap=200)
     one = fit.group("llama")
     assert one.law is LAW
     assert float(one.stderr["E"]) == float(fit.stderr["E_llama"])
@@ -150,18 +150,18 @@ def test_one_group_is_a_fit_of_the_plain_law():
 
 
 def test_the_summary_says_what_is_shared():
-    text = LAW.fit(families(), groups="family", own=("E",)).summary()
+    text = LAW.fit(families(), groups="family", varying=("E",)).summary()
     assert "each of 2 groups has its own E (family: gpt-2, llama)" in text
     assert "shared by all groups: A, a" in text
 
 
 def test_a_start_for_an_own_parameter_is_every_groups():
-    fit = LAW.fit(families(), groups="family", own=("E",), start={"E": 1.7, "A": 300, "a": 0.3})
-    assert fit.values == pytest.approx(LAW.fit(families(), groups="family", own=("E",)).values, rel=1e-5)
+    fit = LAW.fit(families(), groups="family", varying=("E",), start={"E": 1.7, "A": 300, "a": 0.3})
+    assert fit.values == pytest.approx(LAW.fit(families(), groups="family", varying=("E",)).values, rel=1e-5)
 
 
 def test_fixed_and_tied_groups():
-    law = LAW.grouped("family", ["gpt-2", "llama"], own=["E", "a"]).with_(E_llama=1.5, tie=("a_gpt_2", "a_llama"))
+    law = LAW.grouped("family", ["gpt-2", "llama"], varying=["E", "a"]).with_(E_llama=1.5, tie=("a_gpt_2", "a_llama"))
     assert law.parameters == ("E_gpt_2", "A", "a_gpt_2")
     fit = law.fit({"N": N, "y": TRUE, "family": FAMILY})
     assert fit.values == pytest.approx({"E_gpt_2": 2.1, "A": 400.0, "a_gpt_2": 0.34}, rel=1e-8)
@@ -170,17 +170,25 @@ def test_fixed_and_tied_groups():
 @pytest.mark.parametrize(
     ("words", "error", "match"),
     [
-        ({"groups": "famly", "own": ("E",)}, UnknownNameError, "did you mean 'family'"),
-        ({"groups": "family", "own": "E"}, UsageError, "expected names"),
-        ({"groups": "family", "own": ("B",)}, UnknownNameError, "own: unknown parameter 'B'"),
-        ({"own": ("E",)}, UsageError, "needs groups="),
-        ({"groups": ["one"] * 60, "own": ("E",)}, DataError, "at least 2 different labels"),
-        ({"groups": ["a", "b"], "own": ("E",)}, DataError, "expected 60 labels"),
+        ({"groups": "famly", "varying": ("E",)}, UnknownNameError, "did you mean 'family'"),
+        ({"groups": "family", "varying": "E"}, UsageError, "expected names"),
+        ({"groups": "family", "varying": ("B",)}, UnknownNameError, "own: unknown parameter 'B'"),
+        ({"varying": ("E",)}, UsageError, "needs groups="),
+        ({"groups": ["one"] * 60, "varying": ("E",)}, DataError, "at least 2 different labels"),
+        ({"groups": ["a", "b"], "varying": ("E",)}, DataError, "expected 60 labels"),
         ({"groups": np.where(np.arange(60) == 3, "", FAMILY)}, DataError, "no label in row 4 of 60"),
-        ({"groups": np.where(np.arange(60) == 3, "solo", FAMILY), "own": ("E", "a")}, FitError, "'solo' has 1 point"),
-        ({"groups": np.where(np.arange(60) % 2, "a-b", "a b"), "own": ("E",)}, UsageError, "'a b' and 'a-b'"),
-        ({"groups": "family", "own": ("E",), "bootstrap": 9, "kind": "cluster"}, UsageError, "no 'E' of its own"),
-        ({"groups": "family", "over": "family"}, UsageError, "over= does not take groups="),
+        (
+            {"groups": np.where(np.arange(60) == 3, "solo", FAMILY), "varying": ("E", "a")},
+            FitError,
+            "'solo' has 1 point",
+        ),
+        ({"groups": np.where(np.arange(60) % 2, "a-b", "a b"), "varying": ("E",)}, UsageError, "'a b' and 'a-b'"),
+        (
+            {"groups": "family", "varying": ("E",), "bootstrap": 9, "resample": "cluster"},
+            UsageError,
+            "no 'E' of its own",
+        ),
+        ({"groups": "family", "by": "family"}, UsageError, "by= does not take groups="),
     ],
 )
 def test_wrong_use_is_named(words, error, match):
@@ -189,7 +197,7 @@ def test_wrong_use_is_named(words, error, match):
 
 
 def test_a_group_that_says_nothing_about_what_is_shared_is_named():
-    fit = LAW.fit(families(), groups=np.where(np.arange(60) == 3, "solo", FAMILY), own=("E",))
+    fit = LAW.fit(families(), groups=np.where(np.arange(60) == 3, "solo", FAMILY), varying=("E",))
     assert any("'solo' has only as many points (1)" in w for w in fit.warnings)
 
 
@@ -237,7 +245,7 @@ def replicated(bend, seed=0):
 @pytest.mark.parametrize("bend", [0.0, 0.1])
 def test_lack_of_fit_is_the_f_test_against_a_mean_at_each_x(bend):
     data = replicated(bend)
-    found = line().fit(data).judgement.lack_of_fit
+    found = line().fit(data).diagnostics.lack_of_fit
     cells = (data["x"][:, None] == np.unique(data["x"])).astype(float)
     f, p, _ = sm.OLS(data["y"], cells).fit().compare_f_test(sm.OLS(data["y"], sm.add_constant(data["x"])).fit())
     assert (found.statistic, found.p, found.dof) == (pytest.approx(f), pytest.approx(p), (6, 24))
@@ -249,14 +257,14 @@ def test_a_law_that_misses_is_said_to():
     bent = replicated(0.1)
     assert "misses or groups differ" in line().fit(bent, groups=np.arange(32) % 12).verdict
     wide = line().fit({"x": np.arange(8.0), "y": np.arange(8.0) ** 2})
-    assert wide.judgement.lack_of_fit is None  # no rows share their x
+    assert wide.diagnostics.lack_of_fit is None  # no rows share their x
 
 
 def test_lack_of_fit_is_level():
-    p = [line().fit(replicated(0.0, seed)).judgement.lack_of_fit.p for seed in range(200)]
+    p = [line().fit(replicated(0.0, seed)).diagnostics.lack_of_fit.p for seed in range(200)]
     assert 0.02 <= np.mean(np.array(p) < 0.1) <= 0.18
 
 
 def test_copies_of_rows_are_no_pure_error():
     x = np.repeat(np.arange(1.0, 9.0), 2)
-    assert line().fit({"x": x, "y": x**2}).judgement.lack_of_fit is None
+    assert line().fit({"x": x, "y": x**2}).diagnostics.lack_of_fit is None

@@ -20,7 +20,7 @@ def lines(rng, count, scale=1.0, offset=0.0):
 @pytest.mark.parametrize(("scale", "offset"), [(1.0, 0.0), (1e9, 0.0), (1e-9, 0.0), (1.0, 1e6), (1e12, -1e12)])
 def test_lines_of_any_scale_are_the_regression(scale, offset):
     data = lines(np.random.default_rng(1), 60, scale, offset)
-    fits = LINE.fit(data, over="curve")
+    fits = LINE.fit(data, by="curve")
     assert np.all(fits.converged)
     for i in (0, 30, 59):
         x, y = data.x.values[i], data.y.values[i]
@@ -82,7 +82,7 @@ def test_a_weight_of_two_is_two_copies(law, objective):
     copied = law.fit({"x": x[copies], "y": y[copies]}, objective=objective)
     assert weighed.values == pytest.approx(copied.values, rel=1e-9)
     grid = xr.Dataset({"x": ("n", x), "y": (("curve", "n"), np.array([y, y])), "w": ("n", w)})
-    many = law.fit(grid, over="curve", weights="w", objective=objective)
+    many = law.fit(grid, by="curve", weights="w", objective=objective)
     twice = law.fit(
         xr.Dataset({"x": ("n", x[copies]), "y": (("curve", "n"), np.array([y, y])[:, copies])}),
         over="curve", objective=objective,

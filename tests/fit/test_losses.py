@@ -119,10 +119,10 @@ def test_poisson_says_where_it_is_handed_no_counts():
 def test_many_poisson_fits_say_so_once():
     counts = np.random.default_rng(0).poisson(TRUE * 3).astype(float)
     curves = {"x": np.tile(X, 2), "y": np.concatenate([counts, counts / 2]), "curve": np.repeat(["a", "b"], X.size)}
-    (line,) = POWER.fit(curves, objective="poisson", over="curve").warnings
+    (line,) = POWER.fit(curves, objective="poisson", by="curve").warnings
     assert "expects counts" in line
     whole = {**curves, "y": np.concatenate([counts, counts + 1])}
-    assert POWER.fit(whole, objective="poisson", over="curve").warnings == ()
+    assert POWER.fit(whole, objective="poisson", by="curve").warnings == ()
 
 
 @pytest.mark.parametrize("size", [0.05, 1.0, 50.0, 1e6])
@@ -222,6 +222,6 @@ def test_a_chance_floor_above_the_scores_names_both():
         law.fit(wrong, objective="binomial", options=options)
     curves = {name: np.concatenate([data[name], wrong[name]]) for name in data}
     curves["curve"] = np.repeat(["right", "wrong"], 7)
-    fits = law.fit(curves, objective="binomial", options=options, over="curve")
+    fits = law.fit(curves, objective="binomial", options=options, by="curve")
     assert list(fits.converged.values) == [True, False]
     assert "chance floor is above the score" in str(fits.verdict.values[1])

@@ -44,7 +44,7 @@ def ends(fit, name):
 def held_to_the_loop(name, objective, count):
     law, x, y = curves(name, count)
     long = {"x": np.tile(x, count), "y": y.ravel(), "curve": np.repeat(np.arange(count), x.size)}
-    fits = law.fit(long, over="curve", objective=objective)
+    fits = law.fit(long, by="curve", objective=objective)
     spans = {p: fits.interval(p, 0.9) for p in law.parameters}
     close = CLOSE_HUBER if objective == "huber_log" else CLOSE
     for i in range(count):
@@ -83,7 +83,7 @@ def test_members_of_many_are_those_of_each(tmp_path):
     long = {"x": np.tile(x, 4), "y": y.ravel(), "curve": np.repeat(["a", "b", "c", "d"], x.size)}
     long = {n: v[: 3 * x.size + 2] for n, v in long.items()}
     long["y"][-2:] = 1.0  # too few points
-    fits = law.fit(long, over="curve", objective="least_squares_log")
+    fits = law.fit(long, by="curve", objective="least_squares_log")
     one = fits.select("b")
     profile = fits.profile("c", points=5)
     np.testing.assert_allclose(profile["c"].sel(curve="b"), one.profile("c", points=5)["c"])
@@ -93,7 +93,7 @@ def test_members_of_many_are_those_of_each(tmp_path):
     inverted = fits.invert(y=5.0, solve_for="x", draws=200)
     np.testing.assert_allclose(inverted["x"].sel(curve="b"), one.invert(y=5.0, solve_for="x", draws=200)["x"])
     np.testing.assert_allclose(fits.extrapolation(x=[1e5]).sel(curve="b"), one.extrapolation(x=[1e5]))
-    assert fits.judgement["b"] == one.judgement
+    assert fits.diagnostics["b"] == one.diagnostics
     assert fits.starts.sel(curve="b").values.tolist() == list(one.starts)
     assert np.isnan(fits.delta).all()
     assert fits.resample(20).select("b").replicates.values.shape == (3, 20)

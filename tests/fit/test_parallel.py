@@ -62,14 +62,18 @@ def test_impossible_workers_are_refused(workers):
         LAW.fit(DATA, workers=workers)
 
 
-@pytest.mark.parametrize("kind", ["case", "wild"])
-def test_a_bootstrap_is_the_same_bits_for_any_number_of_workers(kind):
-    alone = LAW.fit(DATA, bootstrap=1100, kind=kind, seed=3)
+@pytest.mark.parametrize("resample", ["pairs", "wild"])
+def test_a_bootstrap_is_the_same_bits_for_any_number_of_workers(resample):
+    alone = LAW.fit(DATA, bootstrap=1100, resample=resample, seed=3)
     for workers in (1, 2):
-        assert LAW.fit(DATA, bootstrap=1100, kind=kind, seed=3, workers=workers).bootstrap.identical(alone.bootstrap)
+        assert LAW.fit(DATA, bootstrap=1100, resample=resample, seed=3, workers=workers).bootstrap.identical(
+            alone.bootstrap
+        )
     with ThreadPoolExecutor(2) as pool:
-        assert LAW.fit(DATA, bootstrap=1100, kind=kind, seed=3, workers=pool).bootstrap.identical(alone.bootstrap)
-    again = alone.resample(1100, kind=kind, seed=3, workers=2).bootstrap
+        assert LAW.fit(DATA, bootstrap=1100, resample=resample, seed=3, workers=pool).bootstrap.identical(
+            alone.bootstrap
+        )
+    again = alone.resample(1100, resample=resample, seed=3, workers=2).bootstrap
     np.testing.assert_allclose(again["c"].values, alone.bootstrap["c"].values, rtol=1e-9)
 
 
@@ -77,14 +81,14 @@ def test_curves_are_the_same_bits_for_any_number_of_workers(monkeypatch):
     monkeypatch.setattr("forecast.fit.batch.POINTS", 2000)
     data = curves(200)
     told = []
-    alone = LAW.fit(data, over="curve", bootstrap=20, progress=lambda *at: told.append(at))
+    alone = LAW.fit(data, by="curve", bootstrap=20, progress=lambda *at: told.append(at))
     assert told[-1] == (4000, 4000)
     assert [d for d, _ in told] == sorted(d for d, _ in told)
-    shared = LAW.fit(data, over="curve", bootstrap=20, workers=2)
+    shared = LAW.fit(data, by="curve", bootstrap=20, workers=2)
     for part in ("params", "stderr", "bootstrap", "objective", "verdict"):
         assert getattr(shared, part).identical(getattr(alone, part)), part
     told.clear()
-    LAW.fit(data, over="curve", progress=lambda *at: told.append(at))
+    LAW.fit(data, by="curve", progress=lambda *at: told.append(at))
     assert told == [(80, 200), (160, 200), (200, 200)]
 
 

@@ -245,7 +245,7 @@ def test_muennighoff2023_does_not_identify_r_d(repeated):
     low, high = fit.interval("R_D", 0.95)
     assert low < 15.387756 < high  # the published value is inside, far from the optimum
     assert high > 50 * low
-    assert "R_D" in fit.judgement.flagged
+    assert "R_D" in fit.diagnostics.flagged
     assert "not identified: " in fit.verdict
 
 

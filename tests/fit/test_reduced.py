@@ -55,10 +55,10 @@ def compared(law_, data, monkeypatch, **options):
     used = []
     solve = variable_projection.Reduced.solve
     monkeypatch.setattr(variable_projection.Reduced, "solve", lambda *a: used.append(solve(*a)) or used[-1])
-    quick = law_.fit(data, over="curve", objective="least_squares", **options)
+    quick = law_.fit(data, by="curve", objective="least_squares", **options)
     assert used[0].settled.mean() > 0.9, "the quick way does not do the work"
     monkeypatch.setattr(curves, "reduced", lambda *a: None)
-    return quick, law_.fit(data, over="curve", objective="least_squares", **options)
+    return quick, law_.fit(data, by="curve", objective="least_squares", **options)
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -80,7 +80,7 @@ def test_the_general_solver_finds_the_same(name, monkeypatch):
 def test_scipy_finds_the_same(name):
     law_, x, y, _ = LAWS[name]
     y = noisy(y)
-    fits = law_.fit(dataset(law_, x, y), over="curve", objective="least_squares")
+    fits = law_.fit(dataset(law_, x, y), by="curve", objective="least_squares")
     names = list(law_.parameters)
     for i in range(0, COUNT, 12):
         begin = np.array([float(fits.params[p][i]) for p in names])
@@ -137,14 +137,14 @@ def test_a_law_with_two_nonlinear_parameters_goes_the_general_way(monkeypatch):
     monkeypatch.setattr(variable_projection.Reduced, "solve", lambda *a: pytest.fail("it is not linear in all but one"))
     law_ = law("a*x**-b + c*x**-d", positive=["a", "b", "c", "d"])
     y = 2 * X**-0.5 + X**-1.5
-    fits = law_.fit(dataset(law_, X, noisy(np.tile(y, (COUNT, 1)))), over="curve", objective="least_squares")
+    fits = law_.fit(dataset(law_, X, noisy(np.tile(y, (COUNT, 1)))), by="curve", objective="least_squares")
     assert fits.converged.any()
 
 
 def test_a_coefficient_at_its_bound_is_left_to_the_general_solver():
     law_ = forecast.law("scaling/saturating-power")
     y = 3 * X**-0.3 * (1 - 0.05 * np.log10(X))  # bends down: the best constant is negative
-    fits = law_.fit(dataset(law_, X, np.tile(y, (COUNT, 1))), over="curve", objective="least_squares")
+    fits = law_.fit(dataset(law_, X, np.tile(y, (COUNT, 1))), by="curve", objective="least_squares")
     one = law_.fit({"x": X, law_.output: y}, objective="least_squares")
     assert float(fits.params["E"].max()) < 1e-6
     np.testing.assert_allclose(fits.objective, one.objective, rtol=1e-6)

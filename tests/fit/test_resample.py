@@ -9,9 +9,9 @@ Y = 8 * X**-0.35 * np.exp(0.02 * np.random.default_rng(0).standard_normal(60))
 FIT = forecast.law("scaling/power").fit({"x": X, "y": Y})
 
 
-@pytest.mark.parametrize("kind", ["case", "residual", "wild"])
-def test_where_rows_are_independent_all_kinds_agree_with_wald(kind):
-    again = FIT.resample(2000, kind=kind, seed=1)
+@pytest.mark.parametrize("resample", ["pairs", "residuals", "wild"])
+def test_where_rows_are_independent_all_kinds_agree_with_wald(resample):
+    again = FIT.resample(2000, resample=resample, seed=1)
     for name in ("beta", "c"):
         assert float(again.stderr[name]) == pytest.approx(float(FIT.stderr[name]), rel=0.25)
     assert again.interval("c", method="bootstrap") == pytest.approx(FIT.interval("c"), rel=0.02)
@@ -25,9 +25,10 @@ def test_clusters_see_what_rows_of_a_group_share():
     y = 8 * x**-0.35 * np.exp(0.05 * rng.standard_normal(20)[groups] + 0.01 * rng.standard_normal(200))
     fit = forecast.law("scaling/power").fit({"x": x, "y": y})
     errors = {
-        k: float(fit.resample(1000, kind=k, groups=g).stderr["c"]) for k, g in (("case", None), ("cluster", groups))
+        k: float(fit.resample(1000, resample=k, groups=g).stderr["c"])
+        for k, g in (("pairs", None), ("cluster", groups))
     }
-    assert errors["cluster"] > 2 * errors["case"]
+    assert errors["cluster"] > 2 * errors["pairs"]
 
 
 def test_the_wild_bootstrap_sees_scatter_that_changes():
@@ -35,25 +36,25 @@ def test_the_wild_bootstrap_sees_scatter_that_changes():
     scatter = np.where(X > 3000, 0.1, 0.005)
     y = 8 * X**-0.35 * np.exp(scatter * rng.standard_normal(60))
     fit = forecast.law("scaling/power").fit({"x": X, "y": y})
-    wild, residual = (float(fit.resample(1000, kind=k).stderr["c"]) for k in ("wild", "residual"))
+    wild, residual = (float(fit.resample(1000, resample=k).stderr["c"]) for k in ("wild", "residuals"))
     assert wild > 1.15 * residual
 
 
-@pytest.mark.parametrize("kind", ["residual", "wild"])
-def test_a_seed_repeats_and_fewer_are_a_prefix(kind):
-    many, few = (FIT.resample(n, kind=kind, seed=5).bootstrap["c"].values for n in (300, 40))
+@pytest.mark.parametrize("resample", ["residuals", "wild"])
+def test_a_seed_repeats_and_fewer_are_a_prefix(resample):
+    many, few = (FIT.resample(n, resample=resample, seed=5).bootstrap["c"].values for n in (300, 40))
     np.testing.assert_allclose(many[:40], few, rtol=1e-9)
 
 
 def test_impossible_requests():
     with pytest.raises(UnknownNameError, match="'wilde'"):
-        FIT.resample(100, kind="wilde")
+        FIT.resample(100, resample="wilde")
     with pytest.raises(UsageError, match="needs groups="):
-        FIT.resample(100, kind="cluster")
+        FIT.resample(100, resample="cluster")
     with pytest.raises(DataError, match="expected 60 labels"):
-        FIT.resample(100, kind="cluster", groups=[1, 2])
+        FIT.resample(100, resample="cluster", groups=[1, 2])
     with pytest.raises(UsageError, match="at least 2"):
         FIT.resample(1)
     counts = forecast.Law("a + b*x", variables=["x"]).fit({"x": X, "y": np.round(X)}, objective="poisson")
     with pytest.raises(FitError, match="counts have none"):
-        counts.resample(100, kind="wild")
+        counts.resample(100, resample="wild")

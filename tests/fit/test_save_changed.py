@@ -31,7 +31,7 @@ FITS = {
     ),
     "at a bound": lambda: forecast.Law(POWER, variables={"x": "FLOP"}, bounds={"E": (2.0, 3.0)}).fit(curve()),
     "bootstrap": lambda: forecast.law("scaling/saturating-power").fit(curve(), bootstrap=30),
-    "own": lambda: forecast.Law(POWER, variables=["x"]).fit(curve(), groups="g", own=["E"]),
+    "varying": lambda: forecast.Law(POWER, variables=["x"]).fit(curve(), groups="g", varying=["E"]),
     "cluster": lambda: forecast.Law(POWER, variables=["x"]).fit(curve(), groups="k"),
     "published": lambda: forecast.law("scaling/chinchilla").published("besiroglu2024"),
     "sigma_x": lambda: forecast.Law("a + b*x", variables=["x"]).fit(
@@ -47,7 +47,7 @@ FITS = {
         objective="binomial",
         options={"trials": "t"},
     ),
-    "one of groups": lambda: FITS["own"]().group("a"),
+    "one of groups": lambda: FITS["varying"]().group("a"),
     "fixed": lambda: forecast.Law(POWER, variables=["x"], bounds={"c": (0.35, 0.35)}).fit(curve()),
 }
 
@@ -59,7 +59,7 @@ HARMLESS = {
     "/fit/level": "the default level of an interval: any level is a right question",
     "/fit/uncertainty/flaw": "text for people; whether there is a flaw is computed again",
     "/fit/uncertainty/unidentified": "text for people; which parameters they are is computed again",
-    "/fit/replicates/kind": "how the resamples were drawn cannot be told from them",
+    "/fit/replicates/resample": "how the resamples were drawn cannot be told from them",
     "/fit/replicates/seed": "as above",
     "/fit/replicates/audited": "as above",
     "/fit/replicates/changed": "as above",

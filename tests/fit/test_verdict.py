@@ -19,7 +19,7 @@ LOGISTIC = forecast.Law("K/(1 + exp(-r*(t - t0)))", variables=["t"], positive=["
 def test_a_good_design_is_identified():
     fit = SATURATING.fit({"x": X, "y": (1.7 + 8 * X**-0.35) * noise(40)})
     assert fit.verdict.endswith("all parameters identified")
-    assert fit.judgement.flagged == ()
+    assert fit.diagnostics.flagged == ()
 
 
 @pytest.mark.bad_input(48)
@@ -27,7 +27,7 @@ def test_a_good_design_is_identified():
 @pytest.mark.parametrize("seed", range(6))
 def test_bad_input_048_a_saturating_law_without_slope_is_flagged(seed):
     fit = SATURATING.fit({"x": X, "y": 2 * noise(40, seed)})
-    assert {"c"} <= set(fit.judgement.unidentified)
+    assert {"c"} <= set(fit.diagnostics.unidentified)
     assert "not identified" in fit.verdict
 
 
@@ -71,7 +71,7 @@ def test_bad_input_032_rows_a_hundred_times_are_pointed_out():
 def test_bad_input_039_one_gross_outlier_is_named_and_the_robust_objective_stands_it():
     x, y = X[:30], 8 * X[:30] ** -0.35 * noise(30)
     clean = POWER.fit({"x": x, "y": y})
-    assert clean.judgement.influential == ""
+    assert clean.diagnostics.influential == ""
     y = np.where(np.arange(30) == 12, y * 1e6, y)
     assert "row 13 decides" in POWER.fit({"x": x, "y": y}).verdict
     robust = POWER.fit({"x": x, "y": y}, objective="huber_log")
@@ -84,7 +84,7 @@ def test_bad_input_049_a_logistic_seen_to_its_midpoint_is_flagged(seed):
     half, whole = np.linspace(0, 10, 60), np.linspace(0, 20, 60)
     for t, flagged in ((half, ("t0",)), (whole, ())):
         y = LOGISTIC.value({"K": 10, "r": 0.6, "t0": 10.0}, t=t) * noise(60, seed)
-        assert LOGISTIC.fit({"t": t, "y": y}).judgement.flagged == flagged
+        assert LOGISTIC.fit({"t": t, "y": y}).diagnostics.flagged == flagged
 
 
 @pytest.mark.bad_input(89)
@@ -94,8 +94,8 @@ def test_bad_input_089_a_collinear_design_is_flagged(objective):
     loss = (1.8 + 480 * size**-0.35 + 2100 * (20 * size) ** -0.37) * noise(60, 1)
     law = forecast.law("scaling/chinchilla")
     fit = law.fit({"N": size, "D": 20 * size, "loss": loss}, objective=objective)
-    assert {"A", "alpha", "B", "beta"} <= set(fit.judgement.unidentified)
-    assert "D = 20*N" in fit.judgement.unidentified["A"] or objective == "least_squares_log"
+    assert {"A", "alpha", "B", "beta"} <= set(fit.diagnostics.unidentified)
+    assert "D = 20*N" in fit.diagnostics.unidentified["A"] or objective == "least_squares_log"
 
 
 @pytest.mark.bad_input(91)
@@ -103,7 +103,7 @@ def test_bad_input_091_a_break_outside_the_data_is_not_identified_and_equals_the
     x = np.geomspace(1, 1e4, 60)
     y = 3 * x**-0.3
     fit = forecast.law("scaling/broken-power").fit({"x": x, "y": y})
-    assert "d1" in fit.judgement.unidentified
+    assert "d1" in fit.diagnostics.unidentified
     assert "not identified: " in fit.verdict
     for name in ("c0", "d1", "f1", "c1"):
         with pytest.raises(FitError, match="no interval"):
@@ -118,7 +118,7 @@ def test_bad_input_091_a_break_that_only_the_noise_has_is_not_identified(seed):
     x = np.geomspace(1, 1e4, 60)
     data = {"x": x, "y": 3 * x**-0.3 * noise(60, seed)}
     fit, single = forecast.law("scaling/broken-power").fit(data), POWER.fit(data)
-    assert {"d1", "f1"} <= set(fit.judgement.unidentified)
+    assert {"d1", "f1"} <= set(fit.diagnostics.unidentified)
     apart = np.log(fit.law.value(fit.values, x=x) / single.law.value(single.values, x=x))
     assert np.sqrt(np.mean(apart**2)) < 0.01  # half the scatter of one point
 
@@ -134,9 +134,9 @@ def test_limits_that_are_not_there_are_given_up_soon(seed, monkeypatch):
     rounds = []
     make = limits.refitted
     monkeypatch.setattr(limits, "refitted", lambda *a, **k: rounds.append(a) or make(*a, **k))
-    assert "f1" in fit.judgement.unidentified
+    assert "f1" in fit.diagnostics.unidentified
     assert 0 < len(rounds) <= 120
-    assert any(name in fit.judgement.flagged for name in ("d1", "c1"))
+    assert any(name in fit.diagnostics.flagged for name in ("d1", "c1"))
 
 
 def test_a_ridge_says_which_parameters_move_together():

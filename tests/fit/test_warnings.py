@@ -45,9 +45,9 @@ def test_a_good_fit_has_no_warnings():
 
 def test_a_fit_waits_with_its_judgement_until_it_is_asked(outlier):
     fit = LINE.fit(outlier)
-    assert "judgement" not in vars(fit)
+    assert "diagnostics" not in vars(fit)
     assert fit.warnings
-    assert "judgement" in vars(fit)
+    assert "diagnostics" in vars(fit)
 
 
 def test_few_agreeing_starts_are_a_warning():

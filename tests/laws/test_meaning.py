@@ -89,7 +89,7 @@ def test_a_sum_requires_what_its_parts_do():
 
 def test_each_group_requires_it_by_itself():
     law = forecast.Law("a*(b - x)", variables=["x"], requires={"b - x": "what is left"})
-    grouped = law.grouped("who", ["one", "two"], own=["b"])
+    grouped = law.grouped("who", ["one", "two"], varying=["b"])
     found = grouped.value({"a": 1.0, "b_one": 1.0, "b_two": 3.0}, x=[2.0, 2.0], who=["one", "two"])
     np.testing.assert_array_equal(found, [np.nan, 1.0])
 

@@ -13,7 +13,7 @@ LAWS = [
     forecast.Law("E + A*x**-a", variables={"x": "FLOP"}, positive=["A"], bounds={"E": (0, 5)}, output="loss"),
     forecast.Law("(y-e0)/(1-y)**a", equals="b*x**-c", between=("e0", 1), variables=["x"], positive=["a", "b", "c"]),
     forecast.Law("E + A*x**-a", variables=["x"], positive=["A"]).with_(a=0.5),
-    forecast.Law("E + A*x**-a", variables=["x"]).grouped("family", ["one", "two"], own=["E"]),
+    forecast.Law("E + A*x**-a", variables=["x"]).grouped("family", ["one", "two"], varying=["E"]),
     forecast.law("scaling/chinchilla"),
 ]
 

@@ -47,7 +47,7 @@ def test_its_parameters_centre_on_the_fit():
     from forecast.laws import law
     from forecast.tables.series import rows
 
-    table = rows("datasets/outlier-features", where={"family": "FSEQ"}, before=None, name="test")
+    table = rows("datasets/outlier-features", where={"family": "FSEQ"}, as_of=None, name="test")
     fitted = law("resources/log-linear").fit(table, let={"x": "params"}, y="ppl_c4")
     drawn = run["posterior/resources/perplexity-from-parameters"].to_dataset()
     for name in ("a", "b"):
@@ -81,8 +81,8 @@ def test_the_unit_of_a_wire_must_balance():
 
 def test_a_table_without_dates_cannot_be_read_as_of_a_date():
     model = forecast.model("resources/perplexity-from-parameters")
-    with pytest.raises(DataError, match="known_since"):
-        model.fit(before=2020.0)
+    with pytest.raises(DataError, match="vintage"):
+        model.fit(as_of=2020.0)
 
 
 # --- far outside the data ---------------------------------------------------------------------------------------------

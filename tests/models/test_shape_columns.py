@@ -24,8 +24,8 @@ class Recorder(Shape):
 
     uncertain = {"speed": "1/year"}  # noqa: RUF012
 
-    def __init__(self, further="made", speed=None):
-        self.columns = {"further": further}
+    def __init__(self, covariates="made", speed=None):
+        self.columns = {"covariates": covariates}
         self.speed = speed
 
     def fit(self, time, value, *, frontier=False, seed=0, columns):
@@ -47,20 +47,20 @@ class Fitted(FittedShape):
         return Description(summary="made up")
 
 
-def seen(before=None, data=DATA, further="made", y="cost", **options):
-    recorder = Recorder(further)
-    trend(data, shape=recorder, x="year", y=y, unit="USD", **options).fit(before=before)
+def seen(as_of=None, data=DATA, covariates="made", y="cost", **options):
+    recorder = Recorder(covariates)
+    trend(data, shape=recorder, x="year", y=y, unit="USD", **options).fit(as_of=as_of)
     return recorder.seen
 
 
 def test_a_further_column_has_the_rows_of_time_and_value():
     # sorted by date; without the row that has no cost and the one that has no further value
     years = [2001.0, 2003.0, 2004.0, 2005.0, 2005.5]
-    assert seen() == (years, [9, 7, 5, 6, 8], {"further": [1, 3, 4, 5, 5.5]}, False)
-    assert seen(before=2005.2)[2] == {"further": [1, 3, 4, 5]}
-    assert seen(where={"kind": "b"}) == ([2003.0], [7.0], {"further": [3.0]}, False)
-    assert seen(since="2004-01-01")[2] == {"further": [4.0, 5.0, 5.5]}
-    assert seen(further="made/size + 1")[2] == {"further": [1.5, 2.5, 3, 3.5, 3.75]}
+    assert seen() == (years, [9, 7, 5, 6, 8], {"covariates": [1, 3, 4, 5, 5.5]}, False)
+    assert seen(as_of=2005.2)[2] == {"covariates": [1, 3, 4, 5]}
+    assert seen(where={"kind": "b"}) == ([2003.0], [7.0], {"covariates": [3.0]}, False)
+    assert seen(since="2004-01-01")[2] == {"covariates": [4.0, 5.0, 5.5]}
+    assert seen(covariates="made/size + 1")[2] == {"covariates": [1.5, 2.5, 3, 3.5, 3.75]}
 
 
 def test_a_further_column_follows_records_and_years():
@@ -68,12 +68,12 @@ def test_a_further_column_follows_records_and_years():
     assert seen(data=rise, records=True) == (
         [2001, 2002, 2003, 2005.5],
         [1, 2, 7, 8],
-        {"further": [1, 2, 3, 5.5]},
+        {"covariates": [1, 2, 3, 5.5]},
         True,
     )
     day = {"year": [2000.0, 2000.0, 2001.0], "cost": [9.0, 2.0, 10.0], "made": [7.0, 8.0, 9.0]}
-    assert seen(data=day, records=True)[2] == {"further": [7.0, 9.0]}
-    found = forecast.tables.series.read_columns(DATA, x="year", y="cost", further={"m": "made"}, yearly=True)
+    assert seen(data=day, records=True)[2] == {"covariates": [7.0, 9.0]}
+    found = forecast.tables.series.read_columns(DATA, x="year", y="cost", covariates={"m": "made"}, yearly=True)
     assert found[0].tolist() == [2001.0, 2003.0, 2004.0, 2005.5]
     assert found[3]["m"].tolist() == [1.0, 3.0, 4.0, 5.5]
 
@@ -88,18 +88,19 @@ def test_the_unit_of_a_further_column_is_its_own():
     recorder = Recorder()
     data = xr.Dataset(columns, coords={"year": [2000, 2001, 2002]})
     trend(data, shape=recorder, x="year", y="cost", unit="USD/Mbit").fit()
-    assert recorder.seen[1:3] == ([9000.0, 7000.0, 5000.0], {"further": [1.0, 2.0, 4.0]})
-    with pytest.raises(UnitError, match=r"column for 'further'.*year.*Tbit|column for 'further'.*Tbit"):
+    assert recorder.seen[1:3] == ([9000.0, 7000.0, 5000.0], {"covariates": [1.0, 2.0, 4.0]})
+    with pytest.raises(UnitError, match=r"column for 'covariates'.*year.*Tbit|column for 'covariates'.*Tbit"):
         trend(data, shape=Recorder("made + cost"), x="year", y="cost", unit="USD/Mbit").fit()
 
 
 WRONG = {
-    "unknown": ({"further": "maed"}, UnknownNameError,
-                "^trend: column for 'further': unknown column 'maed'; did you mean 'made'"),
-    "unknown in a formula": ({"further": "maed*2"}, UnknownNameError, "column for 'further'.*'maed'.*'made'"),
-    "text": ({"further": "kind"}, TableError, "column 'kind': expected numbers, got text"),
-    "never both": ({"further": "other", "data": {**DATA, "other": [np.nan] * 6 + [1.0], "cost": [1.0] * 6 + [np.nan]}},
-                   EmptyDataError, "column for 'further': no row has both 'cost' and 'other'"),
+    "unknown": ({"covariates": "maed"}, UnknownNameError,
+                "^trend: column for 'covariates': unknown column 'maed'; did you mean 'made'"),
+    "unknown in a formula": ({"covariates": "maed*2"}, UnknownNameError, "column for 'covariates'.*'maed'.*'made'"),
+    "text": ({"covariates": "kind"}, TableError, "column 'kind': expected numbers, got text"),
+    "never both": ({"covariates": "other",
+                    "data": {**DATA, "other": [np.nan] * 6 + [1.0], "cost": [1.0] * 6 + [np.nan]}},
+                   EmptyDataError, "column for 'covariates': no row has both 'cost' and 'other'"),
 }  # fmt: skip
 
 
@@ -125,7 +126,7 @@ def test_a_shape_that_asks_for_none_is_called_as_ever():
     )
 
 
-@pytest.mark.parametrize("asked", [["made"], "made", {"further": 3}, {1: "made"}, None])
+@pytest.mark.parametrize("asked", [["made"], "made", {"covariates": 3}, {1: "made"}, None])
 def test_columns_that_are_no_mapping_break_the_contract(asked):
     wrong = Recorder()
     wrong.columns = asked

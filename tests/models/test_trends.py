@@ -52,7 +52,7 @@ def test_a_column_with_a_unit_is_converted():
 def test_rows_are_chosen_and_cut_by_date():
     data = {**DATA, "kind": ["a", "a", "a", "a", "b"]}
     assert mine(data, where={"kind": "a"}).fit().observed().time.max() == 2015
-    assert mine(data).fit(before=2012.0).observed().time.max() == 2010
+    assert mine(data).fit(as_of=2012.0).observed().time.max() == 2010
 
 
 def test_observed_adds_the_scatter_of_one_observation():

@@ -31,10 +31,10 @@ def test_a_subclass_says_how_to_sample_and_is_a_whole_model():
     assert checked_model(half, "test") is half
     assert isinstance(half, Model)
     assert isinstance(half, FittedModel)
-    assert half.fit(before=2020.0, seed=3) is half
+    assert half.fit(as_of=2020.0, seed=3) is half
     assert half.observed() is None
     assert dict(half.posterior(Streams(0, "half", 0))) == {}
-    assert (half.sources, dict(half.basis)) == ((), {})
+    assert (half.sources, dict(half.qualifiers)) == ((), {})
     whole = forecast.estimate("a", inputs={"a": {"low": 1, "high": 3, "unit": "FLOP/s"}}, unit="FLOP/s", name="whole")
     run = forecast.project(
         {"start": 2025, "until": 2026, "quantities": {"whole": {"model": whole}, "half": {"model": half}}}, draws=BLOCK
@@ -69,8 +69,8 @@ def test_every_kind_of_it_is_one(name):
 
 def test_a_date_before_which_it_stood_makes_another_of_the_same():
     made = forecast.model("brain/evidence")
-    early = made.fit(before=2010.0)
-    assert (early.name, early.inputs, early.sources, early.before) == (made.name, made.inputs, made.sources, 2010.0)
+    early = made.fit(as_of=2010.0)
+    assert (early.name, early.inputs, early.sources, early.as_of) == (made.name, made.inputs, made.sources, 2010.0)
 
 
 def test_no_other_class_restates_it():

@@ -170,7 +170,7 @@ def test_the_evidence_is_what_had_been_published():
 
 
 def test_evidence_knows_nothing_that_came_later_and_nothing_before_the_first():
-    then = forecast.project("brain-evidence", draws=500, until=2026, before=2010.0)["projection"]["known"].values
+    then = forecast.project("brain-evidence", draws=500, until=2026, as_of=2010.0)["projection"]["known"].values
     assert (then[-1] == then[11]).all()  # nothing after 2008 counts
     with pytest.raises(DataError, match=r"nothing was published by 1990.0; expected a start from 1997 on"):
         forecast.project("brain-evidence", draws=5, start=1990, until=2000)

@@ -76,7 +76,7 @@ def test_the_claims_of_the_group(tmp_path):
 def test_wrong_use_is_one_line_that_names_both_sides(tmp_path):
     (tmp_path / "other.toml").write_text(
         'title = "t"\nstart = 2025\nuntil = 2026\n'
-        '[quantities.PPL]\nvalue = 12.0\nunit = ""\nbasis = { tokenizer = "llama" }\n'
+        '[quantities.PPL]\nvalue = 12.0\nunit = ""\nqualifiers = { tokenizer = "llama" }\n'
         '[quantities.count]\nmodel = "emergence/outlier-count"\n'
     )
     done = spawned(tmp_path, "run", "other.toml")

@@ -11,7 +11,7 @@ import forecast
 from forecast import claims, tables
 from forecast.cli import main
 from forecast.contract.registry import get_registry
-from forecast.errors import BasisError, ForecastError
+from forecast.errors import ForecastError, QualifierError
 from forecast.report import summary
 
 
@@ -128,13 +128,13 @@ def test_a_perplexity_of_another_tokenizer_is_refused():
         "start": 2025,
         "until": 2026,
         "quantities": {
-            "PPL": {"value": 12.0, "unit": "", "basis": {"tokenizer": "llama"}},
+            "PPL": {"value": 12.0, "unit": "", "qualifiers": {"tokenizer": "llama"}},
             "count": {"model": "emergence/outlier-count"},
         },
     }
-    with pytest.raises(BasisError, match=r"outlier-count\.PPL' is tokenizer gpt2-bpe, 'PPL' is tokenizer llama"):
+    with pytest.raises(QualifierError, match=r"outlier-count\.PPL' is tokenizer gpt2-bpe, 'PPL' is tokenizer llama"):
         forecast.project(scenario, draws=10)
-    scenario["quantities"]["PPL"]["basis"] = {"tokenizer": "gpt2-bpe"}
+    scenario["quantities"]["PPL"]["qualifiers"] = {"tokenizer": "gpt2-bpe"}
     count = forecast.project(scenario, draws=500)["projection"]["count"]
     assert float(count.median()) == pytest.approx(np.exp(2.9263 - 0.09041 * 12.0), rel=0.05)
 

@@ -60,6 +60,6 @@ def test_units_and_points():
 
 
 def test_a_trend_reads_its_table_as_it_stood_before_a_date():
-    then = forecast.model("hardware/linpack-exponential").fit(before=2013.0)
+    then = forecast.model("hardware/linpack-exponential").fit(as_of=2013.0)
     assert then.observed().time.max() < 2013
     assert 12 * then.describe().facts["doubling_years"] == pytest.approx(12.86, abs=0.6)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import BasisError
+from forecast.errors import QualifierError
 
 SHAPES = ["exponential", "changepoint", "random-walk"]
 
@@ -48,6 +48,6 @@ def test_a_peak_is_not_compared_with_linpack():
         "peak": {"model": "hardware/ai-cluster-exponential"}, "measured": {"model": "hardware/linpack-exponential"}},
         "questions": {"ahead": {"when": "peak >= measured"}}}  # fmt: skip
     with pytest.raises(
-        BasisError, match="'peak' is basis peak, precision 16-bit, 'measured' is basis linpack, precision fp64"
+        QualifierError, match="'peak' is basis peak, precision 16-bit, 'measured' is basis linpack, precision fp64"
     ):
         forecast.project(asked, draws=2)

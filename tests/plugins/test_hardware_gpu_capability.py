@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import BasisError
+from forecast.errors import QualifierError
 from forecast.streams import Streams
 from toolkit import spawn
 
@@ -160,7 +160,7 @@ def test_precisions_are_not_mixed():
         },
         "questions": {"reached": {"when": "peak >= goal"}},
     }  # fmt: skip
-    with pytest.raises(BasisError, match=r"precision fp32.*precision fp16"):
+    with pytest.raises(QualifierError, match=r"precision fp32.*precision fp16"):
         forecast.project(record)
 
 

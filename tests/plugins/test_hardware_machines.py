@@ -8,7 +8,7 @@ import pytest
 
 import forecast
 from forecast.contract.registry import get_registry
-from forecast.errors import BasisError
+from forecast.errors import QualifierError
 from forecast.report import summary
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Scenario
@@ -131,7 +131,7 @@ def test_hidden_communication():
 def test_links_grow_one_way_and_say_so():
     for family in ("nvlink", "pcie", "infiniband", "ethernet"):
         model = forecast.model(f"hardware/{family}-bandwidth")
-        assert model.basis["direction"] == "one-way"
+        assert model.qualifiers["direction"] == "one-way"
         assert 2 < model.fit().describe().facts["doubling_years"] < 5
 
 
@@ -140,11 +140,11 @@ def test_a_two_way_figure_is_no_threshold_for_a_one_way_trend():
         "start": 2025, "until": 2030,
         "quantities": {
             "link": {"model": "hardware/nvlink-bandwidth"},
-            "goal": {"value": 3600, "unit": "GB/s", "basis": {"direction": "two-way"}},
+            "goal": {"value": 3600, "unit": "GB/s", "qualifiers": {"direction": "two-way"}},
         },
         "questions": {"reached": {"when": "link >= goal"}},
     }  # fmt: skip
-    with pytest.raises(BasisError, match="'link' is direction one-way, 'goal' is direction two-way"):
+    with pytest.raises(QualifierError, match="'link' is direction one-way, 'goal' is direction two-way"):
         forecast.project(record, draws=2)
 
 
@@ -159,7 +159,7 @@ def test_a_cluster_delivers_a_product_of_shares():
 
 
 def test_its_peak_is_dense_and_16_bit():
-    assert forecast.model("hardware/effective-cluster").basis == {
+    assert forecast.model("hardware/effective-cluster").qualifiers == {
         "precision": "fp16", "path": "tensor", "sparsity": "dense",
     }  # fmt: skip
 
@@ -273,9 +273,9 @@ def test_without_settings_a_small_model_is_what_is_asked_for():
 
 def test_prices_of_one_kind_of_dollars_are_what_is_asked_for(chosen):
     made = Scenario.load("gpu-choice")
-    real = replace(made.quantities["budget"], basis={"dollars": "real 2020"})
+    real = replace(made.quantities["budget"], qualifiers={"dollars": "real 2020"})
     asked = replace(made, quantities={**made.quantities, "budget": real})
-    with pytest.raises(BasisError, match="'price' is dollars nominal, 'budget' is dollars real 2020"):
+    with pytest.raises(QualifierError, match="'price' is dollars nominal, 'budget' is dollars real 2020"):
         build(asked)
     assert set(json.loads(chosen.attrs["data"])) == {"datasets/accelerators", "datasets/compute-prices"}
 

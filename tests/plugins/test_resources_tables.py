@@ -32,7 +32,7 @@ def test_time_horizons_double_as_published():
     assert newer["doubling_years"] * DAYS == pytest.approx(128.7, abs=0.1)
     assert facts("horizon-th1-1-all")["doubling_years"] * DAYS == pytest.approx(184.7, abs=0.1)
     # TH1.0 was published on the 11 frontier models until Claude 3.7; later ones shorten it, inside its interval
-    older = facts("horizon-th1-0", before=2025.25)
+    older = facts("horizon-th1-0", as_of=2025.25)
     assert older["n"] == 11
     assert older["doubling_years"] * DAYS == pytest.approx(213.0, abs=1.0)
     assert 171 < facts("horizon-th1-0")["doubling_years"] * DAYS < 249

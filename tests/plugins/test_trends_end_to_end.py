@@ -57,7 +57,7 @@ def test_a_trend_record_makes_a_model(shape):
         y="rmax_top1", frontier=True, where={"status": "verified"},
     )  # fmt: skip
     model = from_spec("test/demo", spec)
-    fitted = model.fit(before=2013.0)
+    fitted = model.fit(as_of=2013.0)
     ahead = np.array([2013.0, 2020.0])
     low, high = np.quantile(fitted.sample(ahead, {}, Streams(0, "test", 0)), [0.05, 0.95], axis=1)
     assert (low > 1.0).all()  # a PFLOP/s was reached in 2008

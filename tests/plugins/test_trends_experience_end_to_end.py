@@ -86,11 +86,11 @@ def test_a_scenario_projects_it_under_three_futures_of_production(table):
 
 def test_a_forecast_made_in_the_past_sees_neither_the_cost_nor_the_production_of_later(table):
     then = {k: np.asarray(v)[YEARS < 2010] for k, v in DATA.items()}
-    cut, whole = mine().fit(before=2010.0), mine(then).fit()
+    cut, whole = mine().fit(as_of=2010.0), mine(then).fit()
     ahead = np.array([2012.0, 2025.0])
     assert (cut.sample(ahead, {}, Streams(0, "a", 0)) == whole.sample(ahead, {}, Streams(0, "a", 0))).all()
     record = {"start": 2010, "until": 2025, "quantities": {"x": quantity(table)}}
-    run = forecast.project(record, before=2010.0, draws=500)
+    run = forecast.project(record, as_of=2010.0, draws=500)
     low, high = run["projection"]["x"].isel(time=-1).quantile([0.05, 0.95])
     assert low < COST[-1] < high
 

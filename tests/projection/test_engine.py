@@ -198,11 +198,11 @@ def test_two_quantities_on_one_model_are_the_same_world():
 
 
 def test_a_member_of_the_pooled_estimate_is_the_world_of_the_member_itself():
-    quantities = {"pooled": {"model": "brain/pooled"}, "own": {"model": "brain/carlsmith-2020"}}
+    quantities = {"pooled": {"model": "brain/pooled"}, "varying": {"model": "brain/carlsmith-2020"}}
     made = {"start": 2025, "until": 2026, "quantities": quantities}
     # fix the pick inside the third of the six equal shares: Carlsmith
     data = forecast.project(made, draws=100, set={"brain/pooled.member": 2.5 / 6})["projection"]
-    assert_bitwise(data["pooled"].values, data["own"].values)
+    assert_bitwise(data["pooled"].values, data["varying"].values)
 
 
 def test_two_series_of_ones_own_are_independent():

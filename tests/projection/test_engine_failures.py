@@ -97,7 +97,7 @@ def make(name, spec):
             self.name, self.unit = name, "FLOP/s"
             self.inputs = {"scale": Input(name="scale", unit="", distribution={"p05": 1, "p95": 2}, source="a test")}
 
-        def fit(self, *, before=None, seed=0):
+        def fit(self, *, as_of=None, seed=0):
             if kind == "fit":
                 raise ValueError("cannot fit this")
             return object() if kind == "unfitted" else Fitted()

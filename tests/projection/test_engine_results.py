@@ -81,8 +81,8 @@ def test_observations_stand_beside_the_quantity_in_its_unit():
 
 def test_only_what_was_known_before_a_date_is_used():
     now = forecast.project("brain-parity", draws=5, until=2060)
-    then = forecast.project("brain-parity", draws=5, until=2060, before=2015.0)
-    assert json.loads(then.attrs["before"]) == 2015.0
+    then = forecast.project("brain-parity", draws=5, until=2060, as_of=2015.0)
+    assert json.loads(then.attrs["as_of"]) == 2015.0
     assert decimal_year(then["observed/machine"]["date"].values).max() < 2015
     assert decimal_year(now["observed/machine"]["date"].values).max() > 2025
     # HPCG began later: those combinations fail, are listed, and the others are answered

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.cli import main
-from forecast.errors import BasisError, DataError, EmptyDataError, ScenarioError, UnitError, UnknownNameError
+from forecast.errors import DataError, EmptyDataError, QualifierError, ScenarioError, UnitError, UnknownNameError
 from forecast.projection.ranking import first
 from forecast.report import figures, summary
 from forecast.scenarios.graph import build
@@ -68,12 +68,16 @@ def record(tables):
                 "table": tables["cards"],
                 "column": "price",
                 "where": {"card": "{card}"},
-                "basis": {"dollars": "x"},
+                "qualifiers": {"dollars": "x"},
             },
             "memory": {"table": tables["cards"], "column": "memory", "where": {"card": "{card}"}},
             "extra": {"p05": 10.0, "p95": 1000.0, "unit": "USD"},
             "budget": {"value": 5000.0, "unit": "USD"},
-            "per_dollar": {"expression": "rate/(price + extra)", "basis": {"precision": "any"}, "unit": "GFLOP/s/USD"},
+            "per_dollar": {
+                "expression": "rate/(price + extra)",
+                "qualifiers": {"precision": "any"},
+                "unit": "GFLOP/s/USD",
+            },
         },
         "questions": {"best": {"rank": "per_dollar", "over": "card", "among": ["price <= budget"]}},
     }
@@ -119,12 +123,12 @@ def test_attributes_count_for_columns_of_their_own_dimensions(record):
 
 
 def test_the_newest_and_the_lowest_of_several(record, tables):
-    price = {"table": tables["quotes"], "column": "price", "where": {"card": "{card}"}, "newest": "day"}
-    record["quantities"]["price"] = {**price, "otherwise": record["quantities"]["price"]}
+    price = {"table": tables["quotes"], "column": "price", "where": {"card": "{card}"}, "latest": "day"}
+    record["quantities"]["price"] = {**price, "fallback": record["quantities"]["price"]}
     with pytest.raises(DataError, match=r"quantities.price: 2 rows match and differ \(150 and 170\); narrow where"):
         build(Scenario.from_dict(record))
-    for take, figure in (("lowest", 150.0), ("highest", 170.0)):
-        record["quantities"]["price"]["take"] = take
+    for aggregate, figure in (("lowest", 150.0), ("highest", 170.0)):
+        record["quantities"]["price"]["aggregate"] = aggregate
         node = build(Scenario.from_dict(record)).nodes["price"]
         assert node.figures == {("old",): figure, ("mid",): 600.0, ("big",): 4000.0}
 
@@ -221,8 +225,8 @@ def test_what_is_ranked_is_in_the_provenance(record):
 
 
 def test_rankings_of_different_bases_are_refused(record):
-    record["quantities"]["per_dollar"].pop("basis")
-    with pytest.raises(BasisError, match=r"questions.best.rank: .*'old' is precision fp16, 'mid' is precision fp8"):
+    record["quantities"]["per_dollar"].pop("qualifiers")
+    with pytest.raises(QualifierError, match=r"questions.best.rank: .*'old' is precision fp16, 'mid' is precision fp8"):
         build(Scenario.from_dict(record))
 
 
@@ -254,9 +258,9 @@ def test_wrong_rankings(record, change, error, says):
         ({"where": {"card": "{crad}"}}, UnknownNameError, "did you mean 'card'"),
         ({"where": {"crad": "{card}"}}, UnknownNameError, "did you mean 'card'"),
         ({"where": {"card": "none"}}, EmptyDataError, "quantities.rate: .* has no 'rate' where card = none"),
-        ({"take": "best"}, UnknownNameError, "unknown figure to take 'best'"),
-        ({"newest": "kind"}, DataError, "column 'kind' holds no dates"),
-        ({"otherwise": 3}, ScenarioError, "quantities.rate.otherwise: expected a table"),
+        ({"aggregate": "best"}, UnknownNameError, "unknown aggregate 'best'"),
+        ({"latest": "kind"}, DataError, "column 'kind' holds no dates"),
+        ({"fallback": 3}, ScenarioError, "quantities.rate.fallback: expected a table"),
         ({"colum": "rate"}, UnknownNameError, "did you mean 'column'"),
     ],
 )

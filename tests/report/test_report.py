@@ -76,7 +76,7 @@ def test_what_moves_nothing_is_not_blamed():
 
 
 def test_combinations_that_failed_do_not_count():
-    then = forecast.project("brain-parity", draws=100, until=2100, before=2015.0)  # HPCG had hardly begun
+    then = forecast.project("brain-parity", draws=100, until=2100, as_of=2015.0)  # HPCG had hardly begun
     said = summary.headline(then)
     assert "over 12 combinations" in said
     failed = [r for r in summary.questions(then) if r["choices"]["metric"] != "linpack"]
@@ -247,7 +247,7 @@ def test_a_figure_is_written_whole_or_not_at_all(run, tmp_path, monkeypatch):
 
 
 def test_figures_of_odd_projections(tmp_path, recwarn):
-    failed = forecast.project("brain-parity", draws=20, until=2040, before=2015.0)
+    failed = forecast.project("brain-parity", draws=20, until=2040, as_of=2015.0)
     far = parity(draws=20, until=3000, set={"metric": "linpack"})
     negative = small({"x": {"low": -1, "high": 1, "unit": "FLOP"}, "limit": {"value": 0, "unit": "FLOP"}})
     none = small(growing({"value": 1.0}), when="")

@@ -144,7 +144,7 @@ class Odd(Model):
     def __init__(self, name="odd", unit="FLOP/s", inputs=None):
         self.name, self.unit, self.inputs = name, unit, {} if inputs is None else inputs
 
-    def fit(self, *, before=None, seed=0):
+    def fit(self, *, as_of=None, seed=0):
         return self
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import forecast
 from forecast.contract.specs import TrendSpec
-from forecast.errors import BasisError, ScenarioError, UnknownNameError, UsageError
+from forecast.errors import QualifierError, ScenarioError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import SeriesRef
@@ -76,18 +76,18 @@ def test_it_runs_from_a_file_where_since_is_a_date_of_toml(csv, tmp_path):
 
 
 def test_rows_of_two_precisions_are_one_series_only_where_that_is_said(csv):
-    with pytest.raises(BasisError, match="mixes precision fp16 and fp32"):
+    with pytest.raises(QualifierError, match="mixes precision fp16 and fp32"):
         model(csv).fit()
-    assert model(csv, basis={"precision": "mixed"}).fit().observed().time.size == 7
-    assert forecast.trend(csv, **PLAIN, basis={"precision": "mixed"}).basis == {"precision": "mixed"}
+    assert model(csv, qualifiers={"precision": "mixed"}).fit().observed().time.size == 7
+    assert forecast.trend(csv, **PLAIN, qualifiers={"precision": "mixed"}).qualifiers == {"precision": "mixed"}
 
 
 def test_what_where_keeps_is_part_of_the_basis(csv):
     kept = {"where": {"precision": "fp32"}}
-    assert forecast.trend(csv, **PLAIN, **kept).basis == {"precision": "fp32"}
-    other = {"value": 1, "unit": "TFLOP/s", "basis": {"precision": "fp16"}}
+    assert forecast.trend(csv, **PLAIN, **kept).qualifiers == {"precision": "fp32"}
+    other = {"value": 1, "unit": "TFLOP/s", "qualifiers": {"precision": "fp16"}}
     rivals = {"quantities": {"mine": {**PLAIN, "data": csv, **kept}, "other": other}}
-    with pytest.raises(BasisError, match=r"fp32.*fp16"):
+    with pytest.raises(QualifierError, match=r"fp32.*fp16"):
         build(Scenario.from_dict({**rivals, "questions": {"q": {"when": "mine >= other"}}}))
 
 
@@ -122,7 +122,7 @@ def test_the_hash_of_a_scenario_tells_which_rows_are_kept(csv):
         ({"yearly": 1}, ScenarioError, "quantities.mine.yearly: expected true or false, got 1"),
         ({"records": "yes"}, ScenarioError, "quantities.mine.records: expected true or false, got"),
         ({"options": {"cpa": 3}}, UnknownNameError, "cpa"),
-        ({"basis": {"precison": "fp8"}}, UsageError, "unknown attribute 'precison'; did you mean 'precision'"),
+        ({"qualifiers": {"precison": "fp8"}}, UsageError, "unknown attribute 'precison'; did you mean 'precision'"),
     ],
 )
 def test_what_cannot_be_says_which_key(csv, keys, error, says):

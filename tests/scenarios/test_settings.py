@@ -25,11 +25,11 @@ def test_a_number_is_read_as_it_is_typed():
 
 
 def test_a_bound_is_named_with_its_unit_and_is_itself_allowed():
-    assert settings.number("memory", "0", least=0.0) == 0.0
+    assert settings.number("memory", "0", lower=0.0) == 0.0
     with pytest.raises(UsageError, match=r"^set memory: expected at least 0 GiB, got -5$"):
-        settings.number("memory", "-5", least=0.0, unit="GiB")
+        settings.number("memory", "-5", lower=0.0, unit="GiB")
     with pytest.raises(UsageError, match=r"^set stages: expected at least 1, got 0$"):
-        settings.number("stages", 0, least=1.0)
+        settings.number("stages", 0, lower=1.0)
 
 
 def test_a_quantity_that_is_stated_as_positive_cannot_be_set_below_0():
@@ -55,7 +55,7 @@ def test_a_growth_may_be_set_negative(stated):
     ids=["number", "model", "expression"],
 )
 def test_a_scenario_states_the_least_that_a_quantity_may_be_set_to(quantity):
-    quantities = {"other": {"value": 1, "unit": "USD"}, "budget": {**quantity, "least": 10}}
+    quantities = {"other": {"value": 1, "unit": "USD"}, "budget": {**quantity, "lower": 10}}
     with pytest.raises(UsageError, match=r"^set budget: expected at least 10.*, got 9$"):
         run(quantities, budget=9)
     assert float(run(quantities, budget=10)["projection"]["budget"].max()) == 10
@@ -63,14 +63,14 @@ def test_a_scenario_states_the_least_that_a_quantity_may_be_set_to(quantity):
 
 
 def test_a_bound_that_is_none_is_refused():
-    with pytest.raises(ScenarioError, match=r"quantities\.x\.least: expected a number, got zero"):
-        run({"x": {"value": 1, "unit": "", "least": "zero"}})
-    with pytest.raises(ScenarioError, match=r"quantities\.x\.least: the quantity itself holds 1, below 2"):
-        run({"x": {"value": 1, "unit": "", "least": 2}})
-    with pytest.raises(PluginContractError, match="Input 'a': least: its distribution holds 1, below 2"):
-        Input(name="a", unit="", distribution={"value": 1.0}, source="s", least=2.0)
-    with pytest.raises(PluginContractError, match="least: expected a number or None"):
-        Input(name="a", unit="", distribution={"value": 1.0}, source="s", least="0")  # type: ignore[arg-type]
+    with pytest.raises(ScenarioError, match=r"quantities\.x\.lower: expected a number, got zero"):
+        run({"x": {"value": 1, "unit": "", "lower": "zero"}})
+    with pytest.raises(ScenarioError, match=r"quantities\.x\.lower: the quantity itself holds 1, below 2"):
+        run({"x": {"value": 1, "unit": "", "lower": 2}})
+    with pytest.raises(PluginContractError, match="Input 'a': lower: its distribution holds 1, below 2"):
+        Input(name="a", unit="", distribution={"value": 1.0}, source="s", lower=2.0)
+    with pytest.raises(PluginContractError, match="lower: expected a number or None"):
+        Input(name="a", unit="", distribution={"value": 1.0}, source="s", lower="0")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("key", ["stages", "hardware/pipeline-bubble.stages", "pipeline-bubble.stages", "x.stages"])

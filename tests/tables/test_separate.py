@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import BasisError, TableError
+from forecast.errors import QualifierError, TableError
 from forecast.tables import columns, table
 from toolkit import package, resource
 
@@ -38,7 +38,7 @@ WRIGHT = {"let": {"Q": "made"}, "y": "cost"}
 def test_a_trend_is_told_to_keep_one(tmp_path):
     source = described(tmp_path)
     for data in (source, table(source), columns(source)):
-        with pytest.raises(BasisError, match=f"^mine: {MIXES}$"):
+        with pytest.raises(QualifierError, match=f"^mine: {MIXES}$"):
             forecast.trend(data, name="mine", **TREND).fit()
         facts = forecast.trend(data, where={"kind": "b"}, **TREND).fit().describe().facts
         assert facts["doubling_years"] == pytest.approx(np.log(2) / np.log(0.8), rel=1e-4)
@@ -48,17 +48,17 @@ def test_a_trend_is_told_to_keep_one(tmp_path):
 
 def test_a_fit_keeps_one_or_tells_them_apart(tmp_path):
     source, law = described(tmp_path), forecast.law("scaling/wright")
-    says = r"""scaling/wright: mixes kind a and b; keep one \(--where "kind is a"\), or fit each: over='kind'"""
+    says = r"""scaling/wright: mixes kind a and b; keep one \(--where "kind is a"\), or fit each: by='kind'"""
     for data in (source, table(source), columns(source)):
-        with pytest.raises(BasisError, match=says):
+        with pytest.raises(QualifierError, match=says):
             law.fit(data, **WRIGHT)
-    assert law.fit(columns(source), over="kind", **WRIGHT).params["w"].sizes == {"kind": 2}
-    assert law.fit(table(source), over="kind", **WRIGHT).params["w"].sizes == {"kind": 2}
+    assert law.fit(columns(source), by="kind", **WRIGHT).params["w"].sizes == {"kind": 2}
+    assert law.fit(table(source), by="kind", **WRIGHT).params["w"].sizes == {"kind": 2}
     assert law.fit(columns(source), groups="kind", **WRIGHT).n == 16
     rows = columns(source)
     assert law.fit(rows.take(rows["kind"] == "a"), **WRIGHT).n == 8
-    with pytest.raises(BasisError, match="mixes kind a and b"):
-        law.fit(table(source), over="year", let={"Q": "made"}, y="cost")
+    with pytest.raises(QualifierError, match="mixes kind a and b"):
+        law.fit(table(source), by="year", let={"Q": "made"}, y="cost")
 
 
 def test_hindcasts_tell_the_series_apart(tmp_path):
@@ -82,6 +82,6 @@ def test_a_descriptor_that_says_it_wrongly_is_refused(tmp_path, separate, says):
 def test_productivity_of_one_field_can_be_fitted_and_both_cannot(field):
     law, rows = forecast.law("resources/harder-ideas"), columns("datasets/research-productivity")
     asked = {"let": {"S": "effort/1e5", "A": "ideas"}, "y": "growth"}
-    with pytest.raises(BasisError, match="mixes field semiconductors and united-states"):
+    with pytest.raises(QualifierError, match="mixes field semiconductors and united-states"):
         law.fit("datasets/research-productivity", **asked)
     assert law.fit(rows.take(rows["field"] == field), **asked).values["beta"] > 0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import BasisError, DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError
+from forecast.errors import DataError, EmptyDataError, ForecastError, QualifierError, UnknownNameError, UsageError
 from forecast.tables.series import read, read_columns, rows
 
 DATA = {
@@ -26,9 +26,9 @@ def test_rows_are_chosen_by_a_column():
 
 
 def test_rows_are_those_known_before_a_date():
-    assert read(DATA, x="date", y="value", before=2003.5)[1].tolist() == [1.0, 3.0]
-    late = {**DATA, "known_since": np.array(["2005-01-01"] * 3 + ["2004-01-01"], dtype="datetime64[s]")}
-    assert read(late, x="date", y="value", before=2004.5)[1].tolist() == [4.0]
+    assert read(DATA, x="date", y="value", as_of=2003.5)[1].tolist() == [1.0, 3.0]
+    late = {**DATA, "vintage": np.array(["2005-01-01"] * 3 + ["2004-01-01"], dtype="datetime64[s]")}
+    assert read(late, x="date", y="value", as_of=2004.5)[1].tolist() == [4.0]
 
 
 def test_decimal_years_are_dates_too():
@@ -44,7 +44,7 @@ def test_a_registered_table_brings_its_unit():
 
 def test_the_data_of_the_caller_are_left_alone():
     before = {k: v.copy() for k, v in DATA.items()}
-    read(DATA, x="date", y="value", where={"kind": "a"}, before=2003.5)
+    read(DATA, x="date", y="value", where={"kind": "a"}, as_of=2003.5)
     assert all(np.array_equal(DATA[k], before[k], equal_nan=k == "value") for k in DATA)
 
 
@@ -55,7 +55,7 @@ def test_the_data_of_the_caller_are_left_alone():
         ({"y": "values"}, UnknownNameError, "unknown column 'values'; did you mean 'value'"),
         ({"where": {"knd": "a"}}, UnknownNameError, "unknown column 'knd'; did you mean 'kind'"),
         ({"where": {"kind": "c"}}, EmptyDataError, "no row is left where kind = c"),
-        ({"before": 1990.0}, EmptyDataError, "no row is left before 1990.00"),
+        ({"as_of": 1990.0}, EmptyDataError, "no row is left before 1990.00"),
         ({"x": "kind"}, DataError, "expected dates .* got text"),
         ({"y": "kind"}, DataError, "kind"),
         ({"where": {"kind": "a\x1b[2J"}}, EmptyDataError, r"a\\x1b\[2J"),
@@ -74,7 +74,7 @@ def test_no_value_at_all():
 
 def test_a_value_without_a_date_is_left_out_and_said():
     data = {"t": [2000.0, np.nan, 2001.0, 2002.0, np.nan], "v": [1.0, 2.0, 4.0, np.nan, np.nan]}
-    found = read_columns(data, x="t", y="v", further={})
+    found = read_columns(data, x="t", y="v", covariates={})
     assert (found.time.tolist(), found.value.tolist()) == ([2000.0, 2001.0], [1.0, 4.0])
     assert (found.undated, found.empty) == (1, 2)
     data = {"t": [2000.0, 2001.0, 2002.0, np.nan, np.nan], "v": [1.0, 2.1, 3.9, 8.0, np.nan]}
@@ -95,7 +95,7 @@ def test_an_infinite_value_is_no_hole(value):
     with pytest.raises(DataError, match=r"column '1/w': infinite at 2001\.00"):
         read(data, x="t", y="1/w")
     with pytest.raises(DataError, match=r"column for 'more': column 'v': infinite at 2001\.00"):
-        read_columns(data, x="t", y="w", further={"more": "v"})
+        read_columns(data, x="t", y="w", covariates={"more": "v"})
 
 
 @pytest.mark.parametrize("asked", [True, "true", "1"])
@@ -111,7 +111,9 @@ def test_truth_values_are_matched_as_they_are_written(asked):
 
 def test_rows_that_must_not_be_mixed_make_no_series():
     asked = {"x": "release_date", "y": "horizon"}
-    with pytest.raises(BasisError, match=r'mixes version TH1.0 and TH1.1; keep one: where = \{ version = "TH1.0" \}'):
+    with pytest.raises(
+        QualifierError, match=r'mixes version TH1.0 and TH1.1; keep one: where = \{ version = "TH1.0" \}'
+    ):
         read("datasets/time-horizons", **asked)
     one = read("datasets/time-horizons", **asked, where={"version": "TH1.0"})[0]
     table = forecast.table("datasets/time-horizons")
@@ -119,8 +121,8 @@ def test_rows_that_must_not_be_mixed_make_no_series():
 
 
 def test_without_dates_nothing_can_be_read_as_of_a_date():
-    with pytest.raises(DataError, match="known_since"):
-        rows({"n": [1.0, 2.0]}, where={}, before=2000.0, name="mine")
+    with pytest.raises(DataError, match="vintage"):
+        rows({"n": [1.0, 2.0]}, where={}, as_of=2000.0, name="mine")
 
 
 @pytest.mark.parametrize("data", ["no-such-table", "no-such-file.csv", {}, {"t": [1.0], "v": [1.0, 2.0]}])

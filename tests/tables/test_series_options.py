@@ -62,8 +62,8 @@ def test_since_is_text_or_a_date(since):
 
 
 def test_further_columns_have_names():
-    with pytest.raises(UsageError, match="series: further: expected a mapping of name to column, got None"):
-        series.read_columns(DATA, x="year", y="speed", further=None)
+    with pytest.raises(UsageError, match="series: covariates: expected a mapping of name to column, got None"):
+        series.read_columns(DATA, x="year", y="speed", covariates=None)
 
 
 def test_an_unknown_column_of_a_formula_is_named():
@@ -87,9 +87,9 @@ def test_records_end_at_the_last_date_at_which_the_last_one_still_stands():
         "y": [1.0, 3.0, 2.0, 5.0, 4.0],
         "n": [1.0, 2.0, 3.0, 4.0, 5.0],
     }
-    time, value, _, further, *_ = series.read_columns(data, x="year", y="y", further={"n": "n"}, records=True)
+    time, value, _, covariates, *_ = series.read_columns(data, x="year", y="y", covariates={"n": "n"}, records=True)
     assert time.tolist() == [2000.0, 2001.0, 2003.0, 2004.0]
     assert value.tolist() == [1.0, 3.0, 5.0, 5.0]
-    assert further["n"].tolist() == [1.0, 2.0, 4.0, 5.0]
-    time, value, *_ = series.read_columns(data, x="year", y="y", further={}, records=True, before=2003.5)
+    assert covariates["n"].tolist() == [1.0, 2.0, 4.0, 5.0]
+    time, value, *_ = series.read_columns(data, x="year", y="y", covariates={}, records=True, as_of=2003.5)
     assert (time[-1], value[-1]) == (2003.0, 5.0)  # the last record is the last row: nothing to add

@@ -4,7 +4,7 @@ import pytest
 
 import forecast
 from forecast import EstimateSpec, Input, RelationSpec
-from forecast.errors import BasisError, PluginContractError, UnitError, UsageError
+from forecast.errors import PluginContractError, QualifierError, UnitError, UsageError
 from forecast.models.estimates import from_spec
 from forecast.models.mixtures import from_spec as mixture
 from forecast.scenarios.graph import build
@@ -26,8 +26,8 @@ PAIRS = {
 
 def scenario(unit="TFLOP/s", first=None, second=None, **more):
     quantities = {
-        "first": {"value": 2.0, "unit": unit, **({"basis": first} if first else {})},
-        "second": {"value": 1.0, "unit": unit, **({"basis": second} if second else {})},
+        "first": {"value": 2.0, "unit": unit, **({"qualifiers": first} if first else {})},
+        "second": {"value": 1.0, "unit": unit, **({"qualifiers": second} if second else {})},
     }
     record = {"start": 2020, "until": 2022, "quantities": {**quantities, **more.pop("quantities", {})}, **more}
     return Scenario.from_dict(record, where="mine.toml")
@@ -38,7 +38,7 @@ def scenario(unit="TFLOP/s", first=None, second=None, **more):
 def test_what_differs_is_not_added(pair, way):
     unit, first, second = PAIRS[pair]
     made = scenario(unit, first, second, quantities={"mixed": {"expression": way}})
-    with pytest.raises(BasisError) as caught:
+    with pytest.raises(QualifierError) as caught:
         build(made)
     said = str(caught.value)
     assert said.startswith("mine.toml: quantities.mixed.expression: in '")
@@ -50,17 +50,19 @@ def test_what_differs_is_not_added(pair, way):
 @pytest.mark.parametrize("pair", PAIRS)
 def test_what_differs_is_not_compared(pair):
     unit, first, second = PAIRS[pair]
-    with pytest.raises(BasisError, match=r"mine.toml: questions.when_.when: bases do not match: 'first' is .*'second'"):
+    with pytest.raises(
+        QualifierError, match=r"mine.toml: questions.when_.when: qualifiers do not match: 'first' is .*'second'"
+    ):
         build(scenario(unit, first, second, questions={"when_": {"when": "first >= second"}}))
 
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_a_ratio_compares_and_must_say_what_it_is(pair):
     unit, first, second = PAIRS[pair]
-    with pytest.raises(BasisError, match=r"where the ratio is meant, state what it is: basis = \{"):
+    with pytest.raises(QualifierError, match=r"where the ratio is meant, state what it is: qualifiers = \{"):
         build(scenario(unit, first, second, quantities={"ratio": {"expression": "first / second"}}))
     stated = {n: f"{first[n]} / {second[n]}" for n in first}
-    made = scenario(unit, first, second, quantities={"ratio": {"expression": "first / second", "basis": stated}})
+    made = scenario(unit, first, second, quantities={"ratio": {"expression": "first / second", "qualifiers": stated}})
     assert build(made).nodes["ratio"].bases == {(): stated}
 
 
@@ -75,7 +77,7 @@ def test_the_same_basis_and_no_basis_go_through(pair):
 
 
 def test_a_basis_error_is_a_unit_error():
-    assert issubclass(BasisError, UnitError)
+    assert issubclass(QualifierError, UnitError)
 
 
 def test_gigabytes_and_gibibytes_convert():
@@ -96,19 +98,19 @@ def test_a_product_keeps_what_its_parts_state():
 
 def test_a_stated_basis_does_not_excuse_a_sum():
     sides = {"a": {"sparsity": "dense"}, "b": {"sparsity": "sparse"}}
-    with pytest.raises(BasisError, match="in 'a \\+ b'"):
+    with pytest.raises(QualifierError, match="in 'a \\+ b'"):
         infer("2*(a + b)", sides, stated={"sparsity": "both"})
 
 
 def test_the_third_of_three_is_named():
     sides = {"a": {}, "b": {"direction": "one-way"}, "c": {"direction": "two-way"}}
-    with pytest.raises(BasisError, match="'b' is direction one-way, 'c' is direction two-way"):
+    with pytest.raises(QualifierError, match="'b' is direction one-way, 'c' is direction two-way"):
         infer("max(a, b, c)", sides)
 
 
 def test_words():
     assert text({"precision": "fp16", "path": ""}) == "precision fp16"
-    assert text({}) == "no basis"
+    assert text({}) == "no qualifiers"
     assert of_rows({"sparsity": "dense", "status": "verified"}) == {"sparsity": "dense"}
     assert of_record({"sparsity": "dense"}, {"sparsity": ""}) == {}
     assert meet({}, {"path": "tensor"}, left="a", right="b") == {"path": "tensor"}
@@ -138,13 +140,15 @@ def test_it_is_checked_along_choices():
         "quantities": {
             "machine": {"model": "hardware/{metric}-exponential"},
             "again": {"model": "hardware/{metric}-changepoint"},
-            "goal": {"value": 1e18, "unit": "FLOP/s", "basis": {"basis": "linpack"}},
+            "goal": {"value": 1e18, "unit": "FLOP/s", "qualifiers": {"basis": "linpack"}},
         },
         "questions": {"same": {"when": "machine >= again"}},
     }
     assert build(Scenario.from_dict(record)).nodes["machine"].bases[("hpcg",)]["basis"] == "hpcg"
     record["questions"]["mixed"] = {"when": "machine >= goal"}
-    with pytest.raises(BasisError, match=r"questions.mixed.when: .*'machine' is basis hpcg, 'goal' is basis linpack"):
+    with pytest.raises(
+        QualifierError, match=r"questions.mixed.when: .*'machine' is basis hpcg, 'goal' is basis linpack"
+    ):
         build(Scenario.from_dict(record))
     build(Scenario.from_dict(record), {"metric": "linpack"})
 
@@ -154,21 +158,21 @@ def test_fixing_a_quantity_takes_its_basis_away():
     assert build(made, {"first": 3}).nodes["first"].bases == {}
 
 
-def estimate(expression, basis, *inputs):
+def estimate(expression, qualifiers, *inputs):
     return EstimateSpec(
-        name="x", unit="TFLOP/s", expression=expression, reference="r", basis=basis,
+        name="x", unit="TFLOP/s", expression=expression, reference="r", qualifiers=qualifiers,
         inputs=tuple(
-            Input(name=n, unit="TFLOP/s", distribution={"value": 1.0}, source="s", basis=b) for n, b in inputs
+            Input(name=n, unit="TFLOP/s", distribution={"value": 1.0}, source="s", qualifiers=b) for n, b in inputs
         ),
     )  # fmt: skip
 
 
 def test_an_estimate_is_checked_when_it_is_made():
     dense, sparse = ("a", {"sparsity": "dense"}), ("b", {"sparsity": "sparse"})
-    with pytest.raises(BasisError, match="demo/x: in 'a \\+ b'"):
+    with pytest.raises(QualifierError, match="demo/x: in 'a \\+ b'"):
         from_spec("demo/x", estimate("a + b", {}, dense, sparse))
-    assert from_spec("demo/x", estimate("a", {}, dense)).basis == {"sparsity": "dense"}
-    assert from_spec("demo/x", estimate("a*b/b", {"sparsity": "x"}, dense, sparse)).basis == {"sparsity": "x"}
+    assert from_spec("demo/x", estimate("a", {}, dense)).qualifiers == {"sparsity": "dense"}
+    assert from_spec("demo/x", estimate("a*b/b", {"sparsity": "x"}, dense, sparse)).qualifiers == {"sparsity": "x"}
     with pytest.raises(UsageError, match="unknown attribute"):
         from_spec("demo/x", estimate("a", {"sparsty": "x"}, dense))
 
@@ -181,10 +185,10 @@ def test_the_members_of_a_mixture_must_agree():
         f"demo/{n}": from_spec(f"demo/{n}", estimate("a", {}, ("a", {"sparsity": v})))
         for n, v in (("a", "dense"), ("b", "sparse"))
     }
-    with pytest.raises(BasisError, match="'demo/a' is sparsity dense, 'demo/b' is sparsity sparse"):
+    with pytest.raises(QualifierError, match="'demo/a' is sparsity dense, 'demo/b' is sparsity sparse"):
         mixture("demo/m", spec, made)
     alike = {"demo/a": made["demo/a"], "demo/b": from_spec("demo/b", estimate("a", {}, ("a", {})))}
-    assert mixture("demo/m", spec, alike).basis == {"sparsity": "dense"}
+    assert mixture("demo/m", spec, alike).qualifiers == {"sparsity": "dense"}
 
 
 def test_a_trend_takes_its_basis_from_its_rows_and_refuses_to_mix():
@@ -192,7 +196,7 @@ def test_a_trend_takes_its_basis_from_its_rows_and_refuses_to_mix():
         "year": [2000, 2005, 2010, 2015], "speed": [1.0, 9.0, 110.0, 900.0], "sparsity": ["dense"] * 3 + ["sparse"],
     }  # fmt: skip
     options = {"shape": "trends/exponential", "x": "year", "y": "speed", "unit": "TFLOP/s"}
-    with pytest.raises(BasisError, match="column 'speed' mixes sparsity dense and sparse; keep one: where = "):
+    with pytest.raises(QualifierError, match="column 'speed' mixes sparsity dense and sparse; keep one: where = "):
         forecast.trend(data, **options).fit()
     one = forecast.trend(data, where={"sparsity": "dense"}, **options)
     assert one.fit().observed().value.tolist() == [1.0, 9.0, 110.0]
@@ -211,10 +215,10 @@ def test_a_table_column_is_judged_by_its_own_dimensions_only():
 
         return trend("demo/t", spec)
 
-    with pytest.raises(BasisError, match="column 'peak' mixes"):
+    with pytest.raises(QualifierError, match="column 'peak' mixes"):
         fit("peak", "TFLOP/s").fit()
     made = fit("peak", "TFLOP/s", precision="fp16", path="tensor", sparsity="dense")
-    assert made.basis == {"precision": "fp16", "path": "tensor", "sparsity": "dense"}
+    assert made.qualifiers == {"precision": "fp16", "path": "tensor", "sparsity": "dense"}
     made.fit()
     fit("launch_price", "USD").fit()
 
@@ -224,10 +228,10 @@ def test_a_model_that_asks_for_a_basis_is_not_fed_another():
 
     class Twice(Model, FittedModel):
         name, unit = "twice", "TFLOP/s"
-        inputs = {"rate": OtherQuantity(unit="TFLOP/s", basis={"sparsity": "dense"})}  # noqa: RUF012
-        basis = {"sparsity": "dense"}  # noqa: RUF012
+        inputs = {"rate": OtherQuantity(unit="TFLOP/s", qualifiers={"sparsity": "dense"})}  # noqa: RUF012
+        qualifiers = {"sparsity": "dense"}  # noqa: RUF012
 
-        def fit(self, *, before=None, seed=0):
+        def fit(self, *, as_of=None, seed=0):
             return self
 
         def sample(self, time, inputs, streams, *, observed=False):
@@ -237,8 +241,8 @@ def test_a_model_that_asks_for_a_basis_is_not_fed_another():
             return Description(summary="twice")
 
     made = {"twice": {"model": Twice(), "inputs": {"rate": "first"}}}
-    assert build(scenario(first={"sparsity": "dense"}, quantities=made)).nodes["twice"].bases == {(): Twice.basis}
-    with pytest.raises(BasisError, match=r"input 'rate' of model 'twice': .*'rate' is sparsity dense, 'first' is"):
+    assert build(scenario(first={"sparsity": "dense"}, quantities=made)).nodes["twice"].bases == {(): Twice.qualifiers}
+    with pytest.raises(QualifierError, match=r"input 'rate' of model 'twice': .*'rate' is sparsity dense, 'first' is"):
         build(scenario(first={"sparsity": "sparse"}, quantities=made))
 
 
@@ -251,21 +255,21 @@ def test_a_plugin_model_carries_the_basis_of_its_record(fake_plugins):
         "    return estimate('x', inputs={'x': 1.0}, unit='', name=name)\n"
         "@hookimpl\n"
         "def forecast_models():\n"
-        "    yield ModelSpec(name='m', unit='', target='fake_demo_fake_demo:make', basis={'path': 'tensor'},\n"
+        "    yield ModelSpec(name='m', unit='', target='fake_demo_fake_demo:make', qualifiers={'path': 'tensor'},\n"
         "                    reference='r')\n",
     )
-    with pytest.raises(PluginContractError, match=r"the record states path tensor, the model no basis"):
+    with pytest.raises(PluginContractError, match=r"the record states path tensor, the model no qualifiers"):
         forecast.model("demo/m")
 
 
 def test_relations_state_their_rows():
     spec = RelationSpec(
         name="r", unit="", law="resources/log-linear", table="datasets/outlier-features", let={"x": "params"},
-        y="ppl_c4", where={"family": "FSEQ"}, basis={"tokenizer": "fairseq"}, reference="r",
+        y="ppl_c4", where={"family": "FSEQ"}, qualifiers={"tokenizer": "fairseq"}, reference="r",
     )  # fmt: skip
     from forecast.models.relations import from_spec as relation
 
-    assert relation("demo/r", spec).basis == {"tokenizer": "fairseq"}
+    assert relation("demo/r", spec).qualifiers == {"tokenizer": "fairseq"}
 
 
 def test_every_attribute_is_explained():
@@ -299,7 +303,8 @@ LISTS, CLUSTERS = "datasets/supercomputers", "datasets/ai-clusters"
             "'a' is dollars nominal, 'b' is dollars real 2025",
         ),
         (
-            series("datasets/fabs", "cost", "USD"), {"value": 1e9, "unit": "USD", "basis": {"dollars": "real 2025"}},
+            series("datasets/fabs", "cost", "USD"),
+            {"value": 1e9, "unit": "USD", "qualifiers": {"dollars": "real 2025"}},
             "'a' is dollars nominal, 'b' is dollars real 2025",
         ),
         (
@@ -310,41 +315,41 @@ LISTS, CLUSTERS = "datasets/supercomputers", "datasets/ai-clusters"
     ],
 )  # fmt: skip
 def test_columns_of_a_table_state_what_they_are(a, b, says):
-    with pytest.raises(BasisError, match=says):
+    with pytest.raises(QualifierError, match=says):
         forecast.project(asked(a, b), draws=50)
 
 
 def test_a_formula_over_columns_must_say_what_a_ratio_of_two_is():
     ratio = series(LISTS, "hpcg_best/rmax_top1", "")
     half = {"value": 0.5, "unit": ""}
-    with pytest.raises(BasisError, match=r"hpcg.*linpack"):
+    with pytest.raises(QualifierError, match=r"hpcg.*linpack"):
         forecast.project(asked(ratio, half), draws=50)
-    forecast.project(asked({**ratio, "basis": {"basis": "hpcg / linpack"}}, half), draws=50)
+    forecast.project(asked({**ratio, "qualifiers": {"basis": "hpcg / linpack"}}, half), draws=50)
 
 
 def test_a_cost_has_no_precision_and_a_users_own_word_is_left_alone():
     forecast.project(asked(series(CLUSTERS, "cost_real", "USD"), {"value": 1e9, "unit": "USD"}), draws=50)
     ds = forecast.table(LISTS)[["rmax_top1", "date"]]
-    ds["rmax_top1"].attrs["basis"] = "whatever"
+    ds["rmax_top1"].attrs["qualifiers"] = "whatever"
     assert of_column(ds, "rmax_top1") == {}
 
 
 def test_a_relation_measures_what_its_column_does():
     """LINPACK from power against HPCG: the table states what each column measures, and the relation inherits it."""
-    assert forecast.model("resources/linpack-from-power").basis == {"basis": "linpack"}
+    assert forecast.model("resources/linpack-from-power").qualifiers == {"basis": "linpack"}
     quantities = {
         "x": {"value": 20, "unit": ""},
         "a": {"model": "resources/linpack-from-power"},
         "b": {"model": "hardware/hpcg-exponential"},
     }
     asked = {"start": 2024, "until": 2030, "quantities": quantities, "questions": {"r": {"when": "a >= b"}}}
-    with pytest.raises(BasisError, match=r"linpack.*hpcg"):
+    with pytest.raises(QualifierError, match=r"linpack.*hpcg"):
         forecast.project(asked)
 
 
 def test_dollars_of_a_ceiling_are_those_of_the_day():
-    real = {"value": 5, "unit": "USD", "basis": {"dollars": "real 2020"}}
+    real = {"value": 5, "unit": "USD", "qualifiers": {"dollars": "real 2020"}}
     quantities = {"a": {"model": "resources/ceiling-dollars"}, "b": real}
     asked = {"start": 2024, "until": 2030, "quantities": quantities, "questions": {"r": {"when": "a >= b"}}}
-    with pytest.raises(BasisError, match=r"nominal.*real 2020"):
+    with pytest.raises(QualifierError, match=r"nominal.*real 2020"):
         forecast.project(asked)

@@ -46,7 +46,7 @@ def _describe(record: Record) -> dict[str, Any]:
         shown |= {"inputs": _needs(record)}
     else:
         shown |= {"inputs": _needs(record)}
-    return shown | {"basis": dict(_basis(spec, record))}
+    return shown | {"qualifiers": dict(_basis(spec, record))}
 
 
 def _options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -64,10 +64,10 @@ def _options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _basis(spec: ModelSpec, record: Record) -> Mapping[str, str]:
     """Return what a model states beside its unit; a trend also by the rows it keeps."""
     if not isinstance(spec, TrendSpec):
-        return spec.basis
+        return spec.qualifiers
     from forecast.units import qualifiers
 
-    return qualifiers.of_record(spec.where, spec.basis, where=f"model '{record.full_name}'")
+    return qualifiers.of_record(spec.where, spec.qualifiers, where=f"model '{record.full_name}'")
 
 
 def _inputs(inputs: tuple[Input, ...]) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ def _needs(record: Record) -> list[dict[str, Any]]:
         elif isinstance(need, OtherModel):
             needs.append({"name": name, "unit": need.model.unit, "title": "the model of this name"})
         else:
-            stated = "".join(f"; {key}: {value}" for key, value in need.basis.items())
+            stated = "".join(f"; {key}: {value}" for key, value in need.qualifiers.items())
             title = (need.title or "a quantity of the scenario") + stated
             needs.append({"name": name, "unit": need.unit, "title": title})
     return needs

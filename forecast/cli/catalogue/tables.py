@@ -49,7 +49,7 @@ def _describe(record: Record) -> dict[str, Any]:
                     "type": field.type,
                     "unit": field.unit,
                     "title": field.title,
-                    "basis": dict(field.basis),
+                    "qualifiers": dict(field.qualifiers),
                     "resource": resource.name if len(package.resources) > 1 else "",
                 }
             )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["fit"]
 
 COMMAND = "fit"
-KINDS = ("case", "residual", "wild", "cluster")
+SCHEMES = ("pairs", "residuals", "wild", "cluster")
 
 
 @click.command()
@@ -39,13 +39,13 @@ KINDS = ("case", "residual", "wild", "cluster")
 @click.option("--sigma", metavar="COLUMN", help="Known standard deviation of each row, a column or formula.")
 @click.option("--sigma-x", multiple=True, metavar='"N = FORMULA"', help="Known standard deviation of a variable.")
 @click.option("--groups", metavar="COLUMN", help="Rows of one group (a run, a seed) are not independent.")
-@click.option("--own", multiple=True, metavar="NAMES", help="Parameters of which each group has its own: E or E,A.")
-@click.option("--over", metavar="COLUMN", help="One fit for each value of a column.")
+@click.option("--varying", multiple=True, metavar="NAMES", help="Parameters of which each group has its own: E or E,A.")
+@click.option("--by", metavar="COLUMN", help="One fit for each value of a column.")
 @click.option(
     "--bootstrap", type=click.IntRange(1), metavar="N", help="Refit N resamples: errors and intervals are theirs."
 )
 @click.option(
-    "--kind", type=click.Choice(KINDS), default=KINDS[0], show_default=True, help="What --bootstrap resamples."
+    "--resample", type=click.Choice(SCHEMES), default=SCHEMES[0], show_default=True, help="What --bootstrap resamples."
 )
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes that share the work.  [default: 1]")
 @click.option("--protocol", metavar="NAME", help="Fit as a publication did.")
@@ -66,7 +66,7 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
     \b
     forecast fit scaling/chinchilla --data runs.csv --let "N = params_b*1e9" --let "D = tokens" --y loss --out fit.nc
     forecast fit "a + b*x" --variables x --data runs.csv --y score --where "x > 0" --plot fit.svg --json
-    forecast fit scaling/power --data runs.csv --over family
+    forecast fit scaling/power --data runs.csv --by family
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fitted
     from forecast.report import fit_figure
@@ -76,7 +76,7 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
     with render.progress("refitting") as report:
         made = law.fit(rows, **_keywords(asked_for), progress=report)
     level = asked_for["level"]
-    many = asked_for["over"] is not None
+    many = asked_for["by"] is not None
     result = fitted.many(made, level) if many else fitted.one(made, level, _title(law, made, asked_for["protocol"]))
     render.emit(
         result,
@@ -106,8 +106,8 @@ def _check_targets(out: str | None, plots: tuple[str, ...], asked_for: dict[str,
     from forecast.cli.fit import asked
     from forecast.report import figures
 
-    if asked_for["over"] is not None and (out is not None or plots):
-        raise UsageError(f"--over makes many fits: {'--out' if out is not None else '--plot'} keeps one; use --json")
+    if asked_for["by"] is not None and (out is not None or plots):
+        raise UsageError(f"--by makes many fits: {'--out' if out is not None else '--plot'} keeps one; use --json")
     asked.outputs([("--out", out), *(("--plot", path) for path in plots)], asked_for["data"])
     if out is not None and not out.endswith(".nc"):
         raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .nc")
@@ -152,11 +152,11 @@ def _keywords(asked_for: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of `forecast.Law.fit`."""
     from forecast.cli.fit import asked
 
-    same = ("objective", "protocol", "y", "weights", "sigma", "groups", "over", "bootstrap", "kind", "workers")
+    same = ("objective", "protocol", "y", "weights", "sigma", "groups", "by", "bootstrap", "resample", "workers")
     return {
         **{name: asked_for[name] for name in (*same, "seed", "level")},
         "start": asked.numbers(asked_for["start"], "--start") if asked_for["start"] else None,
         "options": asked.settings(asked_for["option"], "--option") or None,
         "sigma_x": asked.formulas(asked_for["sigma_x"], "--sigma-x") or None,
-        "own": asked.names(asked_for["own"]),
+        "varying": asked.names(asked_for["varying"]),
     }

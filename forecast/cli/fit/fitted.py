@@ -70,7 +70,7 @@ def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
         why = str(problem).removeprefix(f"{fit.name}: ")
         identified = False if "not identified" in why else None
         return {**row, "lower": None, "upper": None, "identified": identified, "why": why}
-    ridge = fit.judgement.unidentified.get(name)  # an interval alone does not say so: it may run along a ridge
+    ridge = fit.diagnostics.unidentified.get(name)  # an interval alone does not say so: it may run along a ridge
     return {**row, "lower": low, "upper": high, "identified": ridge is None, "why": ridge}
 
 
@@ -113,7 +113,7 @@ def write_one(result: dict[str, Any]) -> None:
 
 
 def many(fits: Fits, level: float) -> dict[str, Any]:
-    """Return the fits of ``--over`` as plain data: each of them, and what they have in common."""
+    """Return the fits of ``--by`` as plain data: each of them, and what they have in common."""
     names = list(fits.law.parameters)
     ends = {name: fits.interval(name, level) for name in names}
     columns = {
@@ -126,7 +126,7 @@ def many(fits: Fits, level: float) -> dict[str, Any]:
         for name in names
     }
     verdicts = fits.verdict if len(fits) <= JUDGED else fits.outcome
-    shown = (fits.converged[fits.over], fits.n, fits.converged, fits.objective, verdicts)
+    shown = (fits.converged[fits.by], fits.n, fits.converged, fits.objective, verdicts)
     rows = [
         {
             "name": label,
@@ -148,8 +148,8 @@ def many(fits: Fits, level: float) -> dict[str, Any]:
     return {
         "law": fits.law.name,
         "formula": _formula(fits.law),
-        "headline": f"{title} over '{printable(fits.over, 60)}': {'; '.join([count, *middle])}.",
-        "over": fits.over,
+        "headline": f"{title} over '{printable(fits.by, 60)}': {'; '.join([count, *middle])}.",
+        "by": fits.by,
         "count": len(rows),
         "converged": good,
         "objective": fits.objective_name,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from forecast.fit.solution import Fit
     from forecast.laws import Law
 
-__all__ = ["FEW", "check", "check_kind", "coded", "labels_of", "notes", "of_groups", "said", "started"]
+__all__ = ["FEW", "check", "check_scheme", "coded", "labels_of", "notes", "of_groups", "said", "started"]
 
 Array = NDArray[np.float64]
 
@@ -92,32 +92,36 @@ def check(request: Request, name: str) -> tuple[str, ...]:
     UsageError
         For what does not go together.
     """
-    if isinstance(request.own, str):
-        raise UsageError(f"{name}: own: expected names like ('E',), got the text '{printable(request.own, 60)}'")
-    own = tuple(dict.fromkeys(request.own))
-    if own and request.groups is None:
-        raise UsageError(f"{name}: own={own!r} needs groups=, the column that says each row's group")
+    if isinstance(request.varying, str):
+        raise UsageError(
+            f"{name}: varying: expected names like ('E',), got the text '{printable(request.varying, 60)}'"
+        )
+    varying = tuple(dict.fromkeys(request.varying))
+    if varying and request.groups is None:
+        raise UsageError(f"{name}: varying={varying!r} needs groups=, the column that says each row's group")
     if request.bootstrap is not None:
-        check_kind(request.kind, own, request.sigma_x or (), name)
+        check_scheme(request.resample, varying, request.sigma_x or (), name)
     for option in ("sigma_x", "groups"):
         given = getattr(request, option)
-        if request.over is not None and given is not None and not (option == "sigma_x" and not given):
-            raise UsageError(f"{name}: over= does not take {option}=")
-    return own
+        if request.by is not None and given is not None and not (option == "sigma_x" and not given):
+            raise UsageError(f"{name}: by= does not take {option}=")
+    return varying
 
 
-def check_kind(kind: str, own: Iterable[str], sigma_x: Iterable[str], name: str) -> None:
-    """Raise `UsageError` for a kind of bootstrap that own parameters or errors in x do not allow."""
-    lonely = next(iter(own), None)
-    if lonely is not None and kind == "cluster":
+def check_scheme(resample: str, varying: Iterable[str], sigma_x: Iterable[str], name: str) -> None:
+    """Raise `UsageError` for a way of resampling that own parameters or errors in x do not allow."""
+    lonely = next(iter(varying), None)
+    if lonely is not None and resample == "cluster":
         raise UsageError(
-            f"{name}: kind='cluster' draws whole groups, and a group that is not drawn has no '{lonely}' of its own"
+            f"{name}: resample='cluster' draws whole groups, and a group that is not drawn has no '{lonely}' of its own"
         )
-    if kind in ("residual", "wild") and next(iter(sigma_x), None) is not None:
-        raise UsageError(f"{name}: kind='{kind}' keeps the variables as they are, and these have errors: use 'case'")
+    if resample in ("residuals", "wild") and next(iter(sigma_x), None) is not None:
+        raise UsageError(
+            f"{name}: resample='{resample}' keeps the variables as they are, and these have errors: use 'pairs'"
+        )
 
 
-def of_groups(law: Law, seen: Observed, own: tuple[str, ...], name: str) -> tuple[Law, Observed]:
+def of_groups(law: Law, seen: Observed, varying: tuple[str, ...], name: str) -> tuple[Law, Observed]:
     """Return the law with own parameters for each group, and the data with the group as a variable.
 
     Raises
@@ -129,18 +133,18 @@ def of_groups(law: Law, seen: Observed, own: tuple[str, ...], name: str) -> tupl
         return law, seen
     if len(seen.labels) < 2:
         raise DataError(f"{name}: groups: expected at least 2 different labels, got one ('{seen.labels[0]}')")
-    if not own:
+    if not varying:
         return law, seen
-    for parameter in own:
+    for parameter in varying:
         if parameter not in law.parameters:
-            raise UnknownNameError("parameter", printable(parameter, 60), law.parameters, where=f"{name}: own")
+            raise UnknownNameError("parameter", printable(parameter, 60), law.parameters, where=f"{name}: varying")
     counts = np.bincount(seen.groups[seen.weights > 0], minlength=len(seen.labels))
     for label, count in zip(seen.labels, counts, strict=True):
-        if count < len(own):
+        if count < len(varying):
             points = "1 point" if count == 1 else f"{count} points"
             raise FitError(
-                f"{name}: group '{printable(label, 60)}' has {points} for {len(own)} parameters of its own "
-                f"({', '.join(own)}); leave it out, or let it share one"
+                f"{name}: group '{printable(label, 60)}' has {points} for {len(varying)} parameters of its own "
+                f"({', '.join(varying)}); leave it out, or let it share one"
             )
     by = re.sub(r"[^A-Za-z0-9]+", "_", seen.by).strip("_") or "group"
     if not re.match("[A-Za-z]", by):
@@ -148,7 +152,7 @@ def of_groups(law: Law, seen: Observed, own: tuple[str, ...], name: str) -> tupl
     taken = {n.lower() for n in (*law.parameters, *law.variables, law.output)}
     while by.lower() in taken:
         by += "_"
-    made = law.grouped(by, seen.labels, own=own)
+    made = law.grouped(by, seen.labels, varying=varying)
     codes = seen.groups.astype(float)
     return made, replace(seen, variables={**seen.variables, by: codes}, groups=None, by=by)
 
@@ -176,7 +180,7 @@ def notes(problem: Problem, seen: Observed, known: Uncertainty, name: str) -> li
             if count <= len(form.slots):
                 found.append(
                     f"{name}: group '{printable(label, 60)}' has only as many points ({count}) as parameters of its "
-                    "own: it says nothing about the shared ones"
+                    "varying: it says nothing about the shared ones"
                 )
     if 0 < known.clusters < FEW:
         found.append(f"{name}: {known.clusters} groups are few: cluster-robust standard errors are too small")
@@ -211,7 +215,7 @@ def one_of(fit: Fit, label: object) -> Fit:
 
     form = fit.law._form
     if not isinstance(form, Grouped):
-        raise UsageError(f"{fit.name}: has no groups: fit with groups= and own=")
+        raise UsageError(f"{fit.name}: has no groups: fit with groups= and varying=")
     text = number_label(label) if isinstance(label, (int, float)) else str(label)
     place = int(form.coded(np.array(text), fit.name))
     called: dict[str, str] = {}  # what a parameter of the grouped law is called in the plain one

@@ -95,13 +95,13 @@ class Padded:
 class _Grid:
     """The columns of a Dataset that has the dimension, each (n,) or (B, n)."""
 
-    def __init__(self, data: xr.Dataset, over: str, name: str) -> None:
-        others = [str(d) for d in data.dims if str(d) != over]
+    def __init__(self, data: xr.Dataset, by: str, name: str) -> None:
+        others = [str(d) for d in data.dims if str(d) != by]
         if len(others) > 1:
-            raise DataError(f"{name}: over='{over}': expected one other dimension, got {', '.join(others)}")
-        self.dims = (over, *others)
-        self.labels = np.asarray(data[over].values if over in data.coords else np.arange(data.sizes[over]))
-        self.shape = (data.sizes[over], data.sizes[others[0]] if others else 1)
+            raise DataError(f"{name}: by='{by}': expected one other dimension, got {', '.join(others)}")
+        self.dims = (by, *others)
+        self.labels = np.asarray(data[by].values if by in data.coords else np.arange(data.sizes[by]))
+        self.shape = (data.sizes[by], data.sizes[others[0]] if others else 1)
         self.columns: dict[str, Array] = {}
         for key, column in data.variables.items():
             if np.issubdtype(column.dtype, np.number) or column.dtype == bool:
@@ -125,13 +125,13 @@ class _Grid:
 class _Long:
     """The columns of a long table, dealt out to the curves they belong to."""
 
-    def __init__(self, data: Any, over: str, name: str) -> None:
+    def __init__(self, data: Any, by: str, name: str) -> None:
         from forecast import tables
 
         columns = tables.columns(data, where=name)
-        if over not in columns:
-            raise UnknownNameError("column", over, columns, where=f"{name}: over")
-        self.labels, group = np.unique(np.asarray(columns[over]), return_inverse=True)
+        if by not in columns:
+            raise UnknownNameError("column", by, columns, where=f"{name}: by")
+        self.labels, group = np.unique(np.asarray(columns[by]), return_inverse=True)
         group = np.ravel(group)
         sizes = np.bincount(group, minlength=self.labels.size)
         order = np.argsort(group, kind="stable")
@@ -143,7 +143,7 @@ class _Long:
         self.given[self.at] = True
         self.columns = {}
         for key, column in columns.items():
-            if key != over and np.issubdtype(np.asarray(column).dtype, np.number):
+            if key != by and np.issubdtype(np.asarray(column).dtype, np.number):
                 self.columns[key] = self.dealt(column, key)
 
     def dealt(self, given: Any, where: str) -> Array:
@@ -158,7 +158,7 @@ class _Long:
 def pad(
     law: Law,
     data: Any,
-    over: str,
+    by: str,
     request: Request,
     *,
     objective: Objective,
@@ -173,8 +173,8 @@ def pad(
         For what is wrong with all curves; what is wrong with one is its reason.
     """
     y, weights, sigma = request.y, request.weights, request.sigma
-    wide = isinstance(data, xr.Dataset) and over in data.dims and len(data.dims) > 1
-    source = _Grid(data, over, name) if wide else _Long(data, over, name)
+    wide = isinstance(data, xr.Dataset) and by in data.dims and len(data.dims) > 1
+    source = _Grid(data, by, name) if wide else _Long(data, by, name)
     if 0 in source.shape:
         raise EmptyDataError(f"{name}: no rows to fit")
 

@@ -57,7 +57,7 @@ def in_units(law: Law, data: Any, request: Request, name: str) -> Any:
 
     Returns
     -------
-    xarray.Dataset where `data` is one with the dimension ``request.over``, else `forecast.tables.columns.Columns`
+    xarray.Dataset where `data` is one with the dimension ``request.by``, else `forecast.tables.columns.Columns`
 
     Raises
     ------
@@ -78,7 +78,7 @@ def in_units(law: Law, data: Any, request: Request, name: str) -> Any:
     let = request.let or {}
     wanted = [(let.get(v, v), unit, f"variable '{v}'") for v, unit in law.variables.items()]
     wanted.append((request.y if request.y is not None else law.output, law.unit, "y"))
-    grid = request.over is not None and request.over in getattr(data, "dims", ())
+    grid = request.by is not None and request.by in getattr(data, "dims", ())
     columns = None if grid else tables.columns(data, where=name)
     known = columns.units if columns is not None else stated_units(data.variables)
     changed, became = {}, {}

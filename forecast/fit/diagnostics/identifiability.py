@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
 
-__all__ = ["Judgement", "judge"]
+__all__ = ["Diagnostics", "judge"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ MANY = 20_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
+class Diagnostics:
     """What the data say about a fit.
 
     Parameters
@@ -107,15 +107,15 @@ class Judgement:
         return [*found, f"{name}: {self.influential}"] if self.influential else found
 
 
-def judge(fit: Fit) -> Judgement:
+def judge(fit: Fit) -> Diagnostics:
     """Return what the data say about a fit; nothing for published parameters."""
     known = fit.uncertainty
     if known is None:
-        return Judgement()
+        return Diagnostics()
     reasons = dict(known.unidentified)
     if fit.data is None:
-        return Judgement(unidentified=reasons, flaw=known.flaw)
-    problem = profile.problem_of_fit(fit, "judgement")
+        return Diagnostics(unidentified=reasons, flaw=known.flaw)
+    problem = profile.problem_of_fit(fit, "diagnostics")
     for name, why in _absent(fit, problem).items():
         reasons.setdefault(name, why)
     for name, why in together(problem, fit.values).items():
@@ -136,7 +136,7 @@ def judge(fit: Fit) -> Judgement:
             _read(problem, found, reasons, one_sided, known.bounds)
             ends = {n: profile.interval(fit, n, fit.level) for n in problem.free}
             beyond = {n: why for n, why in edges(problem, ends).items() if n not in reasons}
-    return Judgement(
+    return Diagnostics(
         unidentified=reasons,
         one_sided={n: why for n, why in one_sided.items() if n not in reasons},
         edges=beyond,

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.base.budgets import check_memory
 from forecast.errors import DataError, FitError, UsageError
-from forecast.fit.data.groups import check_kind, labels_of
+from forecast.fit.data.groups import check_scheme, labels_of
 from forecast.fit.inference.replicates import Replicates
-from forecast.fit.inference.resample import BLOCK, FEW_GROUPS, KINDS, Drawn, Sample, check, draw, resampled
+from forecast.fit.inference.resample import BLOCK, FEW_GROUPS, SCHEMES, Drawn, Sample, check, draw, resampled
 from forecast.fit.problem.objective import robust_scale
 from forecast.fit.problem.problem import Problem
 from forecast.fit.solve import newton
@@ -32,7 +32,7 @@ from forecast.laws.grouped import Grouped
 if TYPE_CHECKING:
     from forecast.fit.solution import Fit
 
-__all__ = ["FEW", "Replicates", "Resampling", "bootstrap", "replicated", "resample", "resampled"]
+__all__ = ["FEW", "Replicates", "Resampling", "bootstrap", "bootstrapped", "replicated", "resampled"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -61,15 +61,15 @@ class Resampling:
     Parameters
     ----------
     replicates : int
-    kind : str
-        One of `forecast.fit.inference.resample.KINDS`.
+    resample : str
+        One of `forecast.fit.inference.resample.SCHEMES`.
     seed : int
     fresh : bool
         Other starts than the optimum are allowed, for the audit.
     """
 
     replicates: int
-    kind: str = "case"
+    resample: str = "pairs"
     seed: int = 0
     fresh: bool = True
 
@@ -146,7 +146,7 @@ def bootstrap(
         values=np.where(cut.settled, values, np.nan),
         objective=np.where(cut.settled, cut.value, np.nan),
         converged=cut.settled,
-        kind=asked.kind,
+        resample=asked.resample,
         seed=asked.seed,
         audited=int(cut.audited.sum()),
         changed=int(cut.changed.sum()),
@@ -167,11 +167,11 @@ def replicated(fit: Fit, problem: Problem, at: Array, asked: Resampling, **optio
     return replace(fit, replicates=found, notes=tuple(notes))
 
 
-def resample(
+def bootstrapped(
     fit: Fit,
     replicates: int,
     *,
-    kind: str,
+    resample: str,
     seed: int,
     groups: Any,
     workers: Workers = None,
@@ -188,21 +188,21 @@ def resample(
 
     problem = problem_of_fit(fit, "bootstrap")
     known = fit.data.groups if fit.data is not None else None
-    check(replicates, kind, groups is not None or known is not None, problem.objective, fit.name)
-    own = fit.law._form.slots if isinstance(fit.law._form, Grouped) else ()
-    check_kind(kind, own, fit.data.sigma_x if fit.data is not None else (), fit.name)
+    check(replicates, resample, groups is not None or known is not None, problem.objective, fit.name)
+    varying = fit.law._form.slots if isinstance(fit.law._form, Grouped) else ()
+    check_scheme(resample, varying, fit.data.sigma_x if fit.data is not None else (), fit.name)
     check_seed(seed)
     check_workers(workers, fit.name, fit.law)
-    if groups is not None and not KINDS[kind].groups:
-        raise UsageError(f"{fit.name}: kind='{kind}' takes no groups=")
+    if groups is not None and not SCHEMES[resample].groups:
+        raise UsageError(f"{fit.name}: resample='{resample}' takes no groups=")
     if fit.uncertainty is None or fit.uncertainty.flaw:
         raise FitError(f"{fit.name}: no bootstrap: {fit.uncertainty.flaw if fit.uncertainty else 'no data'}")
-    labels = known if KINDS[kind].groups else None
+    labels = known if SCHEMES[resample].groups else None
     if groups is not None:
         _, labels, names = labels_of(groups, problem.weights.size, fit.name)
         if len(names) < 2:
             raise DataError(f"{fit.name}: groups: expected at least 2 different labels, got one")
-    asked = Resampling(replicates=replicates, kind=kind, seed=seed)
+    asked = Resampling(replicates=replicates, resample=resample, seed=seed)
     at = optimum(fit, problem).q[:, 0]
     return replicated(fit, problem, at, asked, labels=labels, workers=workers, progress=progress)
 
@@ -246,7 +246,7 @@ def _refit(
         grid = Grid(problem, seed=asked.seed) if every else Grid(problem, seed=asked.seed, points=AUDIT_POINTS)
     parts: list[_Part] = []
     reached = 0
-    for drawn in draw(sample, asked.kind, asked.seed, blocks, _size(problem.weights.size)):
+    for drawn in draw(sample, asked.resample, asked.seed, blocks, _size(problem.weights.size)):
         parts.append(_solve(warm, drawn, grid, None if every else max(audit - reached, 0)))
         reached += parts[-1].value.size
         budgets.check_time("refitting", reached, len(blocks) * BLOCK, "replicates of a round")

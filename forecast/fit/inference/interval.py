@@ -81,11 +81,11 @@ def origin(fit: Fit, level: float) -> str:
     """Tell where the default intervals of a bootstrapped fit come from; empty for one that is not."""
     if fit.replicates is None:
         return ""
-    count, kind = fit.replicates.good.shape[1], fit.replicates.kind
+    count, resample = fit.replicates.good.shape[1], fit.replicates.resample
     if fit.replicates.enough(level):
-        apart = ", ".join(fit.judgement.unidentified)
-        return f"percentiles of {count} bootstrap replicates ({kind})" + (f", except of {apart}" if apart else "")
-    return f"not from the bootstrap ({kind}): {count} replicates are too few for {level:g}"
+        apart = ", ".join(fit.diagnostics.unidentified)
+        return f"percentiles of {count} bootstrap replicates ({resample})" + (f", except of {apart}" if apart else "")
+    return f"not from the bootstrap ({resample}): {count} replicates are too few for {level:g}"
 
 
 def _stated(fit: Fit, name: str, level: float) -> tuple[float, float]:

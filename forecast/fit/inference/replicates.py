@@ -32,7 +32,7 @@ class Replicates:
     objective : ndarray
         (B,), the plain value.
     converged : ndarray of bool
-    kind : str
+    resample : str
     seed : int
     audited, changed : int
         Replicates that were solved again from fresh starts, and how many of them found a better optimum.
@@ -44,7 +44,7 @@ class Replicates:
     values: Array
     objective: Array
     converged: NDArray[np.bool_]
-    kind: str
+    resample: str
     seed: int
     audited: int
     changed: int
@@ -76,7 +76,7 @@ class Replicates:
         found = {"objective": self.objective, "converged": self.converged}
         found |= dict(zip(self.names, self.values, strict=True))
         attrs = {
-            "kind": self.kind,
+            "resample": self.resample,
             "seed": self.seed,
             "audited": self.audited,
             "changed": self.changed,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from forecast.fit.problem.objective import Objective
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["BLOCK", "KINDS", "Drawn", "Kind", "Sample", "check", "draw", "resampled"]
+__all__ = ["BLOCK", "SCHEMES", "Drawn", "Sample", "Scheme", "check", "draw", "resampled"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -137,7 +137,7 @@ def _wild(sample: Sample, generator: np.random.Generator, count: int) -> Drawn:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Scheme:
     """A way of resampling.
 
     Parameters
@@ -158,35 +158,37 @@ class Kind:
 #: Replicates at most: more take hours and tell the percentiles no better.
 MOST = 1_000_000
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
+SCHEMES: Mapping[str, Scheme] = MappingProxyType(
     {
-        "case": Kind(_case),
-        "residual": Kind(_residual, residuals=True),
-        "wild": Kind(_wild, residuals=True),
-        "cluster": Kind(_cluster, groups=True),
+        "pairs": Scheme(_case),
+        "residuals": Scheme(_residual, residuals=True),
+        "wild": Scheme(_wild, residuals=True),
+        "cluster": Scheme(_cluster, groups=True),
     }
 )
 
 
-def generator_of(kind: str, seed: int, block: int) -> np.random.Generator:
+def generator_of(resample: str, seed: int, block: int) -> np.random.Generator:
     """Return the stream of one block."""
-    key = int.from_bytes(hashlib.blake2b(f"bootstrap/{kind}".encode(), digest_size=8).digest(), "big")
+    key = int.from_bytes(hashlib.blake2b(f"bootstrap/{resample}".encode(), digest_size=8).digest(), "big")
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key, block))))
 
 
-def draw(sample: Sample, kind: str, seed: int, blocks: range, size: int) -> Iterator[Drawn]:
+def draw(sample: Sample, resample: str, seed: int, blocks: range, size: int) -> Iterator[Drawn]:
     """Yield some blocks of replicates, `size` of a block at a time, or all blocks together where that is no less.
 
     A block is one stream, so that a replicate depends on the seed and on its place alone. Pieces hold the memory where
     there are many points.
     """
     if size >= BLOCK:
-        yield _together([KINDS[kind].draw(sample, generator_of(kind, seed, block), BLOCK) for block in blocks])
+        yield _together(
+            [SCHEMES[resample].draw(sample, generator_of(resample, seed, block), BLOCK) for block in blocks]
+        )
         return
     for block in blocks:
-        generator = generator_of(kind, seed, block)
+        generator = generator_of(resample, seed, block)
         for first in range(0, BLOCK, size):
-            yield KINDS[kind].draw(sample, generator, min(size, BLOCK - first))
+            yield SCHEMES[resample].draw(sample, generator, min(size, BLOCK - first))
 
 
 def _together(parts: list[Drawn]) -> Drawn:
@@ -197,13 +199,13 @@ def _together(parts: list[Drawn]) -> Drawn:
     return Drawn(parts[0].weights, np.concatenate([p.y for p in parts if p.y is not None]))
 
 
-def resampled(kind: str, seed: int, points: int, replicates: int) -> Array:
+def resampled(resample: str, seed: int, points: int, replicates: int) -> Array:
     """Return how often each row is drawn in each replicate, (replicates, points), for resampled rows."""
-    blocks = [_rows(points, generator_of(kind, seed, block), BLOCK) for block in range(-(-replicates // BLOCK))]
+    blocks = [_rows(points, generator_of(resample, seed, block), BLOCK) for block in range(-(-replicates // BLOCK))]
     return np.concatenate(blocks)[:replicates]
 
 
-def check(replicates: object, kind: object, groups: bool, objective: Objective, where: str) -> int:
+def check(replicates: object, resample: object, groups: bool, objective: Objective, where: str) -> int:
     """Return how many replicates are asked for.
 
     Parameters
@@ -220,15 +222,17 @@ def check(replicates: object, kind: object, groups: bool, objective: Objective, 
     FitError, UnknownNameError, UsageError
         For anything but an integer of at least 2; an unknown kind, or one that these data cannot have.
     """
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise UnknownNameError("kind of bootstrap", printable(kind, 40), KINDS, where=where)
+    if not isinstance(resample, str) or resample not in SCHEMES:
+        raise UnknownNameError("way of resampling", printable(resample, 40), SCHEMES, where=where)
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
         got = printable(repr(replicates), 40)
         raise UsageError(f"{where}: bootstrap: expected a number of replicates of at least 2, got {got}")
     if replicates > MOST:
         raise UsageError(f"{where}: bootstrap: expected at most {MOST:,} replicates, got {printable(replicates, 40)}")
-    if KINDS[kind].groups and not groups:
-        raise UsageError(f"{where}: kind='{kind}' needs groups=, one label a row")
-    if KINDS[kind].residuals and objective.scale == "known":
-        raise FitError(f"{where}: kind='{kind}' needs residuals, and counts have none; use 'case' or 'cluster'")
+    if SCHEMES[resample].groups and not groups:
+        raise UsageError(f"{where}: resample='{resample}' needs groups=, one label a row")
+    if SCHEMES[resample].residuals and objective.scale == "known":
+        raise FitError(
+            f"{where}: resample='{resample}' needs residuals, and counts have none; use 'pairs' or 'cluster'"
+        )
     return replicates

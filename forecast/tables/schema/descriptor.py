@@ -1,9 +1,9 @@
 """``datapackage.json``: what a table says about itself, read into records.
 
-The vocabulary is that of Frictionless Data Package and Table Schema, with five words of our own: `unit` and `basis` on
-a field, `checks` and `separate` on a schema, and `parser` on a resource that is downloaded: the name of a reader that
-a plugin registered, for a file from a stranger runs nothing. Keys that are not known are errors: a misspelt
-``primaryKey`` would otherwise be passed over in silence.
+The vocabulary is that of Frictionless Data Package and Table Schema, with five words of our own: `unit` and
+`qualifiers` on a field, `checks` and `separate` on a schema, and `parser` on a resource that is downloaded: the name of
+a reader that a plugin registered, for a file from a stranger runs nothing. Keys that are not known are errors: a
+misspelt ``primaryKey`` would otherwise be passed over in silence.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _RESOURCE = frozenset((
 ))
 # fmt: on
 _SCHEMA = frozenset(("checks", "fields", "primaryKey", "missingValues", "separate", "title", "description"))
-_FIELD = frozenset(("name", "type", "unit", "title", "description", "constraints", "example", "basis"))
+_FIELD = frozenset(("name", "type", "unit", "title", "description", "constraints", "example", "qualifiers"))
 _CONSTRAINTS = frozenset(("required", "minimum", "maximum", "enum"))
 
 
@@ -51,8 +51,8 @@ _CONSTRAINTS = frozenset(("required", "minimum", "maximum", "enum"))
 class Field:
     """A column: its type, unit and constraints. `minimum`, `maximum` and `enum` are in the column's own type.
 
-    `basis` is what a unit cannot say (`forecast.units.qualifiers`): ``{"basis": "linpack"}``. An empty text says that a
-    column of that name is no statement about this one: a price has no precision.
+    `qualifiers` is what a unit cannot say (`forecast.units.qualifiers`): ``{"basis": "linpack"}``. An empty text says
+    that a column of that name is no statement about this one: a price has no precision.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Field:
     minimum: Any = None
     maximum: Any = None
     enum: tuple[Any, ...] | None = None
-    basis: Mapping[str, str] = field(default_factory=dict)
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
 
     def value(self, cell: str) -> Any:
         """Return a cell's value in this column's type; ValueError says what is wrong with it."""
@@ -366,8 +366,8 @@ def _field(r: _Reader, raw: Any, at: str) -> Field:
         r.fail(f"{at}.unit", f"is missing: a number has a unit ('{printable(name, 60)}'); \"\" is dimensionless")
     if kind in ("string", "date", "boolean") and top.get("unit"):
         r.fail(f"{at}.unit", f"a {kind} has none")
-    stated = r.mapping(top.get("basis", {}), f"{at}.basis", frozenset(ATTRIBUTES))
-    bases = {key: r.text(stated, key, f"{at}.basis") for key in stated}
+    stated = r.mapping(top.get("qualifiers", {}), f"{at}.qualifiers", frozenset(ATTRIBUTES))
+    bases = {key: r.text(stated, key, f"{at}.qualifiers") for key in stated}
     plain = Field(name=name, type=kind, unit=r.text(top, "unit", at), title=r.text(top, "title", at))
     limits = r.mapping(top.get("constraints", {}), f"{at}.constraints", _CONSTRAINTS)
     required = limits.get("required", False)
@@ -380,7 +380,8 @@ def _field(r: _Reader, raw: Any, at: str) -> Field:
     return Field(
         name=name, type=kind, unit=plain.unit, title=plain.title, required=required is True,
         minimum=_limit(r, plain, limits, "minimum", at), maximum=_limit(r, plain, limits, "maximum", at),
-        enum=None if enum is None else tuple(_typed(r, plain, v, f"{at}.constraints.enum") for v in enum), basis=bases,
+        enum=None if enum is None else tuple(_typed(r, plain, v, f"{at}.constraints.enum") for v in enum),
+        qualifiers=bases,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Columns whose rows must not be mixed: technologies in units of their own, editions that are measured differently.
 
 A schema names them (``"separate": ["technology"]``). Whoever fits to rows of several values of such a column is told to
-keep one; a fit for each of them (``over=``), or one that knows them (``groups=``), mixes nothing.
+keep one; a fit for each of them (``by=``), or one that knows them (``groups=``), mixes nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from forecast.errors import BasisError, printable
+from forecast.errors import QualifierError, printable
 
 if TYPE_CHECKING:
     from forecast.tables.columns import Columns
@@ -36,7 +36,7 @@ def check(rows: Columns, where: str, *, told_apart: Collection[str] = (), advice
 
     Raises
     ------
-    BasisError
+    QualifierError
         Naming two of the values, and what to do.
 
     Examples
@@ -47,7 +47,7 @@ def check(rows: Columns, where: str, *, told_apart: Collection[str] = (), advice
     >>> rows.separate = ("technology",)
     >>> check(rows, "mine")
     Traceback (most recent call last):
-    forecast.errors.BasisError: mine: mixes technology Beer and DRAM; keep one: where = { technology = "Beer" }
+    forecast.errors.QualifierError: mine: mixes technology Beer and DRAM; keep one: where = { technology = "Beer" }
     """
     for column in rows.separate:
         if column in told_apart or column not in rows:
@@ -57,4 +57,4 @@ def check(rows: Columns, where: str, *, told_apart: Collection[str] = (), advice
             first, second = (printable(v, 40) for v in values[:2])
             more = f" and {len(values) - 2} more" if len(values) > 2 else ""
             says = advice.format(column=printable(column, 60), first=first)
-            raise BasisError(f"{where}: mixes {printable(column, 60)} {first} and {second}{more}; {says}")
+            raise QualifierError(f"{where}: mixes {printable(column, 60)} {first} and {second}{more}; {says}")

@@ -62,7 +62,7 @@ def _relation(name: str, title: str, unit: str, *, law: str, x: str, y: str, not
 _RELATIONS = (
     _relation(
         "perplexity-from-size", "C4 perplexity of fairseq models from their parameters", "",
-        law="emergence/perplexity-in-parameters", x="N", y="ppl_c4", where={"family": "FSEQ"}, basis=TOKENIZER,
+        law="emergence/perplexity-in-parameters", x="N", y="ppl_c4", where={"family": "FSEQ"}, qualifiers=TOKENIZER,
         note="five models of one family for three parameters, so that the intervals rest on normal noise; the "
         "tokenizer "
         "is from memory",

@@ -54,7 +54,7 @@ class _Fitted(FittedModel):
 
 @dataclass(frozen=True, kw_only=True)
 class _Regimes(ModelRecord):
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         from forecast import law, tables
 
         rows = tables.columns(TABLE)

@@ -203,7 +203,7 @@ def _fitted(route: str, upto: float, sources: tuple[str, ...] = ()) -> _Fitted:
 class _Threshold(ModelRecord):
     route: str
 
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         return _fitted(self.route, UPTO, self.sources)
 
 

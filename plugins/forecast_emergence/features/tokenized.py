@@ -17,8 +17,8 @@ __all__ = ["relation"]
 class _Tokenized(ModelRecord):
     relation: Model
 
-    def fit(self, *, before: float | None = None, seed: int = 0) -> FittedModel:
-        return self.relation.fit(before=before, seed=seed)
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        return self.relation.fit(as_of=as_of, seed=seed)
 
 
 def relation(name: str, spec: ModelSpec) -> Model:
@@ -27,9 +27,9 @@ def relation(name: str, spec: ModelSpec) -> Model:
         raise PluginContractError(f"model '{name}': expected a RelationSpec")
     made = from_spec(name, spec)
     inputs: dict[str, Need] = {
-        need: OtherQuantity(unit=asked.unit, title="C4 perplexity", basis=TOKENIZER)
+        need: OtherQuantity(unit=asked.unit, title="C4 perplexity", qualifiers=TOKENIZER)
         if need == "PPL" and isinstance(asked, OtherQuantity)
         else asked
         for need, asked in made.inputs.items()
     }
-    return _Tokenized(name=name, unit=made.unit, relation=made, inputs=inputs, basis=made.basis)
+    return _Tokenized(name=name, unit=made.unit, relation=made, inputs=inputs, qualifiers=made.qualifiers)
