@@ -14,11 +14,11 @@ import numpy as np
 
 from forecast.base import access, budgets
 from forecast.base.budgets import check_memory, check_time, memory
-from forecast.base.dates import decimal_year
 from forecast.base.streams import BLOCK, check_seed
 from forecast.contract.foreign import stdout_is_data
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.projection import backing
+from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.provenance import provenance
 from forecast.projection.reduce import Sampled
 from forecast.projection.world import Fits, World
@@ -45,9 +45,9 @@ DATES = 6
 def project(
     scenario: str | Path | Mapping[str, Any] | Scenario,
     *,
-    until: int | None = None,
-    start: int | None = None,
-    step: str | None = None,
+    until: float | None = None,
+    start: float | None = None,
+    step: float | str | None = None,
     draws: int = 2000,
     seed: int | None = 0,
     set: Mapping[str, Any] | None = None,
@@ -61,9 +61,10 @@ def project(
     ----------
     scenario : str, path, mapping or Scenario
         A registered name (``"brain-parity"``), a TOML file, or what such a file holds.
-    until, start : int, optional
-        Last and first year, instead of the scenario's.
-    step : {"year", "month"}, optional
+    until, start : float, optional
+        Last and first date as decimal years, instead of the scenario's.
+    step : {"year", "month"}, float or str, optional
+        Years from one step to the next: ``"1/12"``, ``0.25``; a ``"month"`` is that of the calendar.
     draws : int
         Fewer draws are a prefix of more.
     seed : int or None
@@ -109,10 +110,10 @@ def project(
     workers = _whole("workers", workers, 1, 1024)
     graph = graphs.build(asked, set)
     fits = Fits(as_of=as_of, seed=seed)
-    time = _time(graph, fits, until=until, start=start, step=step)
-    _check_size(graph, len(time), draws, workers)
+    steps, width = _horizon(graph, fits, until=until, start=start, step=step)
+    _check_size(graph, len(steps.years), draws, workers)
 
-    sampled = Sampled(graph, decimal_year(time), draws)
+    sampled = Sampled(graph, steps.years, draws)
     blocks = range(-(-draws // BLOCK))
     # Swapping sys.stdout is no business of several threads at once: it is swapped here, around them all.
     with stdout_is_data(), ExitStack() as stack:
@@ -127,7 +128,7 @@ def project(
 
     tree = {
         "/": xr.Dataset(),
-        "/projection": sampled.projection(time),
+        "/projection": sampled.projection(steps.dates),
         "/questions": sampled.questions(),
         **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
         **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, draws)},
@@ -147,9 +148,9 @@ def project(
             run={
                 "seed": seed,
                 "draws": draws,
-                "start": int(sampled.years[0]),
-                "until": int(sampled.years[-1]),
-                "step": step or asked.step,
+                "start": _plain(steps.years[0]),
+                "until": _plain(steps.years[-1]) if width != "month" else int(steps.years[-1]),
+                "step": width,
                 "as_of": as_of,
             },
             settings=dict(set or {}),
@@ -186,18 +187,16 @@ def _whole(name: str, value: object, low: int, high: int) -> int:
     return int(value)
 
 
-def _time(
-    graph: Graph, fits: Fits, *, until: int | None, start: int | None, step: str | None
-) -> NDArray[np.datetime64]:
-    """Return the grid: the first day of every year, or of every month."""
+def _horizon(
+    graph: Graph, fits: Fits, *, until: float | None, start: float | None, step: float | str | None
+) -> tuple[Horizon, str]:
+    """Return the steps, and their width as it is recorded."""
     scenario = graph.scenario
-    step = step or scenario.step
-    if step not in ("year", "month"):
-        raise UsageError(f"step: expected 'year' or 'month', got '{printable(step, 40)}'")
-    last = _whole("until", scenario.until if until is None else until, 1, 9999) if until or scenario.until else None
+    width = step_of(scenario.step if step is None else step)
+    last = scenario.until if until is None else _year("until", until)
     if last is None:
         raise ScenarioError(f"{scenario.where}: until: is missing: the last year of the projection")
-    first = start if start is not None else scenario.start
+    first = scenario.start if start is None else _year("start", start)
     if first is None:
         first = _last_observation(graph, fits)
     if first is None:
@@ -207,11 +206,18 @@ def _time(
                 raise error
             raise DataError(f"{nothing}: {error}") from error
         raise ScenarioError(nothing)
-    first = _whole("start", first, 1, 9999)
-    if last <= first:
-        raise UsageError(f"until: expected a year after the first one, {first}, got {last}")
-    grid = np.arange(f"{first:04d}-01", f"{last:04d}-02", 12 if step == "year" else 1, dtype="datetime64[M]")
-    return grid.astype("datetime64[s]")
+    return horizon(first, last, width), width
+
+
+def _year(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 1 <= float(value) <= 9999:
+        raise UsageError(f"{name}: expected a year from 1 to 9999, got '{printable(value, 40)}'")
+    return float(value)
+
+
+def _plain(year: float) -> float:
+    """Return a whole year as a whole number."""
+    return int(year) if year == int(year) else float(year)
 
 
 def _last_observation(graph: Graph, fits: Fits) -> int | None:
@@ -236,4 +242,4 @@ def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
 
 
 def _combinations(graph: Graph, dims: Iterable[str]) -> int:
-    return math.prod(len(graph.scenario.choices[d]) for d in dims)
+    return math.prod(len(graph.scenario.choices[d].values) for d in dims)

@@ -16,7 +16,7 @@ from typing import Any
 
 from forecast.errors import ForecastError
 from forecast.scenarios.graph import Graph, nested
-from forecast.scenarios.scenario import Cell
+from forecast.scenarios.scenario import Cell, Scenario
 
 __all__ = ["provenance", "versions"]
 
@@ -60,12 +60,13 @@ def provenance(
         "scenario": scenario.name,
         "title": scenario.title,
         "questions": {
-            n: {"when": q.when.text, "title": q.title, **({"by": list(q.by)} if q.by else {})}
+            n: {"when": q.when.text, "title": q.title, **({"dates": list(q.dates)} if q.dates else {})}
             for n, q in scenario.questions.items()
         },
         **_rankings(graph),
         **({"shown": list(scenario.shown)} if scenario.shown else {}),
-        "choices": {n: list(v) for n, v in scenario.choices.items()},
+        "choices": {n: list(c.values) for n, c in scenario.choices.items()},
+        **_kinds(scenario),
         **run,
         "set": {str(k): _plain(v) for k, v in settings.items()},
         "versions": versions(),
@@ -97,6 +98,13 @@ def _rankings(graph: Graph) -> dict[str, Any]:
     return {"rankings": ranked} if ranked else {}
 
 
+def _kinds(scenario: Scenario) -> dict[str, Any]:
+    """Return which choices are definitions, and the weights of rivals, where either is stated."""
+    definitions = [name for name, choice in scenario.choices.items() if choice.kind == "definition"]
+    weights = {name: list(choice.weights) for name, choice in scenario.choices.items() if choice.weights is not None}
+    return {**({"definitions": definitions} if definitions else {}), **({"weights": weights} if weights else {})}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return list(value)
@@ -108,7 +116,7 @@ def _hash(graph: Graph) -> str:
     scenario = graph.scenario
     contents = (
         scenario.title,
-        sorted(scenario.choices.items()),
+        sorted((name, choice.values, choice.kind, choice.weights) for name, choice in scenario.choices.items()),
         sorted((name, _said(node.quantity)) for name, node in graph.nodes.items()),
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
         *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),

@@ -35,7 +35,7 @@ class Ranked:
             name: graph.dims([*r.rank.names, *(n for c in r.among for n in c.names)]) for name, r in self.asked.items()
         }
         self.units = {n: units.infer(r.rank, graph.unit_of()) for n, r in self.asked.items()}
-        sizes = {n: tuple(len(graph.scenario.choices[d]) for d in dims) for n, dims in self.dims.items()}
+        sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
         self._value = {n: np.full((draws, *size), np.nan) for n, size in sizes.items()}
         self._among = {n: np.zeros((draws, *size), dtype=bool) for n, size in sizes.items()}
 

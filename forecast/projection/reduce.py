@@ -51,7 +51,7 @@ class Sampled:
         self._already = {name: np.zeros(dates.shape, dtype=bool) for name, dates in self._dates.items()}
 
     def _sizes(self, dims: Iterable[str]) -> tuple[int, ...]:
-        return tuple(len(self.graph.scenario.choices[d]) for d in dims)
+        return tuple(len(self.graph.scenario.choices[d].values) for d in dims)
 
     def _cells(self, dims: tuple[str, ...]) -> Iterator[tuple[Any, Combination]]:
         yield from zip(np.ndindex(*self._sizes(dims)), self.graph.combinations(dims), strict=True)
@@ -138,7 +138,7 @@ class Sampled:
 
     def _coordinates(self, dims: Iterable[str]) -> dict[str, Any]:
         used = {d for node in self.graph.nodes.values() for d in node.dims}
-        return {d: (d, list(self.graph.scenario.choices[d])) for d in dims if d in used}
+        return {d: (d, list(self.graph.scenario.choices[d].values)) for d in dims if d in used}
 
     def questions(self) -> xr.Dataset:
         """Return each question's quantiles, *already* and *never*, and the date of every draw."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from forecast.base.dates import decimal_year
 from forecast.base.json_text import strict_json
-from forecast.errors import ResultError, printable
+from forecast.errors import ResultError, UsageError, printable
+from forecast.projection.horizon import step_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,9 +48,9 @@ def _map(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _question(value: Any) -> bool:
-    if not isinstance(value, dict) or not {"when", "title"} <= set(value) <= {"when", "title", "by"}:
+    if not isinstance(value, dict) or not {"when", "title"} <= set(value) <= {"when", "title", "dates"}:
         return False
-    return _text(value["when"]) and _text(value["title"]) and all(map(_date, _listed(value.get("by", []))))
+    return _text(value["when"]) and _text(value["title"]) and all(map(_date, _listed(value.get("dates", []))))
 
 
 def _listed(value: Any) -> Sequence[Any]:
@@ -77,6 +79,13 @@ def _ranking(value: Any) -> bool:
     )
 
 
+def _step(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and step_of(value) == value
+    except UsageError:
+        return False
+
+
 def _anything(value: object) -> bool:
     return True
 
@@ -89,11 +98,13 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "rankings": (_map(_ranking), "rankings by name", True),
     "shown": (_list(_text), "a list of names", True),
     "choices": (_map(_list(_text)), "lists of names by choice", False),
+    "definitions": (_list(_text), "a list of choices", True),
+    "weights": (_map(_list(_number)), "weights by choice", True),
     "seed": (_whole, "a whole number", False),
     "draws": (lambda v: _whole(v) and v > 0, "a count", False),
-    "start": (_whole, "a year", False),
-    "until": (_whole, "a year", False),
-    "step": (lambda v: v in ("year", "month"), "'year' or 'month'", False),
+    "start": (_number, "a year", False),
+    "until": (_number, "a year", False),
+    "step": (_step, "'year', 'month' or a share of a year", False),
     "as_of": (lambda v: v is None or _number(v), "a year or null", False),
     "set": (_map(_anything), "settings by name", False),
     "versions": (_map(_text), "versions by name", False),
@@ -124,6 +135,7 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
             _refuse(where, f"attribute '{key}'", "is missing")
         if key in about and not test(about[key]):
             _refuse(where, f"attribute '{key}'", f"expected {expected}, got {printable(repr(about[key]), 60)}")
+    _check_choices(about, where)
     nodes = {str(name): child for name, child in tree.children.items()}
     for name in ("projection", "questions"):
         if name not in nodes:
@@ -162,6 +174,17 @@ def _dims(values: Any, lead: tuple[str, ...], kinds: str, about: Mapping[str, An
         raise ResultError(f"{at}: expected {about['draws']:,} draws, got {values.sizes['draw']:,}")
 
 
+def _check_choices(about: Mapping[str, Any], where: str) -> None:
+    """Check that definitions and weights are those of choices, and that weights sum to 1."""
+    weights = about.get("weights", {})
+    for name in [*about.get("definitions", ()), *weights]:
+        if name not in about["choices"]:
+            _refuse(where, "attribute 'choices'", f"lacks '{printable(name, 60)}'")
+    for name, stated in weights.items():
+        if len(stated) != len(about["choices"][name]) or not min(stated) >= 0 or not abs(sum(stated) - 1) <= 1e-9:
+            _refuse(where, f"attribute 'weights': {printable(name, 60)}", "expected one for each value, in sum 1")
+
+
 def _coordinates(data: xr.Dataset, known: Sequence[str], about: Mapping[str, Any], at: str) -> None:
     """Check the names along each choice; a dimension without them cannot be read."""
     used = {str(d) for d in data.dims} - {"time", "draw", "quantile", "point"}
@@ -190,8 +213,10 @@ def _check_levels(data: xr.Dataset, about: Mapping[str, Any], where: str) -> Non
         or (np.diff(time) <= 0 * np.diff(time)).any()
     ):
         raise ResultError(f"{at}/time: expected dates that rise, at least two")
-    ends = [int(str(t)[: str(t).index("-", 1)]) for t in time[[0, -1]].astype("datetime64[D]")]
-    if ends != [about["start"], about["until"]]:
+    ends = decimal_year(time[[0, -1]])
+    if about["step"] == "month":
+        ends = np.floor(ends)
+    if not np.allclose(ends, [about["start"], about["until"]], rtol=0, atol=1e-6):
         raise ResultError(f"{at}/time: expected {about['start']} to {about['until']}, got {ends[0]} to {ends[1]}")
     for name, values in data.data_vars.items():
         each = f"{at}/{printable(name, 60)}"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base import netcdf
-from forecast.base.dates import decimal_year
-from forecast.projection.crossing import QUANTILES
+from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.projection import pooling
+from forecast.projection.crossing import QUANTILES, date_quantiles
 from forecast.report.plain import attribute, combinations, iso, numbers
 from forecast.report.rankings import rankings
 from forecast.report.rankings import sentence as ranking_sentence
@@ -24,6 +25,7 @@ __all__ = [
     "drivers",
     "headline",
     "hindcast",
+    "pooled",
     "quantities",
     "questions",
     "rankings",
@@ -39,7 +41,7 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
     list of dict
         ``name``, ``title``, ``when``, ``choices``, and ``crossing``: ISO dates ``p05`` to ``p95`` (None inside the
         never mass), and the probabilities ``already`` and ``never``. An unanswered one has None throughout. Where dates
-        were asked about also ``by``: each ``date`` with the ``probability`` that it is so by then.
+        were asked about also ``dates``: each ``date`` with the ``probability`` that it is so by then.
     """
     data = tree["questions"].to_dataset()
     out = []
@@ -51,11 +53,48 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
                 crossing[mass] = None if np.isnan(share) else share
             about = {"name": name, "title": asked["title"], "when": asked["when"]}
             row = {**about, "choices": chosen, "crossing": crossing}
-            if "by" in asked:
+            if "dates" in asked:
                 reached = data[f"{name}_date"].sel(chosen).values
-                row["by"] = [_by(date, reached, answered=crossing["never"] is not None) for date in asked["by"]]
+                row["dates"] = [_by(date, reached, answered=crossing["never"] is not None) for date in asked["dates"]]
             out.append(row)
     return out
+
+
+def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return each question's date over rivals that are pooled by their stated weights, for every definition.
+
+    Returns
+    -------
+    list of dict
+        As `questions`, with the weights by choice under ``weights``; of questions all of whose rivals have weights. A
+        question that no rival touches is not repeated here.
+    """
+    weights = attribute(tree, "weights") if "weights" in tree.attrs else {}
+    definitions = attribute(tree, "definitions") if "definitions" in tree.attrs else []
+    seed, data, out = attribute(tree, "seed"), tree["questions"].to_dataset(), []
+    for name, asked in attribute(tree, "questions").items():
+        dates, never = data[f"{name}_date"], data[f"{name}_never"]
+        rivals = [str(d) for d in dates.dims if d != "draw" and d not in definitions]
+        if not rivals or any(rival not in weights for rival in rivals):
+            continue
+        stated = {rival: weights[rival] for rival in rivals}
+        years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
+        already = dates == tree["projection"].to_dataset()["time"].values[0]
+        years = years.where(never.notnull())
+        drawn, begun = pooling.pooled(years, stated, seed=seed), pooling.pooled(already, stated, seed=seed)
+        for chosen, worlds in combinations(drawn, ("draw",)):
+            levels = date_quantiles(worlds.values)
+            failed = bool(np.isnan(worlds.values).any())
+            crossing: dict[str, Any] = dict(zip(QUANTILES, map(_iso_year, levels), strict=True))
+            crossing["never"] = None if failed else float(np.isposinf(worlds.values).mean())
+            crossing["already"] = None if failed else float(begun.sel(chosen).values.mean())
+            about = {"name": name, "title": asked["title"], "when": asked["when"]}
+            out.append({**about, "choices": chosen, "weights": stated, "crossing": crossing})
+    return out
+
+
+def _iso_year(year: float) -> str | None:
+    return iso(from_decimal_year([year])[0]) if np.isfinite(year) else None
 
 
 def _by(date: str, reached: NDArray[np.datetime64], *, answered: bool) -> dict[str, Any]:
@@ -112,6 +151,9 @@ def headline(tree: xr.DataTree) -> str:
         return f"It cannot be said when {event}: every combination of choices failed."
     if len(rows) == 1:
         return _one(event, rows[0], first, last)
+    total = next((row for row in pooled(tree) if row["name"] == name and row["crossing"]["never"] is not None), None)
+    if total is not None:
+        return _pooled(event, total, first, last)
     medians = [_year_or_word(r["crossing"], "p50", first, last) for r in rows]
     order = np.argsort([_rank(r["crossing"], "p50", first, last) for r in rows], kind="stable")
     never = [r["crossing"]["never"] for r in rows]
@@ -159,6 +201,14 @@ def _one(event: str, row: Mapping[str, Any], first: int, last: int) -> str:
         f"In the median draw {event} in {middle} (90 %: {low} to {high}; "
         f"probability of never by {last}: {crossing['never']:.1%})."
     )
+
+
+def _pooled(event: str, row: Mapping[str, Any], first: int, last: int) -> str:
+    """Say the answer over pooled rivals, for the first of the definitions."""
+    defined = ", ".join(f"{choice} = {value}" for choice, value in row["choices"].items())
+    sentence = _one(event, row, first, last).removesuffix(".")
+    over = " × ".join(row["weights"])
+    return f"{sentence}; pooled over {over} by their stated weights{f', with {defined}' if defined else ''}."
 
 
 def _year_or_word(crossing: Mapping[str, Any], quantile: str, first: int, last: int) -> str:

@@ -112,7 +112,7 @@ class Graph:
 
     def combinations(self, dims: tuple[str, ...]) -> Iterator[Combination]:
         """Walk every combination of these choices."""
-        return itertools.product(*(self.scenario.choices[d] for d in dims))
+        return itertools.product(*(self.scenario.choices[d].values for d in dims))
 
     def bases(self, names: Sequence[str], dims: tuple[str, ...], combination: Combination) -> dict[str, Qualifiers]:
         """Return what quantities state beside their units, under these values of the choices."""
@@ -199,7 +199,7 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     own = tuple(c for c in scenario.choices if c in used)
     _check_size(scenario, own, key)
     by_choice: dict[Combination, Model] = {}
-    for combination in itertools.product(*(scenario.choices[c] for c in own)):
+    for combination in itertools.product(*(scenario.choices[c].values for c in own)):
         full = fill(quantity.model, dict(zip(own, combination, strict=True)))
         by_choice[combination] = models.attempt(full, where=f"{key}.model")
     return _of_models(scenario, name, quantity, own, by_choice)
@@ -229,7 +229,7 @@ def _of_cell(scenario: Scenario, name: str, cell: Cell, tables: Tables) -> Node:
     _check_size(scenario, own, f"{scenario.where}: {key}")
     figures = {
         values: tables.figure(cell, dict(zip(own, values, strict=True)), key)
-        for values in itertools.product(*(scenario.choices[c] for c in own))
+        for values in itertools.product(*(scenario.choices[c].values for c in own))
     }
     unit = next(iter(figures.values())).unit
     return Node(
@@ -254,7 +254,7 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
 
 
 def _check_size(scenario: Scenario, dims: Iterable[str], key: str) -> None:
-    count = math.prod(len(scenario.choices[d]) for d in dims)
+    count = math.prod(len(scenario.choices[d].values) for d in dims)
     if count > MOST_COMBINATIONS:
         raise ScenarioError(f"{key}: {count:,} combinations of choices; at most {MOST_COMBINATIONS:,} are walked")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forecast import formula
+from forecast.base.dates import from_decimal_year
 from forecast.base.distributions import distribution
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
@@ -16,6 +17,7 @@ from forecast.errors import FormulaError, ScenarioError, UnknownNameError, print
 from forecast.scenarios.spec import (
     ByChoice,
     Cell,
+    Choice,
     Expression,
     ModelRef,
     Prior,
@@ -71,14 +73,14 @@ class Reader:
             return text
         return tables.named(text, self.folder, where=f"{printable(self.where)}: {printable(f'{key}.{name}', 120)}")
 
-    def year(self, record: Mapping[str, Any], key: str) -> int | None:
-        """Return a year, or None where it is absent."""
+    def year(self, record: Mapping[str, Any], key: str) -> float | None:
+        """Return a date as a decimal year, or None where it is absent."""
         value = record.get(key)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 9999:
+        if not number(value) or not 1 <= value <= 9999:
             raise self.fail(key, f"expected a year from 1 to 9999, got '{printable(value, 40)}'")
-        return value
+        return float(value)
 
     def name(self, value: str, key: str) -> str:
         """Return a name that the grammar of formulas allows."""
@@ -98,8 +100,8 @@ class Reader:
                 raise self.fail(f"{key}.{name}", f"expected a table, got {type(value).__name__}")
             yield name, value
 
-    def choices(self, record: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...] | TableChoice]]:
-        """Walk the choices and their values; those of a table are read later."""
+    def choices(self, record: Mapping[str, Any]) -> Iterator[tuple[str, Choice | TableChoice]]:
+        """Walk the choices; the values of those of a table are read later."""
         group = record.get("choices", {})
         if not isinstance(group, Mapping):
             raise self.fail("choices", f"expected a table, got {type(group).__name__}")
@@ -108,22 +110,46 @@ class Reader:
             key = f"choices.{name}"
             if name in TAKEN:
                 raise self.fail(key, "the name is taken: results use it")
-            if isinstance(values, Mapping):
-                self.only(values, ("table", "column", "where", "known"), key)
-                yield (
-                    name,
-                    TableChoice(
-                        table=self.source(values, "table", key),
-                        column=self.text(values, "column", key),
-                        where=dict(self.where_of(values, key)),
-                        known=self.texts(values.get("known", ()), f"{key}.known") if "known" in values else (),
-                    ),
-                )
-                continue
-            options = self.texts(values, key)
-            if len(set(options)) < len(options):
-                raise self.fail(key, "a value stands there twice")
-            yield name, options
+            yield name, self.choice(values if isinstance(values, Mapping) else {"values": values}, key)
+
+    def choice(self, record: Mapping[str, Any], key: str) -> Choice | TableChoice:
+        """Return one choice: its values, what kind of fork it is, and the weights of rivals."""
+        kind = self.text(record, "kind", key, default="rival")
+        if kind not in ("rival", "definition"):
+            raise UnknownNameError("kind of choice", kind, ("rival", "definition"), where=f"{self.where}: {key}.kind")
+        if "table" in record:
+            self.only(record, ("table", "column", "where", "known", "kind"), key)
+            return TableChoice(
+                table=self.source(record, "table", key),
+                column=self.text(record, "column", key),
+                where=dict(self.where_of(record, key)),
+                known=self.texts(record.get("known", ()), f"{key}.known") if "known" in record else (),
+                kind=kind,  # type: ignore[arg-type]
+            )
+        self.only(record, ("values", "kind", "weights"), key)
+        if "values" not in record:
+            raise self.fail(key, "expected a list of texts, such as ['low', 'high'], or values, kind and weights")
+        values = self.texts(record["values"], key)
+        if len(set(values)) < len(values):
+            raise self.fail(key, "a value stands there twice")
+        weights = self.weights(record["weights"], values, f"{key}.weights") if "weights" in record else None
+        if weights is not None and kind == "definition":
+            raise self.fail(
+                f"{key}.weights", "a definition says what is asked, and is never pooled: only rivals have weights"
+            )
+        return Choice(values=values, kind=kind, weights=weights)  # type: ignore[arg-type]
+
+    def weights(self, stated: object, values: tuple[str, ...], key: str) -> tuple[float, ...]:
+        """Return the weights of rivals, in sum 1."""
+        if stated == "equal":
+            return (1 / len(values),) * len(values)
+        if stated == "track-record":
+            raise self.fail(key, "no record of past accuracy is kept yet; expected 'equal', or a number for each value")
+        if not isinstance(stated, (list, tuple)) or len(stated) != len(values) or not all(map(number, stated)):
+            raise self.fail(key, f"expected 'equal', or {len(values)} numbers, one for each value")
+        if min(stated) < 0 or not abs(sum(stated) - 1) <= 1e-9:
+            raise self.fail(key, f"expected weights from 0 to 1 in sum 1, got {sum(stated):.12g} in sum")
+        return tuple(float(weight) for weight in stated)
 
     def texts(self, values: object, key: str) -> tuple[str, ...]:
         """Return a list of texts."""
@@ -252,7 +278,7 @@ class Reader:
 
     def by_choice(self, record: Mapping[str, Any], choices: Mapping[str, Any], key: str) -> ByChoice:
         """Read what depends on a choice: its keys are the values of one."""
-        owners = [n for n, v in choices.items() if isinstance(v, tuple) and set(v) == set(record)]
+        owners = [n for n, v in choices.items() if isinstance(v, Choice) and set(v.values) == set(record)]
         if len(owners) != 1:
             raise self.fail(key, "expected the values of one choice as keys, all of them")
         values = {k: self.held(v, f"{key}.{k}") for k, v in record.items()}
@@ -297,19 +323,21 @@ class Reader:
         key = f"questions.{name}"
         if "rank" in record:
             return self.ranking(record, key, choices)
-        self.only(record, ("when", "title", "by"), key)
+        self.only(record, ("when", "title", "dates"), key)
         when = formula.parse_condition(self.text(record, "when", key), where=f"{self.where}: {key}.when")
-        by = record.get("by", [])
-        if not isinstance(by, (list, tuple)):
-            raise self.fail(f"{key}.by", f"expected a list of dates, got {printable(by, 40)}")
+        dates = record.get("dates", [])
+        if not isinstance(dates, (list, tuple)):
+            raise self.fail(f"{key}.dates", f"expected a list of dates, got {printable(dates, 40)}")
         return Question(
             when=when,
             title=self.text(record, "title", key, default=""),
-            by=tuple(self.date(given, f"{key}.by") for given in by),
+            dates=tuple(self.date(given, f"{key}.dates") for given in dates),
         )
 
     def date(self, given: object, key: str) -> str:
-        """Return a date, a TOML date or text, as YYYY-MM-DD."""
+        """Return a date, a TOML date, a year or text, as YYYY-MM-DD."""
+        if number(given) and 1000 <= given < 10000:
+            return str(from_decimal_year([given])[0])[:10]
         try:
             return (given if isinstance(given, date) else date.fromisoformat(str(given))).isoformat()[:10]
         except ValueError:

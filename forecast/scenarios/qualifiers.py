@@ -34,7 +34,7 @@ def _walk(
     depends_on = {d for n in names if nodes[n].bases for d in nodes[n].dims}
     dims = tuple(c for c in scenario.choices if c in {d for n in names for d in nodes[n].dims})
     if any(nodes[n].bases for n in names) and depends_on <= set(dims):
-        for values in itertools.product(*(scenario.choices[d] for d in dims)):
+        for values in itertools.product(*(scenario.choices[d].values for d in dims)):
             yield dims, values
 
 
@@ -51,7 +51,7 @@ def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str)
     if isinstance(node.quantity, Cell):
         return dict(node.bases)
     stated: dict[Combination, Qualifiers] = {}
-    for values in itertools.product(*(scenario.choices[d] for d in node.dims)):
+    for values in itertools.product(*(scenario.choices[d].values for d in node.dims)):
         stated[values] = _of(node, dict(zip(node.dims, values, strict=True)), known, key)
         if len(stated) == 1 and not stated[values] and not _may_state(node, known):
             return {}

@@ -29,10 +29,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.scenarios.parse import TAKEN, Reader
 from forecast.scenarios.spec import (
     Cell,
+    Choice,
     Expression,
     ModelRef,
     Prior,
@@ -47,6 +49,7 @@ from forecast.scenarios.table_values import Tables, resolve
 
 __all__ = [
     "Cell",
+    "Choice",
     "Expression",
     "ModelRef",
     "Prior",
@@ -62,8 +65,7 @@ __all__ = [
 #: A scenario file larger than this is refused unread.
 LIMIT_BYTES = 1 << 20
 
-_TOP = ("title", "start", "until", "step", "shown", "choices", "quantities", "questions")
-_STEPS = ("year", "month")
+_TOP = ("title", "extends", "start", "until", "step", "shown", "choices", "quantities", "questions")
 
 _PARTS = ("already", "date", "never")
 
@@ -77,17 +79,18 @@ class Scenario:
     name, title : str
     where : str
         The file it was read from, for messages.
-    choices : mapping of str to tuple of str
-        Rival values; each choice is a dimension of its own name.
+    choices : mapping of str to Choice
+        Each is a dimension of its own name.
     quantities : mapping of str to Quantity
     questions : mapping of str to Question
     rankings : mapping of str to Ranking
         The questions that ask who is best.
-    until : int or None
-        The last year.
-    start : int or None
-        The first year; by default the year of the last observation behind any of its trends.
-    step : {"year", "month"}
+    until : float or None
+        The last date, as a decimal year.
+    start : float or None
+        The first date; by default the year of the last observation behind any of its trends.
+    step : {"year", "month"}, float or str
+        Years from one step to the next, such as ``"1/12"``; a ``"month"`` is that of the calendar.
     lower : mapping of str to float
         What a quantity may not be set below, in its unit.
     shown : tuple of str
@@ -97,13 +100,13 @@ class Scenario:
     name: str
     where: str
     title: str = ""
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    choices: Mapping[str, Choice] = field(default_factory=dict)
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
-    until: int | None = None
-    start: int | None = None
-    step: str = "year"
+    until: float | None = None
+    start: float | None = None
+    step: float | str = "year"
     lower: Mapping[str, float] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
 
@@ -140,11 +143,12 @@ class Scenario:
         'FLOP/s'
         """
         reader = Reader(where, folder)
+        record = _extended(record, reader)
         reader.only(record, _TOP, "")
         until, start = (reader.year(record, key) for key in ("until", "start"))
-        step = reader.text(record, "step", "", default="year")
-        if step not in _STEPS:
-            raise UnknownNameError("step", step, _STEPS, where=f"{where}: step")
+        step = record.get("step", "year")
+        if not isinstance(step, str) and not number(step):
+            raise reader.fail("step", f"expected 'year', 'month', or years such as '1/12', got '{printable(step, 40)}'")
         asked = dict(reader.choices(record))
         given = dict(reader.tables(record, "quantities"))
         lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
@@ -188,9 +192,37 @@ class Scenario:
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:
         """Return the scenario with one choice cut to some of its values."""
         for value in values:
-            if value not in self.choices[choice]:
-                raise UnknownNameError(f"value of choice '{choice}'", value, self.choices[choice])
-        return replace(self, choices={**self.choices, choice: values})
+            if value not in self.choices[choice].values:
+                raise UnknownNameError(f"value of choice '{choice}'", value, self.choices[choice].values)
+        return replace(self, choices={**self.choices, choice: self.choices[choice].narrowed(values)})
+
+
+#: A scenario that extends one that extends one, and so on, at most this often.
+MOST_EXTENDED = 8
+
+
+def _extended(record: Mapping[str, Any], reader: Reader, depth: int = 0) -> Mapping[str, Any]:
+    """Return a scenario with what it takes from the registered one that it extends.
+
+    A named part (a choice, a quantity, a question) that both have is the extending one's, whole.
+    """
+    from forecast.contract.registry import get_registry
+
+    reader.only(record, _TOP, "")
+    if "extends" not in record:
+        return record
+    if depth == MOST_EXTENDED:
+        raise reader.fail("extends", f"more than {MOST_EXTENDED} scenarios extend one another")
+    try:
+        base = get_registry().find("scenario", reader.text(record, "extends", ""))
+    except UnknownNameError as error:
+        raise ScenarioError(f"{printable(reader.where)}: extends: {error}") from None
+    path = Path(base.spec.path)  # type: ignore[attr-defined]
+    whole = dict(_extended(_read(path), Reader(path.name, path.parent), depth + 1))
+    for key, value in record.items():
+        groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
+        whole[key] = {**whole[key], **value} if groups else value
+    return {key: value for key, value in whole.items() if key != "extends"}
 
 
 def _read(path: Path) -> dict[str, Any]:

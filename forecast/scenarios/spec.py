@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from forecast import formula
@@ -14,6 +15,7 @@ from forecast.errors import ScenarioError, printable
 __all__ = [
     "ByChoice",
     "Cell",
+    "Choice",
     "Expression",
     "ModelRef",
     "Prior",
@@ -111,6 +113,37 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A fork, which is a dimension of its own name.
+
+    Parameters
+    ----------
+    values : tuple of str
+    kind : {"rival", "definition"}
+        Rivals are what one may believe: they stand side by side, and are pooled where their weights are stated. A
+        definition says what is asked: its values are never pooled, and the first is the one that a sentence names.
+    weights : tuple of float, optional
+        Of rivals, one for each value, in sum 1. Without them nothing is pooled.
+    """
+
+    values: tuple[str, ...]
+    kind: Literal["rival", "definition"] = "rival"
+    weights: tuple[float, ...] | None = None
+
+    def narrowed(self, values: tuple[str, ...]) -> Choice:
+        """Return the choice among some of its values, weighted as they were among themselves."""
+        if self.weights is None:
+            return replace(self, values=values)
+        kept = [self.weights[self.values.index(value)] for value in values]
+        return replace(self, values=values, weights=_shares(kept))
+
+
+def _shares(weights: Sequence[float]) -> tuple[float, ...]:
+    total = math.fsum(weights)
+    return tuple(weight / total for weight in weights) if total > 0 else (1 / len(weights),) * len(weights)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableChoice:
     """A choice whose values stand in a column of a table.
 
@@ -121,12 +154,15 @@ class TableChoice:
         Keep the rows whose column holds one of these.
     known : tuple of str
         Quantities of the scenario that are read in tables: only values for which each of them is known are kept.
+    kind : {"rival", "definition"}
+        See `Choice`.
     """
 
     table: str
     column: str
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     known: tuple[str, ...] = ()
+    kind: Literal["rival", "definition"] = "rival"
 
 
 Quantity = ModelRef | Expression | Prior | SeriesRef | Cell
@@ -140,13 +176,13 @@ class Question:
     ----------
     when : Condition
     title : str
-    by : tuple of str
+    dates : tuple of str
         Dates (ISO) by which it is asked how likely it is.
     """
 
     when: formula.Condition
     title: str = ""
-    by: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
-from forecast.scenarios.spec import ByChoice, Cell, TableChoice, braces, fill
+from forecast.scenarios.spec import ByChoice, Cell, Choice, TableChoice, braces, fill
 from forecast.tables import series
 from forecast.units import qualifiers
 
@@ -149,8 +149,8 @@ def choices_of(cell: Cell) -> Iterator[str]:
 
 
 def resolve(
-    choices: Mapping[str, tuple[str, ...] | TableChoice], cells: Mapping[str, Cell], tables: Tables
-) -> dict[str, tuple[str, ...]]:
+    choices: Mapping[str, Choice | TableChoice], cells: Mapping[str, Cell], tables: Tables
+) -> dict[str, Choice]:
     """Return the choices with their values; those that stand in tables are read.
 
     Raises
@@ -160,9 +160,11 @@ def resolve(
     EmptyDataError
         If no value is left.
     """
-    options = {n: v if isinstance(v, tuple) else tuple(tables.values(v, f"choices.{n}")) for n, v in choices.items()}
+    options = {
+        n: c.values if isinstance(c, Choice) else tuple(tables.values(c, f"choices.{n}")) for n, c in choices.items()
+    }
     for name, choice in choices.items():
-        if isinstance(choice, tuple):
+        if isinstance(choice, Choice):
             continue
         for known in choice.known:
             key = f"choices.{name}.known"
@@ -174,7 +176,7 @@ def resolve(
             )
         if not options[name]:
             raise EmptyDataError(f"{tables.where}: choices.{name}: no value is left")
-    return options
+    return {n: c if isinstance(c, Choice) else Choice(values=options[n], kind=c.kind) for n, c in choices.items()}
 
 
 def _known(

@@ -1,4 +1,4 @@
-"""``by = [dates]`` in a question, and what moves an answer, on the command line."""
+"""``dates = [...]`` in a question, and what moves an answer, on the command line."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ value = 10
 unit = "FLOP"
 [questions.q]
 when = "x >= y"
-by = [{by}]
+dates = [{dates}]
 """
 
 
 def test_the_probability_by_a_date(command_line, tmp_path):
-    (tmp_path / "s.toml").write_text(SCENARIO.format(by='2030-06-30, "2040-01-01"'))
+    (tmp_path / "s.toml").write_text(SCENARIO.format(dates='2030-06-30, "2040-01-01"'))
     done = command_line("run", "s.toml", "--json", "--draws", "400")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)["result"]
     row = result["questions"][0]
-    assert [d["date"] for d in row["by"]] == ["2030-06-30", "2040-01-01"]
+    assert [d["date"] for d in row["dates"]] == ["2030-06-30", "2040-01-01"]
     # x is above y from the first step or never
-    assert all(d["probability"] == row["crossing"]["already"] for d in row["by"])
+    assert all(d["probability"] == row["crossing"]["already"] for d in row["dates"])
     assert result["drivers"][0]["drivers"][0]["name"] == "x"
     said = command_line("run", "s.toml", "--draws", "400").stdout
     assert "by 2030-06-30" in said
     assert "what moves it" in said
 
 
-@pytest.mark.parametrize("by", ['"soon"', "3", '"2030-13-01"'])
-def test_what_is_no_date_is_refused(command_line, tmp_path, by):
-    (tmp_path / "s.toml").write_text(SCENARIO.format(by=by))
+@pytest.mark.parametrize("dates", ['"soon"', "3", '"2030-13-01"'])
+def test_what_is_no_date_is_refused(command_line, tmp_path, dates):
+    (tmp_path / "s.toml").write_text(SCENARIO.format(dates=dates))
     done = command_line("run", "s.toml")
     assert done.returncode == 2 or done.returncode == 1
-    assert "questions.q.by: expected a date such as 2030-01-01" in done.stderr
+    assert "questions.q.dates: expected a date such as 2030-01-01" in done.stderr
     assert done.stdout == ""

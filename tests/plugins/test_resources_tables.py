@@ -229,8 +229,8 @@ def test_one_or_two_more_years_is_answered_with_a_probability_and_what_drives_it
 
     rows = [r for r in summary.questions(run) if r["name"] == "ends"]
     for row in rows:
-        assert [d["date"] for d in row["by"]] == ["2026-12-10", "2027-12-10"]
-        one, two = (d["probability"] for d in row["by"])
+        assert [d["date"] for d in row["dates"]] == ["2026-12-10", "2027-12-10"]
+        one, two = (d["probability"] for d in row["dates"])
         assert 0 <= one <= two <= 1
         reached = run["questions"].to_dataset()["ends_date"].sel(row["choices"]).values
         assert two == np.mean(reached <= np.datetime64("2027-12-10"))

@@ -35,9 +35,9 @@ _ENDS = ("p05", "p50", "p95")
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Narrow a choice, fix a quantity or an input."
 )
-@click.option("--until", type=int, metavar="YEAR", help="Last year.")
-@click.option("--start", type=int, metavar="YEAR", help="First year.")
-@click.option("--step", type=click.Choice(["year", "month"]), help="Grid.")
+@click.option("--until", type=float, metavar="YEAR", help="Last date: 2040, or 2040.5.")
+@click.option("--start", type=float, metavar="YEAR", help="First date.")
+@click.option("--step", metavar="STEP", help="Grid: year, month, or years such as 1/12.")
 @click.option("--draws", type=int, default=2000, show_default=True, metavar="N", help="Joint samples.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
 @click.option("--workers", type=int, default=1, show_default=True, metavar="N", help="Threads; the result is the same.")
@@ -56,8 +56,8 @@ def run(
     ctx: click.Context,
     scenario: str,
     settings: tuple[str, ...],
-    until: int | None,
-    start: int | None,
+    until: float | None,
+    start: float | None,
     step: str | None,
     draws: int,
     seed: int,
@@ -106,6 +106,7 @@ def run(
         "scenario": summary.attribute(tree, "scenario"),
         "headline": summary.headline(tree),
         "questions": summary.questions(tree),
+        **({"pooled": total} if (total := summary.pooled(tree)) else {}),
         "drivers": summary.drivers(tree),
         **({"rankings": ranked} if (ranked := summary.rankings(tree)) else {}),
         "quantities": summary.quantities(tree),
@@ -197,9 +198,9 @@ def _show_question(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         crossing = row["crossing"]
         dates = [_date(crossing, q) for q in _PERCENT]
-        by = [_share(asked["probability"]) for asked in row.get("by", ())]
+        by = [_share(asked["probability"]) for asked in row.get("dates", ())]
         lines.append([*row["choices"].values(), *dates, _share(crossing["never"]), _share(crossing["already"]), *by])
-    asked_by = [f"by {asked['date']}" for asked in rows[0].get("by", ())]
+    asked_by = [f"by {asked['date']}" for asked in rows[0].get("dates", ())]
     render.table([*rows[0]["choices"], *_PERCENT.values(), "never", "already", *asked_by], lines)
     render.write()
 

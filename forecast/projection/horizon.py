@@ -1,0 +1,97 @@
+"""The grid of a projection: when its steps are, as exact decimal years and as dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.errors import ScenarioError, UsageError, printable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Horizon", "horizon", "step_of"]
+
+#: Steps at most: a day over a thousand years.
+MOST_STEPS = 400_000
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """The steps of a projection.
+
+    Parameters
+    ----------
+    years : ndarray
+        Decimal years, (time,): exactly ``start + k*step``, or the first days of months.
+    dates : ndarray
+        The same as ``datetime64[s]``.
+    """
+
+    years: NDArray[np.float64]
+    dates: NDArray[np.datetime64]
+
+
+def step_of(value: object, *, where: str = "step") -> str:
+    """Return a step as it is recorded: ``"year"``, ``"month"``, or a share of a year such as ``"1/12"``.
+
+    Examples
+    --------
+    >>> step_of("1/48"), step_of(0.25), step_of("month")
+    ('1/48', '1/4', 'month')
+    """
+    if value in ("year", "month"):
+        return str(value)
+    try:
+        years = Fraction(value) if isinstance(value, str) and len(value) <= 20 else Fraction(str(float(value)))  # type: ignore[arg-type]
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        years = Fraction(0)
+    if isinstance(value, bool) or not Fraction(1, 1000) <= years <= 1000:
+        expected = "expected 'year', 'month', or years such as \"1/12\" or 0.25"
+        raise UsageError(f"{where}: {expected}, got '{printable(value, 40)}'")
+    return "year" if years == 1 else str(years)
+
+
+def horizon(start: float, until: float, step: str) -> Horizon:
+    """Return the steps from `start` to the last one not after `until`.
+
+    Parameters
+    ----------
+    start, until : float
+        Decimal years.
+    step : str
+        As `step_of` returns it. A month is that of the calendar: its first day.
+
+    Raises
+    ------
+    ScenarioError, UsageError
+        If the last step is not after the first, there are too many, or months begin inside a year.
+
+    Examples
+    --------
+    >>> horizon(2025, 2026, "1/2").years.tolist()
+    [2025.0, 2025.5, 2026.0]
+    """
+    import numpy as np
+
+    if until <= start:
+        raise UsageError(f"until: expected a year after the first one, {start:g}, got {until:g}")
+    if step == "month":
+        if start != int(start) or until != int(until):
+            raise ScenarioError(
+                'step: months of the calendar need whole years for start and until; or write step = "1/12"'
+            )
+        months = np.arange(f"{int(start):04d}-01", f"{int(until):04d}-02", dtype="datetime64[M]")
+        return Horizon(decimal_year(months), months.astype("datetime64[s]"))
+    width = Fraction(1) if step == "year" else Fraction(step)
+    first = Fraction(start)
+    count = int((Fraction(until) - first + Fraction(1, 10**9)) / width) + 1
+    if count < 2:
+        raise UsageError(f"until: expected at least one step of {width} years after {start:g}, got {until:g}")
+    if count > MOST_STEPS:
+        raise UsageError(f"step: {count:,} steps from {start:g} to {until:g}; at most {MOST_STEPS:,} are walked")
+    years = np.array([float(first + k * width) for k in range(count)])
+    return Horizon(years, from_decimal_year(years))

@@ -1,0 +1,123 @@
+"""Rivals and definitions: kinds, weights, pooling; a scenario that extends another; grids of any width."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import forecast
+from forecast.base.streams import BLOCK
+from forecast.errors import ForecastError, ScenarioError, UnknownNameError
+from forecast.projection.pooling import held_by_worlds, pooled
+from forecast.report import summary
+from forecast.scenarios.scenario import Scenario
+from toolkit import package, resource
+
+KINDS = {
+    "metric": {"values": ["fast", "slow"], "kind": "definition"},
+    "trend": {"values": ["low", "high"], "weights": [0.25, 0.75]},
+}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    fields = [
+        {"name": "metric", "type": "string"}, {"name": "trend", "type": "string"},
+        {"name": "need", "type": "number", "unit": "FLOP/s"},
+    ]  # fmt: skip
+    text = "metric,trend,need\nfast,low,2\nfast,high,4\nslow,low,8\nslow,high,16\n"
+    needs = str(package(tmp_path, "needs", resource(tmp_path, "needs", text, fields, ["metric", "trend"])))
+    record = {
+        "start": 2025, "until": 2030, "choices": KINDS,
+        "quantities": {
+            "machine": {"p05": 1.0, "p95": 2.0, "unit": "FLOP/s"},
+            "need": {"table": needs, "column": "need", "where": {"metric": "{metric}", "trend": "{trend}"}},
+        },
+        "questions": {"enough": {"when": "4*machine >= need"}},
+    }  # fmt: skip
+    return forecast.project(record, draws=400)
+
+
+def test_rivals_are_pooled_world_by_world_and_definitions_are_not(tree):
+    held = held_by_worlds("trend", [0.25, 0.75], seed=0, worlds=400)
+    rows = {row["choices"]["metric"]: row for row in summary.pooled(tree)}
+    dates = tree["questions"]["enough_date"]
+    for metric, row in rows.items():
+        by_world = dates.sel(metric=metric).values[np.arange(400), held]
+        assert row["crossing"]["never"] == np.isnat(by_world).mean()
+        assert row["weights"] == {"trend": [0.25, 0.75]}
+    assert rows["fast"]["crossing"]["never"] < rows["slow"]["crossing"]["never"]
+    said = summary.headline(tree)
+    assert "pooled over trend by their stated weights" in said
+    assert "with metric = fast" in said
+    assert "slow" not in said
+
+
+def test_weights_are_what_worlds_hold():
+    held = held_by_worlds("trend", [0.2, 0.0, 0.8], seed=3, worlds=50 * BLOCK)
+    shares = np.bincount(held, minlength=3) / held.size
+    assert shares[1] == 0
+    assert shares[0] == pytest.approx(0.2, abs=0.006)  # 3.4 standard errors
+    assert (held_by_worlds("trend", [0.2, 0.0, 0.8], seed=3, worlds=10) == held[:10]).all()
+    assert (held_by_worlds("other", [0.2, 0.0, 0.8], seed=3, worlds=1000) != held[:1000]).any()
+
+
+def test_pooling_takes_whole_worlds():
+    values = xr.DataArray(np.arange(12.0).reshape(4, 3), dims=("draw", "trend"), coords={"trend": list("abc")})
+    weights = {"trend": [1 / 3] * 3}
+    got = pooled(values, weights, seed=1)
+    held = held_by_worlds("trend", weights["trend"], seed=1, worlds=4)
+    assert got.values.tolist() == [values.values[i, k] for i, k in enumerate(held)]
+    assert got.dims == ("draw",)
+    assert pooled(values, {}, seed=1) is values
+
+
+def test_without_weights_nothing_is_pooled():
+    record = {"start": 2025, "until": 2030, "choices": {"trend": ["low", "high"]},
+              "quantities": {"x": {"value": 1, "unit": ""}}}  # fmt: skip
+    made = Scenario.from_dict(record).choices["trend"]
+    assert (made.kind, made.weights) == ("rival", None)
+    assert made.narrowed(("high",)).values == ("high",)
+
+
+def test_a_narrowed_choice_keeps_its_weights_among_themselves():
+    record = {"until": 2030, "choices": {"t": {"values": ["a", "b", "c"], "weights": [0.5, 0.2, 0.3]}},
+              "quantities": {"x": {"value": 1, "unit": ""}}}  # fmt: skip
+    choice = Scenario.from_dict(record).choices["t"]
+    assert choice.narrowed(("c", "b")).weights == pytest.approx((0.6, 0.4))
+
+
+WRONG = {
+    "kind": ({"values": ["a", "b"], "kind": "rivals"}, "choices.t.kind: unknown kind of choice 'rivals'; did you mean"),
+    "weights of a definition": ({"values": ["a", "b"], "kind": "definition", "weights": "equal"}, "only rivals have"),
+    "too few": ({"values": ["a", "b"], "weights": [1]}, "choices.t.weights: expected 'equal', or 2 numbers"),
+    "sum": ({"values": ["a", "b"], "weights": [0.5, 0.6]}, r"in sum 1, got 1\.1 in sum"),
+    "negative": ({"values": ["a", "b"], "weights": [-0.5, 1.5]}, "expected weights from 0 to 1"),
+    "record": ({"values": ["a", "b"], "weights": "track-record"}, "no record of past accuracy is kept yet"),
+    "none": ({"kind": "rival"}, "expected a list of texts"),
+    "key": ({"values": ["a"], "wieghts": [1]}, "unknown key 'wieghts'; did you mean 'weights'"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_choice_that_cannot_be_is_refused(wrong):
+    choice, says = WRONG[wrong]
+    with pytest.raises(ForecastError, match=says):
+        Scenario.from_dict({"choices": {"t": choice}, "quantities": {"x": {"value": 1, "unit": ""}}})
+
+
+def test_a_scenario_extends_another():
+    base = Scenario.load("brain-parity")
+    made = Scenario.from_dict(
+        {"extends": "brain-parity", "until": 2060, "quantities": {"brain": {"value": 1e18, "unit": "FLOP/s"}}}
+    )
+    assert (made.until, made.start, made.title) == (2060, base.start, base.title)
+    assert set(made.quantities) == set(base.quantities)
+    assert made.quantities["machine"] == base.quantities["machine"]
+    assert made.quantities["brain"].distribution.median() == 1e18
+    assert made.questions == base.questions
+    with pytest.raises(ScenarioError, match=r"extends: unknown scenario 'brain-party'; did you mean .*brain-parity"):
+        Scenario.from_dict({"extends": "brain-party"})
+    with pytest.raises(UnknownNameError, match="unknown key 'until_'"):
+        Scenario.from_dict({"extends": "brain-parity", "until_": 3})
