@@ -7,6 +7,7 @@ them (`forecast.planning.constrained_minimum`).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,9 +27,34 @@ if TYPE_CHECKING:
     from forecast.fit.solution import Fit
     from forecast.formula import Formula
 
-__all__ = ["allocate", "best_splits", "positive", "price_of", "refuse"]
+__all__ = ["Allocation", "allocate", "best_splits", "positive", "price_of", "refuse"]
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allocation:
+    """The best split as plain numbers: who prints it needs no xarray, which takes longer to import than to answer.
+
+    Parameters
+    ----------
+    values : dict of str to float
+        What is best, and the ends of its intervals as ``_lower`` and ``_upper``.
+    units : dict of str to str
+    attrs : dict
+        As `forecast.Fit.allocate` states them.
+    """
+
+    values: dict[str, float]
+    units: dict[str, str]
+    attrs: dict[str, Any]
+
+    def dataset(self) -> xr.Dataset:
+        """Return the answer as people hold it in their hands."""
+        import xarray as xr
+
+        columns = {n: xr.DataArray(v, attrs={"unit": self.units[n]}) for n, v in self.values.items()}
+        return xr.Dataset(columns, attrs=self.attrs)
 
 
 def positive(value: object, what: str, where: str) -> float:
@@ -70,10 +96,8 @@ def allocate(
     level: float = 0.9,
     draws: int = 2048,
     seed: int = 0,
-) -> xr.Dataset:
+) -> Allocation:
     """Return the best split; see `forecast.Fit.allocate`."""
-    import xarray as xr
-
     price = price_of(fit, cost, inference_tokens)
     budget = positive(compute, "compute", fit.name)
     check_level(level, fit.name)
@@ -102,7 +126,7 @@ def allocate(
         if far > FAR:
             notes.append(f"{fit.name}: the best split is {far:.1f} decades outside its data")
     attrs["warnings"] = "\n".join(notes)
-    return xr.Dataset({n: xr.DataArray(v, attrs={"unit": units[_base(n)]}) for n, v in answer.items()}, attrs=attrs)
+    return Allocation(values=answer, units={n: units[_base(n)] for n in answer}, attrs=attrs)
 
 
 def _base(name: str) -> str:

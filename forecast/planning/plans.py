@@ -124,7 +124,7 @@ class Plans:
             level=level,
             draws=draws,
             seed=seed,
-        )
+        ).dataset()
 
     def isoflop(self, *, compute: Any, cost: str = "6*N*D", decades: float = 1.0, points: int = 9) -> xr.Dataset:
         """Apply iso-FLOP parabolas (Approach 2) to this law, free of noise, and say how far they miss.

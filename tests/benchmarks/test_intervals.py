@@ -1,6 +1,12 @@
 """Intervals of `scaling/saturating-power` at its default, against refits with the parameter fixed: ends and coverage.
 
 An end is wrong where the objective of a refit there has risen by 5 % more or less than the level allows.
+
+Of 19,000 such curves the intervals of nominal .900 hold .914 (standard error .002); with E free to be negative .900,
+the rise over the residual variance then being F with 1 and 21 degrees of freedom (Kolmogorov-Smirnov .005). The excess
+is the bound's: a likelihood ratio whose nuisance parameter is near a bound is no longer chi-square (Self and Liang,
+1987, JASA 82, 605-610). Normal estimates with the same standard errors and correlations, and the same bound, give .910:
+.950 where E is less than half its standard error from 0 (.950 of the curves), .900 beyond two of them (.905).
 """
 
 from __future__ import annotations
@@ -9,6 +15,7 @@ import time
 
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import stats
 from scipy.optimize import least_squares, nnls
 
@@ -36,6 +43,14 @@ def drawn(seed):
     return true, LAW.value(true, x=X) * np.exp(0.03 * rng.standard_normal(X.size))
 
 
+def far(true):
+    """Tell whether E is two standard errors or more from its bound."""
+    column = X ** -true["c"]
+    value = true["E"] + true["beta"] * column
+    slopes = np.column_stack([np.ones(X.size), column, -true["beta"] * np.log(X) * column]) / value[:, None]
+    return true["E"] >= 2 * 0.03 * np.sqrt(np.linalg.inv(slopes.T @ slopes)[0, 0])
+
+
 def refitted(y, c):
     """Return the least sum of squared logarithms with c fixed, from several starts, both on and off the bound."""
     column, logs = X**-c, np.log(y)
@@ -56,23 +71,33 @@ def refitted(y, c):
     return min([*(2 * end.cost for end in ends), float(np.sum((logs - np.log(middle * column)) ** 2))])
 
 
-def wrong(fit, y, ends):
+def wrong(objective, y, ends):
     """Return how many ends are wrong, and how far the worst is from what the level allows."""
     dof = X.size - 3
-    rise = stats.t.ppf(0.5 + LEVEL / 2, dof) ** 2 * fit.objective / dof
-    apart = [abs((refitted(y, end) - fit.objective) / rise - 1) for end in ends if 0 < end < np.inf]
+    rise = stats.t.ppf(0.5 + LEVEL / 2, dof) ** 2 * objective / dof
+    apart = [abs((refitted(y, end) - objective) / rise - 1) for end in ends if 0 < end < np.inf]
     return sum(a > 0.05 for a in apart), max(apart, default=0.0)
+
+
+def together(count):
+    """Return the true values and the points of many curves, their fits at once, and the intervals of c."""
+    made = [drawn(seed) for seed in range(count)]
+    true, y = [t for t, _ in made], np.array([y for _, y in made])
+    fits = LAW.fit(xr.Dataset({"x": ("point", X), LAW.output: (("curve", "point"), y)}), by="curve")
+    return true, y, fits, fits.interval("c", LEVEL)
 
 
 def test_no_end_is_wrong(say):
     bad, worst, spent = 0, 0.0, []
-    for seed in range(200):
-        _, y = drawn(seed)
-        fit = LAW.fit({"x": X, "y": y})
-        begun = time.process_time()
-        ends = fit.interval("c", LEVEL)
-        spent.append(time.process_time() - begun)
-        count, apart = wrong(fit, y, ends)
+    _, curves, fits, many = together(200)
+    for seed, y in enumerate(curves):
+        ends = float(many["lower"][seed]), float(many["upper"][seed])
+        if seed < 60:  # one fit alone has the same ends: what is shown of many holds of it
+            fit = LAW.fit({"x": X, "y": y})
+            begun = time.process_time()
+            assert fit.interval("c", LEVEL) == pytest.approx(ends, rel=1e-9)
+            spent.append(time.process_time() - begun)
+        count, apart = wrong(float(fits.objective[seed]), y, ends)
         bad, worst = bad + (count > 0), max(worst, apart)
     say(f"{bad} of 200 fits have a wrong end (49 before), the worst rise is off by {worst:.1e}; "
         f"{np.median(spent) * 1e3:.1f} ms an interval")  # fmt: skip
@@ -81,25 +106,17 @@ def test_no_end_is_wrong(say):
 
 
 def test_coverage(say):
-    hits, on_bound = [], []
-    seed = 0
-    while len(hits) < 1000 or len(on_bound) < 200:
-        true, y = drawn(seed)
-        seed += 1
-        if len(hits) >= 1000:  # only those whose E ends at its bound are missing
-            fit = LAW.fit({"x": X, "y": y}, start=true)
-            if fit.values["E"] > 0:
-                continue
-        fit = LAW.fit({"x": X, "y": y})
-        low, high = fit.interval("c", LEVEL)
-        inside = low <= true["c"] <= high
-        if len(hits) < 1000:
-            hits.append(inside)
-        if fit.values["E"] == 0:
-            on_bound.append(inside)
-    share, there = float(np.mean(hits)), float(np.mean(on_bound[:200]))
-    say(f"coverage of nominal {LEVEL:.2f}: {share:.3f} of 1000 (.860 before); {there:.3f} of 200 where E ends at its "
-        "bound 0 (11 of 25 before)")  # fmt: skip
-    # the ends are exact: what is more than nominal comes of the bound of E, which cuts the other side off
-    assert 0.88 <= share <= 0.94
+    true, _, fits, ends = together(2000)
+    c = np.array([t["c"] for t in true])
+    inside = (ends["lower"].values <= c) & (c <= ends["upper"].values)
+    on_bound, away = fits.params["E"].values == 0, np.array([far(t) for t in true])
+    share, there, beyond = (float(part.mean()) for part in (inside, inside[on_bound], inside[away]))
+    say(
+        f"coverage of nominal {LEVEL:.2f}: {share:.3f} of {c.size} (.860 before); {beyond:.3f} of {away.sum()} whose E "
+        f"is two standard errors from its bound 0; {there:.3f} of {on_bound.sum()} where E ends there (11 of 25 before)"
+    )
+    # three standard errors about what 19,000 curves hold
+    assert abs(share - 0.914) <= 3 * np.sqrt(0.914 * 0.086 / c.size)
+    assert abs(beyond - LEVEL) <= 3 * np.sqrt(LEVEL * (1 - LEVEL) / away.sum())
+    assert on_bound.sum() >= 200
     assert there >= 0.85

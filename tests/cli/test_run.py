@@ -148,11 +148,11 @@ def test_bad_input_068_stdout_is_data_with_many_workers_too(here, tmp_path):
 
 PLACES = {
     "plain": ({}, ()),
-    "far zone": ({"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "1"}, ()),
-    "C locale, optimised": ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONHASHSEED": "77"},
-                            ("-O",)),
-    "one thread": ({"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "HOME": "/nonexistent"},
-                   ()),
+    "far zone, one thread": ({"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "1", "OMP_NUM_THREADS": "1",
+                              "OPENBLAS_NUM_THREADS": "1", "HOME": "/nonexistent"}, ()),
+    "C locale, optimised, four threads": ({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0",
+                                           "PYTHONHASHSEED": "77", "OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "4"},
+                                          ("-O",)),
 }  # fmt: skip
 
 

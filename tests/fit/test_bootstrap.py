@@ -164,8 +164,8 @@ def test_a_bootstrap_that_was_asked_for_gives_the_intervals_where_it_is_large_en
     assert many.interval("c") == many.interval("c", method="bootstrap")
     assert many.interval("c", method="profile") == pytest.approx(plain.interval("c"))
     assert few.interval("c") == plain.interval("c")
-    assert "intervals: percentiles of 400 bootstrap replicates (case)" in many.summary()
-    assert "intervals: not from the bootstrap (case): 100 replicates are too few for 0.95" in few.summary()
+    assert "intervals: percentiles of 400 bootstrap replicates (pairs)" in many.summary()
+    assert "intervals: not from the bootstrap (pairs): 100 replicates are too few for 0.95" in few.summary()
     assert "intervals:" not in plain.summary()
 
 

@@ -1,4 +1,4 @@
-"""What the first fit of a process imports: not what takes longer to import than to fit."""
+"""What the first answers of a process import: not what takes longer to import than to fit."""
 
 from __future__ import annotations
 
@@ -24,6 +24,22 @@ print(*sorted({"xarray", "pandas", "pint", "sympy", "matplotlib", "scipy.stats",
 def test_a_fit_its_verdict_its_intervals_and_its_page_of_text_import_no_xarray():
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+ALLOCATED = """
+import sys
+import forecast
+from forecast.planning.allocate import allocate
+
+fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+answer = allocate(fit, compute=1e25, cost="6*N*D")
+assert not {"xarray", "pandas"} & set(sys.modules)
+assert answer.dataset().identical(fit.allocate(compute=1e25))
+"""
+
+
+def test_a_split_of_a_budget_in_plain_numbers_imports_no_xarray():
+    subprocess.run([sys.executable, "-c", ALLOCATED], check=True)
 
 
 def test_no_module_takes_scipy_stats_for_a_quantile(pytestconfig: pytest.Config) -> None:

@@ -172,7 +172,7 @@ def test_fixed_and_tied_groups():
     [
         ({"groups": "famly", "varying": ("E",)}, UnknownNameError, "did you mean 'family'"),
         ({"groups": "family", "varying": "E"}, UsageError, "expected names"),
-        ({"groups": "family", "varying": ("B",)}, UnknownNameError, "own: unknown parameter 'B'"),
+        ({"groups": "family", "varying": ("B",)}, UnknownNameError, "varying: unknown parameter 'B'"),
         ({"varying": ("E",)}, UsageError, "needs groups="),
         ({"groups": ["one"] * 60, "varying": ("E",)}, DataError, "at least 2 different labels"),
         ({"groups": ["a", "b"], "varying": ("E",)}, DataError, "expected 60 labels"),

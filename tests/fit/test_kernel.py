@@ -73,6 +73,31 @@ def test_fits_with_points_of_their_own(expression, link):
         np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("share", [None, 0.0, 0.3])
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("expression", ["E + A*N**-alpha + B/D**beta", "A*N**-alpha + E + B*D**-alpha"])
+def test_a_linear_constant_at_zero_or_next_to_it_needs_no_general_route(expression, own, share):
+    rng = np.random.default_rng(0)
+    law = forecast.Law(expression, variables=["N", "D"])
+    logs = np.array([p in ("alpha", "beta") for p in law.parameters])
+    variables = {v: rng.uniform(1, 1000, (6, 17) if own else 17) for v in ("N", "D")}
+    placement = Placement(law=law, variables=variables, free=law.parameters, logs=logs, fixed={}, link=True)
+    terms = power_terms(law, law.parameters, np.ones(logs.size, dtype=bool), {})
+    general, quick = General(placement), PowerSum(terms, variables, law.parameters, logs, True)  # and none to fall to
+    rows = np.array([4, 0, 3, 1])
+    q = rng.uniform(0.2, 1, (logs.size, 4))
+    q[law.parameters.index("E")] = 0, 1e-12, 1e-4, 0.5
+    first, second = rng.standard_normal((2, 4, 17))
+    part = None if share is None else np.full((4, 1), share)
+    a, b = quick.take(rows), general.take(rows)
+    x, y = a.at(q), b.at(q)
+    np.testing.assert_allclose(x.f, y.f, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(a.jacobian(x), b.jacobian(y), rtol=1e-11)
+    for got, wanted in zip(a.contract(x, first, second, part), b.contract(y, first, second, part), strict=True):
+        size = np.abs(wanted).max(axis=-1, keepdims=True)
+        np.testing.assert_allclose(got / size, wanted / size, rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("expression", SUMS)
 def test_against_differences(expression):
     quick, _ = kernels(expression, SUMS[expression], True)

@@ -85,7 +85,7 @@ def test_a_weight_of_two_is_two_copies(law, objective):
     many = law.fit(grid, by="curve", weights="w", objective=objective)
     twice = law.fit(
         xr.Dataset({"x": ("n", x[copies]), "y": (("curve", "n"), np.array([y, y])[:, copies])}),
-        over="curve", objective=objective,
+        by="curve", objective=objective,
     )  # fmt: skip
     for name in law.parameters:
         assert many.params[name].values == pytest.approx(twice.params[name].values, rel=1e-9)

@@ -68,8 +68,8 @@ def test_over_equals_the_loop(name, objective):
 @pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("name", LAWS)
-def test_over_equals_the_loop_of_two_hundred(name, objective):
-    held_to_the_loop(name, objective, 200)
+def test_over_equals_the_loop_of_thirty(name, objective):
+    held_to_the_loop(name, objective, 30)  # 480 curves in all, which nearly surely meet what one in a hundred does
 
 
 def test_many_fits_have_every_member_of_one():

@@ -123,7 +123,7 @@ def test_bands_come_from_the_replicates_where_there_are_enough():
     values = good["E"].values + good["beta"].values * np.array([[20.0], [5e4]]) ** -good["c"].values
     np.testing.assert_allclose(out["lower"], np.quantile(values, 0.05, axis=1), rtol=1e-12)
     np.testing.assert_allclose(out["upper"], np.quantile(values, 0.95, axis=1), rtol=1e-12)
-    assert out.attrs["bands"] == f"percentiles of {good.sizes['replicate']} bootstrap replicates (case)"
+    assert out.attrs["bands"] == f"percentiles of {good.sizes['replicate']} bootstrap replicates (pairs)"
     assert (out["observed_upper"] > out["upper"]).all()
     assert (out["observed_lower"] < out["lower"]).all()
     plain = law.fit({"x": x, "y": y}).predict(x=[20.0, 5e4], level=0.9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -177,14 +178,24 @@ def arrays(variable: xr.Variable) -> Iterator[xr.Variable]:
         yield xr.Variable(("extra",), values[None], attrs)
 
 
-def changes(tree: xr.DataTree) -> Iterator[tuple[str, xr.DataTree]]:
-    """Return every changed tree and what was changed."""
+def changes(tree: xr.DataTree, every: int = 1) -> Iterator[tuple[str, xr.DataTree]]:
+    """Return every changed tree, or one in so many, and what was changed."""
     nodes = {n.path: n.to_dataset(inherit=False) for n in tree.subtree}
 
-    def with_(path: str, data: xr.Dataset | None) -> xr.DataTree:
+    def with_(path: str, variables: Any = None, attrs: Any = None) -> xr.DataTree:
         made = {p: d for p, d in nodes.items() if p != path}
-        return xr.DataTree.from_dict({**made, **({path: data} if data is not None else {})})
+        return xr.DataTree.from_dict(made if variables is None else {**made, path: xr.Dataset(variables, attrs=attrs)})
 
+    for what, *changed in itertools.islice(_changes(nodes), 0, None, every):
+        try:
+            made = with_(*changed)
+        except ValueError:
+            continue
+        yield what, made
+
+
+def _changes(nodes: dict[str, xr.Dataset]) -> Iterator[tuple[Any, ...]]:
+    """Return what is changed, the path of a node and its new variables and attributes; none where it is to go."""
     for path, data in nodes.items():
         for key, text in data.attrs.items():
             for at, value in leaves(json.loads(text)):
@@ -192,27 +203,25 @@ def changes(tree: xr.DataTree) -> Iterator[tuple[str, xr.DataTree]]:
                     if new == value and type(new) is type(value):
                         continue
                     attrs = {**data.attrs, key: json.dumps(put(json.loads(text), at, new))}
-                    where = "/".join(str(p) for p in at if p not in ("fields", "arguments", "map", "tuple", "number"))
+                    place = "/".join(str(p) for p in at if p not in ("fields", "arguments", "map", "tuple", "number"))
                     yield (
-                        f"{path if path != '/' else ''}{'/' if path == '/' else '@'}{key}/{where}",
-                        with_(path, xr.Dataset(data.variables, attrs=attrs)),
+                        f"{path if path != '/' else ''}{'/' if path == '/' else '@'}{key}/{place}",
+                        path,
+                        data.variables,
+                        attrs,
                     )
             fewer = {k: v for k, v in data.attrs.items() if k != key}
-            yield f"{path}@{key} is gone", with_(path, xr.Dataset(data.variables, attrs=fewer))
+            yield f"{path}@{key} is gone", path, data.variables, fewer
         for name, variable in data.variables.items():
             for new in arrays(variable):
-                try:
-                    yield f"{path}/{name}", with_(path, xr.Dataset({**data.variables, name: new}, attrs=data.attrs))
-                except ValueError:
-                    continue
+                yield f"{path}/{name}", path, {**data.variables, name: new}, data.attrs
             rest = {n: v for n, v in data.variables.items() if n != name}
-            yield f"{path}/{name} is gone", with_(path, xr.Dataset(rest, attrs=data.attrs))
-        more = xr.Dataset({**data.variables, "more": ((), 1.0)}, attrs={**data.attrs})
-        yield f"{path}/more", with_(path, more)
-        yield f"{path}@more", with_(path, xr.Dataset(data.variables, attrs={**data.attrs, "more": '"x"'}))
+            yield f"{path}/{name} is gone", path, rest, data.attrs
+        yield f"{path}/more", path, {**data.variables, "more": ((), 1.0)}, data.attrs
+        yield f"{path}@more", path, data.variables, {**data.attrs, "more": '"x"'}
         if path != "/":
-            yield f"{path} is gone", with_(path, None)
-    yield "/more", with_("/more", xr.Dataset())
+            yield f"{path} is gone", path
+    yield "/more", "/more", {}
 
 
 def harmless(what: str, fit: Fit) -> bool:

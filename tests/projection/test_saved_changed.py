@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,13 +18,13 @@ from forecast.report import summary
 CHANGES = Path(__file__).parents[1] / "fit" / "test_save_changed.py"
 
 
-def changes_of(tree: xr.DataTree) -> Iterator[tuple[str, xr.DataTree]]:
+def some_changes(tree: xr.DataTree) -> Iterator[tuple[str, xr.DataTree]]:
     spec = importlib.util.spec_from_file_location("saved_changes", CHANGES)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    yield from module.changes(tree)
+    yield from module.changes(tree, every=8)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def test_every_change_is_refused_or_read_without_a_surprise(
     now: list[xr.DataTree] = []
     monkeypatch.setattr(netcdf, "load", lambda _: now[-1])
     wrong, refused, count, read = [], 0, 0, set()
-    for what, changed in itertools.islice(changes_of(whole), 0, None, 8):
+    for what, changed in some_changes(whole):
         count += 1
         now[:] = [changed]
         try:

@@ -10,9 +10,8 @@ from forecast.cli import render
 from forecast.cli.catalogue.listing import json_option
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.solution import Fit
+    from forecast.planning.allocate import Allocation
 
 __all__ = ["allocate"]
 
@@ -48,10 +47,11 @@ def allocate(
     forecast allocate mine.nc --compute 1e24 --inference-tokens 2e12 --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.asked import fit_of
+    from forecast.planning.allocate import allocate as best_split
 
     fitted, plugins = fit_of(fit)
-    best = fitted.allocate(
-        compute=compute, cost=cost, inference_tokens=inference_tokens, level=level, draws=draws, seed=seed
+    best = best_split(
+        fitted, compute=compute, cost=cost, inference_tokens=inference_tokens, level=level, draws=draws, seed=seed
     )
     warnings = [line for line in best.attrs["warnings"].splitlines() if line]
     render.emit(
@@ -64,17 +64,20 @@ def allocate(
     )
 
 
-def _values(best: xr.Dataset) -> dict[str, dict[str, Any]]:
-    names = [str(n) for n in best.data_vars if not str(n).endswith(("_lower", "_upper"))]
-    values = {}
-    for name in names:
-        ends = [float(best[f"{name}_{side}"]) if f"{name}_{side}" in best else None for side in ("lower", "upper")]
-        unit = best[name].attrs.get("unit", "")
-        values[name] = {"value": float(best[name]), "lower": ends[0], "upper": ends[1], "unit": unit}
-    return values
+def _values(best: Allocation) -> dict[str, dict[str, Any]]:
+    names = [n for n in best.values if not n.endswith(("_lower", "_upper"))]
+    return {
+        name: {
+            "value": best.values[name],
+            "lower": best.values.get(f"{name}_lower"),
+            "upper": best.values.get(f"{name}_upper"),
+            "unit": best.units[name],
+        }
+        for name in names
+    }
 
 
-def _answer(fit: Fit, best: xr.Dataset) -> dict[str, Any]:
+def _answer(fit: Fit, best: Allocation) -> dict[str, Any]:
     values = _values(best)
     known = "no_interval" not in best.attrs
     ends = {name: {"lower": v["lower"], "upper": v["upper"]} for name, v in values.items()}
@@ -103,7 +106,7 @@ def _said(name: str, value: dict[str, Any]) -> str:
     return f"{name} = {_number(value['value'])}{between} {value['unit']}".rstrip()
 
 
-def _text(fit: Fit, best: xr.Dataset) -> None:
+def _text(fit: Fit, best: Allocation) -> None:
     values = _values(best)
     split = ", ".join(_said(n, values[n]) for n in fit.law.variables)
     output = _said(fit.law.output, values[fit.law.output]).replace(" = ", " ", 1)

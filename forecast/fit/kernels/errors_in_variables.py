@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from forecast.fit.kernels.general import Kernel, Placement, State, natural, to_logs
 from forecast.fit.problem.problem import Problem, solve
+from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observed
@@ -43,6 +44,8 @@ Array: TypeAlias = NDArray[np.float64]
 LEAST = 1e-3
 #: Rounds of fit and scatter, and the relative move at which they stop.
 ROUNDS, STILL = 60, 1e-9
+#: A step that promises less than this share of the objective is the last: what is then missing is its square.
+BLIND = 1e-6
 
 
 #: Programs by the form of the law and what it is differentiated along: a fit asks for one a dozen times.
@@ -307,7 +310,7 @@ def scattered(plain: Problem, seen: Observed, starts: list[Array]) -> Observed:
     bottom = spread
     for tries in range(ROUNDS):
         tried = Effective(**{**given, "weights": plain.weights / spread}, sigma_x=seen.sigma_x)
-        at = solve(tried, [at], near=tries > 0)[0].at
+        at = solve(tried, [at])[0].at if tries == 0 else _followed(tried, at)
         _, r, shrink, *_ = tried._state(tried.natural(at)).inner
         before, rows = spread, plain.weights > 0
         with np.errstate(all="ignore"):
@@ -320,20 +323,30 @@ def scattered(plain: Problem, seen: Observed, starts: list[Array]) -> Observed:
     return replace(seen, weights=plain.weights / spread, scale_known=spread <= bottom)
 
 
+def _followed(problem: Effective, at: Array) -> Array:
+    """Return the optimum next to a place: the scatter asks for the objective there, which is flat about it."""
+    found = newton.solve(problem.target(), at[:, None], problem.lower, problem.upper, problem.logs, blind=BLIND)
+    return found.q[:, 0]
+
+
 def _scatter(r: Array, excused: Array, weights: Array, dof: int, bottom: float) -> float:
-    """Return the variance s for which the sum of r**2/(s/w + excused) is the degrees of freedom, by bisection."""
+    """Return the variance s for which the sum of r**2/(s/w + excused) is the degrees of freedom, by Newton's rule.
 
-    def left(s: float) -> float:
-        return float(np.sum(r * r / (s / weights + excused))) - dof
-
-    low, high = bottom, float(np.sum(weights * r * r)) / dof
-    if low <= 0:  # errors in x too small to show
+    The sum falls with s and is convex: from below no step passes the root.
+    """
+    high = float(np.sum(weights * r * r)) / dof
+    if bottom <= 0:  # errors in x too small to show
         return high
-    if high <= low or left(low) <= 0:
-        return low
+    if high <= bottom:
+        return bottom
+    s = bottom
     for _ in range(200):
-        middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if left(middle) > 0 else (low, middle)
-        if high - low <= 1e-13 * high:
+        shares = r * r / (s / weights + excused)
+        left = float(np.sum(shares)) - dof
+        if not left > 0:
             break
-    return high
+        step = left / float(np.sum(shares / (s + weights * excused)))
+        s += step
+        if step <= 1e-14 * s:
+            break
+    return s

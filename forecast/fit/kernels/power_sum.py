@@ -205,10 +205,13 @@ class PowerSum:
         #: Coefficients that are solved as they are: the law is linear in them.
         self.plain = np.array([not log and n in coefficients for n, log in zip(free, logs, strict=True)])
         #: Where a linear constant stands under a link: its share is then what the others leave, and good for nothing
-        #: where it is next to nothing.
-        self.rest = None
+        #: where it is next to nothing. One that is a parameter and nothing else may be so, and 0.
+        self.rest, self.alone = None, False
         if link and self.flat is not None and self.plain[self.flat.where].any():
             self.rest = int(np.flatnonzero(self.plain & np.isin(np.arange(len(free)), self.flat.where))[0])
+            self.alone = self.flat.bare and bool((self.flat.basis == 1.0).all()) and len(self.flat.where) == 1
+        #: Coefficients that are nothing without a logarithm.
+        self.sure = self.plain & ~(self.alone & (np.arange(len(free)) == self.rest))
         self.tables = {
             (j, m): _products(left.wide, right.wide, j == m)
             for j, left in enumerate(self.parts)
@@ -241,7 +244,7 @@ class PowerSum:
         with np.errstate(all="ignore"):
             inner = np.where(self.bent[:, None], np.exp(np.where(self.bent[:, None], q, 0.0)), q)
             if self.plain.any():
-                if not q[self.plain].min(initial=1.0) > 0:
+                if not q[self.sure].min(initial=1.0) > 0:
                     return self._generally(q)
                 inner[self.plain] = np.log(q[self.plain])
             shares = [part.value(inner, self._buffer(i, rows)) for i, part in enumerate(self.parts)]
@@ -250,22 +253,24 @@ class PowerSum:
             for share in shares[1:]:
                 whole += share
             if not self.link:
-                return State(whole, (inner, shares, constant))
-            if self.rest is not None and not bool((constant[:, 0] > LEFT * whole.min(axis=1)).all()):
+                return State(whole, (inner, shares, constant, None))
+            slight = self.rest is not None and not bool((constant[:, 0] > LEFT * whole.min(axis=1)).all())
+            if slight and not self.alone:
                 return self._generally(q)
             f = np.log(whole, out=self._buffer(count + 1, rows))
             for share in shares:
                 share /= whole
-            return State(f, (inner, shares, constant))
+            unit = np.divide(1.0, whole, out=self._buffer(count + 4, rows)) if slight else None
+            return State(f, (inner, shares, constant, unit))
 
     def _generally(self, q: Array) -> State:
         assert self.general is not None
         state = self.general.at(q)
-        return State(state.f, (None, state, None))
+        return State(state.f, (None, state, None, None))
 
     def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient (k, B) and Hessian (k, k, B); see `Kernel.contract`."""
-        inner, shares, constant = state.inner
+        inner, shares, constant, unit = state.inner
         if inner is None:
             assert self.general is not None
             return self.general.contract(shares, first, second, share)
@@ -301,12 +306,29 @@ class PowerSum:
                     np.multiply(sums[source], share[:, 0], out=sums[bent])
             found = plan.matrix @ sums
             gradient, hessian = found[:k], found[k:].reshape(k, k, rows)
-            for a in np.flatnonzero(self.plain):  # the plan leaves out what a logarithm would add to the curvature
+            if unit is not None:
+                self._slight(gradient, hessian, shares, unit, first, both)
+            # the plan leaves out what a logarithm would add to the curvature
+            for a in np.flatnonzero(self.plain if unit is None else self.sure):
                 size = np.exp(-inner[a])
                 gradient[a] *= size
                 hessian[a] *= size
                 hessian[:, a] *= size
             return to_logs(gradient, hessian, inner, self.bent, share)
+
+    def _slight(
+        self, gradient: Array, hessian: Array, shares: list[Array], unit: Array, first: Array, both: Array
+    ) -> None:
+        """Put in the derivatives by a constant of next to nothing, which is `unit` of the law for each of its own."""
+        e = self.rest
+        side = both * unit
+        across = np.zeros((len(self.free), len(first)))
+        across[e] = np.einsum("bn,bn->b", side, unit)
+        for part, share in zip(self.parts, shares, strict=True):
+            crossed = side * share
+            for a, basis in zip(part.where, part.basis, strict=True):
+                across[a] += np.einsum("bn,bn->b", crossed, np.broadcast_to(basis, crossed.shape))
+        gradient[e], hessian[e], hessian[:, e] = np.einsum("bn,bn->b", first, unit), across, across
 
     def _plan(self, plain: bool) -> _Plan:
         if plain not in self.plans:
@@ -315,7 +337,7 @@ class PowerSum:
 
     def jacobian(self, state: State) -> Array:
         """Return the derivatives of f by the coordinates, (k, B, n)."""
-        inner, shares, constant = state.inner
+        inner, shares, constant, unit = state.inner
         if inner is None:
             assert self.general is not None
             return self.general.jacobian(shares)
@@ -327,7 +349,11 @@ class PowerSum:
             for a, basis in zip(self.flat.where, self.flat.basis, strict=True):
                 table[a] += basis * (constant / np.exp(state.f) if self.link else constant)
         with np.errstate(all="ignore"):
-            factor = np.where(self.plain[:, None], np.exp(-inner), np.where(self.bent[:, None], inner, 1.0))
+            plain = self.plain if unit is None else self.sure
+            factor = np.where(plain[:, None], np.exp(-inner), np.where(self.bent[:, None], inner, 1.0))
+        if unit is not None:
+            table[self.rest] = unit
+            factor[self.rest] = 1.0
         table *= factor[:, :, None]
         return table
 
