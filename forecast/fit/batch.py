@@ -21,8 +21,9 @@ from forecast.fit.data.observations import no_counts
 from forecast.fit.data.padded import Padded, pad
 from forecast.fit.fits import Fits, Setting, Solutions
 from forecast.fit.inference.bootstrap import Resampling, bootstrap
-from forecast.fit.inference.known import Known, joined, known_of
+from forecast.fit.inference.covariance import uncertainties
 from forecast.fit.inference.resample import check as check_resampling
+from forecast.fit.inference.uncertainty import Uncertainties, joined
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates, given_start
 from forecast.fit.problem.objective import Objective
@@ -72,9 +73,9 @@ def fit_over(
         raise UsageError(f"{name}: by= takes no law with groups: fit one curve at a time")
     seen = pad(law, data, by, request, objective=objective, name=name, options=options)
     plain = {o: v for o, v in options.items() if v is not None and o not in seen.options}
-    setting = Setting(law=law, objective=objective, options=plain, where=coordinates(law, name), name=name)
+    setting = Setting(law=law, objective=objective, options=plain, coordinates=coordinates(law, name), name=name)
     reasons = np.array(seen.reasons, dtype=object)
-    n, k = (seen.weights > 0).sum(axis=1), len(setting.where.free)
+    n, k = (seen.weights > 0).sum(axis=1), len(setting.coordinates.free)
     reasons[(reasons == "") & (n < k)] = f"not fitted: fewer than {k} points"
     usable = np.flatnonzero(reasons == "")
     begun = _begun(setting, seen.take(usable), usable, request.start) if usable.size else None
@@ -113,7 +114,7 @@ class _Part:
     settled: NDArray[np.bool_]
     converged: NDArray[np.bool_]
     starts: NDArray[np.int64]
-    known: Known
+    known: Uncertainties
     options: Mapping[str, Array]
 
 
@@ -148,20 +149,20 @@ def _fitted(setting: Setting, part: Padded, begun: Array | None, seed: int) -> _
             floor = part.options["chance"]
             share_ = (part.y / part.options["trials"] - floor) / (1 - floor)
             looked = replace(part, y=share_, linked=share_, weights=part.weights * part.options["trials"])
-        target, solved, bread, starts = curves.solve(setting.law, looked, setting.where, target)
+        target, solved, bread, starts = curves.solve(setting.law, looked, setting.coordinates, target)
         target = _searched(setting, part, target, solved, starts, seed)
     else:
         target, solved = _from(target, begun, setting)
         starts = np.ones((2, solved.value.size), dtype=np.int64)
     options = {o: np.ravel(target.options[o]) for o in OWN if o in target.options and np.ndim(target.options[o]) == 2}
-    _polish(target, solved, setting.where, bread)
-    known = known_of(
-        target, solved.q, solved.settled, part.given, setting.where, part.scale_known,
+    _polish(target, solved, setting.coordinates, bread)
+    known = uncertainties(
+        setting.law, target, solved.q, setting.coordinates,
         lambda b: setting.problem(part, b, {o: float(v[b]) for o, v in options.items()}),
-        None if bread is None else (bread, solved.value),
+        scale_known=part.scale_known, settled=solved.settled, solved=None if bread is None else (bread, solved.value),
     )  # fmt: skip
     vague = np.zeros(solved.value.shape, dtype=bool)
-    vague[[b for b, own in known.odd.items() if own.unidentified]] = True
+    vague[list(known.unidentified)] = True
     exact = solved.value <= target.rounding() if vague.any() else False
     converged = solved.settled & is_optimum(starts[0], starts[1], vague, exact)
     return _Part(solved.q, solved.value, solved.settled, converged, starts, known, options)
@@ -169,7 +170,7 @@ def _fitted(setting: Setting, part: Padded, begun: Array | None, seed: int) -> _
 
 def _from(target: Target, begun: Array, setting: Setting) -> tuple[Target, Solved]:
     """Solve every curve from its given start, two ways, and keep the better end."""
-    where = setting.where
+    where = setting.coordinates
     if target.objective.loss in ("huber", "quantile") and not {"delta", "width"} & set(target.options):
         squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
         return curves.scaled(target, _from(squares, begun, setting)[1].q, where)
@@ -230,7 +231,7 @@ def _joined(
     setting: Setting, seen: Padded, usable: NDArray[np.int64], parts: list[_Part], reasons: NDArray[Any], given: bool
 ) -> Solutions:
     """Put the chunks in their places among all curves; nan where a curve was not fitted."""
-    k, count = len(setting.where.free), reasons.size
+    k, count = len(setting.coordinates.free), reasons.size
     q, value = np.full((k, count), np.nan), np.full(count, np.nan)
     settled, converged = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     starts = np.zeros((2, count), dtype=np.int64)
@@ -245,15 +246,16 @@ def _joined(
             options[option] = np.full(count, np.nan)
             options[option][usable] = np.concatenate([p.options[option] for p in parts])
     q[:, ~settled] = value[~settled] = np.nan
-    known = joined([p.known for p in parts], usable, (seen.weights > 0).sum(axis=1) - k, setting.where.positive)
+    known = joined([p.known for p in parts], usable, setting.coordinates.free, (seen.weights > 0).sum(axis=1) - k)
     reasons[usable] = "not converged"
     for agree, total in {*zip(*starts[:, settled].tolist(), strict=True)}:
         alike = settled & (starts[0] == agree) & (starts[1] == total)
         for sure in (True, False):
             reasons[alike & (converged == sure)] = outcome(sure, (agree, total), given, {})
-    for b, own in known.odd.items():
-        if settled[b] and own.bounds:
-            reasons[b] = outcome(bool(converged[b]), (int(starts[0, b]), int(starts[1, b])), given, own.bounds)
+    for b in np.flatnonzero(settled & known.sides.any(axis=0)):
+        reasons[b] = outcome(
+            bool(converged[b]), (int(starts[0, b]), int(starts[1, b])), given, known.one(int(b)).bounds
+        )
     return Solutions(
         setting=setting,
         curves=seen,

@@ -14,8 +14,9 @@ from forecast.fit.data import groups as grouping
 from forecast.fit.data.observations import Observed, gather, no_counts
 from forecast.fit.data.units import in_order, in_units
 from forecast.fit.inference.bootstrap import Resampling, replicated
-from forecast.fit.inference.covariance import Uncertainty, assess
+from forecast.fit.inference.covariance import assess
 from forecast.fit.inference.resample import check as check_resampling
+from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.errors_in_variables import with_scatter
 from forecast.fit.options import Request
 from forecast.fit.problem import objective as objectives

@@ -33,11 +33,13 @@ def test_bad_input_048_a_saturating_law_without_slope_is_flagged(seed):
 
 @pytest.mark.bad_input(28)
 def test_bad_input_028_constant_y_gives_no_interval_of_zero_width():
-    for law in (POWER, SATURATING):
-        fit = law.fit({"x": X, "y": np.full(40, 2.0)})
-        assert "at boundary (0)" in fit.verdict
-        with pytest.raises(FitError, match="no interval"):
-            fit.interval("c")
+    power, saturating = (law.fit({"x": X, "y": np.full(40, 2.0)}) for law in (POWER, SATURATING))
+    for fit in (power, saturating):
+        assert "c at boundary (0)" in fit.verdict
+    low, high = power.interval("c")
+    assert low == 0 < high < 1e-12
+    with pytest.raises(FitError, match="no interval for 'c': the law passes through every point with E, beta not"):
+        saturating.interval("c")
 
 
 @pytest.mark.bad_input(29)

@@ -14,7 +14,7 @@ from forecast.errors import DataError, FitError, UnknownNameError, UsageError, p
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observed
-    from forecast.fit.inference.covariance import Uncertainty
+    from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.options import Request
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
