@@ -126,7 +126,7 @@ def _stacked(repeated: tuple[Replicates | None, ...], k: int) -> dict[str, Any]:
             for name in ("values", "objective", "converged"):
                 tables[name][b] = getattr(one, name)
             tables["counts"][:, b] = [getattr(one, name) for name in COUNTS]
-    return {"kind": first.kind if first else "case", "seed": first.seed if first else 0, "tables": tables}
+    return {"resample": first.resample if first else "pairs", "seed": first.seed if first else 0, "tables": tables}
 
 
 def is_fits(tree: xr.DataTree) -> bool:
@@ -290,12 +290,12 @@ def _replicates(
     record: Mapping[str, Any] | None, size: dict[str, int], law: Law, setting: Setting, where: str
 ) -> tuple[Replicates | None, ...] | None:
     from forecast.fit.inference.replicates import Replicates
-    from forecast.fit.inference.resample import KINDS
+    from forecast.fit.inference.resample import SCHEMES
 
     if record is None:
         return None
-    _need(set(record) == {"kind", "seed", "tables"}, where, "replicates", "kind, seed and tables")
-    _need(record["kind"] in KINDS, where, "replicates: kind", f"one of {', '.join(KINDS)}")
+    _need(set(record) == {"resample", "seed", "tables"}, where, "replicates", "resample, seed and tables")
+    _need(record["resample"] in SCHEMES, where, "replicates: resample", f"one of {', '.join(SCHEMES)}")
     _need(type(record["seed"]) is int and record["seed"] >= 0, where, "replicates: seed", "a count")
     tables, names = _tables(record["tables"], REPEATED, size, where), setting.coordinates.free
     _need(tables["counts"] >= 0, where, "replicates: counts", "counts")
@@ -309,7 +309,7 @@ def _replicates(
     return tuple(
         Replicates(
             names=names, values=tables["values"][b], objective=tables["objective"][b], converged=tables["converged"][b],
-            kind=record["kind"], seed=record["seed"], **dict(zip(COUNTS, tables["counts"][:, b].tolist(), strict=True)),
+            resample=record["resample"], seed=record["seed"], **dict(zip(COUNTS, tables["counts"][:, b].tolist(), strict=True)),
         )
         if there else None
         for b, there in enumerate(tables["there"])
