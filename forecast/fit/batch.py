@@ -24,13 +24,12 @@ from forecast.fit.inference.bootstrap import Resampling, bootstrap
 from forecast.fit.inference.covariance import uncertainties
 from forecast.fit.inference.resample import check as check_resampling
 from forecast.fit.inference.uncertainty import Uncertainties, joined
+from forecast.fit.objectives.objective import Objective
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates, given_start
-from forecast.fit.problem.objective import Objective
-from forecast.fit.problem.problem import refined
+from forecast.fit.problem.target import Target
 from forecast.fit.solve import curves, newton
 from forecast.fit.solve.multistart import agreeing, is_optimum, outcome, search
-from forecast.fit.solve.newton import Target
 from forecast.fit.solve.parallel import Progress, Workers, share
 
 if TYPE_CHECKING:
@@ -48,8 +47,6 @@ Array: TypeAlias = NDArray[np.float64]
 POINTS, CURVES = 200_000, 8
 #: Options that may come from the data of each curve.
 OWN = ("delta", "width")
-#: Iterations from a start that was given.
-LONG = 1000
 
 
 def fit_over(
@@ -79,8 +76,8 @@ def fit_over(
     reasons[(reasons == "") & (n < k)] = f"not fitted: fewer than {k} points"
     usable = np.flatnonzero(reasons == "")
     begun = _begun(setting, seen.take(usable), usable, request.start) if usable.size else None
-    found = _shared(setting, seen, usable, begun, request) if usable.size else []
-    made = _joined(setting, seen, usable, found, reasons, request.start is not None)
+    parts = _shared(setting, seen, usable, begun, request) if usable.size else []
+    made = _joined(setting, seen, usable, parts, reasons, request.start is not None)
     if request.bootstrap is not None:
         made = replace(made, repeated=_repeated(made, request))
     notes = []
@@ -142,18 +139,8 @@ def _shared(
 
 def _fitted(setting: Setting, part: Padded, begun: Array | None, seed: int) -> _Part:
     """Fit the curves of a chunk."""
-    target, bread = setting.target(part), None
-    if begun is None:
-        looked = part
-        if "trials" in part.options:  # starts look at shares
-            floor = part.options["chance"]
-            share_ = (part.y / part.options["trials"] - floor) / (1 - floor)
-            looked = replace(part, y=share_, linked=share_, weights=part.weights * part.options["trials"])
-        target, solved, bread, starts = curves.solve(setting.law, looked, setting.coordinates, target)
-        target = _searched(setting, part, target, solved, starts, seed)
-    else:
-        target, solved = _from(target, begun, setting)
-        starts = np.ones((2, solved.value.size), dtype=np.int64)
+    target, solved, bread, starts = curves.solve(setting.law, part, setting.coordinates, setting.target(part), begun)
+    target = _searched(setting, part, target, solved, starts, begun, seed)
     options = {o: np.ravel(target.options[o]) for o in OWN if o in target.options and np.ndim(target.options[o]) == 2}
     _polish(target, solved, setting.coordinates, bread)
     known = uncertainties(
@@ -168,33 +155,14 @@ def _fitted(setting: Setting, part: Padded, begun: Array | None, seed: int) -> _
     return _Part(solved.q, solved.value, solved.settled, converged, starts, known, options)
 
 
-def _from(target: Target, begun: Array, setting: Setting) -> tuple[Target, Solved]:
-    """Solve every curve from its given start, two ways, and keep the better end."""
-    where = setting.coordinates
-    if target.objective.loss in ("huber", "quantile") and not {"delta", "width"} & set(target.options):
-        squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
-        return curves.scaled(target, _from(squares, begun, setting)[1].q, where)
-    ends = [
-        newton.solve(
-            target, begun, where.lower, where.upper, where.logs, iterations=LONG,
-            gauss=np.full(begun.shape[1], gauss),
-        )
-        for gauss in ((True, False) if target.objective.scale == "residual" else (False,))
-    ]  # fmt: skip
-    solved = ends[0]
-    for other in ends[1:]:
-        better = (other.value < solved.value) | ((other.value == solved.value) & other.settled & ~solved.settled)
-        _put(solved, other, np.flatnonzero(better), np.flatnonzero(better))
-    return target, solved
-
-
-def _put(solved: Solved, found: Solved, to: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-    for name in ("q", "value", "settled", "active", "iterations", "hessian"):
-        getattr(solved, name)[..., to] = getattr(found, name)[..., rows]
-
-
 def _searched(
-    setting: Setting, part: Padded, target: Target, solved: Solved, starts: NDArray[np.int64], seed: int
+    setting: Setting,
+    part: Padded,
+    target: Target,
+    solved: Solved,
+    starts: NDArray[np.int64],
+    begun: Array | None,
+    seed: int,
 ) -> Target:
     """Search for the optimum of each curve that did not settle as for that of a single fit."""
     options = {o: np.array(v) for o, v in target.options.items()}
@@ -203,27 +171,29 @@ def _searched(
         if problem.n < problem.k:
             continue
         try:
-            problem, found = search(problem, None, seed)
+            problem, solutions = search(problem, None if begun is None else begun[:, b], seed)
         except (ForecastError, ArithmeticError, ValueError, np.linalg.LinAlgError):
             budgets.check_time("fits one by one", b, solved.settled.size, "curves")
             continue
-        if found and np.isfinite(found[0].value) and found[0].settled:
-            solved.q[:, b], solved.value[b], solved.settled[b] = found[0].at, found[0].value, True
-            starts[:, b] = agreeing(problem, found), len(found)
+        if solutions and np.isfinite(solutions[0].value) and solutions[0].settled:
+            solved.q[:, b], solved.value[b], solved.settled[b] = solutions[0].at, solutions[0].value, True
+            starts[:, b] = agreeing(problem, solutions), len(solutions)
             for option in OWN:
                 if option in options and options[option].ndim == 2:
                     options[option][b] = problem.options[option]
     return replace(target, options=options)
 
 
-def _polish(target: Target, solved: Solved, where: Coordinates, bread: Array | None) -> None:
+def _polish(target: Target, solved: Solved, coordinates: Coordinates, bread: Array | None) -> None:
     """Take one step more: where the objective has stopped falling, parameters may be off by a share of their errors."""
     open_ = np.arange(solved.value.size) if bread is None else np.flatnonzero(np.isnan(bread[0, 0]))
     if not open_.size:
         return
     some = open_[solved.settled[open_]]
     if some.size:
-        at = refined(target.take(some), solved.q[:, some], where.lower, where.upper, where.logs)
+        at = newton.refined(
+            target.take(some), solved.q[:, some], coordinates.lower, coordinates.upper, coordinates.logs
+        )
         solved.q[:, some], solved.value[some] = at, target.take(some).value(at)
 
 

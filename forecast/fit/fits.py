@@ -15,10 +15,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, printable
-from forecast.fit.kernels.general import Placement, natural
+from forecast.fit.kernels.general import natural
 from forecast.fit.problem.coordinates import Coordinates, problem_of
-from forecast.fit.problem.problem import Problem, Solution, factors, kernel_for
-from forecast.fit.solve.newton import Target
+from forecast.fit.problem.problem import Problem, factors, kernel_for
+from forecast.fit.problem.target import Target
+from forecast.fit.solve.multistart import Solution
 
 if TYPE_CHECKING:
     from forecast.fit.data.padded import Padded
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from forecast.fit.inference.limits import Optima
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.inference.uncertainty import Uncertainties
-    from forecast.fit.problem.objective import Objective
+    from forecast.fit.objectives.objective import Objective
     from forecast.fit.solution import Fit
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
@@ -63,12 +64,7 @@ class Setting:
 
     def target(self, curves: Padded, own: Mapping[str, Array] | None = None) -> Target:
         """Return what is minimised over some curves; `own` are options of each, (B,)."""
-        given = self.coordinates
-        placed = Placement(
-            law=self.law, variables=curves.variables, free=given.free, logs=given.logs, fixed=given.fixed,
-            link=self.objective.log, positive=given.positive,
-        )  # fmt: skip
-        kernel = kernel_for(placed)
+        kernel = kernel_for(self.coordinates.placement(self.law, curves.variables, link=self.objective.log))
         same = bool((curves.weights == curves.weights[0]).all())
         return Target(
             kernel=kernel,
@@ -76,7 +72,7 @@ class Setting:
             y=curves.linked,
             weights=curves.weights[0] if same else curves.weights,
             options={**self.options, **curves.options, **{o: v[:, None] for o, v in (own or {}).items()}},
-            factors=factors(self.law, given.free, given.positive & ~given.logs),
+            factors=factors(self.law, self.coordinates.free, self.coordinates.positive & ~self.coordinates.logs),
         )
 
     def problem(self, curves: Padded, b: int, own: Mapping[str, float] | None = None) -> Problem:

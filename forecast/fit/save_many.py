@@ -159,9 +159,9 @@ def _read(tree: xr.DataTree, where: str) -> Fits:
     from forecast.fit.fits import Fits, Setting, Solutions
     from forecast.fit.inference.covariance import uncertainties
     from forecast.fit.inference.uncertainty import joined
+    from forecast.fit.objectives.objective import check_options, find
     from forecast.fit.options import check_level
     from forecast.fit.problem.coordinates import coordinates, label
-    from forecast.fit.problem.objective import check_options, find
 
     law, note, text, arrays = opened(tree, KIND, where)
     record = decoded(text, arrays, where)
@@ -309,7 +309,8 @@ def _replicates(
     return tuple(
         Replicates(
             names=names, values=tables["values"][b], objective=tables["objective"][b], converged=tables["converged"][b],
-            resample=record["resample"], seed=record["seed"], **dict(zip(COUNTS, tables["counts"][:, b].tolist(), strict=True)),
+            resample=record["resample"], seed=record["seed"],
+            **dict(zip(COUNTS, tables["counts"][:, b].tolist(), strict=True)),
         )
         if there else None
         for b, there in enumerate(tables["there"])

@@ -254,7 +254,7 @@ class Fit(Plans):
     def estimates(self) -> Estimates | None:
         """The fit as a batch of one, as the rules of inference see it; None where nothing is known of parameters."""
         from forecast.fit.inference.estimates import Estimates
-        from forecast.fit.problem.objective import find
+        from forecast.fit.objectives.objective import find
 
         if self.uncertainty is None:
             return None
@@ -298,7 +298,7 @@ class Fit(Plans):
 
     def group(self, label: object) -> Fit:
         """Return what a fit with groups says of one: a fit of the plain law, to predict, invert and allocate with."""
-        from forecast.fit.data.groups import one_of
+        from forecast.fit.inference.by_group import one_of
 
         return one_of(self, label)
 

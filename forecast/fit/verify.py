@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from forecast.errors import ForecastError, ResultError, printable
-from forecast.fit.solve.newton import ROUNDING as LENGTH
+from forecast.fit.problem.target import ROUNDING as LENGTH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -247,7 +247,7 @@ def _names(where: str, at: str, names: Sequence[str], expected: Sequence[str]) -
 
 
 def _check_values(fit: Fit, where: str) -> None:
-    from forecast.fit.problem.objective import OBJECTIVES
+    from forecast.fit.objectives.objective import OBJECTIVES
 
     _names(where, "Fit.values", list(fit.values), fit.law.parameters)
     for name, value in fit.values.items():
@@ -350,7 +350,7 @@ def _check_replicates(fit: Fit, repeated: Replicates, where: str) -> None:
 
 
 def _check_data(fit: Fit, seen: Observed, where: str) -> None:
-    from forecast.fit.problem.objective import find
+    from forecast.fit.objectives.objective import find
 
     at, law = "Observed", fit.law
     _names(where, f"{at}.variables", list(seen.variables), list(law.variables))

@@ -20,7 +20,7 @@ from forecast.fit.diagnostics.influence import MOVES, influences
 from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
 from forecast.fit.inference import profile
 from forecast.fit.inference.uncertainty import ROUNDED
-from forecast.fit.solve.newton import ROUNDING
+from forecast.fit.problem.target import ROUNDING
 
 if TYPE_CHECKING:
     from forecast.fit.inference.profile import Profiled

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.inference.uncertainty import Uncertainties, Uncertainty
-from forecast.fit.kernels.errors_in_variables import Effective, covariance
 from forecast.fit.kernels.general import natural
-from forecast.fit.problem.objective import robust_scale
+from forecast.fit.objectives.objective import robust_scale
+from forecast.fit.problem.errors_in_variables import Effective, covariance
 from forecast.fit.problem.problem import Array, Problem, on_bound
-from forecast.fit.solve.newton import ROUNDING, Target
+from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.solve.steps import factored
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forecast.fit.inference.limits import Optima
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.inference.uncertainty import Uncertainties
-    from forecast.fit.problem.objective import Objective
+    from forecast.fit.objectives.objective import Objective
     from forecast.laws import Law
 
 __all__ = ["Estimates"]

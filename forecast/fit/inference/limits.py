@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.kernels.general import Kernel, State
+from forecast.fit.problem.target import Target
 from forecast.fit.solve import newton
-from forecast.fit.solve.newton import Target
 
 __all__ = ["Held", "Limits", "Optima", "limits", "refitted"]
 

@@ -43,8 +43,8 @@ def problem_of_fit(fit: Fit, what: str = "profile") -> Problem:
     FitError
         For a fit without data.
     """
+    from forecast.fit.objectives.objective import find
     from forecast.fit.problem.coordinates import problem_of
-    from forecast.fit.problem.objective import find
 
     if fit.data is None:
         why = "published parameters come without data" if fit.published else "it was made without keeping its data"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
-    from forecast.fit.problem.objective import Objective
+    from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.problem import Problem
 
 __all__ = ["BLOCK", "SCHEMES", "Drawn", "Sample", "Scheme", "check", "draw", "resampled"]
