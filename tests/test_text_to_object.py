@@ -42,7 +42,10 @@ PLACES = {
     "fit/solve/newton.py: _Live.keep: getattr": OURS,
     "fit/solve/newton.py: _Live.keep: setattr": OURS,
     "fit/objectives/objective.py: Objective.pointwise: getattr": LISTED,  # OBJECTIVES
-    "fit/save.py: _encode: getattr": OURS,
+    "fit/inference/covariance.py: _Slopes.row: getattr": OURS,
+    "fit/inference/uncertainty.py: joined: getattr": OURS,
+    "fit/save.py: encoded: getattr": OURS,
+    "fit/save_many.py: _stacked: getattr": OURS,
     "fit/save.py: save: getattr": OURS,
     "fit/verify.py: _check_published: getattr": OURS,
     "fit/verify.py: _check_replicates: getattr": OURS,
@@ -56,7 +59,7 @@ PLACES = {
     "laws/pickling.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
     "laws/compiled/tape.py: _function: getattr": LISTED,
     "models/__init__.py: _build: resolve": RECORD,
-    "models/contract.py: checked_model: getattr": OURS,
+    "models/check_output.py: checked_model: getattr": OURS,
     "models/trends.py: _uncertain: resolve": RECORD,
     "models/trends.py: shape: resolve": RECORD,
     "fit/protocols.py: fit_by: getattr": OURS,

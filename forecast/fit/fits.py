@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from forecast.fit.data.padded import Padded
     from forecast.fit.diagnostics.identifiability import Diagnostics
     from forecast.fit.inference.estimates import Estimates
-    from forecast.fit.inference.limits import Optima
+    from forecast.fit.inference.profile_ends import Optima
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.inference.uncertainty import Uncertainties
     from forecast.fit.objectives.objective import Objective
@@ -156,7 +156,7 @@ class Solutions:
 
     def optima(self, rows: NDArray[np.int64]) -> Optima:
         """Return what the profiles of some of the fits start from."""
-        from forecast.fit.inference.limits import Optima
+        from forecast.fit.inference.profile_ends import Optima
 
         coordinates, target, q = self.setting.coordinates, self.target(rows), self.q[:, rows]
         value, _, hessian = target.evaluate(q)

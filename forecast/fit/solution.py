@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from forecast.fit.data.observations import Observed
     from forecast.fit.diagnostics.identifiability import Diagnostics
     from forecast.fit.inference.estimates import Estimates
-    from forecast.fit.inference.limits import Optima
+    from forecast.fit.inference.profile_ends import Optima
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law

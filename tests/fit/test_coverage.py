@@ -9,7 +9,7 @@ from scipy import stats
 import forecast
 from forecast.fit.data.observations import gather
 from forecast.fit.diagnostics.collinearity import edges
-from forecast.fit.inference.limits import Optima, limits
+from forecast.fit.inference.profile_ends import Optima, limits
 from forecast.fit.objectives.objective import find
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import problem_of

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from forecast.fit.inference.limits import Optima
+    from forecast.fit.inference.profile_ends import Optima
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.inference.uncertainty import Uncertainties
     from forecast.fit.objectives.objective import Objective

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
-from forecast.fit.inference.limits import Optima, limits, refitted
+from forecast.fit.inference.profile_ends import Optima, limits, refitted
 from forecast.fit.inference.uncertainty import ROUNDED
 from forecast.fit.options import check_level
 
