@@ -8,19 +8,19 @@ import os
 def main() -> None:
     """Run the command line and exit with its code."""
     from forecast.cli import main as run
-    from forecast.contract import foreign
+    from forecast.contract import plugin_calls
 
     supervised = False
     if os.environ.get("FORECAST_SUPERVISED"):
         from forecast.contract import isolation
 
         supervised = isolation.confined()
-    foreign.set_stdout_aside()
+    plugin_calls.set_stdout_aside()
     status = run()
-    foreign.run_exit_functions()
+    plugin_calls.run_exit_functions()
     if supervised:
         isolation.done()
-    foreign.leave(status)
+    plugin_calls.leave(status)
 
 
 if __name__ == "__main__":

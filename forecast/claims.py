@@ -131,7 +131,7 @@ def _facts(spec: ClaimSpec, where: str) -> dict[str, float]:
 
 
 def _fact(text: str, where: str) -> float:
-    from forecast.contract.foreign import guarded
+    from forecast.contract.plugin_calls import guarded
     from forecast.models import model
 
     name, dot, key = text.rpartition(".")

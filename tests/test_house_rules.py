@@ -164,6 +164,30 @@ def test_imports_go_one_way():
     assert wrong == []
 
 
+#: The rooms of ``fit/``, each of which uses those before it. Its files outside of rooms come after all of them, but for
+#: the options that a user gives; what is inferred and judged belongs to a `Fit`, which is one of these files.
+FIT_ORDER = ("options", "objectives", "data", "kernels", "problem", "solve", "inference", "diagnostics")
+KNOW_FITS = ("inference", "diagnostics")
+
+
+def test_imports_inside_fit_go_one_way():
+    rank = {name: i for i, name in enumerate(FIT_ORDER)}
+    fit, wrong = ROOT / "forecast" / "fit", []
+    assert {p.name for p in fit.iterdir() if (p / "__init__.py").is_file()} == set(FIT_ORDER) - {"options"}
+    for path in sources("forecast/fit"):
+        own = path.relative_to(fit).with_suffix("").parts[0]
+        if own not in rank:
+            continue
+        for module, name in imported(tree_of(path)):
+            parts = [*module.split("."), name or ""]
+            if parts[:2] != ["forecast", "fit"]:
+                continue
+            after = rank[parts[2]] > rank[own] if parts[2] in rank else own not in KNOW_FITS
+            if after:
+                wrong.append(f"{shown(path)} imports {parts[2]}, which comes after it in FIT_ORDER")
+    assert wrong == []
+
+
 def test_rooms_are_small():
     files = [*sources(), *(p for s in SHELVES for p in (ROOT / s).rglob("*.toml"))]
     count = Counter(shown(p.parent) for p in files if p.name != "__init__.py")

@@ -10,13 +10,14 @@ from forecast.errors import printable
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.fit.fits import Fits
     from forecast.fit.solution import Fit
 
 __all__ = ["load"]
 
 
-def load(path: str | os.PathLike[str]) -> Fit | xr.DataTree:
-    """Load what `forecast` saved: a fit as a `Fit`, a projection as an `xarray.DataTree`.
+def load(path: str | os.PathLike[str]) -> Fit | Fits | xr.DataTree:
+    """Load what `forecast` saved: a `Fit`, `Fits` over a dimension, a projection as an `xarray.DataTree`.
 
     Raises
     ------
@@ -31,11 +32,14 @@ def load(path: str | os.PathLike[str]) -> Fit | xr.DataTree:
     """
     from forecast.base import netcdf
     from forecast.fit.save import fit_of, guarded, is_fit
+    from forecast.fit.save_many import fits_of, is_fits
     from forecast.projection.saved import check_projection, is_projection
 
     tree = netcdf.load(path)
     if is_fit(tree):
         return fit_of(tree, path)
+    if is_fits(tree):
+        return fits_of(tree, path)
     if is_projection(tree):
         guarded(lambda: check_projection(tree, printable(path)), printable(path), "projection")
     return tree

@@ -22,8 +22,8 @@ import click
 import forecast
 from forecast.base import budgets
 from forecast.cli import render
-from forecast.contract import foreign
-from forecast.contract.foreign import Interrupted, Terminated
+from forecast.contract import plugin_calls
+from forecast.contract.plugin_calls import Interrupted, Terminated
 from forecast.errors import ForecastError, PluginContractError, UnknownNameError, printable
 
 __all__ = ["cli", "main"]
@@ -126,7 +126,7 @@ def _plugin_command(ctx: click.Context, name: str) -> click.Command:
     if not isinstance(command, click.Command):
         raise PluginContractError(f"{what}: expected a click command, got {type(command).__name__}")
     ctx.ensure_object(dict)["foreign"] = what
-    foreign.hand_stdout_over()
+    plugin_calls.hand_stdout_over()
     return command
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from forecast.contract import foreign
+from forecast.contract import plugin_calls
 from forecast.contract.registry import LOAD_S, Plugin, Record, get_registry
 from forecast.errors import ForecastError, PluginContractError, PluginError, printable
 
@@ -127,14 +127,14 @@ def run_checks(plugin: str, *, report: Callable[[float, float], None] | None = N
 def _outcome(check: Check) -> Outcome:
     label = f"check '{check.label}'"
     try:
-        with foreign.code(label):
+        with plugin_calls.code(label):
             check()
     except unittest.SkipTest as reason:
         return Outcome(check.label, "skipped", printable(reason, 1000))
     except ForecastError as problem:
         return Outcome(check.label, "failed", printable(str(problem).removeprefix(f"{label}: "), 1000))
     except BaseException as problem:  # the plugin's code may raise anything
-        if foreign.interrupts(problem):
+        if plugin_calls.interrupts(problem):
             raise
         return Outcome(check.label, "failed", printable(f"{type(problem).__name__}: {problem}", 1000))
     return Outcome(check.label, "passed")
@@ -160,10 +160,10 @@ def _loads(offers: list[Plugin]) -> None:
 
 def _imports(plugin: Plugin) -> None:
     """Load the plugin in a process of its own: in ours, somebody else may have imported the heavy ones."""
-    from forecast.contract import alone
+    from forecast.contract import child_process
 
     try:
-        loaded = alone.load(plugin.name, plugin.value, seconds=LOAD_S)
+        loaded = child_process.load(plugin.name, plugin.value, seconds=LOAD_S)
     except PluginError as problem:
         raise PluginContractError(f"plugin '{plugin.name}': {problem}") from None
     if loaded.reason:

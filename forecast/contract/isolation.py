@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from forecast.base import budgets
-from forecast.contract import alone, recorder
+from forecast.contract import child_process, recorder
 from forecast.errors import UsageError, printable
 
 __all__ = ["CHILD", "SECONDS", "confined", "done", "supervised", "supervising"]
@@ -86,7 +86,7 @@ def supervised(words: Sequence[str], *, seconds: float | None = None, say: Calla
             say(f"{what}: {why}; it is left out")
         _copy(answer, sys.stdout)
         if not end.whole:
-            say(f"the process of this command did not come to its end: {alone.how_it_ended(end.status)}")
+            say(f"the process of this command did not come to its end: {child_process.how_it_ended(end.status)}")
     return 1 if not end.whole and end.status == 0 else end.status if end.status >= 0 else 128 - end.status
 
 
@@ -118,7 +118,7 @@ def done() -> None:
 
 
 def _run(words: Sequence[str], left: Mapping[str, str], limit: float, record: Path, answer: IO[bytes]) -> _End:
-    env = alone.environment(
+    env = child_process.environment(
         **{CHILD: str(record), "FORECAST_ISOLATE": "", "FORECAST_LEAVE_OUT": json.dumps(left)},
         COLUMNS=str(shutil.get_terminal_size().columns),
         **{budgets.VARIABLE: str(budgets.memory())},
@@ -137,9 +137,9 @@ def _run(words: Sequence[str], left: Mapping[str, str], limit: float, record: Pa
         if err is not None:
             stack.callback(_copy, err, sys.stderr)
         command = [sys.executable, "-P", "-m", "forecast", *words]
-        process = stack.enter_context(alone.started(command, env, answer, err, stdin=None))
+        process = stack.enter_context(child_process.started(command, env, answer, err, stdin=None))
         try:
-            status = alone.wait(process, math.inf, look)
+            status = child_process.wait(process, math.inf, look)
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)  # it says what was kept
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -150,7 +150,7 @@ def _run(words: Sequence[str], left: Mapping[str, str], limit: float, record: Pa
     entries = recorder.entries(record)
     inside = tuple(e.what for e in entries if math.isfinite(e.since))
     beside = tuple(e.what for e in entries if not math.isfinite(e.since))
-    why = f"ended the process ({alone.how_it_ended(status)})"
+    why = f"ended the process ({child_process.how_it_ended(status)})"
     return _End(status=status, why=why, inside=inside, beside=beside, whole=DONE in inside)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import pluggy
 
-from forecast.contract import foreign, hookspecs, recorder
+from forecast.contract import hookspecs, plugin_calls, recorder
 from forecast.contract.specs import (
     NAME,
     ClaimSpec,
@@ -205,10 +205,10 @@ def ended_inside() -> tuple[str, ...]:
 
 def _try_alone(entry: EntryPoint, what: str) -> None:
     """Load a plugin that ended an earlier command in a process of its own first; leave it out if it does so again."""
-    from forecast.contract import alone
+    from forecast.contract import child_process
 
     try:
-        alone.load(entry.name, entry.value, seconds=LOAD_S)
+        child_process.load(entry.name, entry.value, seconds=LOAD_S)
     except PluginError as problem:
         recorder.keep(what)
         raise PluginError(
@@ -324,26 +324,26 @@ class Registry:
         plugin = Plugin(name=entry.name, distribution=distribution, version=version, value=entry.value)
         if not chosen(entry.name):
             return replace(plugin, status="off", reason="deselected by FORECAST_PLUGINS")
-        what, threads = f"plugin {plugin.origin}", foreign.running_threads()
+        what, threads = f"plugin {plugin.origin}", plugin_calls.running_threads()
         try:
             if not NAME.fullmatch(entry.name):
                 raise PluginContractError("the entry point's name: expected lower case letters, digits and hyphens")
-            if what in ended_inside() and what not in foreign.left_out():
+            if what in ended_inside() and what not in plugin_calls.left_out():
                 _try_alone(entry, what)
-            with foreign.code(what), foreign.within(LOAD_S, what):
+            with plugin_calls.code(what), plugin_calls.within(LOAD_S, what):
                 module = entry.load()
                 plugin = replace(plugin, title=_title(module))
                 plugin = replace(plugin, specs=_answers(module, entry.name, hooks))
         except BaseException as error:  # a plugin may raise anything, SystemExit included
-            if foreign.interrupts(error):
+            if plugin_calls.interrupts(error):
                 raise
             if strict():
                 raise PluginError(f"plugin {plugin.origin}: {one_line(error)}") from error
             reason = _reason(error, what)
             plugin = replace(plugin, status="failed", reason=reason, traceback=traceback.format_exc(), specs=())
-            if what in ended_inside() or isinstance(error, OverTimeError) or what in foreign.left_out():
+            if what in ended_inside() or isinstance(error, OverTimeError) or what in plugin_calls.left_out():
                 warnings.warn(f"{what} is left out: {reason}", stacklevel=2)  # it costs every command, whatever it asks
-        left = max(0, foreign.running_threads() - threads)
+        left = max(0, plugin_calls.running_threads() - threads)
         if left:
             recorder.mark(what)
         return replace(plugin, threads=left)
@@ -412,10 +412,10 @@ def resolve(target: str, *, what: str) -> Any:
     """
     module_name, _, attribute = target.partition(":")
     try:
-        with foreign.code(f"{what}: import"):
+        with plugin_calls.code(f"{what}: import"):
             return getattr(importlib.import_module(module_name), attribute)
     except BaseException as error:  # foreign code at import
-        if foreign.interrupts(error):
+        if plugin_calls.interrupts(error):
             raise
         raise PluginError(f"{what}: cannot load '{printable(target)}': {one_line(error)}") from error
 

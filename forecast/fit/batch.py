@@ -21,15 +21,15 @@ from forecast.fit.data.observations import no_counts
 from forecast.fit.data.padded import Padded, pad
 from forecast.fit.fits import Fits, Setting, Solutions
 from forecast.fit.inference.bootstrap import Resampling, bootstrap
-from forecast.fit.inference.known import Known, joined, known_of
+from forecast.fit.inference.covariance import uncertainties
 from forecast.fit.inference.resample import check as check_resampling
+from forecast.fit.inference.uncertainty import Uncertainties, joined
+from forecast.fit.objectives.objective import Objective
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates, given_start
-from forecast.fit.problem.objective import Objective
-from forecast.fit.problem.problem import refined
+from forecast.fit.problem.target import Target
 from forecast.fit.solve import curves, newton
 from forecast.fit.solve.multistart import agreeing, is_optimum, outcome, search
-from forecast.fit.solve.newton import Target
 from forecast.fit.solve.parallel import Progress, Workers, share
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ Array: TypeAlias = NDArray[np.float64]
 POINTS, CURVES = 200_000, 8
 #: Options that may come from the data of each curve.
 OWN = ("delta", "width")
-#: Iterations from a start that was given.
-LONG = 1000
 
 
 def fit_over(
@@ -72,14 +70,14 @@ def fit_over(
         raise UsageError(f"{name}: by= takes no law with groups: fit one curve at a time")
     seen = pad(law, data, by, request, objective=objective, name=name, options=options)
     plain = {o: v for o, v in options.items() if v is not None and o not in seen.options}
-    setting = Setting(law=law, objective=objective, options=plain, where=coordinates(law, name), name=name)
+    setting = Setting(law=law, objective=objective, options=plain, coordinates=coordinates(law, name), name=name)
     reasons = np.array(seen.reasons, dtype=object)
-    n, k = (seen.weights > 0).sum(axis=1), len(setting.where.free)
+    n, k = (seen.weights > 0).sum(axis=1), len(setting.coordinates.free)
     reasons[(reasons == "") & (n < k)] = f"not fitted: fewer than {k} points"
     usable = np.flatnonzero(reasons == "")
     begun = _begun(setting, seen.take(usable), usable, request.start) if usable.size else None
-    found = _shared(setting, seen, usable, begun, request) if usable.size else []
-    made = _joined(setting, seen, usable, found, reasons, request.start is not None)
+    parts = _shared(setting, seen, usable, begun, request) if usable.size else []
+    made = _joined(setting, seen, usable, parts, reasons, request.start is not None)
     if request.bootstrap is not None:
         made = replace(made, repeated=_repeated(made, request))
     notes = []
@@ -113,7 +111,7 @@ class _Part:
     settled: NDArray[np.bool_]
     converged: NDArray[np.bool_]
     starts: NDArray[np.int64]
-    known: Known
+    known: Uncertainties
     options: Mapping[str, Array]
 
 
@@ -141,59 +139,30 @@ def _shared(
 
 def _fitted(setting: Setting, part: Padded, begun: Array | None, seed: int) -> _Part:
     """Fit the curves of a chunk."""
-    target, bread = setting.target(part), None
-    if begun is None:
-        looked = part
-        if "trials" in part.options:  # starts look at shares
-            floor = part.options["chance"]
-            share_ = (part.y / part.options["trials"] - floor) / (1 - floor)
-            looked = replace(part, y=share_, linked=share_, weights=part.weights * part.options["trials"])
-        target, solved, bread, starts = curves.solve(setting.law, looked, setting.where, target)
-        target = _searched(setting, part, target, solved, starts, seed)
-    else:
-        target, solved = _from(target, begun, setting)
-        starts = np.ones((2, solved.value.size), dtype=np.int64)
+    target, solved, bread, starts = curves.solve(setting.law, part, setting.coordinates, setting.target(part), begun)
+    target = _searched(setting, part, target, solved, starts, begun, seed)
     options = {o: np.ravel(target.options[o]) for o in OWN if o in target.options and np.ndim(target.options[o]) == 2}
-    _polish(target, solved, setting.where, bread)
-    known = known_of(
-        target, solved.q, solved.settled, part.given, setting.where, part.scale_known,
+    _polish(target, solved, setting.coordinates, bread)
+    known = uncertainties(
+        setting.law, target, solved.q, setting.coordinates,
         lambda b: setting.problem(part, b, {o: float(v[b]) for o, v in options.items()}),
-        None if bread is None else (bread, solved.value),
+        scale_known=part.scale_known, settled=solved.settled, solved=None if bread is None else (bread, solved.value),
     )  # fmt: skip
     vague = np.zeros(solved.value.shape, dtype=bool)
-    vague[[b for b, own in known.odd.items() if own.unidentified]] = True
+    vague[list(known.unidentified)] = True
     exact = solved.value <= target.rounding() if vague.any() else False
     converged = solved.settled & is_optimum(starts[0], starts[1], vague, exact)
     return _Part(solved.q, solved.value, solved.settled, converged, starts, known, options)
 
 
-def _from(target: Target, begun: Array, setting: Setting) -> tuple[Target, Solved]:
-    """Solve every curve from its given start, two ways, and keep the better end."""
-    where = setting.where
-    if target.objective.loss in ("huber", "quantile") and not {"delta", "width"} & set(target.options):
-        squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
-        return curves.scaled(target, _from(squares, begun, setting)[1].q, where)
-    ends = [
-        newton.solve(
-            target, begun, where.lower, where.upper, where.logs, iterations=LONG,
-            gauss=np.full(begun.shape[1], gauss),
-        )
-        for gauss in ((True, False) if target.objective.scale == "residual" else (False,))
-    ]  # fmt: skip
-    solved = ends[0]
-    for other in ends[1:]:
-        better = (other.value < solved.value) | ((other.value == solved.value) & other.settled & ~solved.settled)
-        _put(solved, other, np.flatnonzero(better), np.flatnonzero(better))
-    return target, solved
-
-
-def _put(solved: Solved, found: Solved, to: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
-    for name in ("q", "value", "settled", "active", "iterations", "hessian"):
-        getattr(solved, name)[..., to] = getattr(found, name)[..., rows]
-
-
 def _searched(
-    setting: Setting, part: Padded, target: Target, solved: Solved, starts: NDArray[np.int64], seed: int
+    setting: Setting,
+    part: Padded,
+    target: Target,
+    solved: Solved,
+    starts: NDArray[np.int64],
+    begun: Array | None,
+    seed: int,
 ) -> Target:
     """Search for the optimum of each curve that did not settle as for that of a single fit."""
     options = {o: np.array(v) for o, v in target.options.items()}
@@ -202,27 +171,29 @@ def _searched(
         if problem.n < problem.k:
             continue
         try:
-            problem, found = search(problem, None, seed)
+            problem, solutions = search(problem, None if begun is None else begun[:, b], seed)
         except (ForecastError, ArithmeticError, ValueError, np.linalg.LinAlgError):
             budgets.check_time("fits one by one", b, solved.settled.size, "curves")
             continue
-        if found and np.isfinite(found[0].value) and found[0].settled:
-            solved.q[:, b], solved.value[b], solved.settled[b] = found[0].at, found[0].value, True
-            starts[:, b] = agreeing(problem, found), len(found)
+        if solutions and np.isfinite(solutions[0].value) and solutions[0].settled:
+            solved.q[:, b], solved.value[b], solved.settled[b] = solutions[0].at, solutions[0].value, True
+            starts[:, b] = agreeing(problem, solutions), len(solutions)
             for option in OWN:
                 if option in options and options[option].ndim == 2:
                     options[option][b] = problem.options[option]
     return replace(target, options=options)
 
 
-def _polish(target: Target, solved: Solved, where: Coordinates, bread: Array | None) -> None:
+def _polish(target: Target, solved: Solved, coordinates: Coordinates, bread: Array | None) -> None:
     """Take one step more: where the objective has stopped falling, parameters may be off by a share of their errors."""
     open_ = np.arange(solved.value.size) if bread is None else np.flatnonzero(np.isnan(bread[0, 0]))
     if not open_.size:
         return
     some = open_[solved.settled[open_]]
     if some.size:
-        at = refined(target.take(some), solved.q[:, some], where.lower, where.upper, where.logs)
+        at = newton.refined(
+            target.take(some), solved.q[:, some], coordinates.lower, coordinates.upper, coordinates.logs
+        )
         solved.q[:, some], solved.value[some] = at, target.take(some).value(at)
 
 
@@ -230,7 +201,7 @@ def _joined(
     setting: Setting, seen: Padded, usable: NDArray[np.int64], parts: list[_Part], reasons: NDArray[Any], given: bool
 ) -> Solutions:
     """Put the chunks in their places among all curves; nan where a curve was not fitted."""
-    k, count = len(setting.where.free), reasons.size
+    k, count = len(setting.coordinates.free), reasons.size
     q, value = np.full((k, count), np.nan), np.full(count, np.nan)
     settled, converged = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     starts = np.zeros((2, count), dtype=np.int64)
@@ -245,15 +216,16 @@ def _joined(
             options[option] = np.full(count, np.nan)
             options[option][usable] = np.concatenate([p.options[option] for p in parts])
     q[:, ~settled] = value[~settled] = np.nan
-    known = joined([p.known for p in parts], usable, (seen.weights > 0).sum(axis=1) - k, setting.where.positive)
+    known = joined([p.known for p in parts], usable, setting.coordinates.free, (seen.weights > 0).sum(axis=1) - k)
     reasons[usable] = "not converged"
     for agree, total in {*zip(*starts[:, settled].tolist(), strict=True)}:
         alike = settled & (starts[0] == agree) & (starts[1] == total)
         for sure in (True, False):
             reasons[alike & (converged == sure)] = outcome(sure, (agree, total), given, {})
-    for b, own in known.odd.items():
-        if settled[b] and own.bounds:
-            reasons[b] = outcome(bool(converged[b]), (int(starts[0, b]), int(starts[1, b])), given, own.bounds)
+    for b in np.flatnonzero(settled & known.sides.any(axis=0)):
+        reasons[b] = outcome(
+            bool(converged[b]), (int(starts[0, b]), int(starts[1, b])), given, known.one(int(b)).bounds
+        )
     return Solutions(
         setting=setting,
         curves=seen,

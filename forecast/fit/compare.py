@@ -13,7 +13,7 @@ from forecast import tables
 from forecast.base import budgets
 from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError
 from forecast.fit.data.observations import _compute
-from forecast.fit.problem import objective as objectives
+from forecast.fit.objectives import objective as objectives
 
 if TYPE_CHECKING:
     from forecast.fit.solution import Fit

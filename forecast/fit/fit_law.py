@@ -13,18 +13,20 @@ from forecast.errors import FitError, UsageError, printable
 from forecast.fit.data import groups as grouping
 from forecast.fit.data.observations import Observed, gather, no_counts
 from forecast.fit.data.units import in_order, in_units
+from forecast.fit.inference import by_group
 from forecast.fit.inference.bootstrap import Resampling, replicated
-from forecast.fit.inference.covariance import Uncertainty, assess
+from forecast.fit.inference.covariance import assess
 from forecast.fit.inference.resample import check as check_resampling
-from forecast.fit.kernels.errors_in_variables import with_scatter
+from forecast.fit.inference.uncertainty import Uncertainty
+from forecast.fit.objectives import objective as objectives
 from forecast.fit.options import Request
-from forecast.fit.problem import objective as objectives
 from forecast.fit.problem.coordinates import given_start, label, problem_of
-from forecast.fit.problem.domain import USUAL, check_domain
-from forecast.fit.problem.problem import Array, Problem, Solution
+from forecast.fit.problem.problem import Array, Problem
 from forecast.fit.solution import Fit
-from forecast.fit.solve.multistart import agreeing, few, is_optimum, outcome, search
+from forecast.fit.solve.domain import USUAL, check_domain
+from forecast.fit.solve.multistart import Solution, agreeing, few, is_optimum, outcome, search
 from forecast.fit.solve.parallel import check_workers
+from forecast.fit.solve.scatter import with_scatter
 from forecast.tables.schema import separate
 
 if TYPE_CHECKING:
@@ -78,10 +80,10 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     seen = gather(law, data, request, objective=chosen, options=options, name=name)
     law, seen = grouping.of_groups(law, seen, varying, name)
     seen = with_scatter(law, seen, chosen, request, name)
-    problem, found = _searched(problem_of(law, seen, chosen, name), request, name)
-    starts = agreeing(problem, found), len(found)
-    fit = judged(problem, found[0], starts, seen, given=request.start is not None, level=request.level)
-    return fit if request.bootstrap is None else _resampled(fit, problem, found[0].at, seen, request)
+    problem, solutions = _searched(problem_of(law, seen, chosen, name), request, name)
+    starts = agreeing(problem, solutions), len(solutions)
+    fit = judged(problem, solutions[0], starts, seen, given=request.start is not None, level=request.level)
+    return fit if request.bootstrap is None else _resampled(fit, problem, solutions[0].at, seen, request)
 
 
 def _check_mixed(law: Law, data: Any, request: Request, name: str) -> None:
@@ -117,16 +119,16 @@ def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, l
         else given_start(problem, grouping.started(problem.law, request.start) or {}, name)
     )
     check_domain(problem, name, begun)
-    problem, found = search(problem, begun, request.seed)
-    if not found or not math.isfinite(found[0].value):
+    problem, solutions = search(problem, begun, request.seed)
+    if not solutions or not math.isfinite(solutions[0].value):
         check_domain(problem, name, begun, often=USUAL)
-    if not found:
+    if not solutions:
         raise FitError(f"{name}: found no parameters for which the law can be computed on these data; give start=")
-    if not math.isfinite(found[0].value):
+    if not math.isfinite(solutions[0].value):
         raise FitError(
             f"{name}: the objective cannot be computed from {'this start' if request.start else 'any start'}"
         )
-    return problem, found
+    return problem, solutions
 
 
 def _check_design(problem: Problem, name: str) -> None:
@@ -231,28 +233,28 @@ def _notes(
     problem: Problem, seen: Observed, converged: bool, known: Uncertainty, starts: tuple[int, int]
 ) -> tuple[str, ...]:
     name = label(problem.law)
-    found = []
+    notes = []
     agree, total = starts
     if total > 1 and agree == 1:
-        found.append(f"{name}: no two starts led to the best objective: a better one may exist; give start= to choose")
+        notes.append(f"{name}: no two starts led to the best objective: a better one may exist; give start= to choose")
     elif not converged:
-        found.append(f"{name}: the fit did not converge: its parameters are not the optimum")
+        notes.append(f"{name}: the fit did not converge: its parameters are not the optimum")
     elif few(starts):
-        found.append(
+        notes.append(
             f"{name}: only {agree} of {total} starts led to the best objective: a better one may exist; "
             "give start= to choose"
         )
     for parameter, reason in known.unidentified.items():
-        found.append(f"{name}: parameter '{parameter}' is not identified by these data: {reason}")
+        notes.append(f"{name}: parameter '{parameter}' is not identified by these data: {reason}")
     rows = np.column_stack([*seen.variables.values(), seen.y])
     distinct = len(np.unique(rows, axis=0))
     if distinct <= problem.n / 2:
-        found.append(
+        notes.append(
             f"{name}: {problem.n} rows are only {distinct} different ones; the intervals take them as independent"
         )
     if (counts := no_counts(problem.objective, seen.y, seen.weights)) != "":
-        found.append(f"{name}: {counts}")
-    found += grouping.notes(problem, seen, known, name)
+        notes.append(f"{name}: {counts}")
+    notes += by_group.notes(problem, seen, known, name)
     if 0 < known.dof < 5:
-        found.append(f"{name}: {problem.n} points for {problem.k} parameters: intervals rest on normal noise")
-    return tuple(found)
+        notes.append(f"{name}: {problem.n} points for {problem.k} parameters: intervals rest on normal noise")
+    return tuple(notes)

@@ -15,17 +15,20 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, printable
-from forecast.fit.kernels.general import Placement, natural
+from forecast.fit.kernels.general import natural
 from forecast.fit.problem.coordinates import Coordinates, problem_of
-from forecast.fit.problem.problem import Problem, Solution, factors, kernel_for
-from forecast.fit.solve.newton import Target
+from forecast.fit.problem.problem import Problem, factors, kernel_for
+from forecast.fit.problem.target import Target
+from forecast.fit.solve.multistart import Solution
 
 if TYPE_CHECKING:
     from forecast.fit.data.padded import Padded
     from forecast.fit.diagnostics.identifiability import Diagnostics
-    from forecast.fit.inference.known import Known
+    from forecast.fit.inference.estimates import Estimates
+    from forecast.fit.inference.profile_ends import Optima
     from forecast.fit.inference.replicates import Replicates
-    from forecast.fit.problem.objective import Objective
+    from forecast.fit.inference.uncertainty import Uncertainties
+    from forecast.fit.objectives.objective import Objective
     from forecast.fit.solution import Fit
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
@@ -48,7 +51,7 @@ class Setting:
     objective : Objective
     options : mapping
         Of the objective, numbers.
-    where : Coordinates
+    coordinates : Coordinates
     name : str
         What to call the law in messages.
     """
@@ -56,17 +59,12 @@ class Setting:
     law: Law
     objective: Objective
     options: Mapping[str, Any]
-    where: Coordinates
+    coordinates: Coordinates
     name: str
 
     def target(self, curves: Padded, own: Mapping[str, Array] | None = None) -> Target:
         """Return what is minimised over some curves; `own` are options of each, (B,)."""
-        where = self.where
-        placed = Placement(
-            law=self.law, variables=curves.variables, free=where.free, logs=where.logs, fixed=where.fixed,
-            link=self.objective.log, positive=where.positive,
-        )  # fmt: skip
-        kernel = kernel_for(placed)
+        kernel = kernel_for(self.coordinates.placement(self.law, curves.variables, link=self.objective.log))
         same = bool((curves.weights == curves.weights[0]).all())
         return Target(
             kernel=kernel,
@@ -74,7 +72,7 @@ class Setting:
             y=curves.linked,
             weights=curves.weights[0] if same else curves.weights,
             options={**self.options, **curves.options, **{o: v[:, None] for o, v in (own or {}).items()}},
-            factors=factors(self.law, where.free, where.positive & ~where.logs),
+            factors=factors(self.law, self.coordinates.free, self.coordinates.positive & ~self.coordinates.logs),
         )
 
     def problem(self, curves: Padded, b: int, own: Mapping[str, float] | None = None) -> Problem:
@@ -98,7 +96,7 @@ class Solutions:
     value : ndarray
         (B,), the plain value of the objective.
     settled : ndarray of bool
-    known : Known
+    known : Uncertainties
     options : mapping of str to ndarray
         (B,), options that came from the data: Huber's threshold, the width of a quantile.
     converged : ndarray of bool
@@ -116,7 +114,7 @@ class Solutions:
     q: Array
     value: Array
     settled: NDArray[np.bool_]
-    known: Known
+    known: Uncertainties
     options: Mapping[str, Array]
     converged: NDArray[np.bool_]
     starts: NDArray[np.int64]
@@ -135,25 +133,35 @@ class Solutions:
     @functools.cached_property
     def natural(self) -> dict[str, Array]:
         """All parameters as the law has them, (B,) each."""
-        where = self.setting.where
+        coordinates = self.setting.coordinates
         with np.errstate(all="ignore"):
-            p = natural(self.q, where.logs)
-        known = {n: np.full(self.settled.size, v) for n, v in where.fixed.items()}
-        known |= dict(zip(where.free, p, strict=True))
-        return {name: known[name] for name in self.setting.law.parameters}
+            p = natural(self.q, coordinates.logs)
+        values = {n: np.full(self.settled.size, v) for n, v in coordinates.fixed.items()}
+        values |= dict(zip(coordinates.free, p, strict=True))
+        return {name: values[name] for name in self.setting.law.parameters}
 
     @functools.cached_property
     def errors(self) -> dict[str, Array]:
         """Standard errors of all parameters, (B,) each: the bootstrap's where there is one."""
-        where, count = self.setting.where, self.settled.size
-        found = dict(zip(where.free, self.known.errors(), strict=True))
+        known = self.known
+        errors = dict(zip(known.names, known.errors(), strict=True))
         if self.repeated is not None:
-            for name in where.free:
-                found[name] = np.array([np.nan if r is None else r.stderr(name) for r in self.repeated])
-            exact = [b for b, own in self.known.odd.items() if own.flaw]  # their replicates repeat an exact fit
-            for name in where.free:
-                found[name][exact] = np.inf
-        return {name: found.get(name, np.zeros(count)) for name in self.setting.law.parameters}
+            some = ~known.exact  # the replicates of an exact fit repeat it
+            some[list(known.flaws)] = False
+            for name, column in errors.items():
+                repeated = np.array([np.nan if r is None else r.stderr(name) for r in self.repeated])
+                errors[name] = np.where(some, repeated, column)
+        none = np.zeros(self.settled.size)
+        return {name: errors.get(name, none) for name in self.setting.law.parameters}
+
+    def optima(self, rows: NDArray[np.int64]) -> Optima:
+        """Return what the profiles of some of the fits start from."""
+        from forecast.fit.inference.profile_ends import Optima
+
+        coordinates, target, q = self.setting.coordinates, self.target(rows), self.q[:, rows]
+        value, _, hessian = target.evaluate(q)
+        ends = {"lower": coordinates.lower, "upper": coordinates.upper}
+        return Optima(target=target, q=q, value=value, hessian=hessian, logs=coordinates.logs, **ends)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -258,24 +266,24 @@ class Fits:
     @functools.cached_property
     def verdict(self) -> xr.DataArray:
         """The outcome and the diagnostics of each fit in words: the time of an interval for each."""
-        found = [str(text) for text in self.made.outcome]
+        verdicts = [str(text) for text in self.made.outcome]
         for b, fit in self._rows():
-            found[b] = fit.verdict
-        return self.along(np.array(found))
+            verdicts[b] = fit.verdict
+        return self.along(np.array(verdicts))
 
     @functools.cached_property
     def residual_scale(self) -> xr.DataArray:
         """Standard deviation of one observation of median weight."""
         weights = np.where(self.made.curves.weights > 0, self.made.curves.weights, np.nan)
         some = np.flatnonzero(self.made.settled)
-        found = np.full(len(self), np.nan)
-        found[some] = self.made.known.scale[some] / np.sqrt(np.nanmedian(weights[some], axis=1))
-        return self.along(found)
+        scale = np.full(len(self), np.nan)
+        scale[some] = self.made.known.scale[some] / np.sqrt(np.nanmedian(weights[some], axis=1))
+        return self.along(scale)
 
     @functools.cached_property
     def covariance(self) -> xr.DataArray:
         """Covariances of the fitted parameters, over the dimension, ``parameter`` and ``other``."""
-        names = list(self.made.setting.where.free)
+        names = list(self.made.setting.coordinates.free)
         table = self.made.known.natural()
         return self.along(table, dims=("parameter", "other"), parameter=names, other=names)
 
@@ -294,19 +302,35 @@ class Fits:
         if repeated is None:
             raise FitError(f"{self.name}: no bootstrap: fit with bootstrap=1000 for a thousand replicates")
         size = next((r.converged.size for r in repeated if r is not None), 0)
-        found = {
+        columns = {
             name: self.along(
                 np.array([np.full(size, np.nan) if r is None else r.values[i] for r in repeated]), dims=("replicate",)
             )
-            for i, name in enumerate(self.made.setting.where.free)
+            for i, name in enumerate(self.made.setting.coordinates.free)
         }
         flags = np.array([np.zeros(size, dtype=bool) if r is None else r.converged for r in repeated])
-        return xr.Dataset({"converged": self.along(flags, dims=("replicate",)), **found})
+        return xr.Dataset({"converged": self.along(flags, dims=("replicate",)), **columns})
 
     @functools.cached_property
-    def profiled(self) -> dict[float, Any]:
-        """Limits of the profiles by level, as they were asked for."""
-        return {}
+    def estimates(self) -> Estimates:
+        """The fits as the rules of inference see them."""
+        from forecast.fit.inference.estimates import Estimates
+
+        made = self.made
+        return Estimates(
+            name=self.name,
+            law=self.law,
+            objective=made.setting.objective,
+            values=made.natural,
+            known=made.known,
+            settled=made.settled,
+            points=(made.curves.weights > 0).sum(axis=1).astype(float),
+            residual_scale=np.nan_to_num(self.residual_scale.values),
+            ranges=made.curves.ranges(),
+            replicates=(None,) * len(self) if made.repeated is None else made.repeated,
+            errs_in_x=False,
+            optima=made.optima,
+        )
 
     def interval(self, name: str, level: float = 0.95, method: str | None = None) -> xr.Dataset:
         """Return the interval of a parameter in every fit, ``lower`` and ``upper`` over the dimension.
@@ -314,9 +338,17 @@ class Fits:
         By the methods of `forecast.Fit.interval`, and with its defaults; nan where a fit has none, which the attribute
         ``warnings`` counts.
         """
-        from forecast.fit.spans import interval
+        from forecast.fit.inference.interval import check, intervals
 
-        return interval(self, name, level, method)
+        made = self.made
+        check(name, level, method, made.natural, self.name)
+        low, high = intervals(self.estimates, name, level, method)
+        none, failed = int(np.isnan(low).sum()), int((~made.settled).sum())
+        notes = [*self.warnings]
+        if none > failed:
+            notes.append(f"{self.name}: {none - failed} of {len(self)} fits have no interval for '{name}'")
+        attrs = {"parameter": name, "level": level, "method": method or "default", "warnings": "\n".join(notes)}
+        return xr.Dataset({"lower": self.along(low), "upper": self.along(high)}, attrs=attrs)
 
     def predict(self, *, level: float = 0.9, statistic: str = "median", **variables: Any) -> xr.Dataset:
         """Evaluate the law of every fit, with two bands: of the law itself, and of one observation.
@@ -325,9 +357,9 @@ class Fits:
         itself, as a DataArray: then each fit has points of its own. A fit without bands gives nan, which the attribute
         ``warnings`` counts.
         """
-        from forecast.fit.spans import predict
+        from forecast.fit.predict import predict_many
 
-        return predict(self, level, statistic, variables)
+        return predict_many(self, level, statistic, variables)
 
     def select(self, label: Any) -> Fit:
         """Return one of the fits by itself: everything that `forecast.Fit` can do is then at hand.
@@ -407,7 +439,7 @@ class Fits:
         return self.made.curves.ranges()
 
     @property
-    def uncertainty(self) -> Known:
+    def uncertainty(self) -> Uncertainties:
         """What is known of the parameters."""
         return self.made.known
 
@@ -463,24 +495,24 @@ class Fits:
 
     def extrapolation(self, **variables: Any) -> xr.DataArray:
         """Return how far points lie outside the data of every fit, in decades; see `forecast.Fit.extrapolation`."""
-        rows = {b: fit.extrapolation(**variables) for b, fit in self._rows()}
-        shape = np.shape(next(iter(rows.values()), 0.0))
-        found = np.full((len(self), *shape), np.nan)
-        for b, values in rows.items():
-            found[b] = values
-        return self.along(found, dims=tuple(f"point_{i}" if len(shape) > 1 else "point" for i in range(len(shape))))
+        from forecast.fit.predict import extrapolation
+
+        far = extrapolation(self, variables)
+        far = np.where(self.made.settled.reshape(-1, *[1] * (far.ndim - 1)), far, np.nan)
+        many = far.ndim > 2
+        return self.along(far, dims=tuple(f"point_{i}" if many else "point" for i in range(far.ndim - 1)))
 
     def sample_parameters(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
         """Return joint draws of the parameters of every fit, (B, draws) each; nan where they are not known."""
-        found = {name: np.full((len(self), draws), np.nan) for name in self.law.parameters}
+        columns = {name: np.full((len(self), draws), np.nan) for name in self.law.parameters}
         for b, fit in self._rows():
             try:
                 drawn = fit.sample_parameters(generator, draws)
             except FitError:
                 continue
             for name, values in drawn.items():
-                found[name][b] = values
-        return found
+                columns[name][b] = values
+        return columns
 
     def scatter(self, level: Array, generator: np.random.Generator) -> Array:
         """Add the scatter of one observation to levels, one row a fit."""
@@ -509,24 +541,24 @@ class Fits:
         """Refuse: many fits at once take no law with groups."""
         raise FitError(f"{self.name}: no groups: by= takes no law with groups; select() one of the fits")
 
-    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Save every fit that did not fail as netCDF in a folder, ``0.nc`` for the first; return the paths."""
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        return tuple(fit.save(place / f"{b}.nc") for b, fit in self._rows())
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Save all fits as one netCDF file; `forecast.load` reads it back, and computes again what is known."""
+        from forecast.fit.save_many import save_many
+
+        return save_many(self, path)
 
     def _each(self, asked: Callable[[Fit], xr.Dataset]) -> xr.Dataset:
         """Return what each fit answers, over the dimension; nan where one has no answer, which is counted."""
-        found, why = {}, ""
+        answers, why = {}, ""
         for b, fit in self._rows():
             try:
-                found[b] = asked(fit)
+                answers[b] = asked(fit)
             except FitError as problem:
                 why = why or str(problem)
-        if not found:
+        if not answers:
             raise FitError(why or f"{self.name}: no fit over '{self.by}' converged")
-        some = list(found)
-        kept = [part.drop_attrs().expand_dims({self.by: [self.labels[b]]}) for b, part in found.items()]
+        some = list(answers)
+        kept = [part.drop_attrs().expand_dims({self.by: [self.labels[b]]}) for b, part in answers.items()]
         joined = xr.concat(kept, dim=self.by, join="outer", coords="minimal", compat="override", data_vars="all")
         notes = [*self.warnings]
         if len(some) < len(self):

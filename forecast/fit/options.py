@@ -32,7 +32,7 @@ class Request:
     Parameters
     ----------
     objective : str, optional
-        One of `forecast.fit.problem.objective.OBJECTIVES`. Default: the law's own.
+        One of `forecast.fit.objectives.objective.OBJECTIVES`. Default: the law's own.
     protocol : str, optional
         A published way of fitting this law, which says the objective and the starts; no row is dropped.
     start : mapping of str to float, optional
@@ -48,7 +48,7 @@ class Request:
     sigma_x : mapping of str to column, formula or array, optional
         Known standard deviations of variables: ``{"N": "0.1*N"}``. They scatter y by the law's slope times themselves,
         and the slope moves with the parameters, so that exponents are not attenuated (effective variance, see
-        `forecast.fit.kernels.errors_in_variables`). Without `sigma` the scatter of y itself is estimated beside them
+        `forecast.fit.problem.errors_in_variables`). Without `sigma` the scatter of y itself is estimated beside them
         (least squares and Gaussian likelihoods only).
     groups : column or array, optional
         One label a row: runs of one family, seeds of one configuration. Without `own`, rows of a group are not taken

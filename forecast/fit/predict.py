@@ -1,8 +1,8 @@
-"""What a fit says at given points: the law, its confidence band, and the band of one observation."""
+"""What fits say at given points: the law, its confidence band, and the band of one observation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,13 @@ from forecast.laws.meaning import unmet
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.inference.covariance import Uncertainty
+    from forecast.fit.fits import Fits
+    from forecast.fit.inference.estimates import Estimates
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.solution import Fit
     from forecast.laws import Law
 
-__all__ = ["FAR", "STATISTICS", "check_level", "extrapolation", "percentiles", "predict"]
+__all__ = ["FAR", "STATISTICS", "check_level", "extrapolation", "percentiles", "predict", "predict_many"]
 
 Array = NDArray[np.float64]
 
@@ -39,113 +40,224 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
     """Return the law at given points with its bands; see `forecast.Fit.predict`."""
     import xarray as xr
 
-    check_level(level, fit.name)
-    if statistic not in STATISTICS:
-        raise UnknownNameError("statistic", printable(statistic, 40), STATISTICS, where=fit.name)
+    _check(level, statistic, fit.name)
     values = broadcast(fit, variables)
     shape = next(iter(values.values())).shape
-    _check_meaning(fit, values)
-    centre = fit.law.value(fit.values, **values)
-    found = {"median": centre}
+    points = {n: v.reshape(1, -1) for n, v in values.items()}
+    one = np.array([0])
+    parameters = {n: np.array([v]) for n, v in fit.values.items()}
+    _check_meaning(fit, parameters, points)
+    centre = _values(fit.law, parameters, points)
+    columns = {"median": centre}
     attrs: dict[str, Any] = {"level": level, "fit": fit.name}
     notes = list(fit.notes)
     if statistic == "mean":
-        found["mean"], attrs["mean_by"] = _mean(fit, centre)
+        if fit.log and fit.residual_scale is None:
+            why = fit._why_not()
+            raise FitError(f"{fit.name}: no mean: {why}; the law was fitted to logarithms, and gives the median")
+        columns["mean"], attrs["mean_by"] = _mean(fit.log, np.array([fit.residual_scale or 0.0]), centre)
     try:
-        bands, attrs["bands"] = _bands(fit, values, centre, level)
-        found.update(bands)
+        attrs["bands"] = _origin(fit, level)
     except FitError as problem:
         attrs["no_interval"] = str(problem)
+    else:
+        assert fit.estimates is not None
+        columns.update(_bands(fit.estimates, one, points, centre, level))
     if fit.ranges and (np.isfinite(centre).any() or not centre.size):
-        far = float(np.max(_decades(fit, values)[np.isfinite(centre)], initial=0.0))
+        ranges = {n: (np.array([low]), np.array([high])) for n, (low, high) in fit.ranges.items()}
+        far = float(np.max(_decades(ranges, points)[np.isfinite(centre)], initial=0.0))
         attrs["extrapolation_decades"] = far
         if far > FAR:
             where = f"{far:.1f} decades outside its data" if np.isfinite(far) else "at 0 or below, outside its data"
             notes.append(f"{fit.name}: predicts {where}")
     lost = ~np.isfinite(centre)
     if lost.any():
-        attrs["lost"] = _why_lost(fit, values, lost)
+        attrs["lost"] = _why_lost(fit, points, lost)
         why = f": {attrs['lost']}" if attrs["lost"] else ""
         notes.append(f"{fit.name}: {int(lost.sum())} of {centre.size} points cannot be computed{_which(lost)}{why}")
-    unknown = np.zeros(shape, dtype=bool) if "lower" not in found else ~lost & ~np.isfinite(found["upper"])
+    unknown = np.zeros_like(lost) if "lower" not in columns else ~lost & ~np.isfinite(columns["upper"])
     if unknown.any():
         notes.append(f"{fit.name}: {int(unknown.sum())} of {centre.size} points have no interval{_which(unknown)}")
     attrs["warnings"] = "\n".join(notes)
     dims, coords = _labels(fit, variables, values, shape)
-    arrays = {n: xr.DataArray(np.reshape(v, shape), dims=dims, attrs={"unit": fit.law.unit}) for n, v in found.items()}
+    arrays = {
+        n: xr.DataArray(np.reshape(v, shape), dims=dims, attrs={"unit": fit.law.unit}) for n, v in columns.items()
+    }
     return xr.Dataset(arrays, coords=coords, attrs=attrs)
 
 
-def _check_meaning(fit: Fit, values: Mapping[str, Array]) -> None:
+def predict_many(fits: Fits, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
+    """Return the law of every fit at given points with its bands; see `forecast.fit.fits.Fits.predict`."""
+    import xarray as xr
+
+    _check(level, statistic, fits.name)
+    points, dims, coords = _points(fits, variables)
+    shape = next(iter(points.values())).shape[1:]
+    count, size = len(fits), int(np.prod(shape, dtype=int))
+    names = ["median", "lower", "upper", "observed_lower", "observed_upper", *(["mean"] * (statistic == "mean"))]
+    columns = {name: np.full((count, size), np.nan) for name in names}
+    far = np.zeros((count, size))
+    estimates, good = fits.estimates, np.flatnonzero(fits.made.settled)
+    flat = {n: v.reshape(len(v), size) for n, v in points.items()}
+    step = max(1, CELLS // max(size * (len(fits.law.parameters) + 6), 1))
+    for first in range(0, good.size, step):
+        rows = good[first : first + step]
+        part = {n: v if len(v) == 1 else v[rows] for n, v in flat.items()}
+        parameters = {n: v[rows] for n, v in estimates.values.items()}
+        _check_meaning(fits, parameters, part)
+        centre = columns["median"][rows] = _values(fits.law, parameters, part)
+        if statistic == "mean":
+            columns["mean"][rows], _ = _mean(fits.log, estimates.residual_scale[rows], centre)
+        for name, values in _bands(estimates, rows, part, centre, level).items():
+            columns[name][rows] = values
+        far[rows] = _decades({n: (low[rows], high[rows]) for n, (low, high) in estimates.ranges.items()}, part)
+    lost = ~np.isfinite(columns["median"][good])
+    unknown = ~lost & ~np.isfinite(columns["upper"][good])
+    reach = float(np.max(far[good][~lost], initial=0.0))
+    notes = [*fits.warnings]
+    if reach > FAR:
+        beyond = int((far > FAR).any(axis=1).sum())
+        notes.append(f"{fits.name}: {beyond} of {count} fits predict more than {FAR:g} decades outside their data")
+    if lost.any():
+        notes.append(f"{fits.name}: {int(lost.sum())} of {lost.size} points cannot be computed")
+    if unknown.any():
+        notes.append(f"{fits.name}: {int(unknown.any(axis=1).sum())} of {count} fits have no interval")
+    attrs = {"level": level, "fit": fits.name, "extrapolation_decades": reach, "warnings": "\n".join(notes)}
+    if statistic == "mean":
+        attrs["mean_by"] = _mean(fits.log, estimates.residual_scale, columns["median"])[1]
+    arrays = {
+        name: xr.DataArray(v.reshape(count, *shape), dims=(fits.by, *dims), attrs={"unit": fits.law.unit})
+        for name, v in columns.items()
+    }
+    return xr.Dataset(arrays, coords={**coords, fits.by: fits.labels}, attrs=attrs)
+
+
+def _check(level: float, statistic: str, name: str) -> None:
+    check_level(level, name)
+    if statistic not in STATISTICS:
+        raise UnknownNameError("statistic", printable(statistic, 40), STATISTICS, where=name)
+
+
+def _check_meaning(fit: Fit | Fits, parameters: Mapping[str, Array], points: Mapping[str, Array]) -> None:
     """Refuse points at which a requirement of the law does not hold; the message has both sides of it."""
-    for text, names, found in unmet(fit.law.requires, {**fit.values, **values}, next(iter(values.values())).shape):
-        bad = found <= 0
+    known = {**{n: v[:, None] for n, v in parameters.items()}, **points}
+    shape = np.broadcast_shapes(*(v.shape for v in known.values()))
+    for text, names, values in unmet(fit.law.requires, known, shape):
+        bad = values <= 0
         at = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        given = {n: values[n] if n in values else fit.values[n] for n in names}
-        said = ", ".join(f"{n} = {float(np.broadcast_to(v, bad.shape)[at]):.6g}" for n, v in given.items())
+        said = ", ".join(f"{n} = {float(np.broadcast_to(known[n], bad.shape)[at]):.6g}" for n in names)
         what = f"{fit.law.requires[text]}: expected {text} > 0"
-        raise UsageError(f"{fit.name}: {what}, got {float(found[at]):.4g} at {said}{_which(bad)}")
+        which = _which(bad) if len(bad) == 1 else ""
+        raise UsageError(f"{fit.name}: {what}, got {float(values[at]):.4g} at {said}{which}")
 
 
 def _why_lost(fit: Fit, values: Mapping[str, Array], lost: NDArray[np.bool_]) -> str:
     """Say which variable is to blame at points without a value: missing, or not positive where it must be."""
-    found = []
+    reasons = []
     for name, column in values.items():
         if np.isnan(column[lost]).any():
-            found.append(f"'{name}' is missing")
+            reasons.append(f"'{name}' is missing")
         low = lost & (column <= 0)
         if name in fit.law.levels or not low.any():
             continue
         moved = fit.law.value(fit.values, **{n: np.abs(v[low]) + (v[low] == 0) for n, v in values.items()})
         if np.isfinite(moved).any():
-            found.append(f"'{name}' is not positive ({float(column[low].min()):g})")
-    return ", ".join(found)
+            reasons.append(f"'{name}' is not positive ({float(column[low].min()):g})")
+    return ", ".join(reasons)
 
 
 def _which(marked: NDArray[np.bool_]) -> str:
     """Name the first points that are marked; nothing where there is only one point."""
     if marked.size == 1:
         return ""
-    found = np.flatnonzero(marked) + 1
-    more = ", …" if found.size > 8 else ""
-    return f" (number {', '.join(map(str, found[:8]))}{more}, counted from 1)"
+    places = np.flatnonzero(marked) + 1
+    more = ", …" if places.size > 8 else ""
+    return f" (number {', '.join(map(str, places[:8]))}{more}, counted from 1)"
 
 
-def _mean(fit: Fit, centre: Array) -> tuple[Array, str]:
-    """Return the mean of an observation, and how it follows from the median."""
-    if not fit.log:
+def _mean(log: bool, scale: Array, centre: Array) -> tuple[Array, str]:
+    """Return the mean of an observation, (B, p), and how it follows from the median."""
+    if not log:
         return centre, "the scatter is taken as symmetric: the mean is the median"
-    if fit.residual_scale is None:
-        raise FitError(f"{fit.name}: no mean: {fit._why_not()}; the law was fitted to logarithms, and gives the median")
-    scale = fit.residual_scale
-    return centre * np.exp(0.5 * scale**2), f"lognormal scatter: the median times exp(s**2/2), s = {scale:.6g}"
+    said = f"s = {scale[0]:.6g}" if scale.size == 1 else "s the residual_scale of each fit"
+    return centre * np.exp(0.5 * scale[:, None] ** 2), f"lognormal scatter: the median times exp(s**2/2), {said}"
 
 
-def _bands(fit: Fit, values: Mapping[str, Array], centre: Array, level: float) -> tuple[dict[str, Array], str]:
-    """Return both bands, and where they come from: the bootstrap's replicates where there are enough of them."""
-    repeated = fit.replicates
-    if repeated is not None and repeated.enough(level):
-        lower, upper = percentiles(fit.law, fit.values, repeated, values, level)
-        found, q = {"lower": lower, "upper": upper}, NormalDist().inv_cdf(0.5 + level / 2)
-        origin = f"percentiles of {repeated.good.shape[1]} bootstrap replicates ({repeated.resample})"
-    else:
-        known = fit._known("interval")
-        width = _error(fit, known, values, centre)
-        q = known.quantile(0.5 + level / 2)
-        with np.errstate(all="ignore"):
-            ends = [centre * np.exp(s * width) if fit.log else centre + s * width for s in (-q, q)]
-        found, origin = {"lower": ends[0], "upper": ends[1]}, "standard errors of the parameters"
-        if known.clusters:
-            origin = f"cluster-robust standard errors over {known.clusters} groups"
-        if repeated is not None:
-            origin += f" ({repeated.good.shape[1]} replicates are too few for {level:g})"
-    scale = fit.residual_scale or 0.0
+def _origin(fit: Fit, level: float) -> str:
+    """Tell where the bands come from: the bootstrap's replicates where there are enough of them.
+
+    Raises
+    ------
+    FitError
+        Where there are none.
+    """
+    repeated, estimates = fit.replicates, fit.estimates
+    if repeated is not None and estimates is not None and estimates.repeated(level)[0]:
+        return f"percentiles of {repeated.good.shape[1]} bootstrap replicates ({repeated.resample})"
+    known = fit._known("interval")
+    origin = "standard errors of the parameters"
+    if known.clusters:
+        origin = f"cluster-robust standard errors over {known.clusters} groups"
+    if repeated is None or known.exact:
+        return origin
+    return f"{origin} ({repeated.good.shape[1]} replicates are too few for {level:g})"
+
+
+def _bands(
+    estimates: Estimates, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array, level: float
+) -> dict[str, Array]:
+    """Return both bands of some fits, (B, p): of the law, and of one observation.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Which fits.
+    points : mapping of str to ndarray
+        (1, p) where these fits share the points, else (B, p).
+    centre : ndarray
+        (B, p), the law there.
+    """
+    log, known = estimates.objective.log, estimates.known
+    q = known.quantile(0.5 + level / 2)[rows, None]
     with np.errstate(all="ignore"):
+        width = _errors(estimates, rows, points, centre)
+        lower, upper = (centre * np.exp(s * width) if log else centre + s * width for s in (-q, q))
+        for j in np.flatnonzero(estimates.repeated(level)[rows]):
+            repeated = estimates.replicates[rows[j]]
+            assert repeated is not None
+            fitted = {n: float(v[rows[j]]) for n, v in estimates.values.items()}
+            there = {n: v[0 if len(v) == 1 else j] for n, v in points.items()}
+            lower[j], upper[j] = percentiles(estimates.law, fitted, repeated, there, level)
+            q[j] = NormalDist().inv_cdf(0.5 + level / 2)
+        bands = {"lower": lower, "upper": upper}
+        scatter = q * estimates.residual_scale[rows, None]
         for side, sign in (("lower", -1), ("upper", 1)):  # the scatter of one observation comes on top
-            apart = np.log(found[side] / centre) if fit.log else found[side] - centre
-            wide = sign * np.sqrt(np.maximum(sign * apart, 0.0) ** 2 + (q * scale) ** 2)
-            found[f"observed_{side}"] = centre * np.exp(wide) if fit.log else centre + wide
-    return found, origin
+            apart = np.log(bands[side] / centre) if log else bands[side] - centre
+            wide = sign * np.sqrt(np.maximum(sign * apart, 0.0) ** 2 + scatter**2)
+            bands[f"observed_{side}"] = centre * np.exp(wide) if log else centre + wide
+    return bands
+
+
+def _values(law: Law, parameters: Mapping[str, Array], points: Mapping[str, Array]) -> Array:
+    """Return the law at points, (B, p)."""
+    return _at_points(law, parameters, points, lambda own, there: law.value(own, **there))
+
+
+def _at_points(
+    law: Law, parameters: Mapping[str, Array], points: Mapping[str, Array], of: Callable[[Any, Any], Any]
+) -> Array:
+    """Return what is asked of a law at parameters (B,) and points, (1, p) or (B, p); the last two axes are (B, p)."""
+    count, size = next(iter(parameters.values())).size, next(iter(points.values())).shape[-1]
+    if law.expression is not None and count > 1:
+        columns = {n: v[:, None] for n, v in parameters.items()}
+        values = np.asarray(of(columns, points))
+        return np.broadcast_to(values, (*values.shape[:-2], count, size))
+    parts = []
+    for b in range(count):  # the code of a plugin need not broadcast: one fit at a time
+        own = {n: float(v[b]) for n, v in parameters.items()}
+        values = np.asarray(of(own, {n: v[0 if len(v) == 1 else b] for n, v in points.items()}), dtype=float)
+        parts.append(np.broadcast_to(values, (*values.shape[:-1], size)))
+    return np.stack(parts, axis=-2) if count > 1 else parts[0][..., None, :]
 
 
 def percentiles(
@@ -161,39 +273,81 @@ def percentiles(
     step = max(1, CELLS // good.shape[1])
     for first in range(0, size, step):
         some = {n: v[first : first + step] for n, v in flat.items()}
-        found = program.evaluate({**parameters, **some}, 0)[0]
-        ends[:, first : first + step] = quantiles(found, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+        levels = program.evaluate({**parameters, **some}, 0)[0]
+        ends[:, first : first + step] = quantiles(levels, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     return ends[0].reshape(shape), ends[1].reshape(shape)
 
 
-def _error(fit: Fit, known: Uncertainty, values: Mapping[str, Array], centre: Array) -> Array:
-    """Return the standard error of the law at points, of its logarithm under a log objective."""
-    rows = fit.law.jacobian(fit.values, **values)
-    keep = [list(fit.values).index(name) for name in known.names]
-    factors = np.where(known.logs, np.exp(np.where(known.logs, known.at, 0.0)), 1.0)
-    slopes = np.array([np.broadcast_to(rows[i], centre.shape) * f for i, f in zip(keep, factors, strict=True)])
-    with np.errstate(all="ignore"):
-        if fit.log:
-            slopes = slopes / centre
-        return np.asarray(np.sqrt(np.einsum("i...,ij,j...->...", slopes, known.covariance, slopes)))
+def _errors(estimates: Estimates, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array) -> Array:
+    """Return the standard error of the law at points, (B, p), of its logarithm under a log objective."""
+    law, known = estimates.law, estimates.known
+    parameters = {n: v[rows] for n, v in estimates.values.items()}
+
+    slopes = _at_points(law, parameters, points, lambda own, there: law.jacobian(own, **there))
+    slopes = slopes[[law.parameters.index(n) for n in known.names]]
+    slopes = slopes * known.factors[:, rows, None]
+    if estimates.objective.log:
+        slopes = slopes / centre
+    sure = np.asarray(known.known[:, rows].all(axis=0))
+    covariance = np.where(sure[:, None, None], known.covariance[rows], np.nan)
+    return np.asarray(np.sqrt(np.einsum("ibp,bij,jbp->bp", slopes, covariance, slopes)))
 
 
-def extrapolation(fit: Fit, variables: Mapping[str, Any]) -> Array:
-    """Return how far points lie outside the data, in decades of the variable that is furthest out."""
-    return _decades(fit, broadcast(fit, variables))
+def extrapolation(fit: Fit | Fits, variables: Mapping[str, Any]) -> Array:
+    """Return how far points lie outside the data, in decades of the variable that is furthest out.
+
+    Of many fits the first axis is theirs.
+    """
+    values = broadcast(fit, variables)
+    shape = next(iter(values.values())).shape
+    ranges = {n: (np.atleast_1d(low), np.atleast_1d(high)) for n, (low, high) in fit.ranges.items()}
+    far = _decades(ranges, {n: v.reshape(1, -1) for n, v in values.items()})
+    return far.reshape(far.shape[:1] + shape)
 
 
-def _decades(fit: Fit, values: Mapping[str, Array]) -> Array:
-    far = np.zeros(next(iter(values.values())).shape)
-    for name, (low, high) in fit.ranges.items():
-        if low > 0:
-            with np.errstate(all="ignore"):
-                beyond = np.maximum(np.log10(values[name] / high), np.log10(low / values[name]))
-            far = np.fmax(far, np.where(np.isnan(beyond), np.inf, beyond))
+def _decades(ranges: Mapping[str, tuple[Array, Array]], points: Mapping[str, Array]) -> Array:
+    """Return how far points lie outside the data of each fit, (B, p)."""
+    far = np.zeros((1, next(iter(points.values())).shape[1]))
+    for name, (low, high) in ranges.items():
+        low, high = low[:, None], high[:, None]
+        with np.errstate(all="ignore"):
+            beyond = np.maximum(np.log10(points[name] / high), np.log10(low / points[name]))
+        beyond = np.where(np.isnan(beyond), np.inf, beyond)
+        far = np.where(low > 0, np.fmax(far, beyond), far)
     return far
 
 
-def broadcast(fit: Fit, variables: Mapping[str, Any]) -> dict[str, Array]:
+def _points(fits: Fits, variables: Mapping[str, Any]) -> tuple[dict[str, Array], tuple[str, ...], dict[str, Any]]:
+    """Return the variables, (1, ...) where all fits share the points, else (B, ...); their dimensions and labels."""
+    import xarray as xr
+
+    labelled = {n: v for n, v in variables.items() if isinstance(v, xr.DataArray)}
+    for name, column in labelled.items():
+        if fits.by in column.dims and fits.by in column.coords:
+            try:
+                variables = {**variables, name: column.sel({fits.by: fits.labels})}
+            except KeyError:
+                raise DataError(f"{fits.name}: {name}: lacks some labels of '{fits.by}'") from None
+    values = broadcast(fits, variables)
+    shape = next(iter(values.values())).shape
+    if not labelled:
+        dims = ("point",) if len(shape) == 1 else tuple(f"point_{i}" for i in range(len(shape)))
+        units = fits.law.variables
+        coords = {n: xr.DataArray(v, dims=dims, attrs={"unit": units[n]}) for n, v in values.items()}
+        return {n: v[None] for n, v in values.items()}, dims, coords
+    together = xr.broadcast(*(variables[n] for n in labelled))[0]
+    dims = tuple(str(d) for d in together.dims)
+    coords = {str(k): v for k, v in together.coords.items() if k not in (*fits.law.variables, fits.by)}
+    if fits.by not in dims:
+        return {n: v[None] for n, v in values.items()}, dims, coords
+    place = dims.index(fits.by)
+    if shape[place] != len(fits):
+        raise DataError(f"{fits.name}: '{fits.by}': expected {len(fits)} labels, got {shape[place]}")
+    moved = {n: np.moveaxis(v, place, 0) for n, v in values.items()}
+    return moved, tuple(d for d in dims if d != fits.by), coords
+
+
+def broadcast(fit: Fit | Fits, variables: Mapping[str, Any]) -> dict[str, Array]:
     """Return a value of every variable, all of one shape."""
     import xarray as xr
 

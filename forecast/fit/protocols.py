@@ -366,7 +366,7 @@ def _best_start(
 
     from forecast.fit.data.observations import gather
     from forecast.fit.data.padded import pad
-    from forecast.fit.problem.objective import find
+    from forecast.fit.objectives.objective import find
 
     objective = find(spec.objective, where=where)
     options: dict[str, Any] = {"objective": objective, "options": request.options, "name": where}

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from forecast.base.json_text import strict_json, to_json
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from forecast.fit.solution import Fit
     from forecast.laws import Law
 
-__all__ = ["fit_of", "guarded", "is_fit", "load_fit", "save"]
+__all__ = ["decoded", "encoded", "fit_of", "guarded", "is_fit", "load_fit", "opened", "packed", "save"]
 
 T = TypeVar("T")
 
@@ -52,28 +53,39 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> Path:
     """
     import xarray as xr
 
-    from forecast import __version__
-    from forecast.base import netcdf
-
     arrays: dict[str, Any] = {}
     record = {
-        f.name: _encode(getattr(fit, f.name), f.name, arrays)
+        f.name: encoded(getattr(fit, f.name), f.name, arrays)
         for f in dataclasses.fields(fit)
         if f.name != "law" and f.init
     }
-    versions = {"lawcast": __version__, **{name: version(name) for name in ("numpy", "scipy", "xarray")}}
-    attrs = {
-        "kind": to_json(KIND),
-        "format": to_json(FORMAT),
-        "law": to_json(_law_record(fit.law)),
-        "fit": to_json(record),
-        "provenance": to_json({"versions": versions, "converged": fit.converged}),
-    }
     numbers = {n: xr.Variable((), float(v)) for n, v in fit.values.items()}
     numbers |= {f"{n}_stderr": xr.Variable((), float(v)) for n, v in fit.stderr.items() if f"{n}_stderr" not in numbers}
-    kept = {n: xr.Variable(tuple(f"{n}_{i}" for i in range(a.ndim)), a) for n, a in arrays.items()}
     about = {"converged": to_json(fit.converged), "verdict": to_json(fit.verdict)}
-    tree = {"/": xr.Dataset(attrs=attrs), "/parameters": xr.Dataset(numbers, attrs=about), "/arrays": xr.Dataset(kept)}
+    stated = xr.Dataset(numbers, attrs=about)
+    return packed(KIND, fit.law, to_json(record), arrays, stated, path, {"converged": fit.converged})
+
+
+def packed(
+    kind: str, law: Law, record: str, arrays: Mapping[str, Any], stated: xr.Dataset, path: str | os.PathLike[str],
+    more: Mapping[str, Any] = MappingProxyType({}),
+) -> Path:  # fmt: skip
+    """Write a file of some kind: a law, a record and its arrays, and what is stated for other programs."""
+    import xarray as xr
+
+    from forecast import __version__
+    from forecast.base import netcdf
+
+    versions = {"lawcast": __version__, **{name: version(name) for name in ("numpy", "scipy", "xarray")}}
+    attrs = {
+        "kind": to_json(kind),
+        "format": to_json(FORMAT),
+        "law": to_json(_law_record(law)),
+        kind: record,
+        "provenance": to_json({"versions": versions, **more}),
+    }
+    kept = {n: xr.Variable(tuple(f"{n}_{i}" for i in range(a.ndim)), a) for n, a in arrays.items()}
+    tree = {"/": xr.Dataset(attrs=attrs), "/parameters": stated, "/arrays": xr.Dataset(kept)}
     return netcdf.save(xr.DataTree.from_dict(tree), path)
 
 
@@ -111,13 +123,13 @@ def _records() -> dict[str, type[Any]]:
     """Return the records that a fit may hold; no other class is ever made from a file."""
     from forecast.contract.specs import PublishedFit
     from forecast.fit.data.observations import Observed
-    from forecast.fit.inference.covariance import Uncertainty
     from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.inference.uncertainty import Uncertainty
 
     return {"Uncertainty": Uncertainty, "Replicates": Replicates, "Observed": Observed, "PublishedFit": PublishedFit}
 
 
-def _encode(value: Any, at: str, arrays: dict[str, Any]) -> Any:
+def encoded(value: Any, at: str, arrays: dict[str, Any]) -> Any:
     """Return a value as JSON; arrays go into `arrays` under a name."""
     import numpy as np
 
@@ -130,18 +142,18 @@ def _encode(value: Any, at: str, arrays: dict[str, Any]) -> Any:
     if isinstance(value, (float, np.floating)):
         number = float(value)
         return number if math.isfinite(number) else {"number": str(number)}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufUM":
         arrays[at] = value
         return {"array": at}
     if isinstance(value, (tuple, list)):
-        return {"tuple": [_encode(v, f"{at}.{i}", arrays) for i, v in enumerate(value)]}
+        return {"tuple": [encoded(v, f"{at}.{i}", arrays) for i, v in enumerate(value)]}
     if isinstance(value, Mapping):
-        return {"map": {str(k): _encode(v, f"{at}.{k}", arrays) for k, v in value.items()}}
+        return {"map": {str(k): encoded(v, f"{at}.{k}", arrays) for k, v in value.items()}}
     if type(value).__name__ in _records() and dataclasses.is_dataclass(value):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
         return {
             "record": type(value).__name__,
-            "fields": {n: _encode(v, f"{at}.{n}", arrays) for n, v in fields.items()},
+            "fields": {n: encoded(v, f"{at}.{n}", arrays) for n, v in fields.items()},
         }
     raise ResultError(f"fit: {printable(at, 80)}: a {type(value).__name__} has no form in a file")
 
@@ -180,9 +192,9 @@ class _Decoder:
         made = _records().get(name) if isinstance(name, str) else None
         if made is None:
             self.refuse(at, f"a record '{printable(name, 40)}', which no fit holds")
-        found = {n: self.value(v, f"{at}.{n}") for n, v in fields.items()}
-        check_fields(name, found, self.where)
-        return made(**found)
+        values = {n: self.value(v, f"{at}.{n}") for n, v in fields.items()}
+        check_fields(name, values, self.where)
+        return made(**values)
 
     def refuse(self, at: str, reason: str) -> NoReturn:
         raise ResultError(f"{self.where}: {printable(at, 80)}: {printable(reason, 120)}")
@@ -199,12 +211,12 @@ def _law_record(law: Law) -> dict[str, Any]:
     if isinstance(form, Grouped):
         slots = {p: tuple(f.text for f in each) for p, each in form.slots.items()}
         own = {"by": form.by, "labels": form.labels, "slots": slots}
-        return {"name": law.name, "grouped": _encode(own, "law", {}), "law": _law_record(form.law)}
+        return {"name": law.name, "grouped": encoded(own, "law", {}), "law": _law_record(form.law)}
     try:
         arguments = {k: v for k, v in law.record().items() if k != "published"}
     except UsageError:
         return {"name": law.name, "arguments": None, "parameters": list(law.parameters)}
-    return {"name": law.name, "arguments": _encode(arguments, "law", {}), "parameters": list(law.parameters)}
+    return {"name": law.name, "arguments": encoded(arguments, "law", {}), "parameters": list(law.parameters)}
 
 
 #: What the law's record may hold, by its form.
@@ -223,16 +235,16 @@ def _law(record: Any, where: str) -> tuple[Law, str]:
     names = record["parameters"]
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
         raise ResultError(f"{where}: law: parameters: expected a list of names, got {printable(names, 60)}")
-    found, note = _plain(name, record["arguments"], where)
-    if found is None or (record["arguments"] is None and list(found.parameters) != names):
+    law, note = _plain(name, record["arguments"], where)
+    if law is None or (record["arguments"] is None and list(law.parameters) != names):
         shown = printable(name or "without a name", 80)
         raise ResultError(f"{where}: its law is code, {shown}, and no plugin here brings the same one")
-    if list(found.parameters) != names:
+    if list(law.parameters) != names:
         raise ResultError(
-            f"{where}: law: parameters: expected {', '.join(found.parameters)}, as in '{printable(found.text, 80)}', "
+            f"{where}: law: parameters: expected {', '.join(law.parameters)}, as in '{printable(law.text, 80)}', "
             f"got {printable(', '.join(names), 80)}"
         )
-    return found, note
+    return law, note
 
 
 def _plain(name: str | None, arguments: Any, where: str) -> tuple[Law | None, str]:
@@ -349,14 +361,22 @@ def guarded(read: Callable[[], T], where: str, what: str) -> T:
         raise ResultError(f"{where}: not a {what} of this version: {shown}") from problem
 
 
-def _checked(tree: xr.DataTree, where: str) -> Fit:
-    from forecast.fit.solution import Fit
+def opened(tree: xr.DataTree, kind: str, where: str) -> tuple[Law, str, Any, dict[str, Any]]:
+    """Return what a file of some kind holds: its law and a warning of it, its record, and the arrays of that.
 
+    Raises
+    ------
+    ResultError
+        If anything else is in it, or it is of another version.
+    """
     read = {str(k): strict_json(text, where=f"{where}: {k}", error=ResultError) for k, text in tree.attrs.items()}
     if read.get("format") != FORMAT:
-        raise ResultError(f"{where}: a fit in the format {printable(read.get('format'), 20)}; this reads {FORMAT}")
-    for name in sorted({*read} ^ {"kind", "format", "law", "fit", "provenance"}):
-        raise ResultError(f"{where}: the attribute '{printable(name, 60)}' is missing, or none of a fit's")
+        raise ResultError(f"{where}: a {kind} in the format {printable(read.get('format'), 20)}; this reads {FORMAT}")
+    for name in sorted({*read} ^ {"kind", "format", "law", kind, "provenance"}):
+        raise ResultError(f"{where}: the attribute '{printable(name, 60)}' is missing, or none of a {kind}'s")
+    versions = read["provenance"].get("versions") if isinstance(read["provenance"], dict) else None
+    if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
+        raise ResultError(f"{where}: provenance: versions: expected texts by name")
     groups = sorted(map(str, tree.children))
     if groups != ["arrays", "parameters"] or any(tree[g].children for g in groups) or tree.to_dataset().variables:
         raise ResultError(f"{where}: expected the groups /arrays and /parameters alone")
@@ -364,17 +384,36 @@ def _checked(tree: xr.DataTree, where: str) -> Fit:
     if kept.attrs or any(v.attrs for v in kept.variables.values()):
         raise ResultError(f"{where}: /arrays: expected no attributes")
     arrays = {str(n): v.values for n, v in kept.variables.items()}
-    if not isinstance(read["fit"], dict):
-        raise ResultError(f"{where}: fit: expected an object")
-    found, note = _law(read["law"], where)
+    if not isinstance(read[kind], dict):
+        raise ResultError(f"{where}: {kind}: expected an object")
+    return *_law(read["law"], where), read[kind], arrays
+
+
+def decoded(record: Any, arrays: Mapping[str, Any], where: str, *, each: bool = False) -> Any:
+    """Return the values of a record; of `each` of its members where it has no kind itself.
+
+    Raises
+    ------
+    ResultError
+        If an array is missing, or none of them uses it.
+    """
     decoder = _Decoder(arrays, where)
-    fields = {n: decoder.value(v, n) for n, v in read["fit"].items()}
+    values = {n: decoder.value(v, n) for n, v in record.items()} if each else decoder.value(record, "record")
     for name in sorted(set(arrays) - decoder.used):
         raise ResultError(f"{where}: /arrays/{printable(name, 60)}: no field of the fit uses it")
+    return values
+
+
+def _checked(tree: xr.DataTree, where: str) -> Fit:
+    from forecast.fit.solution import Fit
+
+    law, note, record, arrays = opened(tree, KIND, where)
+    fields = decoded(record, arrays, where, each=True)
     check_fields("Fit", fields, where)
-    plain = Fit(law=found, **fields)
+    plain = Fit(law=law, **fields)
     check_fit(plain, where)
-    _check_copies(tree, plain, read["provenance"], where)
+    provenance = strict_json(tree.attrs["provenance"], where=f"{where}: provenance", error=ResultError)
+    _check_copies(tree, plain, provenance, where)
     notes = [note, "" if plain.data is not None or plain.published else f"{plain.name}: {_UNCHECKED}"]
     new = tuple(line for line in notes if line and line not in plain.notes)
     return dataclasses.replace(plain, notes=(*plain.notes, *new)) if new else plain
@@ -398,9 +437,6 @@ def _check_copies(tree: xr.DataTree, fit: Fit, provenance: Any, where: str) -> N
     verdict = about.get("verdict")
     if set(about) != {"converged", "verdict"} or not isinstance(verdict, str) or not verdict.startswith(fit.outcome):
         raise ResultError(f"{where}: /parameters: verdict: expected the outcome, '{printable(fit.outcome, 80)}', first")
-    versions = provenance.get("versions") if isinstance(provenance, dict) else None
-    if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
-        raise ResultError(f"{where}: provenance: versions: expected texts by name")
     if set(provenance) != {"versions", "converged"}:
         raise ResultError(f"{where}: provenance: expected versions and converged")
     for said, what in ((about["converged"], "/parameters"), (provenance["converged"], "provenance")):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, printable
-from forecast.fit.inference.covariance import Uncertainty
+from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.planning.plans import Plans
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from forecast.contract.specs import PublishedFit
     from forecast.fit.data.observations import Observed
     from forecast.fit.diagnostics.identifiability import Diagnostics
+    from forecast.fit.inference.estimates import Estimates
+    from forecast.fit.inference.profile_ends import Optima
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
@@ -121,8 +123,9 @@ class Fit(Plans):
         """Standard errors, one 0-d variable each."""
         import xarray as xr
 
-        repeated = self.replicates is not None and self.uncertainty is not None and not self.uncertainty.flaw
-        attrs = {} if self.uncertainty is None or repeated else {"method": self.uncertainty.method}
+        known = self.uncertainty
+        repeated = self.replicates is not None and known is not None and not (known.flaw or known.exact)
+        attrs = {} if known is None or repeated else {"method": known.method}
         return xr.Dataset({n: xr.DataArray(error) for n, error in self._stderr.items()}, attrs=attrs)
 
     @functools.cached_property
@@ -132,10 +135,10 @@ class Fit(Plans):
         if known is None:
             stated = self.published.stderr if self.published else {}
             return {n: float(stated[n]) for n in self.values if n in stated}
-        if self.replicates is not None and not known.flaw:  # else replicates repeat an exact fit: 0 is no error
-            repeated = self.replicates
+        repeated = self.replicates
+        if repeated is not None and not (known.flaw or known.exact):  # else they repeat an exact fit: 0 is no error
             return {n: repeated.stderr(n) if n in repeated.names else 0.0 for n in self.values}
-        return {n: known.stderr(known.names.index(n)) if n in known.names else 0.0 for n in self.values}
+        return {n: known.errors.get(n, 0.0) for n in self.values}
 
     @functools.cached_property
     def covariance(self) -> xr.DataArray:
@@ -149,10 +152,9 @@ class Fit(Plans):
         import xarray as xr
 
         known = self._known("covariance")
-        factors = np.where(known.logs, np.exp(np.where(known.logs, known.at, 0.0)), 1.0)
-        table = known.covariance * np.outer(factors, factors)
         names = list(known.names)
-        return xr.DataArray(table, dims=("parameter", "other"), coords={"parameter": names, "other": names})
+        coords = {"parameter": names, "other": names}
+        return xr.DataArray(known.batch.natural()[0], dims=("parameter", "other"), coords=coords)
 
     def _why_not(self) -> str:
         if self.published and self.published.stderr:
@@ -249,9 +251,32 @@ class Fit(Plans):
         return self.outcome if self.uncertainty is None else "; ".join([self.outcome, *self.diagnostics.phrases()])
 
     @functools.cached_property
-    def profiled(self) -> dict[float, Any]:
-        """Limits of the profile by level, as they were asked for."""
-        return {}
+    def estimates(self) -> Estimates | None:
+        """The fit as a batch of one, as the rules of inference see it; None where nothing is known of parameters."""
+        from forecast.fit.inference.estimates import Estimates
+        from forecast.fit.objectives.objective import find
+
+        if self.uncertainty is None:
+            return None
+        return Estimates(
+            name=self.name,
+            law=self.law,
+            objective=find(self.objective_name),
+            values={n: np.array([v]) for n, v in self.values.items()},
+            known=self.uncertainty.batch,
+            settled=np.array([True]),
+            points=np.array([np.inf if self.data is None or self.n is None else self.n], dtype=float),
+            residual_scale=np.array([self.residual_scale or 0.0]),
+            ranges={n: (np.array([low]), np.array([high])) for n, (low, high) in self.ranges.items()},
+            replicates=(self.replicates,),
+            errs_in_x=self.data is not None and bool(self.data.sigma_x),
+            optima=self._optima,
+        )
+
+    def _optima(self, _: NDArray[np.int64]) -> Optima:
+        from forecast.fit.inference.profile import optimum, problem_of_fit
+
+        return optimum(self, problem_of_fit(self))
 
     def sample_parameters(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
         """Return joint draws of the parameters, (draws,) each: Student's t about the estimate.
@@ -273,7 +298,7 @@ class Fit(Plans):
 
     def group(self, label: object) -> Fit:
         """Return what a fit with groups says of one: a fit of the plain law, to predict, invert and allocate with."""
-        from forecast.fit.data.groups import one_of
+        from forecast.fit.inference.by_group import one_of
 
         return one_of(self, label)
 
@@ -284,7 +309,7 @@ class Fit(Plans):
         """
         from forecast.fit.predict import extrapolation
 
-        return extrapolation(self, variables)
+        return np.asarray(extrapolation(self, variables)[0])
 
     def predict(self, *, level: float = 0.9, statistic: str = "median", **variables: Any) -> xr.Dataset:
         """Evaluate the law, with two bands: of the law itself, and of one observation.

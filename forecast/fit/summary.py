@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, printable
-from forecast.fit.data.groups import said
+from forecast.fit.inference.by_group import said
 from forecast.fit.inference.interval import origin
 
 if TYPE_CHECKING:

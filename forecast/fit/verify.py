@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from forecast.errors import ForecastError, ResultError, printable
+from forecast.fit.problem.target import ROUNDING as LENGTH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.fit.data.observations import Observed
-    from forecast.fit.inference.covariance import Uncertainty
     from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.solution import Fit
 
     Array = NDArray[np.float64]
@@ -135,6 +136,7 @@ FIELDS: Mapping[str, Mapping[str, tuple[Test, str]]] = {
         "scale": (_number, "a number"),
         "scale_known": (_flag, "true or false"),
         "flaw": (_text, "text"),
+        "exact": (_flag, "true or false"),
         "clusters": (_count, "a count"),
     },
     "Replicates": {
@@ -237,15 +239,15 @@ def check_fit(fit: Fit, where: str) -> None:
             raise ResultError(f"{where}: {problem}") from problem
 
 
-def _names(where: str, at: str, found: Sequence[str], expected: Sequence[str]) -> None:
-    if list(found) != list(expected):
+def _names(where: str, at: str, names: Sequence[str], expected: Sequence[str]) -> None:
+    if list(names) != list(expected):
         _refuse(
-            where, at, f"the names {', '.join(expected) or 'of nothing'}, in this order", ", ".join(found) or "none"
+            where, at, f"the names {', '.join(expected) or 'of nothing'}, in this order", ", ".join(names) or "none"
         )
 
 
 def _check_values(fit: Fit, where: str) -> None:
-    from forecast.fit.problem.objective import OBJECTIVES
+    from forecast.fit.objectives.objective import OBJECTIVES
 
     _names(where, "Fit.values", list(fit.values), fit.law.parameters)
     for name, value in fit.values.items():
@@ -348,7 +350,7 @@ def _check_replicates(fit: Fit, repeated: Replicates, where: str) -> None:
 
 
 def _check_data(fit: Fit, seen: Observed, where: str) -> None:
-    from forecast.fit.problem.objective import find
+    from forecast.fit.objectives.objective import find
 
     at, law = "Observed", fit.law
     _names(where, f"{at}.variables", list(seen.variables), list(law.variables))
@@ -426,7 +428,7 @@ def _check_computed(fit: Fit, where: str) -> None:
     if seen.scale_known != known.scale_known:
         _refuse(where, "Uncertainty.scale_known", "that of the data", known.scale_known)
     again = assess(problem, at, scale_known=seen.scale_known, groups=seen.groups)
-    _compare(known, again, where)
+    _compare(known, again, problem.size(), where)
     scatter = _scatter(again, seen.weights)
     if (scatter is None) != (fit.residual_scale is None) or not _close(
         fit.residual_scale or 0.0, scatter or 0.0, NEAR, problem.size()
@@ -439,7 +441,7 @@ def _close(one: float, other: float, tolerance: float, size: float) -> bool:
     return equal(one, other, tolerance) or abs(one - other) <= 1e-12 * size
 
 
-def _compare(known: Uncertainty, again: Uncertainty, where: str) -> None:
+def _compare(known: Uncertainty, again: Uncertainty, size: float, where: str) -> None:
     """Compare what is said of the parameters with what the data say.
 
     Covariances may differ by what rounding does to them, which is much where parameters are nearly a ridge.
@@ -447,9 +449,13 @@ def _compare(known: Uncertainty, again: Uncertainty, where: str) -> None:
     for name in ("dof", "clusters"):
         if getattr(known, name) != getattr(again, name):
             _refuse(where, f"Uncertainty.{name}", str(getattr(again, name)), getattr(known, name))
+    if known.exact is not again.exact:
+        _refuse(where, "Uncertainty.exact", str(again.exact), known.exact)
     if bool(known.flaw) != bool(again.flaw):
         _refuse(where, "Uncertainty.flaw", f"'{again.flaw}'", f"'{known.flaw}'")
-    if not known.flaw and not equal(known.scale, again.scale, NEAR):
+    rounding = again.exact and not again.scale_known  # the length of residuals that other processors round otherwise
+    close = 0 < known.scale <= LENGTH * size if rounding else equal(known.scale, again.scale, NEAR)
+    if not known.flaw and not close:
         _refuse(where, "Uncertainty.scale", f"what the data give, {again.scale:.9g}", known.scale)
     for name, (bound, side) in known.bounds.items():
         if name not in again.bounds or again.bounds[name][1] != side or not equal(bound, again.bounds[name][0]):
@@ -464,14 +470,15 @@ def _compare(known: Uncertainty, again: Uncertainty, where: str) -> None:
         lost = ", ".join(again.unidentified) or "every parameter is identified"
         _refuse(where, "Uncertainty.unidentified", lost, ", ".join(known.unidentified) or "none")
     keep = np.ix_(good := known.known(), good)
-    errors = np.sqrt(np.diag(again.covariance[keep]))
+    expected = again.covariance[keep] * ((known.scale / again.scale) ** 2 if rounding else 1.0)
+    errors = np.sqrt(np.diag(expected))
     if not errors.size:
         return
     scale = np.outer(errors, errors)
     with np.errstate(all="ignore"):
-        strengths = np.linalg.eigvalsh(np.where(scale > 0, again.covariance[keep] / scale, 0.0))
+        strengths = np.linalg.eigvalsh(np.where(scale > 0, expected / scale, 0.0))
         condition = float(strengths[-1] / max(strengths[0], 1e-300))
-    far = np.abs(known.covariance[keep] - again.covariance[keep]) > (NEAR + ROUNDING * abs(condition)) * scale
+    far = np.abs(known.covariance[keep] - expected) > (NEAR + ROUNDING * abs(condition)) * scale
     if far.any():
         i = int(np.argmax(far.any(axis=1)))
         name = [n for n, g in zip(known.names, good, strict=True) if g][i]

@@ -6,7 +6,7 @@ import abc
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from forecast.contract.foreign import guarded
+from forecast.contract.plugin_calls import guarded
 from forecast.errors import PluginContractError
 from forecast.formula import Formula
 from forecast.formula.tree import latex_name

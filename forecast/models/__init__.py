@@ -6,12 +6,12 @@ other quantities (law + fit), a **mixture** from rival models of one quantity.
 
 from __future__ import annotations
 
-from forecast.contract.foreign import guarded
+from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import Record, get_registry, resolve
 from forecast.contract.specs import EstimateSpec, MixtureSpec, ModelSpec, RelationSpec, TrendSpec
 from forecast.errors import PluginContractError, PluginError
 from forecast.models import estimates, mixtures, relations, trends
-from forecast.models.contract import checked_model
+from forecast.models.check_output import checked_model
 from forecast.models.estimates import estimate
 from forecast.models.protocol import (
     Broken,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast import units
 from forecast.base.distributions import distribution
-from forecast.contract.foreign import guarded
+from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import get_registry, resolve
 from forecast.contract.specs import Input, TrendSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable

@@ -15,7 +15,7 @@ import numpy as np
 from forecast.base import access, budgets
 from forecast.base.budgets import check_memory, check_time, memory
 from forecast.base.streams import BLOCK, check_seed
-from forecast.contract.foreign import stdout_is_data
+from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.projection import backing
 from forecast.projection.horizon import Horizon, horizon, step_of

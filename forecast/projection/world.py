@@ -1,7 +1,7 @@
 """One block of draws: every quantity of a graph in the same worlds.
 
 The same draw index means the same world in every quantity: a model, an input or a quantity that is used twice is drawn
-once. A model is foreign code, so every call of one goes through `forecast.models.contract`.
+once. A model is foreign code, so every call of one goes through `forecast.models.check_output`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from forecast import units
 from forecast.base.distributions import distribution
 from forecast.base.streams import BLOCK, Streams
-from forecast.contract.foreign import guarded
+from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, ForecastError, PluginContractError
 from forecast.formula import Formula
 from forecast.models import Description, FittedModel, Model, Observations, OtherModel
-from forecast.models.contract import (
+from forecast.models.check_output import (
     checked_description,
     checked_draws,
     checked_observations,

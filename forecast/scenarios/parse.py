@@ -293,7 +293,7 @@ class Reader:
     def model(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> ModelRef:
         """Return a model by name, or a model object."""
         from forecast.models import Model
-        from forecast.models.contract import checked_model
+        from forecast.models.check_output import checked_model
 
         self.only(record, ("model", "inputs"), key)
         wiring = record.get("inputs", {})

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base.distributions import Distribution, distribution
 from forecast.base.streams import Streams, check_seed
-from forecast.contract.foreign import guarded
+from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model

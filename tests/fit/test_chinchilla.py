@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.problem.objective import find
+from forecast.fit.objectives.objective import find
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from scipy import stats
 import forecast
 from forecast.fit.data.observations import gather
 from forecast.fit.diagnostics.collinearity import edges
-from forecast.fit.inference.limits import Optima, limits
+from forecast.fit.inference.profile_ends import Optima, limits
+from forecast.fit.objectives.objective import find
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import problem_of
-from forecast.fit.problem.objective import find
 from forecast.fit.solve import newton
 from forecast.fit.solve.starts import Grid
 

@@ -89,3 +89,27 @@ def test_a_weight_of_two_is_two_copies(law, objective):
     )  # fmt: skip
     for name in law.parameters:
         assert many.params[name].values == pytest.approx(twice.params[name].values, rel=1e-9)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1.0, 0.0), (1.0, 1e6), (1.0, 1e9), (1e12, -1e12), (1e-9, 1e-3)])
+def test_an_offset_or_a_scale_is_no_ridge(scale, offset):
+    data = lines(np.random.default_rng(4), 200, scale, offset)
+    fits = LINE.fit(data, by="curve")
+    assert set(fits.uncertainty.unidentified) == set()
+    for i in (0, 99, 199):
+        x, y = data.x.values[i], data.y.values[i]
+        away = x - x.mean()
+        rest = y - y.mean() - away * np.sum(away * (y - y.mean())) / np.sum(away**2)
+        error = np.sqrt(np.sum(rest**2) / 8 / np.sum(away**2))
+        assert float(fits.stderr["b"][i]) == pytest.approx(error, rel=1e-6)
+        alone = LINE.fit({"x": x, "y": y})
+        assert "not identified" not in alone.verdict
+        for name in ("a", "b"):
+            assert float(fits.stderr[name][i]) == pytest.approx(float(alone.stderr[name]), rel=1e-9)
+            assert fits.interval(name).isel(curve=i).to_array().values == pytest.approx(alone.interval(name), rel=1e-9)
+
+
+def test_columns_that_are_one_are_a_ridge_at_any_scale():
+    x = np.linspace(1, 2, 10) * 1e9
+    fit = Law("a*x + b*x + c", variables=["x"]).fit({"x": x, "y": x + 0.01 * np.sin(x)})
+    assert set(fit.uncertainty.unidentified) == {"a", "b"}

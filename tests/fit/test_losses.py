@@ -4,8 +4,8 @@ from scipy import stats
 
 import forecast
 from forecast.errors import DataError, UnknownNameError, UsageError
-from forecast.fit.problem.losses import SUMMED, Scratch, huber_constant
-from forecast.fit.problem.objective import HUBER_FACTOR, OBJECTIVES
+from forecast.fit.objectives.losses import SUMMED, Scratch, huber_constant
+from forecast.fit.objectives.objective import HUBER_FACTOR, OBJECTIVES
 
 OPTIONS = {"delta": 0.3, "tau": 0.8, "width": 0.2, "trials": np.full(7, 9.0), "chance": 0.25}
 Y = np.array([1.0, 2.0, 0.0, 3.0, 5.0, 8.0, 4.0])

@@ -5,9 +5,10 @@ import pytest
 
 import forecast
 from forecast.fit.kernels.general import Placement
-from forecast.fit.problem.objective import find
+from forecast.fit.objectives.objective import find
 from forecast.fit.problem.problem import kernel_for
-from forecast.fit.solve.newton import Target, solve
+from forecast.fit.problem.target import Target
+from forecast.fit.solve.newton import solve
 from forecast.fit.solve.steps import decrement, factored
 
 X = np.geomspace(1, 1e4, 30)
@@ -76,18 +77,19 @@ def test_too_few_iterations_are_not_a_success():
     assert (found.iterations <= 1).all()
 
 
-def test_small_systems():
+@pytest.mark.parametrize("count", [60, 300])  # few and many: two ways over the same matrix
+def test_small_systems(count):
     rng = np.random.default_rng(0)
-    root = rng.standard_normal((4, 4, 60))
-    h = np.einsum("ijb,kjb->ikb", root, root)
-    g = rng.standard_normal((4, 60))
+    root = rng.standard_normal((4, 4, count))
+    h = np.einsum("ijb,kjb->ikb", root, root) + np.eye(4)[:, :, None]  # none is nearly singular: both are then exact
+    g = rng.standard_normal((4, count))
     size = h[range(4), range(4)]
     step, bad = factored(h, g, 0.0 * size, size)
     wanted = -np.linalg.solve(np.moveaxis(h, 2, 0), g.T[..., None])[..., 0].T
     assert not bad.any()
-    np.testing.assert_allclose(step, wanted, rtol=1e-6)
-    free = np.zeros((4, 60), dtype=bool)
-    np.testing.assert_allclose(decrement(g, h, free, g), -0.5 * np.sum(g * wanted, axis=0), rtol=1e-6)
+    np.testing.assert_allclose(step, wanted, rtol=1e-9)
+    free = np.zeros((4, count), dtype=bool)
+    np.testing.assert_allclose(decrement(g, h, free, g), -0.5 * np.sum(g * wanted, axis=0), rtol=1e-9)
     saddle = h.copy()
     saddle[0, 0] -= 5 * size[0]
     assert factored(saddle, g, 0.0 * size, size)[1].all()

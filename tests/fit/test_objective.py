@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from forecast.errors import UnknownNameError
-from forecast.fit.problem.objective import find, robust_scale
+from forecast.fit.objectives.objective import find, robust_scale
 
 
 def test_plain_values():

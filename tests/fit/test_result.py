@@ -135,12 +135,41 @@ def test_one_more_point_than_parameters_gives_a_very_wide_interval():
     assert (high - low) / float(fit.stderr["b"]) == pytest.approx(2 * 12.706204736432095, rel=1e-6)
 
 
-def test_noise_free_points_give_the_parameters_and_no_interval_of_zero_width():
-    law, data = saturating(noise=0)
-    fit = law.fit(data)
-    assert fit.values == pytest.approx({"E": 1.7, "beta": 8.0, "c": 0.35}, rel=1e-7)
-    with pytest.raises(FitError, match="rounding only"):
-        fit.interval("c")
+NOISE_FREE = {
+    "line": ("a + b*x", [], {"a": 1.3, "b": -0.7}, np.linspace(0, 10, 12)),
+    "power": ("b*x**-c", ["b", "c"], {"b": 3.3, "c": 0.7}, np.geomspace(1, 1e4, 20)),
+    "saturating": ("E + b*x**-c", ["E", "b", "c"], {"E": 1.7, "b": 8.0, "c": 0.35}, np.geomspace(10, 1e4, 24)),
+}
+
+
+@pytest.mark.parametrize("objective", ["least_squares", "least_squares_log", "huber_log", "quantile"])
+@pytest.mark.parametrize("name", NOISE_FREE)
+def test_intervals_of_noise_free_points_shrink_to_the_parameter_alone_and_over_a_dimension(name, objective):
+    text, positive, true, x = NOISE_FREE[name]
+    if name == "line" and objective.endswith("log"):
+        return
+    law = forecast.Law(text, variables=["x"], positive=positive)
+    fit = law.fit({"x": x, "y": law.value(true, x=x)}, objective=objective)
+    assert fit.converged
+    assert "the data lie on the law to rounding" in fit.verdict
+    assert any("as wide as the rounding of y" in line for line in fit.warnings)
+    two = {"x": np.tile(x, 2), "y": np.tile(law.value(true, x=x), 2), "curve": np.repeat([0, 1], x.size)}
+    fits = law.fit(two, by="curve", objective=objective)
+    assert fits.verdict.values[1] == fit.verdict
+    for parameter, value in true.items():
+        low, high = fit.interval(parameter)
+        assert low < high
+        assert low <= fit.values[parameter] <= high
+        assert low <= value <= high
+        assert high - low < 1e-8 * abs(value)
+        many = fits.interval(parameter).isel(curve=1)
+        assert [float(many.lower), float(many.upper)] == pytest.approx([low, high], rel=1e-8)
+        assert 0 < float(fit.stderr[parameter]) < 1e-8 * abs(value)
+    with pytest.raises(FitError, match="no profile: the data lie on the law to rounding"):
+        fit.interval(next(iter(true)), method="profile")
+    again = fit.resample(200)
+    assert float(again.stderr[next(iter(true))]) == float(fit.stderr[next(iter(true))])  # replicates repeat the fit
+    assert float(fit.predict(x=5.0)["upper"]) == pytest.approx(float(fit.predict(x=5.0)["median"]), rel=1e-8)
 
 
 def test_a_product_of_two_parameters_is_not_identified():

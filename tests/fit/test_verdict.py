@@ -3,7 +3,7 @@ import pytest
 
 import forecast
 from forecast.errors import FitError
-from forecast.fit.inference import limits
+from forecast.fit.inference import profile_ends
 
 X = np.geomspace(10, 1e4, 40)
 
@@ -33,11 +33,13 @@ def test_bad_input_048_a_saturating_law_without_slope_is_flagged(seed):
 
 @pytest.mark.bad_input(28)
 def test_bad_input_028_constant_y_gives_no_interval_of_zero_width():
-    for law in (POWER, SATURATING):
-        fit = law.fit({"x": X, "y": np.full(40, 2.0)})
-        assert "at boundary (0)" in fit.verdict
-        with pytest.raises(FitError, match="no interval"):
-            fit.interval("c")
+    power, saturating = (law.fit({"x": X, "y": np.full(40, 2.0)}) for law in (POWER, SATURATING))
+    for fit in (power, saturating):
+        assert "c at boundary (0)" in fit.verdict
+    low, high = power.interval("c")
+    assert low == 0 < high < 1e-12
+    with pytest.raises(FitError, match="no interval for 'c': the law passes through every point with E, beta not"):
+        saturating.interval("c")
 
 
 @pytest.mark.bad_input(29)
@@ -132,8 +134,8 @@ def test_limits_that_are_not_there_are_given_up_soon(seed, monkeypatch):
     law = forecast.law("scaling/broken-power")
     fit = law.fit({"x": x, law.output: y}, objective="least_squares_log")
     rounds = []
-    make = limits.refitted
-    monkeypatch.setattr(limits, "refitted", lambda *a, **k: rounds.append(a) or make(*a, **k))
+    make = profile_ends.refitted
+    monkeypatch.setattr(profile_ends, "refitted", lambda *a, **k: rounds.append(a) or make(*a, **k))
     assert "f1" in fit.diagnostics.unidentified
     assert 0 < len(rounds) <= 120
     assert any(name in fit.diagnostics.flagged for name in ("d1", "c1"))

@@ -6,7 +6,7 @@ import pytest
 import forecast
 from forecast.contract.specs import Input
 from forecast.errors import FormulaError, PluginContractError, ScenarioError, UnitError, UsageError
-from forecast.models.contract import checked_model
+from forecast.models.check_output import checked_model
 from forecast.streams import BLOCK, Streams
 
 INPUTS = {"synapses": {"p05": 1e14, "p95": 1e15, "unit": "FLOP"}, "rate": {"value": 2.0, "unit": "1/s"}}

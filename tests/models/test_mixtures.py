@@ -9,7 +9,7 @@ import forecast
 from forecast.contract.specs import MixtureSpec
 from forecast.errors import PluginContractError, UnitError, UsageError
 from forecast.models import mixtures
-from forecast.models.contract import checked_model
+from forecast.models.check_output import checked_model
 from forecast.streams import BLOCK, Streams
 
 UNITS = {"a": "FLOP/s", "b": "TFLOP/s", "c": "FLOP/s"}

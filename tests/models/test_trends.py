@@ -14,7 +14,7 @@ from forecast.errors import (
     UnknownNameError,
 )
 from forecast.models import Shape, shape, trend
-from forecast.models.contract import checked_model
+from forecast.models.check_output import checked_model
 from forecast.streams import BLOCK, Streams
 
 DATA = {"year": [2000.0, 2005.0, 2010.0, 2015.0, 2020.0], "speed": [1.0, 9.0, 110.0, 900.0, 8800.0]}

@@ -11,7 +11,7 @@ import pytest
 
 import forecast
 from forecast.models import Description, FittedModel, Model, OtherQuantity, Unfitted
-from forecast.models.contract import checked_model
+from forecast.models.check_output import checked_model
 from forecast.streams import BLOCK, Streams
 
 ROOT = Path(__file__).parents[2]

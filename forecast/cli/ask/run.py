@@ -11,7 +11,7 @@ import click
 
 from forecast.cli import render
 from forecast.cli.allowed import access_options
-from forecast.cli.targets import out_option, plot_option
+from forecast.cli.output_files import out_option, plot_option
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:

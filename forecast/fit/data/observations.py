@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from forecast import formula
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.fit.data.groups import labels_of
+from forecast.fit.objectives.objective import Objective
 from forecast.fit.options import Request
-from forecast.fit.problem.objective import Objective
 
 if TYPE_CHECKING:
     from forecast.laws import Law

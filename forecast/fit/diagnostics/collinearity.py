@@ -30,7 +30,7 @@ def together(problem: Problem, values: Mapping[str, float]) -> dict[str, str]:
     """
     rows = problem.weights > 0
     varied = {n: v[rows] for n, v in problem.variables.items() if np.ptp(v[rows]) > 0}
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     names = list(varied)
     for i, first in enumerate(names):
         for second in names[i + 1 :]:
@@ -41,8 +41,8 @@ def together(problem: Problem, values: Mapping[str, float]) -> dict[str, str]:
             if not (tied[first] and tied[second]):
                 continue
             for name in (*tied[first], *tied[second]):
-                found.setdefault(name, f"{first} and {second} vary together in these data ({text}); vary one alone")
-    return found
+                reasons.setdefault(name, f"{first} and {second} vary together in these data ({text}); vary one alone")
+    return reasons
 
 
 def _line(first: str, a: Array, second: str, b: Array) -> str:
@@ -91,27 +91,27 @@ def edges(problem: Problem, ends: Mapping[str, tuple[float, float]]) -> dict[str
 
     A place is a parameter that is subtracted from a variable, or that divides it inside a sum with a number.
     """
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, along in _places(problem).items():
         low, high = float(np.min(along)), float(np.max(along))
         left, right = ends[name]
         if left < low or right > high:
             side = "below" if left < low else "above"
-            found[name] = f"may lie {side} the data, which then show one side of it only"
-    return found
+            reasons[name] = f"may lie {side} the data, which then show one side of it only"
+    return reasons
 
 
 def _places(problem: Problem) -> dict[str, Array]:
     law = problem.law
     if law.expression is None or getattr(law, "equals", None):
         return {}
-    found: dict[str, Array] = {}
+    places: dict[str, Array] = {}
 
     def add(node: Binary) -> None:
         right = node.right
         inside = {part.name for part in tree.walk(node.left) if isinstance(part, Name)}
         if isinstance(right, Name) and right.name in problem.free and inside and inside <= set(problem.variables):
-            found[right.name] = np.asarray(tree.evaluate(node.left, problem.variables), dtype=float)
+            places[right.name] = np.asarray(tree.evaluate(node.left, problem.variables), dtype=float)
 
     for node in tree.walk(law.formula.root):
         if isinstance(node, Binary) and node.op == "-":
@@ -121,4 +121,4 @@ def _places(problem: Problem) -> dict[str, Array]:
             for part in tree.walk(other):
                 if isinstance(part, Binary) and part.op == "/":
                     add(part)
-    return found
+    return places

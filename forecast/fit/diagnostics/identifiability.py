@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import FitError, printable
+from forecast.errors import printable
 from forecast.fit.diagnostics.collinearity import edges, together
 from forecast.fit.diagnostics.influence import MOVES, influences
 from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
 from forecast.fit.inference import profile
-from forecast.fit.solve.newton import ROUNDING
+from forecast.fit.inference.uncertainty import ROUNDED
+from forecast.fit.problem.target import ROUNDING
 
 if TYPE_CHECKING:
-    from forecast.fit.inference.limits import Limits
+    from forecast.fit.inference.profile import Profiled
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
 
@@ -60,6 +61,8 @@ class Diagnostics:
         The test of the law against the scatter of rows that share their variables; None where none do.
     flaw : str
         Why no interval can be given.
+    exact : bool
+        The data lie on the law to rounding.
     """
 
     unidentified: Mapping[str, str] = field(default_factory=dict)
@@ -70,6 +73,7 @@ class Diagnostics:
     better: str = ""
     lack_of_fit: LackOfFit | None = None
     flaw: str = ""
+    exact: bool = False
 
     @property
     def flagged(self) -> tuple[str, ...]:
@@ -78,33 +82,37 @@ class Diagnostics:
 
     def phrases(self) -> list[str]:
         """Return the judgement in short phrases."""
-        found = [self.better] if self.better else []
+        phrases = [self.better] if self.better else []
         if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
-            found.append(text)
+            phrases.append(text)
         if self.flaw:
-            found.append(f"no intervals: {self.flaw}")
+            phrases.append(f"no intervals: {self.flaw}")
+        if self.exact:
+            phrases.append(ROUNDED)
         if self.unidentified:
-            found.append(f"not identified: {', '.join(self.unidentified)}")
-        found += [f"{name} limited on one side only ({why})" for name, why in self.one_sided.items()]
-        found += [f"{name}: {why}" for name, why in self.edges.items()]
+            phrases.append(f"not identified: {', '.join(self.unidentified)}")
+        phrases += [f"{name} limited on one side only ({why})" for name, why in self.one_sided.items()]
+        phrases += [f"{name}: {why}" for name, why in self.edges.items()]
         if not (self.flaw or self.unidentified or self.one_sided or self.edges):
-            found.append("all parameters identified")
-        found += [f"on a ridge: {text}" for text in self.ridges]
-        return [*found, self.influential] if self.influential else found
+            phrases.append("all parameters identified")
+        phrases += [f"on a ridge: {text}" for text in self.ridges]
+        return [*phrases, self.influential] if self.influential else phrases
 
     def warnings(self, name: str) -> list[str]:
         """Return what a reader of the fit called `name` must be warned of."""
-        found = [f"{name}: {self.better}"] if self.better else []
+        lines = [f"{name}: {self.better}"] if self.better else []
         if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
-            found.append(f"{name}: {text}")
+            lines.append(f"{name}: {text}")
         if self.flaw:
-            found.append(f"{name}: no intervals: {self.flaw}")
+            lines.append(f"{name}: no intervals: {self.flaw}")
+        if self.exact:
+            lines.append(f"{name}: {ROUNDED}: intervals are as wide as the rounding of y")
         about = f"{name}: parameter"
-        found += [f"{about} '{n}' is not identified by these data: {why}" for n, why in self.unidentified.items()]
-        found += [f"{about} '{n}' is limited on one side only: {why}" for n, why in self.one_sided.items()]
-        found += [f"{about} '{n}' {why}" for n, why in self.edges.items()]
-        found += [f"{name}: on a ridge: {text}" for text in self.ridges]
-        return [*found, f"{name}: {self.influential}"] if self.influential else found
+        lines += [f"{about} '{n}' is not identified by these data: {why}" for n, why in self.unidentified.items()]
+        lines += [f"{about} '{n}' is limited on one side only: {why}" for n, why in self.one_sided.items()]
+        lines += [f"{about} '{n}' {why}" for n, why in self.edges.items()]
+        lines += [f"{name}: on a ridge: {text}" for text in self.ridges]
+        return [*lines, f"{name}: {self.influential}"] if self.influential else lines
 
 
 def judge(fit: Fit) -> Diagnostics:
@@ -114,7 +122,7 @@ def judge(fit: Fit) -> Diagnostics:
         return Diagnostics()
     reasons = dict(known.unidentified)
     if fit.data is None:
-        return Diagnostics(unidentified=reasons, flaw=known.flaw)
+        return Diagnostics(unidentified=reasons, flaw=known.flaw, exact=known.exact)
     problem = profile.problem_of_fit(fit, "diagnostics")
     for name, why in _absent(fit, problem).items():
         reasons.setdefault(name, why)
@@ -123,18 +131,20 @@ def judge(fit: Fit) -> Diagnostics:
     one_sided: dict[str, str] = {}
     beyond: dict[str, str] = {}
     better = ""
-    for name in problem.free:
-        if (ridge := profile.hidden_ridge(fit, name, fit.level)) is not None:
-            reach = f"[{ridge[0]:.4g}, {ridge[1]:.4g}]"
+    estimates = fit.estimates
+    assert estimates is not None
+    for i, name in enumerate(problem.free):
+        hidden, low, high = profile.hidden_ridges(estimates, i, fit.level)
+        if hidden[0]:
+            reach = f"[{low[0]:.4g}, {high[0]:.4g}]"
             reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {reach}")
-    if not known.flaw and profile.cheap(fit):
-        try:
-            problem, found = profile._solved(fit, fit.level)
-        except FitError:
-            better = profile.better_optimum(*fit.profiled[fit.level]) if fit.level in fit.profiled else ""
-        else:
-            _read(problem, found, reasons, one_sided, known.bounds)
-            ends = {n: profile.interval(fit, n, fit.level) for n in problem.free}
+    if estimates.likelihood and estimates.affordable[0]:
+        better = profile.no_profile(estimates, fit.level)
+        profiled = profile.limits_of(estimates, fit.level, np.array([0]))
+        if not better:
+            _read(problem, profiled, reasons, one_sided, known.bounds)
+            pairs = [profiled.ends(i) for i in range(problem.k)]
+            ends = {n: (float(low[0]), float(high[0])) for n, (low, high) in zip(problem.free, pairs, strict=True)}
             beyond = {n: why for n, why in edges(problem, ends).items() if n not in reasons}
     return Diagnostics(
         unidentified=reasons,
@@ -145,6 +155,7 @@ def judge(fit: Fit) -> Diagnostics:
         better=better,
         lack_of_fit=_missed(fit, problem),
         flaw=known.flaw,
+        exact=known.exact,
     )
 
 
@@ -157,11 +168,11 @@ def _missed(fit: Fit, problem: Problem) -> LackOfFit | None:
 
 
 def _read(
-    problem: Problem, found: Limits, reasons: dict[str, str], one_sided: dict[str, str], bounds: Mapping[str, Any]
+    problem: Problem, profiled: Profiled, reasons: dict[str, str], one_sided: dict[str, str], bounds: Mapping[str, Any]
 ) -> None:
     """Read off the profile which parameters the data limit."""
     for i, name in enumerate(problem.free):
-        low, high = float(found.low[i, 0]), float(found.high[i, 0])
+        low, high = float(profiled.low[i, 0]), float(profiled.high[i, 0])
         open_low, open_high = bool(np.isinf(low)), bool(np.isinf(high))
         if open_low and open_high:
             reasons.setdefault(name, "its profile likelihood is limited on neither side")
@@ -190,8 +201,10 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
     lengths = np.linalg.norm(np.nan_to_num(problem.slopes(p)), axis=0)
     squared = known.quantile(0.5 + fit.level / 2) ** 2
     with np.errstate(all="ignore"):
-        unit = np.ones(problem.k) if known.flaw else profile.allowed(problem, known, optima, fit.level) / squared
-    found: dict[str, str] = {}
+        unit = np.ones(problem.k)
+        if fit.estimates is not None and fit.estimates.profilable[0]:
+            unit = profile.allowed(fit.estimates, np.array([0]), optima, fit.level)[:, 0] / squared
+    reasons: dict[str, str] = {}
     for j, name in enumerate(problem.free):
         if np.isfinite(problem.lower[j]) and (problem.logs[j] or problem.lower[j] > 0):
             continue
@@ -219,7 +232,7 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
             value = min([value, *(s.value for s in solved[:1])])
         # twice what is lost: it was chosen to fit best, and so gains more than a parameter in its place (Davies, 1987)
         count = 1 + 2 * len(lost)
-        if known.flaw:
+        if known.flaw or known.exact:
             absent = value <= (10 * ROUNDING * problem.size()) ** 2
         else:
             edge = 2 * gammaincinv(count / 2, fit.level)  # the quantile of chi squared
@@ -228,8 +241,8 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
             absent = float(value - optima.value[0]) <= edge * unit[j]
         if absent:
             for i in lost:
-                found.setdefault(problem.free[i], f"{name} may be 0, and then it means nothing")
-    return found
+                reasons.setdefault(problem.free[i], f"{name} may be 0, and then it means nothing")
+    return reasons
 
 
 def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str, ...]:
@@ -273,13 +286,13 @@ def _influential(fit: Fit, problem: Problem) -> str:
         return ""  # nothing but rounding would move
     if (fit.n or 0) > MANY or (fit.n or 0) <= len(fit.values) + 1:
         return ""
-    found = influences(fit)
-    place = int(np.argmax(found.largest))
-    if not found.largest[place] > MOVES:
+    moved = influences(fit)
+    place = int(np.argmax(moved.largest))
+    if not moved.largest[place] > MOVES:
         return ""
-    shifts = np.abs(found.shifts[:, place])
+    shifts = np.abs(moved.shifts[:, place])
     most = int(np.argmax(shifts))
-    name, row, value = found.names[most], int(found.rows[place]) + 1, float(found.values[most, place])
+    name, row, value = moved.names[most], int(moved.rows[place]) + 1, float(moved.values[most, place])
     return (
         f"row {row} decides {printable(name, 60)}: {value:.4g} without it, {fit.values[name]:.4g} with it "
         f"({shifts[most]:.1f} standard errors); check the row, or fit with objective='huber_log'"

@@ -21,10 +21,11 @@ from forecast.errors import DataError, FitError, UsageError
 from forecast.fit.data.groups import check_scheme, labels_of
 from forecast.fit.inference.replicates import Replicates
 from forecast.fit.inference.resample import BLOCK, FEW_GROUPS, SCHEMES, Drawn, Sample, check, draw, resampled
-from forecast.fit.problem.objective import robust_scale
+from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.problem import Problem
+from forecast.fit.problem.target import Target
 from forecast.fit.solve import newton
-from forecast.fit.solve.newton import Solved, Target
+from forecast.fit.solve.newton import Solved
 from forecast.fit.solve.parallel import Progress, Workers, check_workers, share
 from forecast.fit.solve.starts import Grid
 from forecast.laws.grouped import Grouped

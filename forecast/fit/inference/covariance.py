@@ -1,332 +1,479 @@
-"""How well parameters are known: Wald covariance, the sandwich for Huber's loss, bounds, what is not identified."""
+"""How well parameters are known: Wald covariance, the sandwich for Huber's loss, bounds, what is not identified.
+
+Many fits are judged together, and a single one is a batch of one. What needs a search (a parameter that ran to 0, a
+ridge) is looked for in those fits alone whose standard errors are not ordinary.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.errors import FitError
-from forecast.fit.kernels.errors_in_variables import Effective, covariance
-from forecast.fit.problem.objective import robust_scale
-from forecast.fit.problem.problem import Array, Problem, at_bound
-from forecast.fit.solve.newton import ROUNDING
+from forecast.base import budgets
+from forecast.fit.inference.uncertainty import Uncertainties, Uncertainty
+from forecast.fit.kernels.general import natural
+from forecast.fit.objectives.objective import robust_scale
+from forecast.fit.problem.errors_in_variables import Effective, covariance
+from forecast.fit.problem.problem import Array, Problem, on_bound
+from forecast.fit.problem.target import ROUNDING, Target
+from forecast.fit.solve.steps import factored
 
-__all__ = ["WIDE", "Uncertainty", "assess"]
+if TYPE_CHECKING:
+    from forecast.fit.problem.coordinates import Coordinates
+    from forecast.laws import Law
+
+__all__ = ["WIDE", "assess", "uncertainties"]
+
+_Rows: TypeAlias = NDArray[np.int64] | slice
 
 #: How much the objective may rise when a nonlinear parameter that ran to 0 is set to it.
 FLAT = 1e-9
-#: Singular values of the Jacobian (columns of length one) below this share of the largest are a ridge.
-RIDGE = 1e-8
+#: Singular values of the Jacobian (columns of length one) below this share of the largest are a ridge; of a law that is
+#: linear in all parameters the Jacobian is known to rounding, and so is what it tells apart.
+RIDGE, RIDGE_LINEAR = 1e-8, 1e-13
 #: A standard error of a logarithm above this (an interval over some eight decades) is no knowledge.
 VAGUE = 5.0
 WIDE = "its interval would span many decades"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Uncertainty:
-    """What a fit knows about its parameters.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The free parameters.
-    at : ndarray
-        Their values, each in its own coordinate.
-    logs : ndarray of bool
-        Whose coordinate is the logarithm.
-    covariance : ndarray
-        (k, k), in these coordinates; rows and columns of what is not identified are nan.
-    unidentified : mapping of str to str
-        Parameter to reason.
-    bounds : mapping of str to (float, int)
-        Parameters on a bound: the bound, and 1 or -1 for the side that is open.
-    dof : int
-        Points less parameters; the quantiles are Student's.
-    scale : float
-        Standard deviation of one residual.
-    scale_known : bool
-        It was given (``sigma=``), not estimated.
-    flaw : str
-        Why no interval at all can be given; empty where some can.
-    clusters : int
-        Over how many groups of rows the sandwich was summed; 0 where rows are independent.
-    """
-
-    names: tuple[str, ...]
-    at: Array
-    logs: NDArray[np.bool_]
-    covariance: Array
-    unidentified: Mapping[str, str]
-    bounds: Mapping[str, tuple[float, int]]
-    dof: int
-    scale: float
-    scale_known: bool
-    flaw: str = ""
-    clusters: int = 0
-
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of Student's t: groups less one where rows depend on each other, else `dof`."""
-        return max(self.clusters - 1 if self.clusters else self.dof, 1)
-
-    def quantile(self, p: float) -> float:
-        """Return the quantile of Student's t (normal where the scale is known)."""
-        from scipy.special import ndtri, stdtrit
-
-        known = self.scale_known and not self.clusters
-        return float(ndtri(p) if known else stdtrit(self.freedom, p))
-
-    @property
-    def method(self) -> str:
-        """Where the standard errors come from."""
-        return f"cluster-robust sandwich over {self.clusters} groups" if self.clusters else "curvature at the optimum"
-
-    def value(self, i: int) -> float:
-        """Return parameter `i` as the law has it."""
-        return float(np.exp(self.at[i]) if self.logs[i] else self.at[i])
-
-    def known(self) -> NDArray[np.bool_]:
-        """Tell which parameters have a standard error."""
-        return np.array([not self.flaw and n not in self.unidentified for n in self.names], dtype=bool)
-
-    def stderr(self, i: int) -> float:
-        """Return the standard error of parameter `i` as the law has it; inf where it is not identified."""
-        if self.flaw or self.names[i] in self.unidentified:
-            return float("inf")
-        error = float(np.sqrt(self.covariance[i, i]))
-        return error * abs(self.value(i)) if self.logs[i] else error
-
-    def interval(self, name: str, level: float, where: str) -> tuple[float, float]:
-        """Return the interval of one parameter; see `forecast.Fit.interval`."""
-        i = self.names.index(name)
-        if self.flaw:
-            raise FitError(f"{where}: no interval for '{name}': {self.flaw}")
-        if name in self.unidentified:
-            why = self.unidentified[name]
-            raise FitError(f"{where}: no interval for '{name}': it is not identified by these data ({why})")
-        error = float(np.sqrt(self.covariance[i, i]))
-        if name in self.bounds:
-            bound, side = self.bounds[name]
-            far = float(self.at[i]) + side * self.quantile(level) * error
-            return (bound, far) if side > 0 else (far, bound)
-        half = self.quantile(0.5 + level / 2) * error
-        low, high = self.at[i] - half, self.at[i] + half
-        return (float(np.exp(low)), float(np.exp(high))) if self.logs[i] else (float(low), float(high))
-
-    def refuse(self, where: str, what: str) -> None:
-        """Raise unless every parameter is known."""
-        if self.flaw:
-            raise FitError(f"{where}: no {what}: {self.flaw}")
-        if self.unidentified:
-            name, reason = next(iter(self.unidentified.items()))
-            raise FitError(f"{where}: no {what}: parameter '{name}' is not identified by these data ({reason})")
-
-    def draw(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
-        """Return joint draws of the free parameters as the law has them."""
-        values, vectors = np.linalg.eigh(self.covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        normals = generator.standard_normal((draws, len(self.names)))
-        moves = normals @ root.T
-        if self.clusters or not self.scale_known:
-            moves /= np.sqrt(generator.chisquare(self.freedom, draws) / self.freedom)[:, None]
-        found = {}
-        for i, name in enumerate(self.names):
-            if name in self.bounds:
-                bound, side = self.bounds[name]
-                found[name] = bound + side * np.abs(moves[:, i])
-            else:
-                moved = self.at[i] + moves[:, i]
-                found[name] = np.exp(moved) if self.logs[i] else moved
-        return found
-
-
-def _faded(problem: Problem, p: Array) -> list[int]:
-    """Return the nonlinear positive parameters that ran to 0, where their logarithm has no end."""
-    value, found = problem.value_at(p), []
-    for i in map(int, np.flatnonzero(problem.logs & ~np.isfinite(problem.lower))):
-        tried = np.where(np.arange(p.size) == i, 0.0, p)
-        if problem.value_at(tried) <= value * (1 + FLAT) and np.linalg.norm(problem.slopes(tried)[:, i]) > 0:
-            found.append(i)
-    return found
+#: Normal equations are inverted as the solver has them where they inflate no variance by more than this, so that
+#: rounding stays below 1e-11; beyond, the Jacobian itself is decomposed.
+CLEAR = 1e4
+#: Numbers in one table of the fits that are worked on together.
+CELLS = 100_000
 
 
 def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.int64] | None = None) -> Uncertainty:
-    """Return what the data say about the parameters at a solution.
+    """Return what the data say about the parameters of one data set at a solution; see `uncertainties`."""
+    found = uncertainties(
+        problem.law, problem.target(), u[:, None], problem, lambda _: problem, scale_known=scale_known, groups=groups
+    )
+    return found.one(0)
+
+
+def uncertainties(
+    law: Law,
+    target: Target,
+    q: Array,
+    coordinates: Coordinates | Problem,
+    problem: Callable[[int], Problem],
+    *,
+    scale_known: bool,
+    groups: NDArray[np.int64] | None = None,
+    settled: NDArray[np.bool_] | None = None,
+    solved: tuple[Array, Array] | None = None,
+) -> Uncertainties:
+    """Return what the data say about the parameters at solutions.
 
     Parameters
     ----------
-    problem : Problem
-    u : ndarray
-        The solution, in the solver's coordinates.
+    law : forecast.Law
+    target : Target
+    q : ndarray
+        (k, B), in the solver's coordinates.
+    coordinates : Coordinates or Problem
+    problem : callable
+        ``problem(b)`` is fit `b` as a problem of its own.
     scale_known : bool
         The weights are one over known variances, so that the residuals' own spread is not used.
     groups : ndarray of int, optional
         Rows of one group are not independent: the covariance is the cluster-robust sandwich.
+    settled : ndarray of bool, optional
+        (B,): those that are solutions; default all.
+    solved : tuple of ndarray, optional
+        Half the Gauss-Newton Hessian (k, k, B), nan where it is not known yet, and the squares (B,), where the solver
+        has them.
     """
-    p = problem.natural(u)
-    residuals = problem.residuals(u)
-    n, k = problem.n, problem.k
-    logs = problem.positive.copy()
-    bounds: dict[str, tuple[float, int]] = {}
-    unidentified: dict[str, str] = {}
-    for i in _faded(problem, p):
-        bounds[problem.free[i]] = (0.0, 1)
-    lower, upper = problem.natural(problem.lower), problem.natural(problem.upper)
-    for i in map(int, np.flatnonzero(at_bound(problem, u))):
-        low = abs(u[i] - problem.lower[i]) <= abs(problem.upper[i] - u[i])
-        bounds[problem.free[i]] = (float(lower[i] if low else upper[i]), 1 if low else -1)
-    logs[[problem.free.index(name) for name in bounds]] = False
-    with np.errstate(divide="ignore"):
-        at = np.where(logs & problem.logs, u, np.where(logs, np.log(np.where(logs, p, 1.0)), p))
-    table = problem.slopes(p) * np.where(logs, p, 1.0)
-    root = np.sqrt(problem.weights)
-    flaw = ""
-    length = float(np.linalg.norm(root * residuals))
-    if not np.isfinite(table).all() or not np.isfinite(length):
-        flaw = "the law or its derivatives cannot be computed at the solution"
-    elif n - k < 1:
-        flaw = f"{n} points for {k} parameters leave nothing to judge the fit by; add points or fix a parameter"
-    elif length <= ROUNDING * problem.size() and not _certain(problem, scale_known, groups):
-        flaw = "the law passes through every point, so that the residuals are rounding only"
-    scale = _scale(problem, residuals, scale_known)
-    covariance = np.full((k, k), np.nan)
-    if np.isfinite(table).all():  # an exact fit may be on a ridge too
-        _find_ridges(problem, root[:, None] * table, at, bounds, unidentified)
-    if not flaw:
-        keep = [i for i, name in enumerate(problem.free) if name not in unidentified]
-        part = _covariance(problem, residuals, table, keep, logs, at, scale_known, groups)
-        covariance[np.ix_(keep, keep)] = part
-        for i in keep:
-            error = covariance[i, i]
-            if not np.isfinite(error) or error < 0 or (logs[i] and error > VAGUE**2):
-                unidentified[problem.free[i]] = WIDE
-    return Uncertainty(
-        names=problem.free,
-        at=at,
-        logs=logs,
-        covariance=covariance,
-        unidentified=unidentified,
-        bounds=bounds,
-        dof=n - k,
-        scale=scale,
-        scale_known=scale_known,
-        flaw=flaw,
-        clusters=0 if groups is None else len(np.unique(groups[problem.weights > 0])),
-    )
+    made = _Assessment(law, target, q, coordinates, problem, scale_known, groups)
+    good = np.ones(q.shape[1], dtype=bool) if settled is None else settled
+    ready = np.zeros(q.shape[1], dtype=bool)
+    if solved is not None and target.objective.scale == "residual":
+        ready = made.by_normal_equations(*solved)
+    made.by_jacobian(np.flatnonzero(good & ~ready))
+    return made.done(good)
 
 
-def _certain(problem: Problem, scale_known: bool, groups: NDArray[np.int64] | None) -> bool:
-    """Tell whether standard errors need no residuals: the scale is known, and neither groups nor a sandwich ask."""
-    return scale_known and problem.objective.scale != "sandwich" and groups is None and not problem.errs_in_x
+@dataclass(frozen=True)
+class _Slopes:
+    """What fits look like at their solutions, in the coordinates in which parameters are reported.
+
+    Parameters
+    ----------
+    table : ndarray
+        (B, n, k), derivatives of the law in the link by the parameters, over their lengths; unweighted.
+    lengths : ndarray
+        (B, k), of the weighted columns.
+    weights, residuals : ndarray
+        (B, n)
+    first, second : ndarray, optional
+        (B, n), derivatives of the loss, where it is not the square.
+    hessian : ndarray, optional
+        (B, k, k), of the objective, over the lengths.
+    """
+
+    table: Array
+    lengths: Array
+    weights: Array
+    residuals: Array
+    first: Array | None = None
+    second: Array | None = None
+    hessian: Array | None = None
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        """Whether the law and its derivatives can be computed, (B,)."""
+        return np.asarray(np.isfinite(self.lengths).all(axis=1) & np.isfinite(self.residuals).all(axis=1))
+
+    @functools.cached_property
+    def weighted(self) -> Array:
+        """The table by the roots of the weights."""
+        return np.asarray(self.table * np.sqrt(self.weights)[:, :, None])
+
+    def row(self, b: int, keep: list[int]) -> _Slopes:
+        """Return one of the fits with some of its parameters."""
+        some = {f: v if (v := getattr(self, f)) is None else v[b : b + 1] for f in ("first", "second", "hessian")}
+        if some["hessian"] is not None:
+            some["hessian"] = some["hessian"][:, keep][:, :, keep]
+        return _Slopes(
+            self.table[b : b + 1][:, :, keep], self.lengths[b : b + 1][:, keep], self.weights[b : b + 1],
+            self.residuals[b : b + 1], **some,
+        )  # fmt: skip
 
 
-def _scale(problem: Problem, residuals: Array, scale_known: bool) -> float:
-    if scale_known:
-        return 1.0
-    if problem.objective.scale == "sandwich":
-        return float(robust_scale(residuals, problem.k, problem.weights))
-    dof = problem.n - problem.k
-    return float(np.sqrt(np.sum(problem.weights * residuals**2) / dof)) if dof > 0 else float("nan")
+def _slopes(target: Target, q: Array, turn: Array, into_logs: NDArray[np.bool_]) -> _Slopes:
+    """Return what fits look like; `turn` (k, B) is the derivative of the coordinates by those of the report."""
+    state = target.kernel.at(q)
+    with np.errstate(all="ignore"):
+        table = np.moveaxis(target.kernel.jacobian(state) * turn[:, :, None], 0, 2)
+        weights = np.broadcast_to(target.weights, table.shape[:2])
+        y, options, predicted = target.y, target.options, state.f
+        if "trials" in options:  # residuals of shares
+            y, predicted = y / options["trials"], options["chance"] + (1 - options["chance"]) * predicted
+        residuals = np.where(weights > 0, predicted - y, 0.0)
+        lengths = np.sqrt(np.einsum("bnk,bn,bnk->bk", table, weights, table))
+        table = table / np.where(lengths > 0, lengths, 1.0)[:, None]
+        if target.objective.scale == "residual":
+            return _Slopes(table, lengths, weights, residuals)
+        _, first, second = target.objective.pointwise(state.f, target.y, target.options)
+        gradient, hessian = target.kernel.contract(state, first * weights, second * weights)
+        hessian = hessian * turn[:, None] * turn[None]
+        each = np.arange(len(q))
+        # the second derivative of the coordinate itself, by its logarithm or of one
+        hessian[each, each] += np.where(into_logs, turn, np.where(turn == 1.0, 0.0, -(turn**2))) * gradient
+        hessian = np.moveaxis(hessian, 2, 0) / (lengths[:, :, None] * lengths[:, None])
+    return _Slopes(table, lengths, weights, residuals, first, second, hessian)
 
 
-def _find_ridges(
-    problem: Problem,
-    weighted: Array,
-    at: Array,
-    bounds: Mapping[str, tuple[float, int]],
-    unidentified: dict[str, str],
-) -> None:
-    lengths = np.linalg.norm(weighted, axis=0)
-    zeros = [name for name, (bound, _) in bounds.items() if bound == 0]
-    for i, name in enumerate(problem.free):
-        # a parameter that stands at 0 has no size of its own
-        nothing = (
-            lengths[i] == 0 if name in zeros else lengths[i] * max(abs(float(at[i])), 1.0) <= 1e-12 * problem.size()
-        )
-        if nothing:
-            unidentified[name] = "what it belongs to ran to zero" if zeros else "moving it changes nothing"
-    keep = [i for i, name in enumerate(problem.free) if name not in unidentified]
-    if not keep:
-        return
-    _, strengths, directions = np.linalg.svd(weighted[:, keep] / lengths[keep], full_matrices=False)
-    for strength, direction in zip(strengths, directions, strict=True):
-        if strength < RIDGE * strengths[0]:
-            together = [problem.free[keep[j]] for j in np.flatnonzero(np.abs(direction) > 0.05)]
-            for name in together:
-                others = [o for o in together if o != name]
-                why = f"only a combination with {', '.join(others)} is" if others else "the law is flat in it"
-                unidentified.setdefault(name, why)
+class _Assessment:
+    """The work on many fits: arrays that are filled by one way or the other."""
 
+    def __init__(
+        self, law: Law, target: Target, q: Array, coordinates: Coordinates | Problem,
+        problem: Callable[[int], Problem], scale_known: bool, groups: NDArray[np.int64] | None,
+    ) -> None:  # fmt: skip
+        self.target, self.q, self.coordinates, self.problem = target, q, coordinates, problem
+        self.scale_known, self.groups, self.rule = scale_known, groups, target.objective.scale
+        self.names, (k, count) = coordinates.free, q.shape
+        linear = {law._role(name) for name in self.names} <= set(law._plain.linear if law._plain.expression else ())
+        #: Whether the Jacobian is the same everywhere.
+        self.linear = linear and not target.objective.log
+        n = (target.weights > 0).sum(axis=-1)
+        self.n = np.full(count, int(n)) if n.ndim == 0 else n
+        self.dof = self.n - k
+        with np.errstate(all="ignore"):
+            size = np.sum(target.weights * target.objective.sizes(target.y, target.options), axis=-1)
+        self.size = np.broadcast_to(np.sqrt(size), (count,))
+        self._place()
+        self.covariance, self.scale = np.full((count, k, k), np.nan), np.full(count, np.nan)
+        self.exact = np.zeros(count, dtype=bool)
+        self.unidentified: dict[int, dict[str, str]] = {}
+        self.flaws: dict[int, str] = {}
 
-def _covariance(
-    problem: Problem,
-    residuals: Array,
-    table: Array,
-    keep: list[int],
-    logs: NDArray[np.bool_],
-    at: Array,
-    scale_known: bool,
-    groups: NDArray[np.int64] | None,
-) -> Array:
-    if not keep:
-        return np.zeros((0, 0))
-    lengths = np.linalg.norm(np.sqrt(problem.weights)[:, None] * table[:, keep], axis=0)
-    slopes = table[:, keep] / lengths
-    weighted = np.sqrt(problem.weights)[:, None] * slopes
-    dof = problem.n - problem.k
-    _, strengths, directions = np.linalg.svd(weighted, full_matrices=False)
-    bread = (directions.T / strengths**2) @ directions
-    if problem.objective.scale == "residual":
-        spread = 1.0 if scale_known else float(np.sum(problem.weights * residuals**2)) / dof
-        found = spread * bread
-        if isinstance(problem, Effective) and groups is None:
-            curved = covariance(problem, at, logs, keep, scale_known)
+    def _place(self) -> None:
+        """Set the coordinates of the report: the logarithm of what is positive and on no bound."""
+        c, q = self.coordinates, self.q
+        lower, upper = c.lower[:, None], c.upper[:, None]
+        logs = c.logs[:, None]
+        held = on_bound(q, lower, upper, logs)
+        self.logs = c.positive[:, None] & ~held
+        with np.errstate(all="ignore"):
+            p = natural(q, c.logs)
+            low = held & (np.abs(q - lower) <= np.abs(upper - q))
+            ends = natural(lower, c.logs), natural(upper, c.logs)
+            self.bounds = np.where(held, np.where(low, *ends), np.nan)
+            self.sides = np.where(low, 1, np.where(held, -1, 0))
+            self.at = np.where(self.logs == logs, q, np.where(logs, p, np.log(np.where(self.logs, q, 1.0))))
+            self.into_logs = self.logs & ~logs
+            self.turn = np.where(self.into_logs, q, np.where(logs & ~self.logs, 1 / p, 1.0))
+
+    # Two ways of taking the same sums ---------------------------------------------------------------------------------
+
+    def by_normal_equations(self, bread: Array, squares: Array) -> NDArray[np.bool_]:
+        """Invert what the solver has; tell for which fits that is good enough, and nothing odd about them."""
+        with np.errstate(all="ignore"):
+            bread = bread * self.turn[:, None] * self.turn[None]
+            lengths = np.sqrt(np.einsum("iib->ib", bread))
+            unit = bread / (lengths[:, None] * lengths[None])
+            inverse, bad = _inverse(unit)
+            inflation = np.einsum("iib->ib", inverse)
+        good: NDArray[np.bool_] = ~bad & (inflation <= CLEAR).all(axis=0)
+        self._scatter(slice(None), squares, None)
+        with np.errstate(all="ignore"):
+            inverse *= self.scale**2 / (lengths[:, None] * lengths[None])
+        self.covariance[:] = np.moveaxis(inverse, 2, 0)
+        good &= ~self._odd(slice(None), inflation, lengths) & (self.dof > 0)
+        return good
+
+    def by_jacobian(self, rows: NDArray[np.int64]) -> None:
+        """Decompose the Jacobian, whose columns an offset or a scale makes no worse than rounding does."""
+        step = max(1, CELLS // self.target.y.shape[-1])
+        for first in range(0, rows.size, step):
+            budgets.check_time("standard errors", first, rows.size, "fits")
+            some = rows[first : first + step]
+            part = self.target if some.size == self.q.shape[1] else self.target.take(some)
+            slopes = _slopes(part, self.q[:, some], self.turn[:, some], self.into_logs[:, some])
+            finite = slopes.finite
+            with np.errstate(all="ignore"):
+                squares = np.einsum("bn,bn,bn->b", slopes.weights, slopes.residuals, slopes.residuals)
+            self._scatter(some, squares, slopes)
+            inverse = _inverse_of_squares(np.where(finite[:, None, None], slopes.weighted, np.nan))
+            inflation = np.einsum("bii->bi", inverse)
+            variance = self._variance(some, slopes, inverse)
+            with np.errstate(all="ignore"):
+                self.covariance[some] = variance / (slopes.lengths[:, :, None] * slopes.lengths[:, None])
+            odd = self._odd(some, inflation.T, slopes.lengths.T) | ~finite
+            for j in np.flatnonzero(odd):
+                self._alone(int(some[j]), slopes, int(j), bool(finite[j]))
+            for b in some[self.dof[some] < 1]:
+                self.covariance[b] = np.nan
+                self.flaws.setdefault(int(b), self._too_few(int(b)))
+
+    def _too_few(self, b: int) -> str:
+        n, k = int(self.n[b]), len(self.names)
+        return f"{n} points for {k} parameters leave nothing to judge the fit by; add points or fix a parameter"
+
+    def _scatter(self, rows: _Rows, squares: Array, slopes: _Slopes | None) -> None:
+        """Set the scale of the residuals; where they are rounding, their length, and at least that of y's rounding."""
+        dof = self.dof[rows]
+        with np.errstate(all="ignore"):
+            scale = np.sqrt(squares / np.where(dof > 0, dof, np.nan))
+            if not self._certain():
+                exact = np.sqrt(squares) <= ROUNDING * self.size[rows]
+                floor = np.finfo(float).eps * self.size[rows] / np.sqrt(self.n[rows])
+                # residuals of rounding need not be independent: they may be one step that the search did not take
+                least = np.where(dof > 0, np.maximum(np.sqrt(squares), floor), np.nan)
+                if self.rule == "sandwich" and slopes is not None:
+                    scale = robust_scale(slopes.residuals, len(self.names), slopes.weights)
+                scale = np.where(exact, least, scale)
+                self.exact[rows] = exact & (dof > 0)
+        self.scale[rows] = 1.0 if self.scale_known else scale
+
+    def _certain(self) -> bool:
+        """Tell whether standard errors need no residuals: the scale is known, and neither groups nor a sandwich ask."""
+        if self.rule == "known" or isinstance(self.coordinates, Effective):
+            return self.groups is None
+        return self.scale_known and self.rule != "sandwich" and self.groups is None
+
+    def _variance(self, rows: NDArray[np.int64], slopes: _Slopes, inverse: Array) -> Array:
+        """Return the covariances over the lengths of the columns, (B, k, k)."""
+        plain = self.scale[rows, None, None] ** 2 * inverse
+        weights, dof = slopes.weights, np.maximum(self.dof[rows], 1)
+        exact = self.exact[rows]
+        if (self.rule == "residual" and self.groups is None) or exact.all():
+            return np.asarray(plain)
+        first, bread = slopes.residuals, inverse
+        with np.errstate(all="ignore"):
+            if slopes.hessian is not None and slopes.first is not None and slopes.second is not None:
+                first = slopes.first
+                bread = _curved(slopes.hessian, slopes.weighted, slopes.second, inverse)
+            if self.groups is not None:
+                variance = bread @ self._clustered(slopes.table * (weights * first)[:, :, None]) @ bread
+            elif self.rule == "known":
+                variance = bread
+            else:
+                scores = slopes.table * (weights * first)[:, :, None]
+                meat = np.matmul(scores.transpose(0, 2, 1), scores)
+                variance = bread @ meat @ bread * (self.n[rows] / dof)[:, None, None]
+        return np.where(exact[:, None, None], plain, variance)
+
+    def _clustered(self, scores: Array) -> Array:
+        """Return the covariance of the summed scores where rows of one group depend on each other.
+
+        (Liang and Zeger, 1986.) With the usual correction for few groups, G/(G-1) * (n-1)/(n-k).
+        """
+        assert self.groups is not None
+        sums = np.zeros((len(scores), int(self.groups.max()) + 1, scores.shape[2]))
+        np.add.at(sums.transpose(1, 0, 2), self.groups, scores.transpose(1, 0, 2))
+        count, n = self.clusters, int(self.n[0])
+        correction = count / (count - 1) * (n - 1) / max(n - len(self.names), 1)
+        return np.asarray(np.matmul(sums.transpose(0, 2, 1), sums) * correction)
+
+    @functools.cached_property
+    def clusters(self) -> int:
+        """Over how many groups the sandwich is summed."""
+        if self.groups is None:
+            return 0
+        return len(np.unique(self.groups[np.ravel(self.target.weights) > 0]))
+
+    # What is not ordinary ---------------------------------------------------------------------------------------------
+
+    def _odd(self, rows: _Rows, inflation: Array, lengths: Array) -> NDArray[np.bool_]:
+        """Tell which fits must be looked at by themselves: weak columns, ridges, errors that are none, or too wide.
+
+        Inflation of variances and lengths of columns are (k, B).
+        """
+        variance = np.einsum("bii->ib", self.covariance[rows])
+        ridge = RIDGE_LINEAR if self.linear else RIDGE
+        with np.errstate(all="ignore"):
+            odd = self._flat(rows, lengths).any(axis=0)
+            odd |= ~(inflation <= 1.0 / (len(self.names) * ridge) ** 2).all(axis=0)
+            odd |= ~(variance >= 0).all(axis=0) & (self.dof[rows] > 0)
+            odd |= (self.logs[:, rows] & (variance > VAGUE**2)).any(axis=0)
+        return np.asarray(odd | isinstance(self.coordinates, Effective))
+
+    def _flat(self, rows: _Rows, lengths: Array) -> NDArray[np.bool_]:
+        """Tell which columns are nothing beside the observations, (k, B)."""
+        flat = lengths * np.maximum(np.abs(self.at[:, rows]), 1.0) <= 1e-12 * self.size[rows]
+        # a parameter that stands at 0 has no size of its own, and one of a linear law no unit that counts
+        unsized = self.bounds[:, rows] == 0
+        if self.linear:
+            unsized |= ~self.logs[:, rows]
+        return np.where(unsized, lengths == 0, flat) if unsized.any() else np.asarray(flat)
+
+    def _alone(self, b: int, slopes: _Slopes, j: int, finite: bool) -> None:
+        """Judge one fit that is not ordinary: what ran to 0, what is flat, what is on a ridge."""
+        problem = self.problem(b)
+        if faded := _faded(problem, problem.natural(self.q[:, b])):
+            self.logs[faded, b], self.bounds[faded, b], self.sides[faded, b] = False, 0.0, 1
+            logs = self.logs[:, b]
+            p = problem.natural(self.q[:, b])
+            with np.errstate(all="ignore"):
+                self.at[:, b] = np.where(logs == problem.logs, self.q[:, b], np.where(logs, np.log(p), p))
+            # by 0 itself a logarithm has no derivatives
+            target = replace(problem.target(), kernel=problem.general(logs))
+            once = np.ones((len(p), 1))
+            slopes, j = _slopes(target, self.at[:, b : b + 1], once, once < 0), 0
+            finite = bool(slopes.finite[0])
+        if not finite:
+            self.flaws[b] = "the law or its derivatives cannot be computed at the solution"
+            self.covariance[b] = np.nan
+            return
+        reasons = self._ridges(b, slopes.weighted[j], slopes.lengths[j])
+        self.covariance[b] = np.nan
+        if self.dof[b] > 0:
+            keep = [i for i, name in enumerate(self.names) if name not in reasons]
+            self.covariance[np.ix_([b], keep, keep)] = self._of_kept(b, problem, slopes.row(j, keep), keep)
+            for i in keep:
+                variance = self.covariance[b, i, i]
+                if not np.isfinite(variance) or variance < 0 or (self.logs[i, b] and variance > VAGUE**2):
+                    reasons[self.names[i]] = WIDE
+        if reasons:
+            self.unidentified[b] = reasons
+        if reasons and self.exact[b]:
+            # the errors of the others hold these where they are, and no profile can tell what moving them would do
+            self.flaws[b] = f"the law passes through every point with {', '.join(reasons)} not identified by them"
+            self.covariance[b], self.exact[b] = np.nan, False
+
+    def _of_kept(self, b: int, problem: Problem, slopes: _Slopes, keep: list[int]) -> Array:
+        if not keep:
+            return np.zeros((1, 0, 0))
+        if isinstance(problem, Effective) and self.groups is None:
+            curved = covariance(problem, self.at[:, b], self.logs[:, b], keep, self.scale_known)
             if curved is not None:
-                return curved
-        if groups is not None:
-            found = bread @ _clustered(problem, slopes * (problem.weights * residuals)[:, None], groups) @ bread
-    else:
-        _, score, second = problem.pointwise(_natural(at, logs))
-        inner = problem.weights * second
-        curvature = _curvature(problem, score, keep, logs, at) / np.outer(lengths, lengths)
-        hessian = slopes.T @ (inner[:, None] * slopes) + curvature
-        # where the loss is not convex around the solution (few points within the threshold), leave the curvature out
-        for tried in (hessian, slopes.T @ (inner[:, None] * slopes), weighted.T @ weighted):
-            if np.all(np.linalg.eigvalsh(tried) > RIDGE):
-                bread = np.linalg.inv(tried)
-                break
-        if groups is not None:
-            found = bread @ _clustered(problem, slopes * (problem.weights * score)[:, None], groups) @ bread
-            return np.asarray(found / np.outer(lengths, lengths))
-        meat = slopes.T @ ((problem.weights * score)[:, None] ** 2 * slopes)
-        found = bread if problem.objective.scale == "known" else bread @ meat @ bread * problem.n / dof
-    return np.asarray(found / np.outer(lengths, lengths))
+                return curved[None]
+        variance = self._variance(np.array([b]), slopes, _inverse_of_squares(slopes.weighted))
+        return variance / (slopes.lengths[:, :, None] * slopes.lengths[:, None])
+
+    def _ridges(self, b: int, weighted: Array, lengths: Array) -> dict[str, str]:
+        """Return the parameters that the data leave open, with the reason."""
+        flat = self._flat(slice(b, b + 1), lengths[:, None])[:, 0]
+        why = "what it belongs to ran to zero" if (self.bounds[:, b] == 0).any() else "moving it changes nothing"
+        reasons = {name: why for name, nothing in zip(self.names, flat, strict=True) if nothing}
+        keep = np.flatnonzero(~flat)
+        if not keep.size:
+            return reasons
+        _, strengths, directions = np.linalg.svd(weighted[:, keep], full_matrices=False)
+        for strength, direction in zip(strengths, directions, strict=True):
+            if strength < (RIDGE_LINEAR if self.linear else RIDGE) * strengths[0]:
+                together = [self.names[keep[j]] for j in np.flatnonzero(np.abs(direction) > 0.05)]
+                for name in together:
+                    others = [o for o in together if o != name]
+                    why = f"only a combination with {', '.join(others)} is" if others else "the law is flat in it"
+                    reasons.setdefault(name, why)
+        return reasons
+
+    def done(self, settled: NDArray[np.bool_]) -> Uncertainties:
+        """Return what was found; nothing of fits that are no solutions."""
+        self.covariance[~settled] = np.nan
+        self.scale[~settled] = np.nan
+        self.sides[:, ~settled], self.bounds[:, ~settled] = 0, np.nan
+        return Uncertainties(
+            names=self.names,
+            at=self.at,
+            logs=self.logs,
+            covariance=self.covariance,
+            bounds=self.bounds,
+            sides=self.sides,
+            unidentified=self.unidentified,
+            flaws=self.flaws,
+            dof=self.dof,
+            scale=self.scale,
+            exact=self.exact & settled,
+            scale_known=self.scale_known,
+            clusters=self.clusters,
+        )
 
 
-def _clustered(problem: Problem, scores: Array, groups: NDArray[np.int64]) -> Array:
-    """Return the covariance of the summed scores where rows of one group depend on each other (Liang and Zeger, 1986).
+def _faded(problem: Problem, p: Array) -> list[int]:
+    """Return the nonlinear positive parameters that ran to 0, where their logarithm has no end."""
+    value, faded = problem.value_at(p), []
+    for i in map(int, np.flatnonzero(problem.logs & ~np.isfinite(problem.lower))):
+        tried = np.where(np.arange(p.size) == i, 0.0, p)
+        if problem.value_at(tried) <= value * (1 + FLAT) and np.linalg.norm(problem.slopes(tried)[:, i]) > 0:
+            faded.append(i)
+    return faded
 
-    With the usual correction for few groups, G/(G-1) * (n-1)/(n-k).
+
+def _inverse(bread: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the inverses of symmetric matrices, (k, k, B), and which are not positive."""
+    k, count = bread.shape[0], bread.shape[2]
+    inverse, bad = np.empty_like(bread), np.zeros(count, dtype=bool)
+    none, size = np.zeros((k, count)), np.ones((k, count))
+    for a in range(k):
+        unit = none.copy()
+        unit[a] = -1.0
+        inverse[:, a], wrong = factored(bread, unit, none, size)
+        bad |= wrong
+    return inverse, bad
+
+
+def _inverse_of_squares(weighted: Array) -> Array:
+    """Return the inverses of the squares of tables (B, n, k) by their triangles; nan where one is singular."""
+    k = weighted.shape[2]
+    triangle = np.asarray(np.linalg.qr(weighted, mode="r"))
+    each = np.arange(k)
+    triangle[:, each, each] = np.where(triangle[:, each, each] == 0, np.nan, triangle[:, each, each])
+    inverse = np.linalg.inv(triangle)
+    return np.asarray(np.matmul(inverse, inverse.transpose(0, 2, 1)))
+
+
+def _curved(hessian: Array, weighted: Array, second: Array, inverse: Array) -> Array:
+    """Return the inverse Hessians, (B, k, k).
+
+    Where the loss is not convex around the solution (few points within the threshold), the law's own curvature is left
+    out, and then the loss's.
     """
-    sums = np.zeros((int(groups.max()) + 1, scores.shape[1]))
-    np.add.at(sums, groups, scores)
-    count, n = len(np.unique(groups[problem.weights > 0])), problem.n
-    return np.asarray(sums.T @ sums * count / (count - 1) * (n - 1) / (n - problem.k))
-
-
-def _natural(at: Array, logs: NDArray[np.bool_]) -> Array:
-    with np.errstate(over="ignore"):
-        return np.where(logs, np.exp(np.where(logs, at, 0.0)), at)
-
-
-def _curvature(problem: Problem, score: Array, keep: list[int], logs: NDArray[np.bool_], at: Array) -> Array:
-    """Return the second-order term of the objective: the law's own curvature, weighted by the score."""
-    p = _natural(at, logs)
-    kernel = problem.general(logs)
-    state = kernel.at(np.where(logs, at, p)[:, None])
-    weighted = (problem.weights * score)[None]
-    table = kernel.contract(state, weighted, np.zeros_like(weighted))[1][:, :, 0][np.ix_(keep, keep)]
-    return table if np.isfinite(table).all() else np.zeros((len(keep), len(keep)))
+    gauss = np.matmul(weighted.transpose(0, 2, 1), second[:, :, None] * weighted)
+    bread = inverse.copy()
+    open_ = np.ones(len(bread), dtype=bool)
+    for table in (hessian, gauss):
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(table).all(axis=(1, 2)) & open_
+            least = np.linalg.eigvalsh(np.where(finite[:, None, None], table, 0.0))[:, 0]
+        good = finite & (least > RIDGE)
+        bread[good] = np.linalg.inv(table[good])
+        open_ &= ~good
+    return bread

@@ -1,29 +1,47 @@
-"""The interval of one parameter, by the method asked for or the one that keeps its coverage."""
+"""Intervals of parameters, by the method asked for or the one that keeps its coverage: of many fits, or of one."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError
-from forecast.fit.inference import profile
 from forecast.fit.inference.covariance import WIDE
-from forecast.fit.predict import check_level
+from forecast.fit.inference.profile import hidden_ridges, limits_of, no_profile, problem_of_fit
+from forecast.fit.options import check_level
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from forecast.fit.inference.estimates import Estimates
     from forecast.fit.solution import Fit
 
-__all__ = ["METHODS", "interval", "origin"]
+__all__ = ["METHODS", "interval", "intervals", "origin"]
+
+Array: TypeAlias = NDArray[np.float64]
 
 METHODS = ("profile", "wald", "bootstrap")
+UNLIMITED = "it is not identified by these data (its profile likelihood is limited on neither side)"
 
 
-def interval(fit: Fit, name: str, level: float, method: str | None) -> tuple[float, float]:
-    """Return the interval of a parameter.
+def check(name: str, level: float, method: str | None, parameters: Iterable[str], called: str) -> None:
+    """Refuse a parameter, a level or a method that is none."""
+    if name not in parameters:
+        raise UnknownNameError("parameter", name, parameters, where=called)
+    check_level(level, called)
+    if method is not None and method not in METHODS:
+        raise UnknownNameError("method", method, METHODS, where=f"{called}: interval")
+
+
+def intervals(estimates: Estimates, name: str, level: float, method: str | None) -> tuple[Array, Array]:
+    """Return the interval of a parameter in every fit, (B,) each; nan where there is none.
 
     Parameters
     ----------
-    fit : Fit
+    estimates : Estimates
     name : str
     level : float
     method : {"profile", "wald", "bootstrap"}, optional
@@ -32,49 +50,84 @@ def interval(fit: Fit, name: str, level: float, method: str | None) -> tuple[flo
         its logarithm; one-sided on a bound. ``"bootstrap"``: percentiles of the replicates. Default: the percentiles
         where the fit was bootstrapped often enough for the level (with 200 replicates at .95); else the profile,
         whose coverage holds where a law is curved; Wald's under objectives that are no likelihood (Huber's,
-        quantiles; there too the profile's where it is far wider), for laws that are code, and beyond 100,000 points
-        times parameters. Where the profile finds no end, no percentile is taken for one.
+        quantiles; there too the profile's where it is far wider), for laws that are code, beyond 100,000 points
+        times parameters, and where the data lie on the law to rounding. Where the profile finds no end, no percentile
+        is taken for one.
+
+    Raises
+    ------
+    FitError
+        Where the bounds of the law fix the parameter, or nothing was bootstrapped.
+    """
+    known = estimates.known
+    if method == "bootstrap" and not any(estimates.replicates):
+        raise FitError(f"{estimates.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
+    if name not in known.names:
+        what = "bootstrap interval" if method == "bootstrap" else "profile" if method == "profile" else "interval"
+        raise FitError(f"{estimates.name}: no {what} for '{name}': its bounds fix it")
+    i = known.names.index(name)
+    low, high = known.wald(i, level)
+    if method == "wald":
+        return low, high
+    if method == "profile":
+        return limits_of(estimates, level, np.flatnonzero(estimates.profilable)).ends(i)
+    if method == "bootstrap":
+        some = np.array([r is not None and r.good.size > 0 for r in estimates.replicates])
+        return _percentiles(estimates, name, level, some, np.full_like(low, np.nan), np.full_like(high, np.nan))
+    percentiles = estimates.repeated(level) & known.known[i]
+    if estimates.likelihood:
+        wide = [b for b, reasons in known.unidentified.items() if reasons.get(name) == WIDE]
+        profiled = known.known[i].copy()
+        profiled[wide] = True  # a covariance says little of what is not quadratic: the profile knows
+        profiled &= estimates.affordable
+        if profiled.any():
+            far_low, far_high = limits_of(estimates, level, np.flatnonzero(profiled)).ends(i)
+            open_ = np.isinf(far_high) & (np.isneginf(far_low) | ((far_low == 0) & (known.sides[i] == 0)))
+            low = np.where(profiled, np.where(open_, np.nan, far_low), low)
+            high = np.where(profiled, np.where(open_, np.nan, far_high), high)
+            percentiles &= ~profiled | (np.isfinite(low) & np.isfinite(high))
+    else:
+        ridge, far_low, far_high = hidden_ridges(estimates, i, level)
+        low, high = np.where(ridge, far_low, low), np.where(ridge, far_high, high)
+        percentiles &= ~ridge
+    return _percentiles(estimates, name, level, percentiles, low, high)
+
+
+def _percentiles(
+    estimates: Estimates, name: str, level: float, some: NDArray[np.bool_], low: Array, high: Array
+) -> tuple[Array, Array]:
+    for b in np.flatnonzero(some):
+        repeated = estimates.replicates[b]
+        assert repeated is not None
+        low[b], high[b] = repeated.interval(name, level)
+    return low, high
+
+
+def interval(fit: Fit, name: str, level: float, method: str | None) -> tuple[float, float]:
+    """Return the interval of a parameter of one fit; see `intervals` for the methods.
 
     Raises
     ------
     FitError
         Where the data give none (not identified, no degree of freedom, nothing published), saying why.
     """
-    if name not in fit.values:
-        raise UnknownNameError("parameter", name, fit.values, where=fit.name)
-    check_level(level, fit.name)
-    if method is not None and method not in METHODS:
-        raise UnknownNameError("method", method, METHODS, where=f"{fit.name}: interval")
-    if method == "bootstrap":
-        if fit.replicates is None or name not in fit.replicates.names or not fit.replicates.good.size:
-            why = "its bounds fix it" if fit.replicates is not None else "fit with bootstrap=1000 first"
-            raise FitError(f"{fit.name}: no bootstrap interval for '{name}': {why}")
-        return fit.replicates.interval(name, level)
+    check(name, level, method, fit.values, fit.name)
     if method == "profile":
-        return profile.interval(fit, name, level)
-    known = fit.uncertainty
-    if known is None:
+        problem_of_fit(fit)
+    if fit.estimates is None and method == "bootstrap":
+        raise FitError(f"{fit.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
+    if fit.estimates is None:
         return _stated(fit, name, level)
-    if name not in known.names:
-        raise FitError(f"{fit.name}: no interval for '{name}': its bounds fix it")
-    wald = None if name in known.unidentified or known.flaw else known.interval
-    if method is None and (ridge := profile.hidden_ridge(fit, name, level)) is not None:
-        return ridge
-    repeated = fit.replicates if method is None and wald is not None else None
-    repeated = repeated if repeated is not None and repeated.enough(level) else None
-    if known.unidentified.get(name) == WIDE and method is None and profile.cheap(fit):
-        wald = known.interval  # a covariance says little of what is not quadratic: the profile knows
-    if method == "wald" or wald is None or not profile.cheap(fit):
-        return repeated.interval(name, level) if repeated else known.interval(name, level, fit.name)
-    low, high = profile.interval(fit, name, level)
-    if high == float("inf") and (low == -float("inf") or (low == 0 and name not in known.bounds)):
-        raise FitError(
-            f"{fit.name}: no interval for '{name}': it is not identified by these data (its profile likelihood is "
-            "limited on neither side)"
-        )
-    if repeated and math.isfinite(high) and math.isfinite(low):
-        return repeated.interval(name, level)
-    return low, high
+    low, high = (float(end[0]) for end in intervals(fit.estimates, name, level, method))
+    if not math.isnan(low):
+        return low, high
+    if method == "bootstrap":
+        raise FitError(f"{fit.name}: no bootstrap interval for '{name}': no replicate could be fitted")
+    searched = method == "profile" or level in fit.estimates.profiled
+    if searched and (why := no_profile(fit.estimates, level)):
+        raise FitError(f"{fit.name}: no profile: {why}")
+    why = fit.estimates.known.why_not(0, name)
+    raise FitError(f"{fit.name}: no interval for '{name}': {why or UNLIMITED}")
 
 
 def origin(fit: Fit, level: float) -> str:
@@ -96,5 +149,5 @@ def _stated(fit: Fit, name: str, level: float) -> tuple[float, float]:
     if name not in stated:
         raise FitError(f"{fit.name}: no interval for '{name}': {fit._why_not()}")
     half = float(ndtri(0.5 + level / 2)) * float(stated[name])
-    least, most = fit.law.bounds.get(name, (-math.inf, math.inf))  # a large standard error reaches past a bound
-    return max(fit.values[name] - half, least), min(fit.values[name] + half, most)
+    lower, upper = fit.law.bounds.get(name, (-math.inf, math.inf))  # a large standard error reaches past a bound
+    return max(fit.values[name] - half, lower), min(fit.values[name] + half, upper)

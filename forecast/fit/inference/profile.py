@@ -7,28 +7,30 @@ where the data set no limit: such a limit is infinite (0 for a positive paramete
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
-from forecast.fit.inference.limits import Limits, Optima, limits, refitted
-from forecast.fit.predict import check_level
+from forecast.fit.inference.profile_ends import Optima, limits, refitted
+from forecast.fit.inference.uncertainty import ROUNDED
+from forecast.fit.options import check_level
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.inference.covariance import Uncertainty
+    from forecast.fit.inference.estimates import Estimates
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
 
-__all__ = ["allowed", "cheap", "interval", "limits_of", "optimum", "problem_of_fit", "profile"]
+__all__ = ["Profiled", "allowed", "hidden_ridges", "limits_of", "no_profile", "optimum", "problem_of_fit", "profile"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Points times parameters up to which the default interval is the profile's: some hundredths of a second.
-CHEAP = 100_000
+#: Fits whose limits are searched together.
+TOGETHER = 1024
 #: A profile this many times as wide as the sandwich's interval is a ridge that the sandwich does not see.
 RIDGE = 2.5
 
@@ -41,60 +43,13 @@ def problem_of_fit(fit: Fit, what: str = "profile") -> Problem:
     FitError
         For a fit without data.
     """
+    from forecast.fit.objectives.objective import find
     from forecast.fit.problem.coordinates import problem_of
-    from forecast.fit.problem.objective import find
 
     if fit.data is None:
         why = "published parameters come without data" if fit.published else "it was made without keeping its data"
         raise FitError(f"{fit.name}: no {what}: {why}")
     return problem_of(fit.law, fit.data, find(fit.objective_name), fit.name)
-
-
-def affordable(fit: Fit) -> bool:
-    """Tell whether profiling a fit costs little: it keeps its data, the law has derivatives, the data are not many."""
-    if fit.data is None or fit.n is None:
-        return False
-    return fit.n * len(fit.values) <= CHEAP and fit.law._plain.expression is not None
-
-
-def likelihood(fit: Fit) -> bool:
-    """Tell whether the objective is a likelihood; Huber's loss and quantiles, with their sandwich, are none.
-
-    Nor is any objective whose rows depend on each other in groups.
-    """
-    from forecast.fit.problem.objective import find
-
-    if fit.uncertainty is not None and fit.uncertainty.clusters:
-        return False
-    return find(fit.objective_name).scale != "sandwich"
-
-
-def cheap(fit: Fit) -> bool:
-    """Tell whether the default interval of a fit is the profile's: a likelihood that costs little to profile."""
-    return affordable(fit) and likelihood(fit)
-
-
-def hidden_ridge(fit: Fit, name: str, level: float) -> tuple[float, float] | None:
-    """Return the profile's interval where the sandwich's is far too narrow, under an objective that is no likelihood.
-
-    The sandwich looks at the optimum alone. Where the law is identified the two agree within a tenth or so (Chinchilla
-    on its 240 points: 0.90 to 1.11); on a ridge the refits go on for several times as far (the repetition constants of
-    the data-constrained law on 182 runs: 4.3 and 5.8).
-    """
-    known = fit.uncertainty
-    if known is None or known.flaw or name not in known.names or name in known.unidentified or name in known.bounds:
-        return None
-    if likelihood(fit) or not affordable(fit):
-        return None
-    try:
-        low, high = interval(fit, name, level)
-    except FitError:
-        return None
-    narrow_low, narrow_high = known.interval(name, level, fit.name)
-    logs = narrow_low > 0
-    wide = np.log(high) - np.log(low) if logs and low > 0 else np.inf if logs else high - low
-    narrow = np.log(narrow_high) - np.log(narrow_low) if logs else narrow_high - narrow_low
-    return (low, high) if wide > RIDGE * narrow else None
 
 
 def optimum(fit: Fit, problem: Problem) -> Optima:
@@ -114,85 +69,137 @@ def optimum(fit: Fit, problem: Problem) -> Optima:
     )
 
 
-def allowed(problem: Problem, known: Uncertainty, optima: Optima, level: float) -> Array:
-    """Return by how much the objective may rise, (k,): what makes the interval of a linear law Student's."""
-    k, squared = problem.k, known.quantile(0.5 + level / 2) ** 2
-    value = float(optima.value[0])
-    if problem.objective.scale == "residual" and not known.clusters and not problem.errs_in_x:
-        return np.full(k, squared if known.scale_known else squared * value / max(known.dof, 1))
-    if problem.objective.scale == "known" and not known.clusters:
-        return np.full(k, 0.5 * squared)
-    # no likelihood, or errors in x: the rise that belongs to the sandwich's variance (Kent, 1982)
-    spread = np.einsum("ii->i", optima.inverse[:, :, 0])
-    # both in the solver's coordinates
-    turned = known.logs & ~problem.logs
-    variance = np.diag(known.covariance) * np.where(turned, np.exp(np.where(turned, known.at, 0.0)), 1.0) ** 2
-    variance = np.where(known.logs == problem.positive, variance, np.nan)
-    with np.errstate(all="ignore"):
-        ratio = variance / spread
-    good = np.isfinite(ratio) & (ratio > 0)
-    if not good.any():
-        return np.full(k, 0.5 * squared * known.scale**2)
-    return 0.5 * squared * np.where(good, ratio, float(np.median(ratio[good])))
+def hidden_ridges(estimates: Estimates, i: int, level: float) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Tell where the sandwich's interval of parameter `i` is far too narrow, and return the profile's, (B,) each.
 
-
-def limits_of(fit: Fit, level: float) -> tuple[Problem, Limits]:
-    """Return the limits of all parameters of a fit.
-
-    Raises
-    ------
-    FitError
-        Where there are none, saying why.
+    The sandwich looks at the optimum alone. Where the law is identified the two agree within a tenth or so (Chinchilla
+    on its 240 points: 0.90 to 1.11); on a ridge the refits go on for several times as far (the repetition constants of
+    the data-constrained law on 182 runs: 4.3 and 5.8). Under a likelihood the profile is the interval, and hides none.
     """
-    problem = problem_of_fit(fit)
-    known = fit.uncertainty
-    if known is None or known.flaw:
-        raise FitError(f"{fit.name}: no profile: {known.flaw if known else 'nothing is known of its parameters'}")
-    optima = optimum(fit, problem)
-    return problem, limits(optima, allowed(problem, known, optima, level)[:, None], again=False)
+    known = estimates.known
+    some = estimates.affordable & known.known[i] & (known.sides[i] == 0)
+    if estimates.likelihood or not some.any():
+        none = np.full(some.size, np.nan)
+        return np.zeros(some.size, dtype=bool), none, none
+    low, high = limits_of(estimates, level, np.flatnonzero(some)).ends(i)
+    narrow_low, narrow_high = known.wald(i, level)
+    with np.errstate(all="ignore"):
+        logs = narrow_low > 0
+        narrow = np.where(logs, np.log(narrow_high) - np.log(narrow_low), narrow_high - narrow_low)
+        wide = np.where(logs, np.where(low > 0, np.log(high) - np.log(low), np.inf), high - low)
+        return some & ~np.isnan(low) & (wide > RIDGE * narrow), low, high
 
 
-def _solved(fit: Fit, level: float) -> tuple[Problem, Limits]:
-    kept = fit.profiled
+def allowed(estimates: Estimates, rows: NDArray[np.int64], optima: Optima, level: float) -> Array:
+    """Return by how much each objective may rise, (k, B): what makes the interval of a linear law Student's."""
+    known, k, rule = estimates.known, optima.q.shape[0], estimates.objective.scale
+    squared = known.quantile(0.5 + level / 2)[rows] ** 2
+    if rule == "residual" and not known.clusters and not estimates.errs_in_x:
+        unit = 1.0 if known.scale_known else optima.value / np.maximum(known.dof[rows], 1)
+        return np.repeat((squared * unit)[None], k, axis=0)
+    if rule == "known" and not known.clusters:
+        return np.repeat((0.5 * squared)[None], k, axis=0)
+    # no likelihood, or errors in x: the rise that belongs to the sandwich's variance (Kent, 1982)
+    spread = np.einsum("iib->ib", optima.inverse)
+    # both in the solver's coordinates
+    logs, positive = known.logs[:, rows], (optima.logs | (optima.lower >= 0))[:, None]
+    variance = np.einsum("bii->ib", known.covariance[rows])
+    with np.errstate(all="ignore"):
+        variance = np.where(logs & ~optima.logs[:, None], variance * known.factors[:, rows] ** 2, variance)
+        ratio = np.where(logs == positive, variance, np.nan) / spread
+    good = np.isfinite(ratio) & (ratio > 0)
+    middle = [np.median(r[g]) if g.any() else s**2 for r, g, s in zip(ratio.T, good.T, known.scale[rows], strict=True)]
+    return np.asarray(0.5 * squared * np.where(good, ratio, np.array(middle)))
+
+
+@dataclass(frozen=True)
+class Profiled:
+    """Limits of the profiles of many fits, (k, B) each, in the solver's coordinates; nan where none were asked for.
+
+    Parameters
+    ----------
+    low, high : ndarray
+    logs : ndarray of bool
+        (k,): whose coordinate is the logarithm.
+    done : ndarray of bool
+        (B,): the fits whose limits were searched.
+    better : mapping of int to (ndarray, float)
+        A better optimum, and its objective, where the search found one: then there are no limits.
+    """
+
+    low: Array
+    high: Array
+    logs: NDArray[np.bool_]
+    done: NDArray[np.bool_]
+    better: dict[int, tuple[Array, float]]
+
+    def ends(self, i: int) -> tuple[Array, Array]:
+        """Return the limits of a parameter as the law has it, (B,) each."""
+        if not self.logs[i]:
+            return self.low[i].copy(), self.high[i].copy()
+        with np.errstate(over="ignore"):
+            return np.exp(self.low[i]), np.exp(self.high[i])
+
+
+def limits_of(estimates: Estimates, level: float, rows: NDArray[np.int64]) -> Profiled:
+    """Return the limits of all parameters of some fits; those that were searched before are kept."""
+    kept = estimates.profiled
     if level not in kept:
-        kept[level] = limits_of(fit, level)
-    problem, found = kept[level]
-    if found.better[0]:
-        raise FitError(f"{fit.name}: no profile: {better_optimum(problem, found)}")
-    return problem, found
+        shape = estimates.known.at.shape
+        none, logs = np.zeros(shape[1], dtype=bool), np.zeros(shape[0], dtype=bool)
+        kept[level] = Profiled(np.full(shape, np.nan), np.full(shape, np.nan), logs, none, {})
+    profiled: Profiled = kept[level]
+    rows = rows[~profiled.done[rows]]
+    for first in range(0, rows.size, TOGETHER):
+        some = rows[first : first + TOGETHER]
+        optima = estimates.optima(some)
+        ends = limits(optima, allowed(estimates, some, optima, level), again=False)
+        profiled.low[:, some] = np.where(ends.better, np.nan, ends.low)
+        profiled.high[:, some] = np.where(ends.better, np.nan, ends.high)
+        for j in np.flatnonzero(ends.better):
+            profiled.better[int(some[j])] = ends.optima.q[:, j], float(ends.optima.value[j])
+        profiled.logs[:] = optima.logs
+        profiled.done[some] = True
+    return profiled
 
 
-def better_optimum(problem: Problem, found: Limits) -> str:
+def no_profile(estimates: Estimates, level: float, b: int = 0) -> str:
+    """Say why a fit has no profile; empty where it has one."""
+    known = estimates.known
+    if b in known.flaws:
+        return known.flaws[b]
+    if known.exact[b]:
+        return f"{ROUNDED}: a refit cannot be told from them (method='wald' gives an interval)"
+    better = limits_of(estimates, level, np.array([b])).better
+    return better_optimum(known.names, estimates.profiled[level].logs, *better[b]) if b in better else ""
+
+
+def better_optimum(names: tuple[str, ...], logs: NDArray[np.bool_], at: Array, value: float) -> str:
     """Say where a profile found a better optimum than that of the fit."""
-    at = problem.natural(found.optima.q[:, 0])
-    start = ", ".join(f'"{n}": {v:.6g}' for n, v in zip(problem.free, at, strict=True))
-    return f"a better optimum was found ({found.optima.value[0]:.10g}): fit again with start={{{start}}}"
-
-
-def _number(problem: Problem, i: int, u: float) -> float:
     with np.errstate(over="ignore"):
-        return float(np.exp(u)) if problem.logs[i] else float(u)
+        p = np.where(logs, np.exp(np.where(logs, at, 0.0)), at)
+    start = ", ".join(f'"{n}": {v:.6g}' for n, v in zip(names, p, strict=True))
+    return f"a better optimum was found ({value:.10g}): fit again with start={{{start}}}"
 
 
-def interval(fit: Fit, name: str, level: float) -> tuple[float, float]:
-    """Return the profile-likelihood interval of a parameter; an end is infinite (or 0) where nothing limits it.
+def _checked(fit: Fit, name: str, level: float) -> Profiled:
+    """Return the limits of a fit.
 
     Raises
     ------
     FitError
         If the fit keeps no data, leaves no degree of freedom, or is not at its optimum.
     """
-    problem, found = _solved(fit, level)
-    i = _place(fit, problem, name)
-    return _number(problem, i, found.low[i, 0]), _number(problem, i, found.high[i, 0])
-
-
-def _place(fit: Fit, problem: Problem, name: str) -> int:
+    problem = problem_of_fit(fit)
     if name not in fit.values:
         raise UnknownNameError("parameter", name, fit.values, where=fit.name)
+    if fit.estimates is None:
+        raise FitError(f"{fit.name}: no profile: nothing is known of its parameters")
+    if why := no_profile(fit.estimates, level):
+        raise FitError(f"{fit.name}: no profile: {why}")
     if name not in problem.free:
         raise FitError(f"{fit.name}: no profile of '{name}': its bounds fix it")
-    return problem.free.index(name)
+    return limits_of(fit.estimates, level, np.array([0]))
 
 
 def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
@@ -219,13 +226,15 @@ def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr
     if isinstance(points, bool) or not isinstance(points, int) or not 3 <= points <= 10_000:
         got = printable(repr(points), 40)
         raise UsageError(f"{fit.name}: profile: points: expected an integer from 3 to 10000, got {got}")
-    problem, found = _solved(fit, level)
-    i = _place(fit, problem, name)
-    optima = found.optima
+    profiled, problem = _checked(fit, name, level), problem_of_fit(fit)
+    assert fit.estimates is not None
+    i, one = problem.free.index(name), np.array([0])
+    optima = fit.estimates.optima(one)
+    rise = float(allowed(fit.estimates, one, optima, level)[i, 0])
     centre = float(optima.q[i, 0])
-    width = float(np.sqrt(2 * allowed(problem, fit.uncertainty, optima, level)[i] * optima.inverse[i, i, 0]))  # type: ignore[arg-type]
+    width = float(np.sqrt(2 * rise * optima.inverse[i, i, 0]))
     reach = min(max(width, 0.0), 6.0 if problem.logs[i] else np.inf)
-    low, high = (float(e) for e in (found.low[i, 0], found.high[i, 0]))
+    low, high = float(profiled.low[i, 0]), float(profiled.high[i, 0])
     low = low if np.isfinite(low) else max(centre - 3 * reach, float(problem.lower[i]))
     high = high if np.isfinite(high) else min(centre + 3 * reach, float(problem.upper[i]))
     half = points // 2
@@ -242,10 +251,9 @@ def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr
         solved.q[:, better], solved.value[better] = again.q[:, better], again.value[better]
     natural = problem.natural(solved.q.T).T
     with np.errstate(invalid="ignore"):
-        rise = np.maximum(solved.value - optima.value[0], 0.0)
-        root = np.sign(grid - centre) * np.sqrt(rise / allowed(problem, fit.uncertainty, optima, level)[i])  # type: ignore[arg-type]
-    q = fit.uncertainty.quantile(0.5 + level / 2) if fit.uncertainty else 1.0
+        root = np.sign(grid - centre) * np.sqrt(np.maximum(solved.value - optima.value[0], 0.0) / rise)
+    q = float(fit.estimates.known.quantile(0.5 + level / 2)[0])
     columns = {n: ("point", natural[j]) for j, n in enumerate(problem.free)}
     columns |= {"objective": ("point", solved.value), "signed_root": ("point", root * q)}
-    limit = [_number(problem, i, float(e[i, 0])) for e in (found.low, found.high)]
-    return xr.Dataset(columns, attrs={"parameter": name, "level": level, "lower": limit[0], "upper": limit[1]})
+    lower, upper = (float(end[0]) for end in profiled.ends(i))
+    return xr.Dataset(columns, attrs={"parameter": name, "level": level, "lower": lower, "upper": upper})

@@ -61,8 +61,8 @@ class Replicates:
 
     def stderr(self, name: str) -> float:
         """Return the standard deviation over replicates; inf with fewer than two."""
-        found = self.good[self.names.index(name)]
-        return float(np.std(found, ddof=1)) if found.size > 1 else float("inf")
+        values = self.good[self.names.index(name)]
+        return float(np.std(values, ddof=1)) if values.size > 1 else float("inf")
 
     def interval(self, name: str, level: float) -> tuple[float, float]:
         """Return the percentile interval."""
@@ -73,8 +73,8 @@ class Replicates:
         """Return one variable a parameter over ``replicate``, with the objective and what became of each."""
         import xarray as xr
 
-        found = {"objective": self.objective, "converged": self.converged}
-        found |= dict(zip(self.names, self.values, strict=True))
+        columns = {"objective": self.objective, "converged": self.converged}
+        columns |= dict(zip(self.names, self.values, strict=True))
         attrs = {
             "resample": self.resample,
             "seed": self.seed,
@@ -83,16 +83,16 @@ class Replicates:
             "degenerate": self.degenerate,
             "not_converged": int(np.sum(~self.converged)),
         }
-        return xr.Dataset({name: ("replicate", column) for name, column in found.items()}, attrs=attrs)
+        return xr.Dataset({name: ("replicate", column) for name, column in columns.items()}, attrs=attrs)
 
     def warnings(self, name: str) -> list[str]:
         """Return what a reader of any number from the replicates must know."""
-        found = []
+        lines = []
         lost, total = int((~self.converged).sum()), self.converged.size
         if lost:
-            found.append(
+            lines.append(
                 f"{name}: {lost} of {total} replicates could not be fitted; {self.degenerate} had too few points"
             )
         if self.changed:
-            found.append(f"{name}: {self.changed} of {self.audited} audited replicates had a better optimum elsewhere")
-        return found
+            lines.append(f"{name}: {self.changed} of {self.audited} audited replicates had a better optimum elsewhere")
+        return lines

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
-    from forecast.fit.problem.objective import Objective
+    from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.problem import Problem
 
 __all__ = ["BLOCK", "SCHEMES", "Drawn", "Sample", "Scheme", "check", "draw", "resampled"]
@@ -94,9 +94,9 @@ class Sample:
         weights = self.problem.weights
         if bool((weights == 1.0).all()):
             return Drawn(counts)
-        found = np.zeros((len(counts), weights.size))
-        found[:, self.rows] = counts * weights[self.rows]
-        return Drawn(found)
+        whole = np.zeros((len(counts), weights.size))
+        whole[:, self.rows] = counts * weights[self.rows]
+        return Drawn(whole)
 
     def observed(self, residuals: Array) -> Drawn:
         """Return replicates with other residuals, (B, rows), at the same points."""

@@ -16,10 +16,9 @@ from forecast.fit.kernels.general import Placement, State, natural, to_logs
 from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
-    from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
-__all__ = ["GroupKernel", "composed", "suits"]
+__all__ = ["GroupKernel", "suits"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -32,48 +31,6 @@ def suits(law: Law, variables: Mapping[str, Array]) -> bool:
         and form.law.expression is not None
         and all(v.ndim == 1 for v in variables.values())
     )  # fmt: skip
-
-
-#: How many starts are put together of what each group likes best.
-COMPOSED = 16
-
-
-def composed(problem: Problem, starts: Array, step: int) -> Array:
-    """Return starts in which each group has the own parameters that suit it best, (k, few).
-
-    Parameters
-    ----------
-    problem : Problem
-        Of a grouped law.
-    starts : ndarray
-        (k, S): parameters that all groups start with alike.
-    step : int
-        How many are looked at together.
-    """
-    form = problem.law._form
-    assert isinstance(form, Grouped)
-    looked = problem.as_squares()
-    target, codes = looked.target(), problem.variables[form.by]
-    member = (codes[:, None] == np.arange(len(form.labels))).astype(float)
-    parts = []
-    with np.errstate(all="ignore"):
-        for first in range(0, starts.shape[1], step):
-            f = target.kernel.at(starts[:, first : first + step]).f
-            loss = looked.objective.pointwise(f, target.y, target.options)[0] * target.weights
-            parts.append(np.where(np.isfinite(loss), loss, 1e150) @ member)
-    if not parts:
-        return starts
-    losses = np.concatenate(parts)
-    count = min(COMPOSED, len(losses))
-    total = np.argsort(losses.sum(axis=1), kind="stable")[:count]
-    found = starts[:, total].copy()
-    roles = form.roles()
-    for group in range(len(form.labels)):
-        best = np.argsort(losses[:, group], kind="stable")[:count]
-        mine = [a for a, name in enumerate(problem.free) if all(g == group for _, g in roles[name])]
-        rows = np.array(mine, dtype=np.int64)
-        found[rows] = starts[np.ix_(rows, best)]
-    return found
 
 
 class GroupKernel:

@@ -1,1 +1,1 @@
-"""What is minimised: the objective, the parameters' coordinates, and rows at which a law has no value."""
+"""A law, its data and an objective made into a problem: coordinates, bounds, units, and what a solver is asked."""

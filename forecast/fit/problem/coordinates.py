@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.data.observations import Observed
-from forecast.fit.problem.objective import Objective
+from forecast.fit.kernels.general import Placement
+from forecast.fit.objectives.objective import Objective
 from forecast.fit.problem.problem import Problem, on_bound
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ class Coordinates:
     def positive(self) -> NDArray[np.bool_]:
         """Which of the free ones are never negative."""
         return self.logs | (self.lower >= 0)
+
+    def placement(self, law: Law, variables: Mapping[str, Array], *, link: bool) -> Placement:
+        """Return a law at points, (n,) or (B, n), in these coordinates; `link` takes its logarithm."""
+        return Placement(
+            law=law, variables=variables, free=self.free, logs=self.logs, fixed=self.fixed, link=link,
+            positive=self.positive,
+        )  # fmt: skip
 
     def at_bound(self, q: Array) -> NDArray[np.bool_]:
         """Tell which coordinates (k, B) stand on a finite bound."""
@@ -96,23 +104,23 @@ def coordinates(law: Law, name: str) -> Coordinates:
 
 def problem_of(law: Law, seen: Observed, objective: Objective, name: str) -> Problem:
     """Return the problem of fitting a law to what was observed."""
-    where = coordinates(law, name)
+    placed = coordinates(law, name)
     problem = Problem(
         law=law,
         variables=seen.variables,
         observed=seen.y,
         weights=seen.weights,
         objective=objective,
-        free=where.free,
-        fixed=where.fixed,
-        logs=where.logs,
-        lower=where.lower,
-        upper=where.upper,
+        free=placed.free,
+        fixed=placed.fixed,
+        logs=placed.logs,
+        lower=placed.lower,
+        upper=placed.upper,
         options=seen.options,
     )
     if not seen.sigma_x:
         return problem
-    from forecast.fit.kernels.errors_in_variables import Effective
+    from forecast.fit.problem.errors_in_variables import Effective
 
     return Effective(**vars(problem), sigma_x=seen.sigma_x)
 

@@ -1,4 +1,4 @@
-"""One data set: the problem in the solver's coordinates, and its solutions from several starts at once.
+"""One data set: the problem in the solver's coordinates.
 
 A positive parameter in which the law is not linear is solved in its logarithm; everything else as it is.
 """
@@ -6,7 +6,7 @@ A positive parameter in which the law is not linear is solved in its logarithm; 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,25 +15,19 @@ from numpy.typing import NDArray
 
 from forecast.fit.kernels.general import General, Kernel, Placement
 from forecast.fit.kernels.power_sum import PowerSum, power_terms
-from forecast.fit.problem.objective import Objective
-from forecast.fit.solve import newton
-from forecast.fit.solve.newton import OFFSET, ROUNDING, Target
-from forecast.fit.solve.steps import factored, frozen
+from forecast.fit.objectives.objective import Objective
+from forecast.fit.problem.target import EXACT, Target
 from forecast.formula.tree import Binary, Name, walk
 
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Problem", "Solution", "factors", "kernel_for", "polished", "refined", "solve"]
+__all__ = ["Problem", "at_bound", "factors", "kernel_for", "on_bound"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Residuals this small beside the observations are as exact as numbers are.
-EXACT = 1e-14
 #: Nearer to a bound than this share is on it.
 BESIDE = 1e-7
-#: Steps of a polish, the share of the objective that one may promise at most, and how far it may go.
-POLISH, SMALL, NEAR = 2, 1e-9, 1e-3
 
 
 def kernel_for(placement: Placement) -> Kernel:
@@ -59,7 +53,7 @@ def factors(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDA
     plain = law._plain
     if plain.expression is None:
         return np.zeros(len(free), dtype=bool)
-    found: set[str] = set()
+    multiplied: set[str] = set()
     terms = [plain.formula.root]
     while terms:
         term = terms.pop()
@@ -67,8 +61,8 @@ def factors(law: Law, free: tuple[str, ...], positive: NDArray[np.bool_]) -> NDA
             terms += [term.left, term.right]
             continue
         names = {part.name for part in walk(term) if isinstance(part, Name)} & set(plain.parameters)
-        found |= names if len(names) > 1 else set()
-    return np.asarray(positive & np.array([law._role(name) in found for name in free]))
+        multiplied |= names if len(names) > 1 else set()
+    return np.asarray(positive & np.array([law._role(name) in multiplied for name in free]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +129,7 @@ class Problem:
 
     @property
     def errs_in_x(self) -> bool:
-        """Whether variables have known errors, see `forecast.fit.kernels.errors_in_variables`."""
+        """Whether variables have known errors, see `forecast.fit.problem.errors_in_variables`."""
         return False
 
     def general(self, logs: NDArray[np.bool_]) -> Kernel:
@@ -263,113 +257,6 @@ class Problem:
         return float(np.sqrt(np.sum(self.weights * self.objective.sizes(self.linked, self.options))))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Solution:
-    """Where a start led.
-
-    Parameters
-    ----------
-    at : ndarray
-        The parameters in the solver's coordinates.
-    value : float
-        The objective there.
-    settled : bool
-        No direction is left in which the objective still falls (relative to its own size).
-    iterations : int
-    """
-
-    at: Array
-    value: float
-    settled: bool
-    iterations: int
-
-
-def solve(
-    problem: Problem, starts: Sequence[Array], *, iterations: int = 200, both: bool = False, near: bool = False
-) -> list[Solution]:
-    """Minimise from every start; return the solutions, best first.
-
-    Parameters
-    ----------
-    problem : Problem
-    starts : sequence of ndarray
-        In the solver's coordinates.
-    iterations : int
-        At most, for each.
-    both : bool
-        Go two ways from each start, full Newton and Levenberg's, and keep the better end: for a single start.
-    near : bool
-        The starts are close to their ends: full Newton at once.
-    """
-    begun = np.array(starts, dtype=float).T
-    squares = problem.objective.scale == "residual"
-    count = begun.shape[1]
-    gauss = np.full(count, squares and not near)
-    both = both and squares
-    if both:
-        begun, gauss = np.repeat(begun, 2, axis=1), np.tile([True, False], count)
-    found = newton.solve(
-        problem.target(), begun, problem.lower, problem.upper, problem.logs, iterations=iterations, gauss=gauss
-    )
-    solutions = [
-        Solution(
-            at=found.q[:, i].copy(),
-            value=float(found.value[i]),
-            settled=bool(found.settled[i]),
-            iterations=int(found.iterations[i]),
-        )
-        for i in range(found.value.size)
-    ]
-    if both:
-        solutions = [min(solutions[2 * i : 2 * i + 2], key=_rank) for i in range(count)]
-    solutions.sort(key=_rank)
-    best = solutions[0]
-    if np.isfinite(best.value) and squares and not best.settled:
-        solutions[0] = replace(best, settled=settled(problem, best.at))
-    return solutions
-
-
-def polished(problem: Problem, solution: Solution) -> Solution:
-    """Take Newton's step once more, undamped: what no longer shows in the objective still shows in the parameters."""
-    if not (solution.settled and np.isfinite(solution.value)):
-        return solution
-    at = refined(problem.target(), _emptied(problem, solution)[:, None], problem.lower, problem.upper, problem.logs)
-    return replace(solution, at=at[:, 0])
-
-
-def refined(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> Array:
-    """Return solutions (k, B) after Newton's last steps, where these are as small as those of a solution must be."""
-    q, low, high = q.copy(), lower[:, None], upper[:, None]
-    held = on_bound(q, low, high, logs[:, None])
-    good = np.ones(q.shape[1], dtype=bool)
-    for _ in range(POLISH):
-        value, gradient, hessian = target.evaluate(q)
-        gradient, hessian = frozen(gradient, hessian, held)
-        diagonal = np.abs(np.einsum("iib->ib", hessian))
-        step, bad = factored(hessian, gradient, 0.0 * diagonal, np.where(diagonal > 0, diagonal, 1.0))
-        with np.errstate(all="ignore"):
-            drop = -0.5 * np.einsum("ib,ib->b", step, gradient)
-            moved = q + step
-            good &= ~bad & ((moved >= low) & (moved <= high)).all(axis=0) & (drop >= 0) & (drop <= SMALL * value)
-            good &= (np.abs(step) <= NEAR * np.maximum(np.abs(q), 1.0)).all(axis=0)
-        q[:, good] = moved[:, good]
-    return q
-
-
-def _emptied(problem: Problem, solution: Solution) -> Array:
-    """Return the solution in which terms that are worth nothing are 0."""
-    at = solution.at
-    for i in np.flatnonzero((problem.lower == 0) & ~problem.logs & (at > 0)):
-        tried = np.where(np.arange(at.size) == i, 0.0, at)
-        if problem.value(tried) <= solution.value:
-            at = tried
-    return at
-
-
-def _rank(solution: Solution) -> tuple[float, bool]:
-    return solution.value, not solution.settled
-
-
 def at_bound(problem: Problem, u: Array) -> NDArray[np.bool_]:
     """Tell which free parameters stand on a finite bound of the solver's coordinates."""
     return on_bound(u, problem.lower, problem.upper, problem.logs)
@@ -377,33 +264,9 @@ def at_bound(problem: Problem, u: Array) -> NDArray[np.bool_]:
 
 def on_bound(q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Tell which coordinates stand on a finite bound: as near as solvers come, in its own size."""
-    found = np.zeros(q.shape, dtype=bool)
+    standing = np.zeros(q.shape, dtype=bool)
     with np.errstate(invalid="ignore"):
         for bound in (lower, upper):
             near = BESIDE * np.where(logs, np.maximum(np.abs(q), 1.0), np.abs(bound))
-            found |= np.isfinite(bound) & (np.abs(q - bound) <= near)
-    return found
-
-
-def settled(problem: Problem, u: Array) -> bool:
-    """Tell whether the objective has stopped falling, by the relative offset of Bates and Watts (1981).
-
-    The offset is the length of the residuals' projection on the directions the parameters can move in, over the length
-    of the residuals (for Huber's loss, of its derivative). A parameter on a bound is not free to move.
-    """
-    residual = problem.residuals(u)
-    table = problem.jacobian(u)[:, ~at_bound(problem, u)]
-    if not (np.isfinite(residual).all() and np.isfinite(table).all()):
-        return False
-    root = np.sqrt(problem.weights)
-    if float(np.linalg.norm(root * residual)) <= ROUNDING * problem.size():
-        return True
-    score = residual
-    lengths = np.linalg.norm(root[:, None] * table, axis=0)
-    table = table[:, lengths > 0] / lengths[lengths > 0]
-    if table.shape[1] == 0:
-        return True
-    basis, strengths, _ = np.linalg.svd(root[:, None] * table, full_matrices=False)
-    basis = basis[:, strengths > 1e-10 * strengths[0]]
-    score = root * score
-    return float(np.linalg.norm(basis.T @ score)) <= OFFSET * float(np.linalg.norm(score))
+            standing |= np.isfinite(bound) & (np.abs(q - bound) <= near)
+    return standing

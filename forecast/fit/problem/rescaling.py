@@ -13,33 +13,46 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.fit.problem.problem import kernel_for
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 from forecast.laws.implicit import Implicit
 
 if TYPE_CHECKING:
+    from forecast.fit.data.padded import Padded
+    from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.problem import Problem
+    from forecast.fit.problem.target import Target
     from forecast.laws import Law
 
-__all__ = ["Rescaled", "Rescaling", "held_by", "rescaled", "rescaling", "typical"]
+__all__ = ["Rescaled", "Rescaling", "rescaled", "rescaled_curves", "rescaling", "typical"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Functions that return what they are given, a power of it, or its sign only.
 POWERS = {"abs": 1.0, "sqrt": 0.5, "cbrt": 1 / 3, "max": 1.0, "min": 1.0, "sign": 0.0, "heaviside": 0.0}
+#: Options of an objective that are lengths of residuals.
+LENGTHS = ("delta", "width")
 #: A condition counts as one of its own if it is this far from following from the others.
 RANK = 1e-9
 
 
 def typical(values: Array) -> float:
     """Return the geometric mean of the sizes of what is not 0; 1 where everything is."""
-    sizes = np.abs(values[(values != 0) & np.isfinite(values)])
-    return float(np.exp(np.mean(np.log(sizes)))) if sizes.size else 1.0
+    return float(np.exp(_sizes(np.ravel(values))))
+
+
+def _sizes(values: Array, given: NDArray[np.bool_] | None = None) -> Any:
+    """Return the mean logarithm along the last axis of what is not 0, of the given points; 0 where everything is."""
+    usable = (values != 0) & np.isfinite(values) & (True if given is None else given)
+    logs = np.log(np.abs(np.where(usable, values, 1.0)))
+    return logs.sum(axis=-1) / np.maximum(np.count_nonzero(usable, axis=-1), 1)
 
 
 class _Conditions:
@@ -131,28 +144,40 @@ class Rescaling:
     held : tuple of str
         Parameters that stay as they are: fixed, or between bounds.
     logs : ndarray
-        Logarithms of the factors of the variables and, last, of the output.
+        Logarithms of the factors of the variables and, last, of the output: a row a fit, (B, variables + 1), or one
+        for all.
     """
 
     law: Law
     held: tuple[str, ...]
     logs: Array
 
-    def factor(self, name: str) -> float:
-        """Return the factor of a variable or of the output."""
-        return float(np.exp(self.logs[[*self.law.variables, self.law.output].index(name)]))
+    def factor(self, name: str) -> Array:
+        """Return the factors of a variable or of the output, (B,)."""
+        return np.asarray(np.exp(self.logs[:, [*self.law.variables, self.law.output].index(name)]))
 
     def factors(self, values: Mapping[str, Any]) -> dict[str, Array]:
-        """Return by what each parameter is divided, at parameters whose exponents are `values`, (G,) each."""
-        found = _linear(self.law, self.held, values)
+        """Return by what each parameter is divided, at parameters whose exponents are `values`, (B,) or (G,) each."""
+        conditions = _linear(self.law, self.held, values)
         k = len(self.law.parameters)
-        a, side = found[:, :, :k], -found[:, :, k:] @ self.logs
+        a, side = conditions[:, :, :k], -np.einsum("gcv,gv->gc", *_alike(conditions[:, :, k:], self.logs))
         squares = np.einsum("gci,gcj->gij", a, a)
         # the least of the answers where several do
         squares = squares + 1e-13 * np.eye(k)
-        answer = np.linalg.solve(squares, np.einsum("gci,gc->gi", a, side)[..., None])[..., 0]
+        answer = np.linalg.solve(squares, np.einsum("gci,gc->gi", *_alike(a, side))[..., None])[..., 0]
         with np.errstate(over="ignore"):
             return {n: np.exp(answer[:, i]) for i, n in enumerate(self.law.parameters)}
+
+    def moved(self, name: str, values: Array) -> Array:
+        """Return values of a variable or of the output in their new unit, (n,) or (B, n)."""
+        factor = self.factor(name)
+        return values / (factor[0] if values.ndim == 1 else factor[:, None])
+
+
+def _alike(*tables: Array) -> list[Array]:
+    """Return tables with one row a fit, where one of them has a row for all."""
+    count = max(len(table) for table in tables)
+    return [np.broadcast_to(table, (count, *table.shape[1:])) for table in tables]
 
 
 def _linear(law: Law, held: tuple[str, ...], values: Mapping[str, Any]) -> Array:
@@ -162,8 +187,35 @@ def _linear(law: Law, held: tuple[str, ...], values: Mapping[str, Any]) -> Array
     return np.stack(rows, axis=1) if rows else np.zeros((given.count, 1, len(given.columns)))
 
 
+#: What ties down the data of a law, by its form, what is held, and whether its output has a unit: a fit asks each time.
+_tied: WeakKeyDictionary[Any, dict[tuple[tuple[str, ...], bool], Array]] = WeakKeyDictionary()
+
+
+def _tying(law: Law, held: tuple[str, ...], counts: bool) -> Array:
+    """Return orthogonal rows over the factors of variables and output that no choice of a law's parameters moves."""
+    known = _tied.setdefault(law._form, {})
+    if (held, counts) in known:
+        return known[held, counts]
+    rng = np.random.default_rng(7)
+    some = {name: rng.uniform(0.3, 0.9, 3) for name in law.parameters}
+    k, tied = len(law.parameters), []
+    for conditions in _linear(law, held, some):
+        left, sizes, _ = np.linalg.svd(conditions[:, :k])
+        rank = int((sizes > RANK * sizes.max(initial=1.0)).sum())
+        tied.append(left[:, rank:].T @ conditions[:, k:])  # conditions that no choice of the parameters' factors meets
+    if counts:
+        tied.append(np.eye(conditions.shape[1] - k)[-1:])
+    _, sizes, right = np.linalg.svd(np.concatenate(tied))
+    known[held, counts] = right[: int((sizes > RANK * sizes.max(initial=1.0)).sum())]
+    return known[held, counts]
+
+
 def rescaling(
-    law: Law, variables: Mapping[str, Array], observed: Array | None, held: tuple[str, ...] = ()
+    law: Law,
+    variables: Mapping[str, Array],
+    observed: Array | None,
+    held: tuple[str, ...] = (),
+    given: NDArray[np.bool_] | None = None,
 ) -> Rescaling | None:
     """Return the factors that bring data close to 1, as far as the law holds in every unit; None where it has no text.
 
@@ -171,101 +223,137 @@ def rescaling(
     ----------
     law : forecast.Law
     variables : mapping of str to ndarray
+        (n,), or (B, n) of many fits.
     observed : ndarray, optional
-        None where it is no quantity with a unit: counts.
+        (n,) or (B, n); None where it is no quantity with a unit: counts.
     held : tuple of str
+    given : ndarray of bool, optional
+        (B, n), what is a point of the data and no padding.
     """
     if law.levels or (law.expression is None and not isinstance(law._form, Implicit)):
         return None
-    rng = np.random.default_rng(7)
-    some = {name: rng.uniform(0.3, 0.9, 3) for name in law.parameters}
-    k, tied = len(law.parameters), []
-    for found in _linear(law, held, some):
-        left, sizes, _ = np.linalg.svd(found[:, :k])
-        rank = int((sizes > RANK * sizes.max(initial=1.0)).sum())
-        tied.append(left[:, rank:].T @ found[:, k:])  # conditions that no choice of the parameters' factors meets
-    if observed is None:
-        tied.append(np.eye(found.shape[1] - k)[-1:])
-    _, sizes, right = np.linalg.svd(np.concatenate(tied))
-    rows = right[: int((sizes > RANK * sizes.max(initial=1.0)).sum())]
-    sizes_of = [*(variables[v] for v in law.variables), *([] if observed is None else [observed])]
-    wanted = np.array([np.log(typical(np.asarray(v, dtype=float))) for v in sizes_of] + [0.0] * (observed is None))
-    return Rescaling(law, held, wanted - rows.T @ (rows @ wanted))
+    rows = _tying(law, held, observed is None)
+    columns = [*(variables[v] for v in law.variables), *([] if observed is None else [observed])]
+    wanted = [_sizes(np.asarray(c, dtype=float), None if np.ndim(c) < 2 else given) for c in columns]
+    logs = np.array(np.broadcast_arrays(*wanted, *([0.0] * (observed is None)))).reshape(len(law.variables) + 1, -1)
+    moved = logs - rows.T @ (rows @ logs)
+    # points that all fits share stay shared, though their unit hangs on that of outputs of different sizes
+    common = [i for i, v in enumerate(law.variables) if np.ndim(variables[v]) == 1]
+    if common and np.ptp(moved[common], axis=1).max() > RANK:
+        logs = logs.mean(axis=1, keepdims=True)
+        moved = logs - rows.T @ (rows @ logs)
+    return Rescaling(law, held, moved.T)
 
 
-def held_by(where: Problem | Coordinates) -> tuple[str, ...]:
+def held_by(limits: Problem | Coordinates) -> tuple[str, ...]:
     """Return the parameters that are fixed or stand between bounds, other than at 0."""
     with np.errstate(over="ignore"):
-        low, high = (np.where(where.logs, np.exp(np.where(where.logs, b, 0.0)), b) for b in (where.lower, where.upper))
+        low, high = (
+            np.where(limits.logs, np.exp(np.where(limits.logs, b, 0.0)), b) for b in (limits.lower, limits.upper)
+        )
     between = ((low != 0) & np.isfinite(low)) | ((high != 0) & np.isfinite(high))
-    held = [name for name, both in zip(where.free, between, strict=True) if both]
-    return (*held, *(name for name, value in where.fixed.items() if value))
+    held = [name for name, both in zip(limits.free, between, strict=True) if both]
+    return (*held, *(name for name, value in limits.fixed.items() if value))
 
 
 @dataclass(frozen=True)
 class Rescaled:
-    """A problem in units of the data's own size, and the way there and back.
+    """Fits in units of their data's own size, and the way there and back.
 
     Parameters
     ----------
-    given, problem : Problem
-        As it came, and rescaled.
+    limits : Problem or Coordinates
+    objective : Objective
     scaling : Rescaling
     """
 
-    given: Problem
-    problem: Problem
+    limits: Problem | Coordinates
+    objective: Objective
     scaling: Rescaling
 
-    def _moves(self, p: Array) -> Array:
-        factors = self.scaling.factors({**self.given.fixed, **dict(zip(self.given.free, p.T, strict=True))})
-        return np.stack([np.broadcast_to(factors[n], len(p)) for n in self.given.free], axis=1)
+    def _moves(self, q: Array) -> Array:
+        logs = self.limits.logs[:, None]
+        with np.errstate(over="ignore"):
+            p = np.where(logs, np.exp(np.where(logs, q, 0.0)), q)
+        factors = self.scaling.factors({**self.limits.fixed, **dict(zip(self.limits.free, p, strict=True))})
+        return np.stack([np.broadcast_to(factors[n], q.shape[1]) for n in self.limits.free])
 
-    def inwards(self, u: Array) -> Array:
-        """Return parameters in the solver's coordinates, (G, k), as the rescaled problem has them."""
-        p = self.given.natural(u)
+    def inwards(self, q: Array) -> Array:
+        """Return parameters in the solver's coordinates, (k, B), in the units of the data's own size."""
+        moves = self._moves(q)
         with np.errstate(all="ignore"):
-            return np.where(self.given.logs, u - np.log(self._moves(p)), u / self._moves(p))
+            return np.where(self.limits.logs[:, None], q - np.log(moves), q / moves)
 
-    def outwards(self, u: Array) -> Array:
-        """Return parameters in the solver's coordinates, (G, k), as the given problem has them."""
-        moves = self._moves(self.given.natural(u))
+    def outwards(self, q: Array) -> Array:
+        """Return parameters in the solver's coordinates, (k, B), in the units that were given."""
+        moves = self._moves(q)
         with np.errstate(all="ignore"):
-            found = np.where(self.given.logs, u + np.log(moves), u * moves)
-        return np.clip(found, self.given.lower, self.given.upper)
+            p = np.where(self.limits.logs[:, None], q + np.log(moves), q * moves)
+        return np.clip(p, self.limits.lower[:, None], self.limits.upper[:, None])
 
     @property
-    def unit(self) -> float:
-        """What residuals are divided by."""
-        return 1.0 if self.given.objective.log else self.scaling.factor(self.given.law.output)
+    def unit(self) -> Array:
+        """What residuals are divided by, (B,)."""
+        return np.ones(len(self.scaling.logs)) if self.objective.log else self.scaling.factor(self.scaling.law.output)
 
     @property
-    def share(self) -> float:
-        """What the objective is divided by."""
-        if self.given.errs_in_x:  # the weights are those of y, and carry its unit
-            return 1.0
-        return self.unit if self.given.objective.loss == "quantile" else self.unit**2
+    def share(self) -> Array:
+        """What the objective is divided by, (B,), where the weights stay as they are."""
+        return self.unit if self.objective.loss == "quantile" else self.unit**2
 
-    def options(self, options: Mapping[str, Any], by: float) -> dict[str, Any]:
+    def options(self, options: Mapping[str, Any], by: Any) -> dict[str, Any]:
         """Return options of the objective with those that are lengths of residuals multiplied."""
-        lengths = ("delta", "width")
-        return {n: v * by if n in lengths and v is not None else v for n, v in options.items()}
+        if self.objective.log:
+            return dict(options)
+        return {n: v * by if n in LENGTHS and v is not None else v for n, v in options.items()}
 
 
-def rescaled(problem: Problem) -> Rescaled | None:
-    """Return a problem in units of its data's own size; None where the law does not allow it."""
-    counts = problem.objective.scale == "known"
-    scaling = rescaling(problem.law, problem.variables, None if counts else problem.observed, held_by(problem))
-    if scaling is None or not scaling.logs.any():
+def _scaling(
+    law: Law,
+    limits: Problem | Coordinates,
+    objective: Objective,
+    variables: Mapping[str, Array],
+    y: Array,
+    given: NDArray[np.bool_] | None = None,
+) -> Rescaled | None:
+    counts = objective.scale == "known"
+    scaling = rescaling(law, variables, None if counts else y, held_by(limits), given)
+    return None if scaling is None or not scaling.logs.any() else Rescaled(limits, objective, scaling)
+
+
+def rescaled(problem: Problem) -> tuple[Rescaled, Problem] | None:
+    """Return a problem in units of its data's own size, and the way back; None where the law does not allow it."""
+    made = _scaling(problem.law, problem, problem.objective, problem.variables, problem.observed)
+    if made is None:
         return None
-    made = Rescaled(problem, problem, scaling)
-    sizes = {name: scaling.factor(name) for name in problem.law.variables}
+    moved, unit = made.scaling.moved, float(made.unit[0])
     changes: dict[str, Any] = {
-        "variables": {n: v / sizes[n] for n, v in problem.variables.items()},
-        "observed": problem.observed / scaling.factor(problem.law.output),
-        "options": made.options(problem.options, 1 / made.unit),
+        "variables": {n: moved(n, v) for n, v in problem.variables.items()},
+        "observed": moved(problem.law.output, problem.observed),
+        "options": made.options(problem.options, 1 / unit),
     }
-    if problem.errs_in_x:
-        changes["weights"] = problem.weights * made.unit**2
-        changes["sigma_x"] = {n: v / sizes[n] for n, v in problem.sigma_x.items()}  # type: ignore[attr-defined]
-    return replace(made, problem=replace(problem, **changes))
+    if problem.errs_in_x:  # the weights are those of y, and carry its unit
+        changes["weights"] = problem.weights * unit**2
+        changes["sigma_x"] = {n: moved(n, v) for n, v in problem.sigma_x.items()}  # type: ignore[attr-defined]
+    return made, replace(problem, **changes)
+
+
+def rescaled_curves(
+    law: Law, seen: Padded, limits: Coordinates, target: Target
+) -> tuple[Rescaled, Padded, Target] | None:
+    """Return curves, each in units of its own size, and what is minimised; None where the law does not allow it."""
+    made = _scaling(law, limits, target.objective, seen.variables, seen.y, seen.given)
+    if made is None:
+        return None
+    scaling = replace(made.scaling, logs=np.broadcast_to(made.scaling.logs, (len(seen.y), len(law.variables) + 1)))
+    made = replace(made, scaling=scaling)
+    y = made.scaling.moved(law.output, seen.y)
+    moved = replace(
+        seen,
+        variables={n: made.scaling.moved(n, v) for n, v in seen.variables.items()},
+        y=y,
+        linked=np.log(y) if target.objective.log else y,
+    )
+    kernel = kernel_for(limits.placement(law, moved.variables, link=target.objective.log))
+    options = made.options(target.options, 1 / made.unit[:, None])
+    return made, moved, replace(target, kernel=kernel, y=moved.linked, options=options)

@@ -8,39 +8,51 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.problem.objective import HUBER_FACTOR, Objective, robust_scale, rows_of
-from forecast.fit.solve import newton
-from forecast.fit.solve.coarse import coarse
+from forecast.fit.objectives.objective import Objective
+from forecast.fit.problem.problem import kernel_for
+from forecast.fit.problem.rescaling import rescaled_curves
+from forecast.fit.problem.target import Target
+from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.linear import curves_solved
-from forecast.fit.solve.newton import Solved, Target
+from forecast.fit.solve.newton import Solved
+from forecast.fit.solve.starts import coarse, looked_at
 from forecast.fit.solve.variable_projection import reduced
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from forecast.fit.data.padded import Padded
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
-__all__ = ["scaled", "solve"]
+__all__ = ["solve"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Stop when a step lowers an objective by less than this share.
-TOLERANCE, BLIND = 1e-12, 3e-10
+#: A step that lowers an objective by less than this share is the last; one that should by less is taken unseen.
+BLIND = 3e-10
+LAST: dict[str, Any] = {"tolerance": 1e-12, "blind": BLIND}
 #: Two solutions whose objectives differ by less than this share are the same optimum.
 SAME = 1e-6
 #: Iterations in which most curves arrive; the others go on by themselves.
 SOON = 12
 #: Starts of a curve, and iterations for each; most of them must agree, or the curve is searched as a single fit is.
 STARTS, SHORT = 4, 100
-#: Huber's threshold is settled once it moves by less than this share.
-STEADY = 1e-12
+#: Iterations from a start that was given.
+LONG = 1000
 #: What a walk over a whole grid counts as: more than one start.
 GRID = 2
 
 
+#: A way to solve curves: law, curves, coordinates, target, starts that were given -> target, ends, starts.
+Way: TypeAlias = "Callable[[Law, Padded, Coordinates, Target, Array | None], tuple[Target, Solved, Counts]]"
+#: (2, B): how many starts led to an end, and how many there were.
+Counts: TypeAlias = NDArray[np.int64]
+
+
 def solve(
-    law: Law, seen: Padded, where: Coordinates, target: Target
-) -> tuple[Target, Solved, Array | None, NDArray[np.int64]]:
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None = None
+) -> tuple[Target, Solved, Array | None, Counts]:
     """Solve every curve.
 
     Parameters
@@ -48,9 +60,11 @@ def solve(
     law : forecast.Law
     seen : Padded
         The curves.
-    where : Coordinates
+    coordinates : Coordinates
     target : Target
         What is minimised.
+    begun : ndarray, optional
+        (k, B), starts that were given: solve from these and from nowhere else.
 
     Returns
     -------
@@ -63,102 +77,131 @@ def solve(
     ndarray of int
         (2, B): how many starts led there, and how many there were.
     """
-    if target.objective.loss in ("huber", "quantile") and not {"delta", "width"} & set(target.options):
-        squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
-        _, first, _, starts = solve(law, seen, where, squares)
-        target, solved = scaled(target, first.q, where)
-        solved.settled[2 * starts[0] <= starts[1]] = False
+    if begun is not None or threshold.is_open(target):
+        target, solved, starts = _in_own_units(law, seen, coordinates, target, _robust, begun)
         return target, solved, None, starts
-    direct = curves_solved(law, seen, where, target)
+    direct = curves_solved(law, seen, coordinates, target)
+    quick = reduced(law, seen, coordinates, target) if direct is None else None
     if direct is not None:
-        bread, starts = 0.5 * direct.hessian, np.ones((2, direct.value.size), dtype=np.int64)
-        left = np.flatnonzero(~direct.settled)
-        bread[:, :, left] = np.nan
+        solved, starts = direct, np.ones((2, direct.value.size), dtype=np.int64)
+    elif quick is not None:
+        # every value of a grid was a start, and all led to one place
+        solved = quick.solve(target, BLIND)
+        starts = np.full((2, solved.value.size), GRID)
+    elif (nearly := _from_relative(law, seen, coordinates, target)) is not None:
+        solved, starts = nearly, np.full((2, nearly.value.size), GRID)
+        left = np.flatnonzero(~solved.settled)
         if left.size:
-            again, starts[:, left] = _started(law, seen.take(left), where, target.take(left))
-            _put(direct, again, left, slice(None))
-        return target, direct, bread, starts
-    quick = reduced(law, seen, where, target)
-    if quick is None:
-        solved, starts = _started(law, seen, where, target)
+            _, again, starts[:, left] = _in_own_units(law, seen.take(left), coordinates, target.take(left), _started)
+            solved.put(again, left)
         return target, solved, None, starts
-    solved = quick.solve(target, BLIND)
-    bread = 0.5 * solved.hessian
-    left = np.flatnonzero(~solved.settled)
+    else:
+        target, solved, starts = _in_own_units(law, seen, coordinates, target, _started)
+        return target, solved, None, starts
+    bread, left = 0.5 * solved.hessian, np.flatnonzero(~solved.settled)
     bread[:, :, left] = np.nan
-    # every value of a grid was a start, and all led to one place
-    starts = np.full((2, solved.value.size), GRID)
-    if left.size:
-        ask = (where.lower, where.upper, where.logs)
-        begun, rows = quick.edges(target.take(left), left)
-        again = newton.solve(target.take(left[rows]), begun, *ask, iterations=SOON, tolerance=TOLERANCE, blind=BLIND)
-        _put(solved, again, left[rows], slice(None))
+    if left.size and quick is not None:
+        at, rows = quick.edges(target.take(left), left)
+        again = newton.solve(target.take(left[rows]), at, *_ask(coordinates), iterations=SOON, **LAST)
+        solved.put(again, left[rows])
         left = np.flatnonzero(~solved.settled)
     if left.size:
-        again, starts[:, left] = _started(law, seen.take(left), where, target.take(left))
-        _put(solved, again, left, slice(None))
+        _, again, starts[:, left] = _in_own_units(law, seen.take(left), coordinates, target.take(left), _started)
+        solved.put(again, left)
     return target, solved, bread, starts
 
 
-def _put(solved: Solved, found: Solved, to: NDArray[np.int64], rows: Any) -> None:
-    for name in ("q", "value", "settled", "active", "iterations", "hessian"):
-        getattr(solved, name)[..., to] = getattr(found, name)[..., rows]
+def _ask(coordinates: Coordinates) -> tuple[Array, Array, NDArray[np.bool_]]:
+    return coordinates.lower, coordinates.upper, coordinates.logs
 
 
-def _started(law: Law, seen: Padded, where: Coordinates, target: Target) -> tuple[Solved, NDArray[np.int64]]:
+def _from_relative(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> Solved | None:
+    """Solve squares of logarithms from those of relative residuals, for laws that are linear in all but one parameter.
+
+    Returns
+    -------
+    Solved or None
+        None where the law or the objective is another.
+    """
+    if target.objective.loss != "squares" or not target.objective.log:
+        return None
+    y, weights = looked_at(seen.y, seen.weights, {}, True)
+    kernel = kernel_for(coordinates.placement(law, seen.variables, link=False))
+    relative = replace(target, kernel=kernel, objective=Objective("squares"), y=y, weights=weights)
+    quick = reduced(law, seen, coordinates, relative)
+    if quick is None:
+        return None
+    first = quick.solve(relative, BLIND)
+    solved = newton.solve(target, first.q, *_ask(coordinates), iterations=SHORT, **LAST)
+    solved.settled[~first.settled] = False
+    return solved
+
+
+def _in_own_units(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, way: Way, begun: Array | None = None
+) -> tuple[Target, Solved, Counts]:
+    """Solve every curve in units of its own size."""
+    scaled = rescaled_curves(law, seen, coordinates, target)
+    if scaled is None:
+        return way(law, seen, coordinates, target, begun)
+    made, inside, moved = scaled
+    tried, ends, starts = way(law, inside, coordinates, moved, None if begun is None else made.inwards(begun))
+    q = made.outwards(ends.q)
+    lost = ~np.isfinite(np.where(coordinates.logs[:, None], np.exp(-np.abs(q)), q)).all(axis=0)
+    solved = replace(ends, q=q, value=ends.value * made.share, settled=ends.settled & ~lost)
+    options = {**made.options(tried.options, made.unit[:, None]), **target.options}
+    return replace(target, options=options), solved, starts
+
+
+def _robust(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+) -> tuple[Target, Solved, Counts]:
+    """Solve every curve, first by least squares where an option comes from what these leave."""
+    if not threshold.is_open(target):
+        return _given(law, seen, coordinates, target, begun)
+    squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
+    _, first, _, starts = solve(law, seen, coordinates, squares, begun)
+    if target.objective.robust:
+        target, solved = threshold.with_threshold(target, first.q, coordinates)
+    else:
+        target = threshold.with_width(target, first.q)
+        solved = newton.solve(target, first.q, *_ask(coordinates), **LAST)
+    if begun is None:
+        solved.settled[2 * starts[0] <= starts[1]] = False
+    return target, solved, starts
+
+
+def _given(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+) -> tuple[Target, Solved, Counts]:
+    """Solve every curve from its given start, two ways, and keep the better end."""
+    assert begun is not None
+    way = newton.two_ways if target.objective.scale == "residual" else newton.solve
+    solved = way(target, begun, *_ask(coordinates), iterations=LONG)
+    return target, solved, np.ones((2, begun.shape[1]), dtype=np.int64)
+
+
+def _started(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+) -> tuple[Target, Solved, Counts]:
     """Solve every curve from its best starts; nobody has settled where these do not agree."""
-    starts = coarse(law, seen, where, target.objective.log, STARTS)
+    starts = coarse(law, seen, coordinates, target.objective.log, STARTS)
     many, count = starts.shape[0], starts.shape[2]
     rows = np.tile(np.arange(count), many)
-    begun = np.concatenate(list(starts), axis=1)
     gauss = np.full(rows.size, target.objective.scale == "residual")
     ends = newton.solve(
-        target.take(rows), begun, where.lower, where.upper, where.logs, iterations=SHORT, gauss=gauss,
-        tolerance=TOLERANCE, blind=BLIND,
-    )  # fmt: skip
+        target.take(rows),
+        np.concatenate(list(starts), axis=1),
+        *_ask(coordinates),
+        iterations=SHORT,
+        gauss=gauss,
+        **LAST,
+    )
     values = np.where(np.isfinite(ends.value), ends.value, np.inf).reshape(many, count)
-    best = values.argmin(axis=0) * count + np.arange(count)
-    solved = Solved(**{name: getattr(ends, name)[..., best] for name in Solved.__dataclass_fields__})
+    solved = ends.take(values.argmin(axis=0) * count + np.arange(count))
     with np.errstate(invalid="ignore"):
         size = np.maximum(np.abs(solved.value), target.unit())
         agree = (values <= solved.value + SAME * size + target.rounding()).sum(axis=0)
     if many > 1:
         solved.settled[2 * agree <= many] = False
-    return solved, np.array([agree, np.full(count, many)])
-
-
-def scaled(target: Target, q: Array, where: Coordinates) -> tuple[Target, Solved]:
-    """Set each curve's threshold by iterating between it and the fit."""
-    k, before = q.shape[0], None
-    ask = (where.lower, where.upper, where.logs)
-    weights = np.broadcast_to(target.weights, (q.shape[1], target.y.shape[-1]))
-    n = rows_of(weights)
-    quantile = target.objective.loss == "quantile"
-    for _ in range(1 if quantile else 60):
-        apart = np.where(weights > 0, np.abs(target.kernel.at(q).f - target.y), 0.0)
-        scale = robust_scale(apart, k, weights)
-        if target.objective.profile:
-            scale = _likeliest(np.nan_to_num(apart), weights, scale)
-        if quantile:
-            width = np.maximum(((k + np.log(n)) / n) ** 0.4, 0.05) * np.maximum(scale, 1e-12)
-            target = replace(target, options={**target.options, "width": width[:, None]})
-        else:
-            target = replace(target, options={"delta": np.maximum(HUBER_FACTOR * scale, 1e-12)[:, None]})
-        solved = newton.solve(target, q, *ask, tolerance=TOLERANCE, blind=BLIND)
-        q = np.where(np.isfinite(solved.value), solved.q, q)
-        if before is not None and np.all(np.abs(scale - before) <= STEADY * scale):
-            break
-        before = scale
-    return target, solved
-
-
-def _likeliest(apart: Array, weights: Array, scale: Array) -> Array:
-    """Return the scales of greatest likelihood, (B,), for residuals (B, n); see `forecast.fit.solve.multistart`."""
-    share = weights / np.maximum(weights.sum(axis=1), 1e-300)[:, None]
-    for _ in range(200):
-        z = apart / np.maximum(scale, 1e-300)[:, None]
-        ratio = np.sum(share * z * np.clip(z, -HUBER_FACTOR, HUBER_FACTOR), axis=1)
-        scale = scale * np.sqrt(ratio)
-        if bool((np.abs(ratio - 1) < 1e-12).all()):
-            break
-    return scale
+    return target, solved, np.array([agree, np.full(count, many)])

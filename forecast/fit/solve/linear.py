@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.kernels.general import program_of
-from forecast.fit.problem.problem import Problem, Solution
-from forecast.fit.solve.newton import Solved, Target
+from forecast.fit.problem.problem import Problem
+from forecast.fit.problem.target import Target
+from forecast.fit.solve.newton import Solved
 from forecast.fit.solve.starts import linear_parameters
 
 if TYPE_CHECKING:
     from forecast.fit.data.padded import Padded
+    from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
-    from forecast.fit.problem.objective import Objective
     from forecast.laws import Law
 
 __all__ = ["bounded_squares", "curves_solved", "solved_directly"]
@@ -35,14 +36,14 @@ DEPENDENT = 1e-13
 CELLS = 100_000
 
 
-def curves_solved(law: Law, seen: Padded, where: Coordinates, target: Target) -> Solved | None:
+def curves_solved(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> Solved | None:
     """Solve every curve; None where law or objective are not linear least squares.
 
     Parameters
     ----------
     law : forecast.Law
     seen : Padded
-    where : Coordinates
+    coordinates : Coordinates
     target : Target
 
     Returns
@@ -50,25 +51,25 @@ def curves_solved(law: Law, seen: Padded, where: Coordinates, target: Target) ->
     Solved or None
         Not settled where columns depend on each other, or where a parameter solved in its logarithm is 0.
     """
-    if not _is_linear(law, target.objective, seen.variables, where.free, where.fixed):
+    if not _is_linear(law, target.objective, seen.variables, coordinates.free, coordinates.fixed):
         return None
-    offset, columns = _columns(law, seen.variables, where.free, where.fixed)
-    k, (count, n) = len(where.free), target.y.shape
+    offset, columns = _columns(law, seen.variables, coordinates.free, coordinates.fixed)
+    k, (count, n) = len(coordinates.free), target.y.shape
     q, value, hessian = np.zeros((k, count)), np.full(count, np.inf), np.zeros((k, k, count))
     settled, active = np.zeros(count, dtype=bool), np.zeros((k, count), dtype=bool)
     size = max(16, CELLS // n)
     weights = np.atleast_2d(target.weights)
-    lower, upper = _natural(where.lower, where.logs), _natural(where.upper, where.logs)
+    lower, upper = _natural(coordinates.lower, coordinates.logs), _natural(coordinates.upper, coordinates.logs)
     for first in range(0, count, size):
         rows = slice(first, min(first + size, count))
         some = [_some(c, rows) for c in columns]
         left, w = target.y[rows] - _some(offset, rows), _some(weights, rows)
         p, held = bounded_squares(some, left, w, lower, upper)
-        part, good = _coordinates(p, where.logs)
+        part, good = _coordinates(p, coordinates.logs)
         with np.errstate(all="ignore"):
             residual = left - sum(c * b[:, None] for c, b in zip(some, p, strict=True))
             value[rows] = np.einsum("bn,bn,bn->b", residual, np.broadcast_to(w, residual.shape), residual)
-            moved = [c * b[:, None] if log else c for c, b, log in zip(some, p, where.logs, strict=True)]
+            moved = [c * b[:, None] if log else c for c, b, log in zip(some, p, coordinates.logs, strict=True)]
             for i in range(k):
                 weighted = w * moved[i]
                 for j in range(i + 1):
@@ -81,7 +82,7 @@ def curves_solved(law: Law, seen: Padded, where: Coordinates, target: Target) ->
     )
 
 
-def solved_directly(problem: Problem) -> Solution | None:
+def solved_directly(problem: Problem) -> Array | None:
     """Return the least-squares answer of one data set; None where law or objective are not linear least squares.
 
     A robust loss is answered as least squares: that is where its search starts.
@@ -95,9 +96,7 @@ def solved_directly(problem: Problem) -> Solution | None:
     at, good = _coordinates(p, problem.logs)
     if not good[0]:
         return None
-    at = np.clip(at[:, 0], problem.lower, problem.upper)
-    squares = problem.objective.loss == "squares"
-    return Solution(at=at, value=problem.value(at) if squares else np.inf, settled=squares, iterations=1)
+    return np.clip(at[:, 0], problem.lower, problem.upper)
 
 
 def bounded_squares(
@@ -124,17 +123,17 @@ def bounded_squares(
     root = np.sqrt(weights)
     with np.errstate(all="ignore"):
         table, target = [root * c for c in columns], root * left
-        found = _squares(table, target)
-    held = np.zeros(found.shape, dtype=bool)
+        answer = _squares(table, target)
+    held = np.zeros(answer.shape, dtype=bool)
     low, high = lower[:, None], upper[:, None]
-    rows = np.flatnonzero(((found < low) | (found > high)).any(axis=0))
+    rows = np.flatnonzero(((answer < low) | (answer > high)).any(axis=0))
     for _ in range(4 * len(columns)):
         if not rows.size:
             break
         some, aim = [_some(c, rows) for c in table], target[rows]
-        place = np.where(held[:, rows] | (found[:, rows] < low) | (found[:, rows] > high), 1.0, 0.0)
+        place = np.where(held[:, rows] | (answer[:, rows] < low) | (answer[:, rows] > high), 1.0, 0.0)
         fixed = place > 0
-        at = np.where(fixed, np.clip(found[:, rows], low, high), 0.0)
+        at = np.where(fixed, np.clip(answer[:, rows], low, high), 0.0)
         with np.errstate(all="ignore"):
             rest = aim - sum(c * b[:, None] for c, b in zip(some, at, strict=True))
             moved = np.where(fixed, at, _squares(some, rest, fixed))
@@ -144,10 +143,10 @@ def bounded_squares(
         release = fixed & (((at <= low) & (pull > 0)) | ((at >= high) & (pull < 0))) & ~outside
         sizes = np.array([np.linalg.norm(c, axis=-1) * np.linalg.norm(aim, axis=-1) for c in some])
         release &= np.abs(pull) > DEPENDENT * sizes
-        found[:, rows], held[:, rows] = moved, fixed & ~release
+        answer[:, rows], held[:, rows] = moved, fixed & ~release
         rows = rows[outside | release.any(axis=0)]
-    found[:, rows] = np.nan  # the set goes round in circles: the general search decides
-    return found, held
+    answer[:, rows] = np.nan  # the set goes round in circles: the general search decides
+    return answer, held
 
 
 def _squares(table: list[Array], target: Array, out: NDArray[np.bool_] | None = None) -> Array:
@@ -207,8 +206,8 @@ def _columns(
     order = list(law.parameters)
 
     def table(part: Any) -> Array:
-        found = np.atleast_2d(np.asarray(part, dtype=float))
-        return np.broadcast_to(found, (len(found), n))
+        values = np.atleast_2d(np.asarray(part, dtype=float))
+        return np.broadcast_to(values, (len(values), n))
 
     return table(offset), [table(slopes[order.index(name)]) for name in free]
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.fit.problem.objective import HUBER_FACTOR, robust_scale, rows_of
-from forecast.fit.problem.problem import Problem, Solution, polished, solve
+from forecast.fit.problem.problem import Problem, at_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
+from forecast.fit.problem.target import ROUNDING
+from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.linear import solved_directly
+from forecast.fit.solve.newton import OFFSET, refined
 from forecast.fit.solve.starts import Grid
 
-__all__ = ["agreeing", "few", "is_optimum", "outcome", "search"]
+__all__ = ["Solution", "agreeing", "few", "is_optimum", "outcome", "search", "solve"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -34,17 +36,33 @@ ALONE, OF_MANY = (40, 1e-6), (3, 1e-3)
 #: Iterations of the first heat of many starts, and how many go on at least.
 HEAT, LEADERS = 25, 8
 
-#: Huber's threshold is never less (of logarithms): below, nothing but rounding is left of the squares.
-FLOOR = 1e-8
-#: It is settled once it moves by less than this share: another unit of the data must not show in the objective.
-STEADY = 1e-12
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """Where a start led.
+
+    Parameters
+    ----------
+    at : ndarray
+        The parameters in the solver's coordinates.
+    value : float
+        The objective there.
+    settled : bool
+        No direction is left in which the objective still falls (relative to its own size).
+    iterations : int
+    """
+
+    at: Array
+    value: float
+    settled: bool
+    iterations: int
 
 
-def agreeing(problem: Problem, found: list[Solution]) -> int:
+def agreeing(problem: Problem, solutions: list[Solution]) -> int:
     """Return how many solutions are as good as the best, or pass through every point but for rounding."""
-    size = max(abs(found[0].value), float(problem.target().unit()))
-    least = found[0].value + SAME * size + problem.rounding()
-    return sum(math.isfinite(s.value) and s.value <= least for s in found)
+    size = max(abs(solutions[0].value), float(problem.target().unit()))
+    least = solutions[0].value + SAME * size + problem.rounding()
+    return sum(math.isfinite(s.value) and s.value <= least for s in solutions)
 
 
 def is_optimum(agree: Any, total: Any, vague: Any, exact: Any) -> Any:
@@ -92,21 +110,17 @@ def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, l
         Chooses among starts where there are too many.
     """
     direct = solved_directly(problem)
-    if direct is not None and direct.settled:
-        return problem, [direct]
-    scaled = rescaled(problem)
+    if direct is not None and problem.objective.loss == "squares":
+        return problem, [Solution(at=direct, value=problem.value(direct), settled=True, iterations=1)]
     if direct is not None:
-        start = direct.at
-    if scaled is None:
-        tried, found = _searched(problem, start, seed)
-    else:
-        begun = None if start is None else scaled.inwards(start[None])[0]
-        tried, found = _given(scaled, *_searched(scaled.problem, begun, seed))
-        if found and not _representable(problem, found[0].at):
-            tried, found = _searched(problem, start, seed)
-    if found:
-        found[0] = polished(tried, found[0])
-    return tried, found
+        start = direct
+    scaled = rescaled(problem)
+    tried, solutions = (problem, []) if scaled is None else _rescaled(problem, *scaled, start, seed)
+    if scaled is None or (solutions and not _representable(problem, solutions[0].at)):
+        tried, solutions = _searched(problem, start, seed)
+    if solutions:
+        solutions[0] = _polished(tried, solutions[0])
+    return tried, solutions
 
 
 def _representable(problem: Problem, at: Array) -> bool:
@@ -115,62 +129,72 @@ def _representable(problem: Problem, at: Array) -> bool:
     return bool(np.isfinite(p).all() and (p[problem.logs & np.isfinite(at)] > 0).all())
 
 
-def _given(scaled: Rescaled, tried: Problem, found: list[Solution]) -> tuple[Problem, list[Solution]]:
-    """Return solutions of the rescaled problem as those of the given one, and that with the options settled."""
-    problem = scaled.given.with_options(**scaled.options(tried.options, scaled.unit))
-    if not found:
-        return problem, found
-    places = scaled.outwards(np.array([s.at for s in found]))
-    return problem, [replace(s, at=at, value=s.value * scaled.share) for s, at in zip(found, places, strict=True)]
+def _rescaled(
+    problem: Problem, scaled: Rescaled, inside: Problem, start: Array | None, seed: int
+) -> tuple[Problem, list[Solution]]:
+    """Search in units of the data's own size; return problem and solutions in those that were given."""
+    begun = None if start is None else scaled.inwards(start[:, None])[:, 0]
+    tried, solutions = _searched(inside, begun, seed)
+    problem = problem.with_options(**scaled.options(tried.options, float(scaled.unit[0])))
+    if not solutions:
+        return problem, solutions
+    share = 1.0 if problem.errs_in_x else float(scaled.share[0])
+    places = scaled.outwards(np.array([s.at for s in solutions]).T).T
+    return problem, [replace(s, at=at, value=s.value * share) for s, at in zip(solutions, places, strict=True)]
 
 
 def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
     if start is not None:
         return _from(problem, [start])
     grid = Grid(problem, seed=seed)
-    found: list[Solution] = []
+    solutions: list[Solution] = []
     tried = problem
     # Huber's loss with a threshold that somebody chose, often far below the scatter, has many valleys
     many = problem.objective.robust and problem.delta is not None
     for count in ROUNDS[2 if grid.hard else int(many) :]:
         budgets.check_time("the search for the optimum")
         # what an earlier round found is among the starts: a later one never ends above it
-        begun = ([found[0].at] if found and math.isfinite(found[0].value) else []) + grid.best(count)
+        begun = ([solutions[0].at] if solutions and math.isfinite(solutions[0].value) else []) + grid.best(count)
         if count > ROUNDS[0]:
             begun += grid.spread(count // 2)
-        if not begun or (found and len(begun) <= len(found)):
+        if not begun or (solutions and len(begun) <= len(solutions)):
             break
-        tried, found = _from(problem, begun)
-        enough = len(found) // 2 if count == ROUNDS[0] else 1
-        if len(begun) == 1 or (found[0].settled and agreeing(tried, found) > enough):
-            return tried, found
-    if found and not found[0].settled and math.isfinite(found[0].value):
+        tried, solutions = _from(problem, begun)
+        enough = len(solutions) // 2 if count == ROUNDS[0] else 1
+        if len(begun) == 1 or (solutions[0].settled and agreeing(tried, solutions) > enough):
+            return tried, solutions
+    if solutions and not solutions[0].settled and math.isfinite(solutions[0].value):
         # a long curved valley takes many steps; a second one that arrives at the same end confirms it
-        last = _different(found, LAST)
-        ends = sorted((_to_the_end(tried, s.at, *OF_MANY) for s in last), key=lambda s: (s.value, not s.settled))
-        if ends[0].value <= found[0].value:
-            rest = [s for s in found if not any(s is one for one in last)]
-            found = sorted([*ends, *rest], key=lambda s: (s.value, not s.settled))
-    return tried, found
+        last = _different(solutions, LAST)
+        reached = _to_the_end(tried, [s.at for s in last], *OF_MANY)
+        if reached[0].value <= solutions[0].value:
+            rest = [s for s in solutions if not any(s is one for one in last)]
+            solutions = sorted([*reached, *rest], key=_rank)
+    return tried, solutions
 
 
-def _to_the_end(problem: Problem, start: Array, stretches: int, progress: float) -> Solution:
-    """Go on from one start, two ways, until it has arrived or gets on no longer: a long curved valley takes time."""
-    found = solve(problem, [start], iterations=LONG, both=True)[0]
+def _to_the_end(problem: Problem, starts: list[Array], stretches: int, progress: float) -> list[Solution]:
+    """Go on from a few starts, two ways, until they have arrived or get on no longer: a long valley takes time."""
+    way: dict[str, Any] = {"iterations": LONG, "both": True}
+    reached = [_judged(problem, s) for s in _ends(problem, starts, **way)]
+    going = list(range(len(starts)))
     for _ in range(stretches):
-        before = found.value
-        if found.settled or not math.isfinite(before) or found.iterations < LONG:
+        going = [i for i in going if not reached[i].settled and reached[i].iterations >= LONG]
+        going = [i for i in going if math.isfinite(reached[i].value)]
+        if not going:
             break
-        found = solve(problem, [found.at], iterations=LONG, both=True)[0]
-        if not found.value < before * (1 - progress):
-            break
-    return found
+        further = [_judged(problem, s) for s in _ends(problem, [reached[i].at for i in going], **way)]
+        before = [reached[i].value for i in going]
+        for i, solution in zip(going, further, strict=True):
+            reached[i] = solution
+        going = [i for i, value in zip(going, before, strict=True) if reached[i].value < value * (1 - progress)]
+    return sorted(reached, key=_rank)
 
 
-def _different(found: list[Solution], count: int) -> list[Solution]:
+def _different(solutions: list[Solution], count: int) -> list[Solution]:
     """Return the first solutions that do not stand at one place."""
     chosen: list[Solution] = []
-    for solution in found:
+    for solution in solutions:
         if len(chosen) < count and all(abs(solution.value - s.value) > SAME * abs(s.value) for s in chosen):
             chosen.append(solution)
     return chosen
@@ -178,26 +202,25 @@ def _different(found: list[Solution], count: int) -> list[Solution]:
 
 def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]]:
     """Solve from every start."""
-    robust = problem.objective.robust
-    free_width = problem.objective.loss == "quantile" and problem.options.get("width") is None
-    if (robust and problem.delta is None) or free_width:
-        squares = _race(problem.as_squares(), begun)
-        if not math.isfinite(squares[0].value):
-            return problem, squares
-        pulled = [s.at for s in squares if math.isfinite(s.value)]
-        if free_width:
-            problem = _width(problem, pulled[0])
-            return problem, _race(problem, pulled)
-        wide, (problem, at) = (
-            robust_scale(problem.residuals(pulled[0]), problem.k, problem.weights),
-            _threshold(problem, pulled[0]),
-        )
-        found = _race(problem, pulled)
-        far = found[0].value > problem.value(at) * (1 + SAME) + problem.rounding()
-        if far or not found[0].settled or 2 * agreeing(problem, found) <= len(found):
-            found = sorted([*found, *_narrowed(problem, [at, *begun], wide)], key=lambda s: (s.value, not s.settled))
-        return problem, found
-    return problem, _race(problem, begun)
+    if not threshold.is_open(problem.target()):
+        return problem, _race(problem, begun)
+    squares = _race(problem.as_squares(), begun)
+    if not math.isfinite(squares[0].value):
+        return problem, squares
+    pulled = [s.at for s in squares if math.isfinite(s.value)]
+    at = pulled[0][:, None]
+    if not problem.objective.robust:
+        width = threshold.with_width(problem.target(), at).options["width"]
+        problem = problem.with_options(width=float(width[0, 0]))
+        return problem, _race(problem, pulled)
+    wide = float(threshold.residual_scale(problem.target(), at)[0])
+    target, solved = threshold.with_threshold(problem.target(), at, problem)
+    problem = problem.with_options(delta=float(target.options["delta"][0, 0]))
+    solutions = _race(problem, pulled)
+    far = solutions[0].value > float(solved.value[0]) * (1 + SAME) + problem.rounding()
+    if far or not solutions[0].settled or 2 * agreeing(problem, solutions) <= len(solutions):
+        solutions = sorted([*solutions, *_narrowed(problem, [solved.q[:, 0], *begun], wide)], key=_rank)
+    return problem, solutions
 
 
 def _narrowed(problem: Problem, begun: list[Array], width: float) -> list[Solution]:
@@ -205,62 +228,119 @@ def _narrowed(problem: Problem, begun: list[Array], width: float) -> list[Soluti
     delta = problem.delta or 0.0
     steps = [width / 4.0**j for j in range(1, 12) if width / 4.0**j > delta]
     for wider in steps:
-        found = solve(problem.with_options(delta=wider), begun, iterations=HEAT)
-        begun = [s.at for s in found if math.isfinite(s.value)] or begun
+        solutions = solve(problem.with_options(delta=wider), begun, iterations=HEAT)
+        begun = [s.at for s in solutions if math.isfinite(s.value)] or begun
     return solve(problem, begun, iterations=SHORT)
 
 
 def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
     """Solve from every start a little way, and from the most promising places on to the end."""
     if len(begun) == 1:
-        return [_to_the_end(problem, begun[0], *ALONE)]
+        return _to_the_end(problem, begun, *ALONE)
     if len(begun) <= LEADERS:
         return solve(problem, begun, iterations=SHORT)
-    found = solve(problem, begun, iterations=HEAT)
-    leaders = max(LEADERS, len(found) // 8)
+    solutions = solve(problem, begun, iterations=HEAT)
+    leaders = max(LEADERS, len(solutions) // 8)
     for _ in range(SHORT // HEAT):
-        open_ = [s for s in found[:leaders] if not s.settled and math.isfinite(s.value)]
-        if not open_ or (found[0].settled and agreeing(problem, found) > 1):
+        open_ = [s for s in solutions[:leaders] if not s.settled and math.isfinite(s.value)]
+        if not open_ or (solutions[0].settled and agreeing(problem, solutions) > 1):
             break
-        rest = [s for s in found if not any(s is o for o in open_)]
+        rest = [s for s in solutions if not any(s is o for o in open_)]
         ends = solve(problem, [s.at for s in open_], iterations=HEAT, near=True)
-        found = sorted(rest + ends, key=lambda s: (s.value, not s.settled))
-    return found
+        solutions = sorted(rest + ends, key=_rank)
+    return solutions
 
 
-def _threshold(problem: Problem, at: Array) -> tuple[Problem, Array]:
-    """Set Huber's threshold by iterating between it and the fit, as scale and location are estimated together."""
-    for _ in range(60):
-        delta = HUBER_FACTOR * _huber_scale(problem, at)
-        # noise-free points have no scale: any threshold above rounding leaves their squares alone
-        delta = max(delta, FLOOR)
-        if problem.delta is not None and abs(delta - problem.delta) <= STEADY * problem.delta:
-            break
-        problem = problem.with_options(delta=delta)
-        at = solve(problem, [at])[0].at
-    return problem, at
+def _ends(
+    problem: Problem, starts: Sequence[Array], *, iterations: int = 200, both: bool = False, near: bool = False
+) -> list[Solution]:
+    """Minimise from every start; return where each led.
+
+    Parameters
+    ----------
+    problem : Problem
+    starts : sequence of ndarray
+        In the solver's coordinates.
+    iterations : int
+        At most, for each.
+    both : bool
+        Go two ways from each start, full Newton and Levenberg's, and keep the better end: for a few starts.
+    near : bool
+        The starts are close to their ends: full Newton at once.
+    """
+    begun, squares = np.array(starts, dtype=float).T, problem.objective.scale == "residual"
+    target, limits = problem.target(), (problem.lower, problem.upper, problem.logs)
+    if both and squares:
+        solved = newton.two_ways(target, begun, *limits, iterations=iterations)
+    else:
+        gauss = np.full(len(starts), squares and not near)
+        solved = newton.solve(target, begun, *limits, iterations=iterations, gauss=gauss)
+    return [
+        Solution(
+            at=solved.q[:, i].copy(),
+            value=float(solved.value[i]),
+            settled=bool(solved.settled[i]),
+            iterations=int(solved.iterations[i]),
+        )
+        for i in range(len(starts))
+    ]
 
 
-def _huber_scale(problem: Problem, at: Array) -> float:
-    """Return the residual scale: robust, or the one of greatest likelihood where it is profiled out."""
-    residuals = problem.residuals(at)
-    scale = float(robust_scale(residuals, problem.k, problem.weights))
-    if not problem.objective.profile or scale <= 0:
-        return scale
-    weights = problem.weights / problem.weights.sum()
-    for _ in range(200):
-        z = residuals / scale
-        ratio = float(np.sum(weights * z * np.clip(z, -HUBER_FACTOR, HUBER_FACTOR)))
-        scale *= math.sqrt(ratio)
-        if abs(ratio - 1) < 1e-12 or scale <= 0:
-            break
-    return scale
+def solve(problem: Problem, starts: Sequence[Array], **options: Any) -> list[Solution]:
+    """Minimise from every start, see `_ends`; return the solutions, best first."""
+    best, *rest = sorted(_ends(problem, starts, **options), key=_rank)
+    return [_judged(problem, best), *rest]
 
 
-def _width(problem: Problem, at: Array) -> Problem:
-    """Set the width over which the quantile's kink is rounded off (He et al., 2021: ((k + log n)/n)**0.4 scales)."""
-    scale = robust_scale(problem.residuals(at), problem.k, problem.weights)
-    n = float(rows_of(problem.weights))
-    share = max(((problem.k + math.log(n)) / n) ** 0.4, 0.05)
-    size = problem.size() / math.sqrt(float(problem.weights.sum()))
-    return problem.with_options(width=max(share * scale, 1e-9 * size))
+def _judged(problem: Problem, solution: Solution) -> Solution:
+    """Return a solution that may have settled though its steps did not say so: by its residuals."""
+    if solution.settled or not np.isfinite(solution.value) or problem.objective.scale != "residual":
+        return solution
+    return replace(solution, settled=_settled(problem, solution.at))
+
+
+def _polished(problem: Problem, solution: Solution) -> Solution:
+    """Take Newton's step once more, undamped: what no longer shows in the objective still shows in the parameters."""
+    if not (solution.settled and np.isfinite(solution.value)):
+        return solution
+    at = refined(problem.target(), _emptied(problem, solution)[:, None], problem.lower, problem.upper, problem.logs)
+    return replace(solution, at=at[:, 0])
+
+
+def _emptied(problem: Problem, solution: Solution) -> Array:
+    """Return the solution in which terms that are worth nothing are 0."""
+    at = solution.at
+    for i in np.flatnonzero((problem.lower == 0) & ~problem.logs & (at > 0)):
+        tried = np.where(np.arange(at.size) == i, 0.0, at)
+        if problem.value(tried) <= solution.value:
+            at = tried
+    return at
+
+
+def _rank(solution: Solution) -> tuple[float, bool]:
+    """Return what the better of two solutions has less of."""
+    return solution.value, not solution.settled
+
+
+def _settled(problem: Problem, u: Array) -> bool:
+    """Tell whether the objective has stopped falling, by the relative offset of Bates and Watts (1981).
+
+    The offset is the length of the residuals' projection on the directions the parameters can move in, over the length
+    of the residuals (for Huber's loss, of its derivative). A parameter on a bound is not free to move.
+    """
+    residual = problem.residuals(u)
+    table = problem.jacobian(u)[:, ~at_bound(problem, u)]
+    if not (np.isfinite(residual).all() and np.isfinite(table).all()):
+        return False
+    root = np.sqrt(problem.weights)
+    if float(np.linalg.norm(root * residual)) <= ROUNDING * problem.size():
+        return True
+    score = residual
+    lengths = np.linalg.norm(root[:, None] * table, axis=0)
+    table = table[:, lengths > 0] / lengths[lengths > 0]
+    if table.shape[1] == 0:
+        return True
+    basis, strengths, _ = np.linalg.svd(root[:, None] * table, full_matrices=False)
+    basis = basis[:, strengths > 1e-10 * strengths[0]]
+    score = root * score
+    return float(np.linalg.norm(basis.T @ score)) <= OFFSET * float(np.linalg.norm(score))

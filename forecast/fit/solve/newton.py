@@ -7,35 +7,24 @@ are dropped from the arrays. A fit has *settled* if its gradient passes a test o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.fit.problem.losses import Scratch
+from forecast.fit.problem.problem import on_bound
+from forecast.fit.problem.target import CELLS, Target
 from forecast.fit.solve.steps import decrement, factored, frozen, relative, saddle_free
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from forecast.fit.kernels.general import Kernel
-    from forecast.fit.problem.objective import Objective
-
-__all__ = ["OFFSET", "Solved", "Target", "factored", "solve"]
+__all__ = ["OFFSET", "Solved", "refined", "solve", "two_ways", "untried"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: The largest share of the residual's length that may still be explained by moving the parameters: Bates and Watts'
 #: relative offset (1981). Half the Newton decrement, over the objective, is its square.
 OFFSET = 1e-6
-#: Residuals this small beside the observations are rounding.
-ROUNDING = 1e-11
-#: Residuals this small are as exact as numbers are.
-EXACT = 1e-14
-#: Numbers in one table of the fits that are evaluated together: small enough for the cache.
-CELLS = 30_720
 #: How many times as many fits are in work together: enough that the calls for each step cost little.
 TOGETHER = 16
 #: A step in a logarithm is at most this.
@@ -44,97 +33,8 @@ LEAP = 2.0
 FADING = 1e-2
 #: Damping: where it starts, where it may end, and beyond which a fit gives up.
 MILD, LEAST, HOPELESS = 1e-4, 1e-14, 1e10
-
-
-@dataclass(frozen=True, kw_only=True)
-class Target:
-    """What is minimised, over a batch.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    objective : Objective
-    y : ndarray
-        Observations in the link, (n,) or (B, n).
-    weights : ndarray
-        (n,) or (B, n).
-    options : mapping
-        Of the loss; arrays of two dimensions are one row a fit, of one dimension one number a point.
-    factors : ndarray of bool, optional
-        (k,): positive coordinates that multiply what bends with others; steps in them are factors, as in a logarithm,
-        until they head for their bound. Default: none.
-    """
-
-    kernel: Kernel
-    objective: Objective
-    y: Array
-    weights: Array
-    options: Mapping[str, Any]
-    factors: NDArray[np.bool_] | None = None
-    scratch: Scratch = field(default_factory=Scratch, repr=False)
-
-    def take(self, rows: Any) -> Target:
-        """Return the target of some of the fits."""
-        return Target(
-            kernel=self.kernel.take(rows),
-            objective=self.objective,
-            y=_rows(self.y, rows),
-            weights=_rows(self.weights, rows),
-            options={k: _rows(v, rows) for k, v in self.options.items()},
-            factors=self.factors,
-            scratch=self.scratch,
-        )
-
-    def evaluate(
-        self, q: Array, share: Array | None = None, ids: NDArray[np.int64] | None = None
-    ) -> tuple[Array, Array, Array]:
-        """Return value (B,), gradient (k, B) and Hessian (k, k, B) of some fits, a cacheful of them at a time."""
-        block = max(16, CELLS // self.y.shape[-1])
-        parts = []
-        for first in range(0, q.shape[1], block):
-            rows = slice(first, min(first + block, q.shape[1]))
-            part = self.take(rows if ids is None else ids[rows])
-            parts.append(part._evaluate(q[:, rows], None if share is None else share[rows]))
-        if len(parts) == 1:
-            return parts[0]
-        value, gradient, hessian = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
-        return value, gradient, hessian
-
-    def _evaluate(self, q: Array, share: Array | None) -> tuple[Array, Array, Array]:
-        state = self.kernel.at(q)
-        with np.errstate(all="ignore"):
-            found, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
-        gradient, hessian = self.kernel.contract(state, first, second, share)
-        bad = ~(np.isfinite(found) & np.isfinite(gradient).all(axis=0) & np.isfinite(hessian).all(axis=(0, 1)))
-        if bad.any():
-            found = np.where(bad, np.inf, found)
-            gradient[:, bad] = 0.0
-            hessian[:, :, bad] = 0.0
-        return found, gradient, hessian
-
-    def value(self, q: Array) -> Array:
-        """Return the plain value, (B,); inf where it cannot be computed."""
-        with np.errstate(all="ignore"):
-            value = self.objective.pointwise(self.kernel.at(q).f, self.y, self.options)[0]
-            found = np.einsum("bn,bn->b", value, np.broadcast_to(self.weights, value.shape))
-        return np.where(np.isfinite(found), found, np.inf)
-
-    def floor(self) -> Any:
-        """Return the objective below which residuals are rounding only, a number or (B,)."""
-        return ROUNDING**2 * np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
-
-    def rounding(self) -> Any:
-        """Return the objective of residuals that are the rounding of the data, a number or (B,)."""
-        size = np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
-        return EXACT**2 * size + 1e-280
-
-    def unit(self) -> Any:
-        """Return what counts beside an objective near 0, a number or (B,)."""
-        return self.objective.unit * np.mean(self.weights, axis=-1)
-
-
-def _rows(values: Any, rows: Any) -> Any:
-    return values[rows] if np.ndim(values) == 2 else values
+#: Steps of a polish, the share of the objective that one may promise at most, and how far it may go.
+POLISH, SMALL, NEAR = 2, 1e-9, 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +62,28 @@ class Solved:
     active: NDArray[np.bool_]
     iterations: NDArray[np.int64]
     hessian: Array
+
+    def take(self, rows: Any) -> Solved:
+        """Return some of the fits."""
+        return Solved(**{name: getattr(self, name)[..., rows] for name in self.__dataclass_fields__})
+
+    def put(self, other: Solved, rows: Any) -> None:
+        """Put other ends in the place of some."""
+        for name in self.__dataclass_fields__:
+            getattr(self, name)[..., rows] = getattr(other, name)
+
+
+def untried(q: Array) -> Solved:
+    """Return starts (k, B) from which nothing was tried."""
+    k, count = q.shape
+    return Solved(
+        q=np.array(q),
+        value=np.full(count, np.inf),
+        settled=np.zeros(count, dtype=bool),
+        active=np.zeros((k, count), dtype=bool),
+        iterations=np.zeros(count, dtype=np.int64),
+        hessian=np.zeros((k, k, count)),
+    )
 
 
 def solve(
@@ -256,6 +178,7 @@ class _Run:
         self.g, self.h = np.zeros((self.k, self.count)), np.zeros((self.k, self.k, self.count))
         self.age = np.zeros(self.count, dtype=np.int64)
         self.whole = target.floor()
+        self.noise = target.noise()
         self.gauss = False
 
     def _begin(self, ids: NDArray[np.int64], gauss: NDArray[np.bool_] | None) -> _Live:
@@ -321,26 +244,28 @@ class _Run:
     def _advance(self, live: _Live, trial: Array, predicted: Array) -> None:
         """Try a step; take it where the objective falls, and set the damping by how well that was foreseen."""
         share = self._curved(live.share)
-        found, g, h = self.target.evaluate(trial, share, live.ids)
-        floor = self.whole[live.ids] if np.ndim(self.whole) else self.whole
+        value, g, h = self.target.evaluate(trial, share, live.ids)
+        floor, noise = (s[live.ids] if np.ndim(s) else s for s in (self.whole, self.noise))
         with np.errstate(all="ignore"):
-            gain = live.value - found
+            gain = live.value - value
             ratio = gain / np.where(predicted > 0, predicted, 1e-300)
-            better = found < live.value
+            better = value < live.value
             least = self.tolerance * np.abs(live.value)
             arrived = better & (
-                ((np.abs(gain) <= least) & (ratio > 0.1)) | ((found <= floor) & (2 * gain <= live.value))
+                ((np.abs(gain) <= least) & (ratio > 0.1)) | ((value <= floor) & (2 * gain <= live.value))
             )
-            stuck = ~better & (((np.abs(predicted) <= least) & np.isfinite(live.value)) | (live.damping > HOPELESS))
+            # what a step should gain is less than the rounding of the objective
+            nothing = np.abs(predicted) <= np.maximum(least, noise * np.sqrt(np.abs(live.value)))
+            stuck = ~better & ((nothing & np.isfinite(live.value)) | (live.damping > HOPELESS))
         live.done = arrived | stuck
         change = np.where(better, np.where(ratio > 0.75, 0.1, np.where(ratio < 0.25, 3.0, 1.0)), 8.0)
         live.damping = np.maximum(live.damping * change, np.where(better, LEAST, 1e-6))
         near = better & (gain <= 1e-6 * np.abs(live.value))
         if not better.all():
             worse = np.flatnonzero(~better)
-            for new, old in ((trial, live.q), (found, live.value), (g, live.g), (h, live.h)):
+            for new, old in ((trial, live.q), (value, live.value), (g, live.g), (h, live.h)):
                 new[..., worse] = old[..., worse]
-        live.q, live.value, live.g, live.h = trial, found, g, h
+        live.q, live.value, live.g, live.h = trial, value, g, h
         live.age += 1
         if share is not None:  # let the law's own curvature in where Gauss-Newton has nearly arrived
             turned = (live.share == 0.0) & (near | live.done)
@@ -403,3 +328,43 @@ class _Run:
             settled |= self.value <= self.whole
         settled &= np.isfinite(self.value)
         return Solved(q=self.q, value=self.value, settled=settled, active=active, iterations=self.age, hessian=self.h)
+
+
+def two_ways(
+    target: Target, start: Array, lower: Array, upper: Array, logs: NDArray[np.bool_], *, iterations: int
+) -> Solved:
+    """Minimise from every column of `start` by Levenberg's rule and by full Newton, and keep the better ends.
+
+    Of two whose objectives differ by less than the test of arrival sees, one that has arrived is better.
+    """
+    count = start.shape[1]
+    twice = np.tile(np.arange(count), 2)
+    gauss = np.arange(2 * count) < count
+    ends = solve(target.take(twice), start[:, twice], lower, upper, logs, iterations=iterations, gauss=gauss)
+    solved, other = ends.take(slice(count)), ends.take(slice(count, None))
+    with np.errstate(invalid="ignore"):
+        alike = np.abs(other.value - solved.value) <= OFFSET**2 * np.abs(solved.value)
+    better = np.where(alike & (solved.settled != other.settled), other.settled, other.value < solved.value)
+    solved.put(other.take(better), better)
+    return solved
+
+
+def refined(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> Array:
+    """Return solutions (k, B) after Newton's last steps, where these are as small as those of a solution must be."""
+    q, low, high = q.copy(), lower[:, None], upper[:, None]
+    if not q.size:
+        return q
+    held = on_bound(q, low, high, logs[:, None])
+    good = np.ones(q.shape[1], dtype=bool)
+    for _ in range(POLISH):
+        value, gradient, hessian = target.evaluate(q)
+        gradient, hessian = frozen(gradient, hessian, held)
+        diagonal = np.abs(np.einsum("iib->ib", hessian))
+        step, bad = factored(hessian, gradient, 0.0 * diagonal, np.where(diagonal > 0, diagonal, 1.0))
+        with np.errstate(all="ignore"):
+            drop = -0.5 * np.einsum("ib,ib->b", step, gradient)
+            moved = q + step
+            good &= ~bad & ((moved >= low) & (moved <= high)).all(axis=0) & (drop >= 0) & (drop <= SMALL * value)
+            good &= (np.abs(step) <= NEAR * np.maximum(np.abs(q), 1.0)).all(axis=0)
+        q[:, good] = moved[:, good]
+    return q

@@ -17,16 +17,20 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.rescaling import typical
+from forecast.fit.solve.steps import factored
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node
+from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
+    from forecast.fit.data.padded import Padded
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
 
 __all__ = [
     "Grid",
+    "coarse",
     "exponents",
     "likely",
     "linear_parameters",
@@ -43,8 +47,14 @@ SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.
 EXPONENTS, MANY = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
 #: How far beyond the data, in lengths of their range, what is subtracted from a variable may lie.
 BEYOND = np.array([0.1, 0.5, 2.0, 10.0])
-#: Points of the grid that are looked at, and numbers handled at once.
+#: Points of the grid that are looked at for one fit, and numbers handled at once.
 POINTS, CELLS = 1536, 1_000_000
+#: Sums handled at once: small enough for the cache.
+SUMS = 100_000
+#: Numbers that the grid of many fits may cost, and the points it has at least and at most.
+COST, LEAST, MOST = 40_000_000, 16, 512
+#: How many starts are put together of what each group likes best.
+COMPOSED = 16
 #: Two starts are different if a coordinate differs by this much.
 APART = 0.2
 
@@ -80,25 +90,25 @@ def exponents(law: Law) -> set[str]:
     """Return the parameters that are powers to which something is raised: they have no unit."""
     if law.expression is None:
         return set()
-    found: set[str] = set()
+    powers: set[str] = set()
 
     def look(node: Node) -> None:
         if isinstance(node, Binary) and node.op == "**":
             names = {part.name for part in tree.walk(node.right) if isinstance(part, Name)}
             if not names & set(law.variables):
-                found.update(names)
+                powers.update(names)
         for part in tree.children(node):
             look(part)
 
     look(law.formula.root)
-    return found & set(law.parameters)
+    return powers & set(law.parameters)
 
 
 def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
     """Return places for parameters that are subtracted from, added to or divide a variable: where it has data."""
     if law.expression is None:
         return {}
-    found: dict[str, Array] = {}
+    places_of: dict[str, Array] = {}
     for node in tree.walk(law.formula.root):
         if not (isinstance(node, Binary) and node.op in "+-/"):
             continue
@@ -108,24 +118,24 @@ def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
                 along = np.asarray(tree.evaluate(other, variables), dtype=float)
                 if node.op == "/":
                     if name is node.right and bool((along > 0).all()):
-                        found[name.name] = np.geomspace(float(along.min()), float(along.max()), 14)[1:-1]
+                        places_of[name.name] = np.geomspace(float(along.min()), float(along.max()), 14)[1:-1]
                     continue
                 low, high = float(np.min(along)), float(np.max(along))
                 beyond = BEYOND * (high - low)
                 places = np.concatenate([low - beyond[::-1], np.linspace(low, high, 14)[1:-1], high + beyond])
-                found[name.name] = -places if node.op == "+" else places
-    return found
+                places_of[name.name] = -places if node.op == "+" else places
+    return places_of
 
 
 def scales_of(variables: Mapping[str, Array]) -> list[float]:
     """Return factors a parameter may be measured in: 1, a variable's typical size or its spread, or one over these."""
-    found = [1.0]
+    scales = [1.0]
     for values in variables.values():
         size, spread_ = typical(values), float(np.ptp(values)) / 2
         for factor in (size, 1 / size, spread_, 1 / spread_ if spread_ else 1.0):
-            if 0 < factor < np.inf and not any(1 / 3 < factor / f < 3 for f in found):
-                found.append(factor)
-    return found
+            if 0 < factor < np.inf and not any(1 / 3 < factor / f < 3 for f in scales):
+                scales.append(factor)
+    return scales
 
 
 def likely(law: Law, where: Problem | Coordinates, rest: list[int], variables: Mapping[str, Array]) -> list[Array]:
@@ -166,14 +176,14 @@ def _candidates(
 def halton(count: int, dimensions: int, shift: Array) -> Array:
     """Return a Halton sequence in the unit cube, shifted modulo 1: even cover, and more of it is the same and more."""
     primes = [p for p in range(2, 200) if all(p % d for d in range(2, int(p**0.5) + 1))]
-    found = np.zeros((count, dimensions))
+    points = np.zeros((count, dimensions))
     for d in range(dimensions):
         base, index, factor = primes[d % len(primes)], np.arange(1, count + 1), 1.0
         while index.any():
             factor /= base
-            found[:, d] += factor * (index % base)
+            points[:, d] += factor * (index % base)
             index //= base
-    return np.asarray((found + shift) % 1.0)
+    return np.asarray((points + shift) % 1.0)
 
 
 def spread(lists: list[Array], rng: np.random.Generator, points: int) -> Array:
@@ -195,6 +205,60 @@ def spread(lists: list[Array], rng: np.random.Generator, points: int) -> Array:
     return np.array(columns, dtype=float).T
 
 
+def laid_out(
+    law: Law, limits: Problem | Coordinates, variables: Mapping[str, Array], points: int, rng: np.random.Generator
+) -> tuple[Array, list[int], list[int]]:
+    """Return parameters as rows, (G, k), what is linear still 0; and the places of what is linear and what is not."""
+    away = (np.isfinite(limits.lower) & (limits.lower != 0)) | np.isfinite(limits.upper)  # profiling could leave them
+    linear = linear_parameters(law, variables, limits.free, limits.fixed)
+    lin = [i for i in map(limits.free.index, linear) if not away[i]]
+    rest = [i for i in range(len(limits.free)) if i not in lin]
+    roles = [law._role(limits.free[i]) for i in rest]
+    kinds = list(dict.fromkeys(roles))  # what each group has of its own starts alike
+    lists = likely(law, limits, [rest[roles.index(r)] for r in kinds], variables)
+    grid = spread(lists, rng, points) if rest else np.zeros((1, 0))
+    table = np.zeros((len(grid), len(limits.free)))
+    table[:, rest] = grid[:, [kinds.index(r) for r in roles]]
+    return table, lin, rest
+
+
+def looked_at(y: Array, weights: Array, options: Mapping[str, Any], log: bool) -> tuple[Array, Array]:
+    """Return observations and weights whose squares are nearly the objective: shares of counts, relative residuals."""
+    if "trials" in options:
+        floor = options["chance"]
+        return (y / options["trials"] - floor) / (1 - floor), weights * options["trials"]
+    with np.errstate(all="ignore"):
+        return y, weights / np.square(y) if log else weights
+
+
+def coarse(law: Law, seen: Padded, limits: Coordinates, log: bool, count: int) -> Array:
+    """Return the best starts of every curve, (count, k, B), in the solver's coordinates.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    seen : Padded
+        In units of the data's own size.
+    limits : Coordinates
+    log : bool
+        The objective takes logarithms.
+    count : int
+    """
+    linear = law.linear if law.expression is not None else ()
+    points = int(min(MOST, max(LEAST, COST // (seen.y.size * (2 + len(linear))))))
+    table, lin, rest = laid_out(law, limits, seen.variables, points, np.random.default_rng(0))
+    y, weights = looked_at(seen.y, seen.weights, seen.options, log)
+    answers, left = profiled(law, limits, seen.variables, y, weights, table, lin)
+    best = np.argsort(left, axis=0, kind="stable")[:count]
+    natural = np.empty((len(best), len(limits.free), len(y)))
+    natural[:, rest] = np.moveaxis(table[best][:, :, rest], 2, 1)
+    natural[:, lin] = np.take_along_axis(answers, best[:, None], axis=0)
+    logs = limits.logs[:, None]
+    with np.errstate(all="ignore"):
+        q = np.nan_to_num(np.where(logs, np.log(np.where(logs, natural, 1.0)), natural), nan=0.0)
+    return np.asarray(np.clip(q, limits.lower[:, None], limits.upper[:, None]))
+
+
 class Grid:
     """Promising starts of a problem, best first; more of them where the first do not agree.
 
@@ -210,29 +274,17 @@ class Grid:
     def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS) -> None:
         self.problem = problem
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x57A27, points)))
-        linear = linear_parameters(problem.law, problem.variables, problem.free, problem.fixed)
-        lin = [problem.free.index(n) for n in linear if not _bounded_away(problem, n)]
-        rest = [i for i in range(problem.k) if i not in lin]
-        roles = [problem.law._role(problem.free[i]) for i in rest]
-        kinds = list(dict.fromkeys(roles))  # what each group has of its own starts alike
-        lists = likely(problem.law, problem, [rest[roles.index(r)] for r in kinds], problem.variables)
+        table, lin, rest = laid_out(problem.law, problem, problem.variables, points, rng)
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
-        self.points = spread(lists, rng, points) if rest else np.zeros((1, 0))
-        table = np.zeros((len(self.points), problem.k))
-        table[:, rest] = self.points[:, [kinds.index(r) for r in roles]]
+        y, weights = looked_at(problem.observed, problem.weights, problem.options, problem.objective.log)
+        table[:, lin] = profiled(problem.law, problem, problem.variables, y[None], weights[None], table, lin)[0][..., 0]
         step = max(1, CELLS // max(problem.observed.size * (len(lin) + 1), 1))
-        for first in range(0, len(table), step):
-            budgets.check_time("the search for starts", first, len(table), "points")
-            profiled(problem, table[first : first + step], lin)
         with np.errstate(all="ignore"):
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
-        usable = np.isfinite(inside).all(axis=0)
-        self.starts = inside[:, usable]
-        if len(kinds) < len(roles):
-            from forecast.fit.kernels.grouped import composed
-
-            self.starts = np.concatenate([composed(problem, self.starts, step), self.starts], axis=1)
+        self.starts = inside[:, np.isfinite(inside).all(axis=0)]
+        if isinstance(problem.law._form, Grouped):
+            self.starts = np.concatenate([_composed(problem, self.starts, step), self.starts], axis=1)
         self.losses = self._look(step)
         order = np.argsort(np.where(np.isfinite(self.losses), self.losses, np.inf), kind="stable")
         self.order = order[np.isfinite(self.losses[order])]
@@ -262,47 +314,141 @@ class Grid:
         return [self.starts[:, i].copy() for i in self.order[:: max(1, self.order.size // max(count, 1))][:count]]
 
 
-def _bounded_away(problem: Problem, name: str) -> bool:
-    """Tell whether a linear parameter has bounds other than a sign, so that profiling could leave them."""
-    i = problem.free.index(name)
-    return bool((np.isfinite(problem.lower[i]) and problem.lower[i] != 0) or np.isfinite(problem.upper[i]))
+def _composed(problem: Problem, starts: Array, step: int) -> Array:
+    """Return starts in which each group has the own parameters that suit it best, (k, few).
 
-
-def profiled(problem: Problem, table: Array, lin: list[int]) -> None:
-    """Fill the columns `lin` of `table`, rows of natural parameters, with the best linear ones for each row.
-
-    Log residuals are approximated by relative ones, counts by their shares.
+    Parameters
+    ----------
+    problem : Problem
+        Of a grouped law.
+    starts : ndarray
+        (k, S): parameters that all groups start with alike.
+    step : int
+        How many are looked at together.
     """
-    if not lin or not len(table):
-        return
-    program, order = program_of(problem.law), list(problem.law.parameters)
-    given: dict[str, Any] = {name: np.float64(v) for name, v in problem.fixed.items()}
-    given |= {name: table[:, [j]] for j, name in enumerate(problem.free)}
-    shape = (len(table), problem.observed.size)
+    form = problem.law._form
+    assert isinstance(form, Grouped)
+    looked = problem.as_squares()
+    target, codes = looked.target(), problem.variables[form.by]
+    member = (codes[:, None] == np.arange(len(form.labels))).astype(float)
+    parts = []
     with np.errstate(all="ignore"):
-        offset, slopes, _ = program.evaluate({**given, **problem.variables}, 1)
-        design = np.stack([np.broadcast_to(slopes[order.index(problem.free[i])], shape) for i in lin], axis=2)
-        observed = problem.observed
-        if "trials" in problem.options:
-            floor = problem.options["chance"]
-            observed = (observed / problem.options["trials"] - floor) / (1 - floor)
-        scale = np.sqrt(problem.weights) / (observed if problem.objective.log else 1.0)
-        target = (observed - np.broadcast_to(offset, shape)) * scale
-        design = design * scale[None, :, None]
-        lengths = np.sqrt(np.einsum("gnm,gnm->gm", design, design))
-    good = np.isfinite(lengths).all(axis=1) & np.isfinite(target).all(axis=1)
+        for first in range(0, starts.shape[1], step):
+            f = target.kernel.at(starts[:, first : first + step]).f
+            loss = looked.objective.pointwise(f, target.y, target.options)[0] * target.weights
+            parts.append(np.where(np.isfinite(loss), loss, 1e150) @ member)
+    if not parts:
+        return starts
+    losses = np.concatenate(parts)
+    count = min(COMPOSED, len(losses))
+    total = np.argsort(losses.sum(axis=1), kind="stable")[:count]
+    starts_made = starts[:, total].copy()
+    roles = form.roles()
+    for group in range(len(form.labels)):
+        best = np.argsort(losses[:, group], kind="stable")[:count]
+        mine = [a for a, name in enumerate(problem.free) if all(g == group for _, g in roles[name])]
+        rows = np.array(mine, dtype=np.int64)
+        starts_made[rows] = starts[np.ix_(rows, best)]
+    return starts_made
+
+
+def profiled(
+    law: Law,
+    limits: Problem | Coordinates,
+    variables: Mapping[str, Array],
+    y: Array,
+    weights: Array,
+    table: Array,
+    lin: list[int],
+) -> tuple[Array, Array]:
+    """Return the best linear parameters of each fit for each row of a table, and what they leave of the squares.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    limits : Problem or Coordinates
+    variables : mapping of str to ndarray
+        (n,) where all fits share the points, else (B, n).
+    y, weights : ndarray
+        (B, n).
+    table : ndarray
+        (G, k), parameters; what is linear is 0.
+    lin : list of int
+        Places of what is linear.
+
+    Returns
+    -------
+    ndarray
+        (G, m, B)
+    ndarray
+        (G, B); inf where the law has no value.
+    """
+    count, n = y.shape
+    shared = all(v.ndim == 1 for v in variables.values())
+    cells = (n if shared else n * count) * (len(lin) + 1), count * (len(lin) + 1) ** 2
+    step = max(1, min(CELLS // max(cells[0], 1), SUMS // cells[1]))
+    parts = []
+    for first in range(0, len(table), step):
+        budgets.check_time("the search for starts", first, len(table), "points")
+        parts.append(_profiled(law, limits, variables, y, weights, table[first : first + step], lin, shared))
+    answers, left = (np.concatenate(p) for p in zip(*parts, strict=True))
+    return answers, left
+
+
+def _profiled(
+    law: Law,
+    limits: Problem | Coordinates,
+    variables: Mapping[str, Array],
+    y: Array,
+    weights: Array,
+    table: Array,
+    lin: list[int],
+    shared: bool,
+) -> tuple[Array, Array]:
+    """Profile the linear parameters out at some rows of the table; see `profiled`."""
+    m, (count, n), order = len(lin), y.shape, list(law.parameters)
+    rows, points = table, dict(variables)
+    if not shared:  # each row with the points of each fit
+        rows = np.repeat(table, count, axis=0)
+        points = {name: v if v.ndim == 1 else np.tile(v, (len(table), 1)) for name, v in variables.items()}
+    given: dict[str, Any] = {name: np.float64(v) for name, v in limits.fixed.items()}
+    given |= {name: rows[:, [j]] for j, name in enumerate(limits.free)}
+
+    def summed(part: Array, weighted: Array) -> Array:
+        """Return sums over the points, (G, B), of what is computed at them and what is known of them."""
+        if shared:
+            return np.asarray(part @ weighted.T)
+        return np.asarray(np.einsum("gbn,bn->gb", part.reshape(-1, count, n), weighted))
+
     with np.errstate(all="ignore"):
-        size = np.linalg.norm(target, axis=1)
-    good &= np.isfinite(size)
-    lengths, size = np.where(lengths > 0, lengths, 1.0)[good], size[good]
-    unit = design[good] / lengths[:, None, :]
-    matrix = np.einsum("gni,gnj->gij", unit, unit)
-    side = np.einsum("gni,gn->gi", unit, target[good])
-    positive = problem.positive[lin]
-    answer = nonnegative(matrix, side, positive) / lengths
-    # from a little above 0 a start looks both ways
-    floors = np.maximum(1e-3 * size[:, None] / lengths, 1e-300)
-    table[np.ix_(np.flatnonzero(good), np.array(lin))] = np.where(positive, np.maximum(answer, floors), answer)
+        value, slopes, _ = program_of(law).evaluate({**given, **points}, 1 if m else 0)
+        offset = np.broadcast_to(np.asarray(value, dtype=float), (len(rows), n))
+        columns = [np.broadcast_to(slopes[order.index(limits.free[i])], offset.shape) for i in lin]
+        weighted = weights * y
+        left = np.broadcast_to(np.einsum("bn,bn->b", weighted, y), (len(table), count)).copy()
+        if offset.any():
+            left += summed(offset * offset, weights) - 2 * summed(offset, weighted)
+        matrix = np.empty((m, m, *left.shape))
+        alike = weights[:1] if shared and bool((weights == weights[0]).all()) else weights
+        for i, j in itertools.combinations_with_replacement(range(m), 2):
+            matrix[i, j] = matrix[j, i] = summed(columns[i] * columns[j], alike)
+        side = np.array([summed(c, weighted) for c in columns]).reshape(m, *left.shape)
+        if m and offset.any():
+            side -= np.array([summed(c * offset, weights) for c in columns])
+        lengths = np.sqrt(np.einsum("ii...->i...", matrix))
+        size = np.sqrt(np.maximum(left, 0.0))
+        good = np.isfinite(lengths).all(axis=0) & np.isfinite(side).all(axis=0) & np.isfinite(left)
+        lengths = np.where(lengths > 0, lengths, 1.0)
+        side, matrix = side / lengths, matrix / (lengths[:, None] * lengths[None])
+    answers, positive = np.zeros((m, *left.shape)), limits.positive[lin]
+    if m:
+        found = nonnegative(matrix[:, :, good], side[:, good], positive)
+        left[good] += np.einsum("ig,ijg,jg->g", found, matrix[:, :, good], found)
+        left[good] -= 2 * np.einsum("ig,ig->g", side[:, good], found)
+        # from a little above 0 a start looks both ways
+        floors = np.maximum(1e-3 * size[good], 1e-300)
+        answers[:, good] = np.where(positive[:, None], np.maximum(found, floors), found) / lengths[:, good]
+    return np.moveaxis(answers, 1, 0), np.where(good, left, np.inf)
 
 
 def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Array:
@@ -311,27 +457,26 @@ def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Arra
     Parameters
     ----------
     matrix, side : ndarray
-        (G, m, m) and (G, m), the normal equations with columns of length one.
+        (m, m, G) and (m, G), the normal equations with columns of length one.
     positive : ndarray of bool
         (m,).
     """
-    m = side.shape[1]
-    ridge = 1e-13 * np.eye(m)
+    m, count = side.shape
+    ridge, ones = np.full((m, count), 1e-13), np.ones((m, count))
+    best = factored(matrix, -side, ridge, ones)[0]
     marked = np.flatnonzero(positive)
     if marked.size > 6:  # too many patterns: cut what comes out negative
-        free = np.linalg.solve(matrix + ridge, side[..., None])[..., 0]
-        return np.asarray(np.where(positive, np.maximum(free, 0.0), free))
-    best, value = np.zeros_like(side), np.full(len(side), np.inf)
-    for signs in itertools.product((True, False), repeat=marked.size):
+        return np.asarray(np.where(positive[:, None], np.maximum(best, 0.0), best))
+    rows = np.flatnonzero((best[marked] < 0).any(axis=0) | ~np.isfinite(best).all(axis=0))
+    best[:, rows], value = 0.0, np.zeros(rows.size)
+    matrix, side = matrix[:, :, rows], side[:, rows]
+    for signs in itertools.product((True, False), repeat=marked.size) if rows.size else ():
         keep = np.ones(m, dtype=bool)
         keep[marked] = signs
-        both = np.outer(keep, keep)
-        cut = np.where(both, matrix + ridge, np.eye(m))
-        found = np.linalg.solve(cut, np.where(keep, side, 0.0)[..., None])[..., 0]
+        cut = np.where(np.outer(keep, keep)[:, :, None], matrix, np.eye(m)[:, :, None])
+        answer = factored(cut, np.where(keep[:, None], -side, 0.0), ridge[:, rows], ones[:, rows])[0]
         with np.errstate(all="ignore"):  # two columns that are one: their multiples may be past all bounds
-            loss = np.einsum("gi,gij,gj->g", found, matrix, found) - 2 * np.einsum("gi,gi->g", side, found)
-        better = (found[:, marked] >= 0).all(axis=1) & (loss < value)
-        best[better], value[better] = found[better], loss[better]
-        if all(signs) and better.all():
-            break
+            loss = np.einsum("ig,ijg,jg->g", answer, matrix, answer) - 2 * np.einsum("ig,ig->g", side, answer)
+        better = (answer[marked] >= 0).all(axis=0) & (loss < value)
+        best[:, rows[better]], value[better] = answer[:, better], loss[better]
     return best

@@ -14,6 +14,9 @@ __all__ = ["decrement", "factored", "frozen", "relative", "saddle_free"]
 
 Array: TypeAlias = NDArray[np.float64]
 
+#: Up to this many fits a call costs more than its numbers.
+MANY = 200
+
 
 def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
     """Return half the Newton decrement, (B,): how far the objective is above its minimum; inf at a saddle."""
@@ -25,14 +28,14 @@ def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
     np.maximum(diagonal, 1e-3 * np.abs(g) / np.maximum(np.abs(q), 1.0), out=diagonal)
     diagonal[diagonal <= 0] = 1.0
     step, bad = factored(h, g, 1e-12 * diagonal, diagonal)
-    found = -0.5 * np.einsum("ib,ib->b", step, g)
+    half = -0.5 * np.einsum("ib,ib->b", step, g)
     if bad.any():
         scale = 1.0 / np.sqrt(diagonal[:, bad])
         values, vectors = np.linalg.eigh(np.moveaxis(h[:, :, bad] * scale[:, None] * scale[None], 2, 0))
         across = np.einsum("bij,ib->bj", vectors, g[:, bad] * scale)
         part = 0.5 * np.sum(across**2 / np.maximum(values, 1e-12), axis=1)
-        found[bad] = np.where(values[:, 0] < -1e-7, np.inf, part)
-    return np.asarray(found)
+        half[bad] = np.where(values[:, 0] < -1e-7, np.inf, part)
+    return np.asarray(half)
 
 
 def frozen(g: Array, h: Array, active: NDArray[np.bool_]) -> tuple[Array, Array]:
@@ -61,33 +64,26 @@ def relative(g: Array, h: Array, q: Array, places: NDArray[np.int64], which: NDA
 
 def factored(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Solve (H + diag(extra)) step = -g for every fit, and tell where that is not positive."""
-    k = g.shape[0]
-    low: list[list[Array]] = [[] for _ in range(k)]
-    bad = np.zeros(g.shape[1], dtype=bool)
+    k, count = g.shape
+    low, step, bad = h.copy(), -g, np.zeros(count, dtype=bool)
+    low[range(k), range(k)] += extra
     with np.errstate(all="ignore"):
         for i in range(k):
-            for j in range(i):
-                t = h[i, j]
-                for m in range(j):
-                    t = t - low[i][m] * low[j][m]
-                low[i].append(t * low[j][j])
-            t = h[i, i] + extra[i]
-            for m in range(i):
-                t = t - low[i][m] * low[i][m]
-            wrong = ~(t > 1e-15 * scale[i])
+            wrong = ~(low[i, i] > 1e-15 * scale[i])
             bad |= wrong
-            low[i].append(1.0 / np.sqrt(np.where(wrong, scale[i], t)))
-        step = np.empty_like(g)
-        for i in range(k):
-            t = -g[i]
-            for m in range(i):
-                t = t - low[i][m] * step[m]
-            step[i] = t * low[i][i]
+            low[i, i] = 1.0 / np.sqrt(np.where(wrong, scale[i], low[i, i]))
+            step[i] *= low[i, i]
+            below = low[i + 1 :, i]
+            below *= low[i, i]
+            step[i + 1 :] -= below * step[i]
+            if count <= MANY:  # one call costs more than the half of the matrix that nobody reads
+                low[i + 1 :, i + 1 :] -= below[:, None] * below[None]
+                continue
+            for j in range(i + 1, k):
+                low[j:, j] -= low[j:, i] * low[j, i]
         for i in reversed(range(k)):
-            t = step[i]
-            for m in range(i + 1, k):
-                t = t - low[m][i] * step[m]
-            step[i] = t * low[i][i]
+            step[i] *= low[i, i]
+            step[:i] -= low[i, :i] * step[i]
     return step, bad
 
 

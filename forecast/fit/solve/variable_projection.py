@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.solve.basis import Basis, Sums, basis_of
-from forecast.fit.solve.newton import ROUNDING, Solved, Target
+from forecast.fit.solve.newton import Solved
 from forecast.fit.solve.starts import likely, linear_parameters
 from forecast.fit.solve.steps import factored
 
@@ -53,19 +54,19 @@ class Reduced:
     rest : list of int
     grid : ndarray
         Its likely values, in the solver's coordinate, rising.
-    where : Coordinates
+    coordinates : Coordinates
     """
 
     basis: Basis
     at: int
     rest: list[int]
     grid: Array
-    where: Coordinates
+    coordinates: Coordinates
 
     @property
     def log(self) -> bool:
         """Whether the coordinate of the nonlinear parameter is its logarithm."""
-        return bool(self.where.logs[self.at])
+        return bool(self.coordinates.logs[self.at])
 
     def solve(self, target: Target, blind: float) -> Solved:
         """Solve every curve as far as it goes.
@@ -83,7 +84,7 @@ class Reduced:
             are made.
         """
         count, n = target.y.shape
-        k = len(self.where.free)
+        k = len(self.coordinates.free)
         solved = Solved(
             q=np.zeros((k, count)),
             value=np.full(count, np.inf),
@@ -118,15 +119,15 @@ class Reduced:
         """
         y, weights = _across(target)
         basis, count = self.basis.take(rows), rows.size
-        best, least = np.full((len(self.where.free), count), np.nan), np.full(count, np.inf)
-        ends = [j for j, i in enumerate(self.rest) if self.where.lower[i] == 0 and not self.where.logs[i]]
+        best, least = np.full((len(self.coordinates.free), count), np.nan), np.full(count, np.inf)
+        ends = [j for j, i in enumerate(self.rest) if self.coordinates.lower[i] == 0 and not self.coordinates.logs[i]]
         with np.errstate(all="ignore"):
             for j in ends if len(self.rest) > 1 else ():
                 rest = self.rest[:j] + self.rest[j + 1 :]
                 smaller = replace(self, basis=basis.without(j), rest=rest)
                 q, _, _ = smaller._followed(smaller.basis, y, weights, *smaller._begin(smaller.basis, y, weights))
                 sums = basis.sums(self._theta(q[self.at]), y, weights, 0)
-                answer = np.where(self.where.logs[rest][:, None], np.exp(q[rest]), q[rest])
+                answer = np.where(self.coordinates.logs[rest][:, None], np.exp(q[rest]), q[rest])
                 others = [m for m in range(len(self.rest)) if m != j]
                 inner = np.einsum("ijb,jb->ib", sums.products[0][np.ix_(others, others)], answer)
                 value = sums.squares[0] + np.einsum("ib,ib->b", answer, inner - 2 * sums.sides[0, others])
@@ -135,14 +136,14 @@ class Reduced:
                 better = (slope > 0) & np.isfinite(q).all(axis=0) & (value < least)
                 best[:, better], least[better] = q[:, better], value[better]
         found = np.flatnonzero(np.isfinite(least))
-        return np.clip(best[:, found], self.where.lower[:, None], self.where.upper[:, None]), found
+        return np.clip(best[:, found], self.coordinates.lower[:, None], self.coordinates.upper[:, None]), found
 
     def _block(self, target: Target, basis: Basis, solved: Solved, rows: slice, blind: float) -> None:
         y, weights = _across(target)
         u, low, high = self._begin(basis, y, weights)
         q, steps, whole = self._followed(basis, y, weights, u, low, high)
         good = np.isfinite(q).all(axis=0)
-        good &= (q >= self.where.lower[:, None]).all(axis=0) & (q <= self.where.upper[:, None]).all(axis=0)
+        good &= (q >= self.coordinates.lower[:, None]).all(axis=0) & (q <= self.coordinates.upper[:, None]).all(axis=0)
         q = np.where(good, q, 0.0)
         state = target.kernel.at(q)
         value, first, second = target.objective.summed(state.f, target.y, target.weights, {}, target.scratch)
@@ -153,7 +154,9 @@ class Reduced:
         good &= ~bad & np.isfinite(value) & np.isfinite(step).all(axis=0)
         settled = good & ((predicted <= blind * value) | (value <= ROUNDING**2 * whole))
         q += np.where(settled, step, 0.0)
-        settled &= (q >= self.where.lower[:, None]).all(axis=0) & (q <= self.where.upper[:, None]).all(axis=0)
+        settled &= (q >= self.coordinates.lower[:, None]).all(axis=0) & (q <= self.coordinates.upper[:, None]).all(
+            axis=0
+        )
         solved.q[:, rows] = q
         solved.value[rows] = np.where(good, value - np.where(settled, predicted, 0.0), np.inf)
         solved.settled[rows], solved.iterations[rows] = settled, steps
@@ -167,7 +170,7 @@ class Reduced:
         losses = self._losses(basis, y, weights)
         losses[~np.isfinite(losses)] = np.inf
         best, rows, last = losses.argmin(axis=0), np.arange(y.shape[1]), len(self.grid) - 1
-        lower, upper = self.where.lower[self.at], self.where.upper[self.at]
+        lower, upper = self.coordinates.lower[self.at], self.coordinates.upper[self.at]
         low = np.where(best > 0, self.grid[np.maximum(best - 1, 0)], lower)
         high = np.where(best < last, self.grid[np.minimum(best + 1, last)], upper)
         if last < 2:
@@ -201,12 +204,12 @@ class Reduced:
         self, basis: Basis, y: Array, weights: Array, u: Array, low: Array, high: Array
     ) -> tuple[Array, NDArray[np.int64], Array]:
         """Follow the lowest point down; return all parameters (nan where it was lost), steps, and the squares of y."""
-        k, count = len(self.where.free), y.shape[1]
+        k, count = len(self.coordinates.free), y.shape[1]
         found, steps = np.full((k, count), np.nan), np.full(count, ROUNDS)
         whole = np.zeros(count)
         ids = np.arange(count)
         rest = np.array(self.rest)
-        logs = self.where.logs[rest][:, None]
+        logs = self.coordinates.logs[rest][:, None]
         for round_ in range(ROUNDS):
             budgets.check_time("variable projection", round_, ROUNDS, "rounds")
             theta = self._theta(u)
@@ -322,25 +325,31 @@ def _bent(sums: Sums) -> tuple[Array, Array, Array, Array, Array, Array]:
     return value, slope, curve, third, answer, turn
 
 
-def reduced(law: Law, seen: Padded, where: Coordinates, target: Target) -> Reduced | None:
+def reduced(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> Reduced | None:
     """Return the problem in one parameter; None where the law or the objective is another."""
     if target.objective.loss != "squares" or target.objective.log:
         return None
-    linear = linear_parameters(law, seen.variables, where.free, where.fixed)
-    rest = [where.free.index(name) for name in linear]
-    bent = [i for i in range(len(where.free)) if i not in rest]
+    linear = linear_parameters(law, seen.variables, coordinates.free, coordinates.fixed)
+    rest = [coordinates.free.index(name) for name in linear]
+    bent = [i for i in range(len(coordinates.free)) if i not in rest]
     if len(bent) != 1 or not 0 < len(rest) <= MOST:
         return None
-    basis = basis_of(law, seen.variables, where.free[bent[0]], tuple(linear), where.fixed)
+    basis = basis_of(law, seen.variables, coordinates.free[bent[0]], tuple(linear), coordinates.fixed)
     if basis is None:
         return None
-    return Reduced(basis=basis, at=bent[0], rest=rest, grid=_grid(law, where, bent[0], seen.variables), where=where)
+    return Reduced(
+        basis=basis,
+        at=bent[0],
+        rest=rest,
+        grid=_grid(law, coordinates, bent[0], seen.variables),
+        coordinates=coordinates,
+    )
 
 
-def _grid(law: Law, where: Coordinates, at: int, variables: Mapping[str, Array]) -> Array:
+def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array]) -> Array:
     """Return likely values of the nonlinear parameter in its coordinate, without wide gaps."""
-    values = np.unique(likely(law, where, [at], variables)[0])
-    if not where.logs[at]:
+    values = np.unique(likely(law, coordinates, [at], variables)[0])
+    if not coordinates.logs[at]:
         return values
     grid = np.log(values)
     parts = [np.linspace(a, b, int(np.ceil((b - a) / GAP)) + 1)[:-1] for a, b in itertools.pairwise(grid)]

@@ -186,7 +186,7 @@ def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvCol
 
 def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
     """Hand the file to the reader the descriptor names; what comes back passes the same schema as a CSV."""
-    from forecast.contract.foreign import guarded
+    from forecast.contract.plugin_calls import guarded
     from forecast.contract.registry import get_registry, resolve
 
     record = get_registry().find("reader", resource.parser, where=f"{where}: parser")

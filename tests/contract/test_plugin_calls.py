@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from forecast.contract import foreign, recorder
+from forecast.contract import plugin_calls, recorder
 from forecast.errors import FitError, OverTimeError, PluginError
 
 
@@ -30,49 +30,49 @@ def raises(error):
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit(0), RecursionError(), MemoryError(), GeneratorExit()])
 def test_what_foreign_code_raises_names_it(error):
     with pytest.raises(PluginError, match=f"^model 'demo/x': {type(error).__name__}"):
-        foreign.guarded("model 'demo/x'", lambda: raises(error))
+        plugin_calls.guarded("model 'demo/x'", lambda: raises(error))
 
 
 def test_our_own_errors_pass():
     with pytest.raises(FitError, match=r"^too few$"):
-        foreign.guarded("model 'demo/x'", lambda: raises(FitError("too few")))
+        plugin_calls.guarded("model 'demo/x'", lambda: raises(FitError("too few")))
 
 
 @pytest.mark.bad_input(66)
 def test_bad_input_066_a_keyboard_interrupt_of_a_plugin_is_not_the_users(monkeypatch):
     with pytest.raises(KeyboardInterrupt):  # nobody can tell: Python's own handler is in place
-        foreign.guarded("model 'demo/x'", lambda: raises(KeyboardInterrupt()))
+        plugin_calls.guarded("model 'demo/x'", lambda: raises(KeyboardInterrupt()))
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         with pytest.raises(PluginError, match="KeyboardInterrupt"):
-            foreign.guarded("model 'demo/x'", lambda: raises(KeyboardInterrupt()))
-        with pytest.raises(foreign.Interrupted):
-            foreign.guarded("model 'demo/x'", lambda: raises(foreign.Interrupted()))
+            plugin_calls.guarded("model 'demo/x'", lambda: raises(KeyboardInterrupt()))
+        with pytest.raises(plugin_calls.Interrupted):
+            plugin_calls.guarded("model 'demo/x'", lambda: raises(plugin_calls.Interrupted()))
     finally:
         signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.bad_input(68)
 def test_bad_input_068_what_foreign_code_prints_goes_to_stderr(capsys):
-    foreign.guarded("x", lambda: print("hello"))
+    plugin_calls.guarded("x", lambda: print("hello"))
     assert capsys.readouterr() == ("", "hello\n")
 
 
 def test_what_is_left_out_is_not_called(monkeypatch):
     monkeypatch.setenv("FORECAST_LEAVE_OUT", '{"model \'demo/x\'": "ended the process"}')
-    foreign.left_out.cache_clear()
+    plugin_calls.left_out.cache_clear()
     try:
         with pytest.raises(PluginError, match=r"^model 'demo/x': left out: ended the process$"):
-            foreign.guarded("model 'demo/x'", lambda: raises(AssertionError("called")))
-        assert foreign.guarded("model 'demo/y'", lambda: 3) == 3
+            plugin_calls.guarded("model 'demo/x'", lambda: raises(AssertionError("called")))
+        assert plugin_calls.guarded("model 'demo/y'", lambda: 3) == 3
     finally:
-        foreign.left_out.cache_clear()
+        plugin_calls.left_out.cache_clear()
 
 
 @pytest.mark.bad_input(65)
 def test_bad_input_065_code_over_its_time_is_interrupted():
     began = time.monotonic()
-    with pytest.raises(OverTimeError, match=r"after 0\.1 s"), foreign.within(0.1, "x"):
+    with pytest.raises(OverTimeError, match=r"after 0\.1 s"), plugin_calls.within(0.1, "x"):
         time.sleep(5)
     assert time.monotonic() - began < 2
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
@@ -82,7 +82,7 @@ def test_a_thread_and_a_taken_alarm_have_no_limit():
     found = []
 
     def call():
-        with foreign.within(0.01, "x"):
+        with plugin_calls.within(0.01, "x"):
             time.sleep(0.05)
             found.append(1)
 
@@ -166,20 +166,20 @@ def test_a_damaged_record_says_nothing_or_something_printable(state, content):
 @pytest.mark.parametrize("where", ["", "/proc/no-such-folder"])
 def test_where_nothing_can_be_recorded_all_else_goes_on(state, monkeypatch, where):
     monkeypatch.setenv("FORECAST_STATE", where)
-    assert foreign.guarded("x", lambda: 3) == 3
+    assert plugin_calls.guarded("x", lambda: 3) == 3
     assert recorder.deaths() == []
 
 
 BEGUN_ANEW = """
 import os, signal, sys, threading
-from forecast.contract import foreign
+from forecast.contract import plugin_calls
 if "FORECAST_LEAVE_OUT" in os.environ:
     print(sorted(signal.sigpending()))
     sys.exit()
 signal.signal(signal.SIGALRM, lambda *_: None)
 signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})  # nobody takes the alarm in time
 os.kill(os.getpid(), signal.SIGALRM)
-threading.Thread(target=foreign._begin_anew, args=("plugin slow", "is slow")).start()
+threading.Thread(target=plugin_calls._begin_anew, args=("plugin slow", "is slow")).start()
 signal.pause()
 """
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.fit.problem.losses import Scratch
+    from forecast.fit.objectives.losses import Scratch
 
     Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class Objective:
     ----------
     name : str
     loss : str
-        The function of `forecast.fit.problem.losses`.
+        The function of `forecast.fit.objectives.losses`.
     log : bool
         The loss sees logarithms of law and observations.
     robust : bool
@@ -81,7 +81,7 @@ class Objective:
 
     def pointwise(self, f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
         """Return the loss and its two derivatives at every point; `f` and `y` are in the link."""
-        from forecast.fit.problem import losses
+        from forecast.fit.objectives import losses
 
         found: tuple[Array, Array, Array] = getattr(losses, self.loss)(f, y, options)
         return found
@@ -92,7 +92,7 @@ class Objective:
         """Return the sum of each fit, (B,), and the weighted derivatives at every point, (B, n)."""
         import numpy as np
 
-        from forecast.fit.problem import losses
+        from forecast.fit.objectives import losses
 
         if self.loss in losses.SUMMED:
             return losses.SUMMED[self.loss](f, y, weights, options, scratch)
@@ -137,7 +137,7 @@ class Objective:
         with np.errstate(all="ignore"):
             if not self.robust:
                 return 0.5 * weight * (np.log(2 * np.pi * value / weight) + 1)
-            from forecast.fit.problem.losses import huber_constant
+            from forecast.fit.objectives.losses import huber_constant
 
             scale = delta / HUBER_FACTOR
             return value / scale**2 + weight * (np.log(scale) + huber_constant(HUBER_FACTOR))

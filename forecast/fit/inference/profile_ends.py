@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.kernels.general import Kernel, State
+from forecast.fit.problem.target import Target
 from forecast.fit.solve import newton
-from forecast.fit.solve.newton import Target
 
 __all__ = ["Held", "Limits", "Optima", "limits", "refitted"]
 
@@ -122,8 +122,8 @@ class Optima:
         size[size <= 0] = 1.0
         scaled = np.moveaxis(self.hessian / (size[:, None] * size[None]), 2, 0)
         values, vectors = np.linalg.eigh(np.where(np.isfinite(scaled), scaled, 0.0))
-        found = np.einsum("bij,bj,bkj->ikb", vectors, 1.0 / np.maximum(np.abs(values), 1e-12), vectors)
-        return np.asarray(found / (size[:, None] * size[None]))
+        inverse = np.einsum("bij,bj,bkj->ikb", vectors, 1.0 / np.maximum(np.abs(values), 1e-12), vectors)
+        return np.asarray(inverse / (size[:, None] * size[None]))
 
     def moved(self, rows: NDArray[np.bool_], q: Array) -> Optima:
         """Return the fits with some of them solved again from other starts."""
@@ -200,14 +200,14 @@ def limits(optima: Optima, rise: Array, *, near: float = NEAR, again: bool = Tru
         search = _Search(optima, todo, rise[:, todo], near)
         search.run(end=last)
         low[:, todo], high[:, todo], settled[:, todo] = search.ends()
-        found = search.improved()
-        if not found.any() or last:
+        improved = search.improved()
+        if not improved.any() or last:
             break
         rows = np.zeros(count, dtype=bool)
-        rows[todo[found]] = True
+        rows[todo[improved]] = True
         better |= rows
-        optima = optima.moved(rows, search.best_q[:, found])
-        todo = todo[found]
+        optima = optima.moved(rows, search.best_q[:, improved])
+        todo = todo[improved]
         if not again:
             break
     return Limits(low=low, high=high, settled=settled, better=better, optima=optima)
@@ -244,7 +244,7 @@ class _Search:
         #: Whether the outer end is the newer one.
         self.turned = np.zeros(rows, dtype=bool)
         self.slope = np.full(rows, np.nan)
-        self.found, self.sure = np.full(rows, np.nan), np.ones(rows, dtype=bool)
+        self.limit, self.sure = np.full(rows, np.nan), np.ones(rows, dtype=bool)
         #: How often a refit went astray, however long.
         self.astray = np.zeros(rows, dtype=np.int64)
         #: Who was refitted from elsewhere, and how often it was better there.
@@ -348,8 +348,8 @@ class _Search:
 
     def _bent(self, *tables: Array) -> NDArray[np.bool_]:
         """Tell which parameters are positive as they are, in all tables."""
-        found = np.broadcast_to((~self.optima.logs & (self.optima.lower >= 0))[:, None], tables[0].shape)
-        return np.asarray(np.logical_and.reduce([found, *(table > 0 for table in tables)]))
+        positive = np.broadcast_to((~self.optima.logs & (self.optima.lower >= 0))[:, None], tables[0].shape)
+        return np.asarray(np.logical_and.reduce([positive, *(table > 0 for table in tables)]))
 
     def _between(self, rows: NDArray[np.int64], t: Array) -> Array:
         """Return starts between the solutions on both sides."""
@@ -358,55 +358,55 @@ class _Search:
         bent = self._bent(inner, outer)
         with np.errstate(all="ignore"):
             share = (t - inner_t) / (outer_t - inner_t)
-            found = np.where(bent, inner * (outer / inner) ** share, inner + share * (outer - inner))
-        good = np.isfinite(found) & np.isfinite(self.outer_z[rows])
-        return np.asarray(np.where(good, found, inner))
+            between = np.where(bent, inner * (outer / inner) ** share, inner + share * (outer - inner))
+        good = np.isfinite(between) & np.isfinite(self.outer_z[rows])
+        return np.asarray(np.where(good, between, inner))
 
     def _elsewhere(self, rows: NDArray[np.int64]) -> list[Array]:
         """Return starts that are no neighbours: the optimum, and each coefficient at 0."""
         q = self.optima.q[:, self.fit[rows]]
-        found = [q.copy()]
+        starts = [q.copy()]
         zero = np.flatnonzero((self.optima.lower == 0) & ~self.optima.logs)
         for i in zero[:ZEROS]:
             start = self.inner_q[:, rows].copy()
             # from 0 itself, unless it is there already: then from what the optimum has
             start[i] = np.where(start[i] > 0, 0.0, q[i])
-            found.append(start)
-        return found
+            starts.append(start)
+        return starts
 
     # The search -------------------------------------------------------------------------------------------------------
 
     def run(self, *, end: bool = True) -> None:
         """Search until every row has its limit; not for fits that turn out to be no optimum, unless to the end."""
-        self.found[self.reach <= 0] = np.where(self.bound <= 0, 0.0, np.inf)[self.reach <= 0]
+        self.limit[self.reach <= 0] = np.where(self.bound <= 0, 0.0, np.inf)[self.reach <= 0]
         for round_ in range(ROUNDS):
             budgets.check_time("profiling", round_, ROUNDS, "rounds")
-            rows = np.flatnonzero(np.isnan(self.found))
+            rows = np.flatnonzero(np.isnan(self.limit))
             if not rows.size and not self._doubted():
                 return
-            rows = np.flatnonzero(np.isnan(self.found))
+            rows = np.flatnonzero(np.isnan(self.limit))
             t = self._next(rows)
             open_ = np.isnan(self.outer_t[rows])
             other = np.where(open_, self.inner_q[:, rows], self._between(rows, t))
             z, q, arrived = self._refits(rows, t, [self._along(rows, t), other])
             self._take(rows, t, z, q, arrived)
             if not end:
-                self.found[rows[self.improved()[self.column[rows]]]] = np.inf
-        rows = np.flatnonzero(np.isnan(self.found))
-        self.found[rows], self.sure[rows] = self.inner_t[rows], False
+                self.limit[rows[self.improved()[self.column[rows]]]] = np.inf
+        rows = np.flatnonzero(np.isnan(self.limit))
+        self.limit[rows], self.sure[rows] = self.inner_t[rows], False
 
     def _doubted(self) -> bool:
         """Refit what looks like a limit from elsewhere too; tell whether some of them are none, and open again."""
-        rows = np.flatnonzero(~self.checked & np.isfinite(self.found) & (self.found > 0) & (self.found < self.bound))
+        rows = np.flatnonzero(~self.checked & np.isfinite(self.limit) & (self.limit > 0) & (self.limit < self.bound))
         if not rows.size:
             return False
         self.checked[rows] = True
-        t = self.found[rows]
+        t = self.limit[rows]
         z, q, _ = self._refits(rows, t, self._elsewhere(rows), arrive=False)
         lower = (z < -np.where(self.sure[rows], 3 * self.near[rows], ROUGH)) & (self.reopened[rows] < AGAIN)
         again = rows[lower]
         self.reopened[again] += 1
-        self.found[again], self.checked[again], self.sure[again] = np.nan, False, True
+        self.limit[again], self.checked[again], self.sure[again] = np.nan, False, True
         # the bracket was of a worse valley: it begins anew from here
         self.outer_t[again] = np.nan
         self._narrow(again, t[lower], z[lower], q[:, lower])
@@ -448,11 +448,11 @@ class _Search:
             small = np.where(jump, ABRUPT, CLOSED) * self.outer_t[rows]
             small = np.where(wall, WALL * np.maximum(self.step[rows], self.outer_t[rows]), small)
         closed = ~done & ~far & (gap <= small + 1e-300)
-        self.found[rows[done]], self.sure[rows[done]] = t[done], arrived[done]
+        self.limit[rows[done]], self.sure[rows[done]] = t[done], arrived[done]
         limit = np.where(self.reach[rows] >= self.bound[rows], self.bound[rows], np.inf)
-        self.found[rows[far]] = limit[far]
+        self.limit[rows[far]] = limit[far]
         # a wall: the law cannot be computed beyond, so that nothing else limits it; or refits that do not arrive
-        self.found[rows[closed]] = np.where(np.isfinite(self.outer_z[rows]), self.outer_t[rows], np.inf)[closed]
+        self.limit[rows[closed]] = np.where(np.isfinite(self.outer_z[rows]), self.outer_t[rows], np.inf)[closed]
         self.sure[rows[closed]] = False
         self._narrow(rows, t, z, q)
 
@@ -479,9 +479,11 @@ class _Search:
     def ends(self) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return the limits and whether the refits at them arrived, (k, B) each."""
         shape = (self.k, 2, self.count)
-        rows = np.arange(self.found.size)
+        rows = np.arange(self.limit.size)
         at = np.where(
-            np.isinf(self.found), self.sign * np.inf, self._value(rows, np.where(np.isinf(self.found), 0.0, self.found))
+            np.isinf(self.limit),
+            self.sign * np.inf,
+            self._value(rows, np.where(np.isinf(self.limit), 0.0, self.limit)),
         )
-        found = at.reshape(shape)
-        return found[:, 0], found[:, 1], np.asarray(self.sure.reshape(shape).all(axis=1))
+        both = at.reshape(shape)
+        return both[:, 0], both[:, 1], np.asarray(self.sure.reshape(shape).all(axis=1))

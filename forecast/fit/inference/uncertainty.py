@@ -1,0 +1,304 @@
+"""What fits know about their parameters: values, covariances, bounds, and what is not identified."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.errors import FitError
+
+__all__ = ["ROUNDED", "Uncertainties", "Uncertainty", "joined"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: What is said of a fit whose residuals are rounding.
+ROUNDED = "the data lie on the law to rounding"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uncertainties:
+    """What fits know about their parameters.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The free parameters.
+    at : ndarray
+        (k, B), their values, each in its own coordinate.
+    logs : ndarray of bool
+        (k, B): whose coordinate is the logarithm.
+    covariance : ndarray
+        (B, k, k), in these coordinates; rows and columns of what is not identified are nan.
+    bounds : ndarray
+        (k, B), the bound a parameter stands on, else nan.
+    sides : ndarray of int
+        (k, B), 1 or -1 for the side of the bound that is open, else 0.
+    unidentified : mapping of int to mapping of str to str
+        Parameter to reason, in the fits that have some.
+    flaws : mapping of int to str
+        Why a fit gives no interval at all.
+    dof : ndarray of int
+        (B,), points less parameters; the quantiles are Student's.
+    scale : ndarray
+        (B,), standard deviation of one residual.
+    exact : ndarray of bool
+        (B,): the residuals are rounding; the scale is their length, and at least that of the observations' rounding.
+    scale_known : bool
+        It was given (``sigma=``), not estimated.
+    clusters : int
+        Over how many groups of rows the sandwich was summed; 0 where rows are independent.
+    """
+
+    names: tuple[str, ...]
+    at: Array
+    logs: NDArray[np.bool_]
+    covariance: Array
+    bounds: Array
+    sides: NDArray[np.int64]
+    unidentified: Mapping[int, Mapping[str, str]]
+    flaws: Mapping[int, str]
+    dof: NDArray[np.int64]
+    scale: Array
+    exact: NDArray[np.bool_]
+    scale_known: bool
+    clusters: int = 0
+
+    def one(self, b: int) -> Uncertainty:
+        """Return what one fit knows."""
+        sides = zip(self.names, self.bounds[:, b], self.sides[:, b], strict=True)
+        return Uncertainty(
+            names=self.names,
+            at=self.at[:, b].copy(),
+            logs=self.logs[:, b].copy(),
+            covariance=self.covariance[b].copy(),
+            unidentified=dict(self.unidentified.get(b, {})),
+            bounds={name: (float(bound), int(side)) for name, bound, side in sides if side},
+            dof=int(self.dof[b]),
+            scale=float(self.scale[b]),
+            scale_known=self.scale_known,
+            flaw=self.flaws.get(b, ""),
+            exact=bool(self.exact[b]),
+            clusters=self.clusters,
+        )
+
+    @functools.cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Whether a parameter has a standard error, (k, B)."""
+        sure = np.ones(self.at.shape, dtype=bool)
+        sure[:, list(self.flaws)] = False
+        for b, reasons in self.unidentified.items():
+            sure[[self.names.index(name) for name in reasons], b] = False
+        return sure
+
+    @property
+    def freedom(self) -> NDArray[np.int64]:
+        """Degrees of freedom of Student's t: groups less one where rows depend on each other, else `dof`."""
+        freedom = np.full_like(self.dof, self.clusters - 1) if self.clusters else self.dof
+        return np.maximum(freedom, 1)
+
+    def quantile(self, p: float) -> Array:
+        """Return the quantile of Student's t for every fit (normal where the scale is known), (B,)."""
+        from scipy.special import ndtri, stdtrit
+
+        if self.scale_known and not self.clusters:
+            return np.full(self.dof.size, float(ndtri(p)))
+        if self.dof.size == 1:
+            return np.asarray(stdtrit(self.freedom, p))
+        kinds, place = np.unique(self.freedom, return_inverse=True)
+        return np.asarray(np.asarray(stdtrit(kinds, p))[np.ravel(place)])
+
+    @functools.cached_property
+    def factors(self) -> Array:
+        """What turns errors into those of the parameters as the law has them, (k, B)."""
+        with np.errstate(over="ignore"):
+            return np.where(self.logs, np.exp(np.where(self.logs, self.at, 0.0)), 1.0)
+
+    def natural(self) -> Array:
+        """Return the covariances of the parameters as the law has them, (B, k, k); nan where one is not known."""
+        with np.errstate(all="ignore"):
+            covariance = self.covariance * (self.factors.T[:, :, None] * self.factors.T[:, None, :])
+        covariance[~self.known.all(axis=0)] = np.nan
+        return np.asarray(covariance)
+
+    def errors(self) -> Array:
+        """Return standard errors as the law has the parameters, (k, B); inf where one is not identified."""
+        with np.errstate(all="ignore"):
+            errors = np.sqrt(np.einsum("bii->ib", self.covariance)) * self.factors
+        return np.where(self.known, errors, np.inf)
+
+    def wald(self, i: int, level: float) -> tuple[Array, Array]:
+        """Return Student's interval of parameter `i` about the estimate, or its logarithm; one-sided on a bound.
+
+        (B,) each; nan where there is none.
+        """
+        with np.errstate(all="ignore"):
+            error = np.where(self.known[i], np.sqrt(self.covariance[:, i, i]), np.nan)
+            half = self.quantile(0.5 + level / 2) * error
+            low, high = self.at[i] - half, self.at[i] + half
+            low, high = (np.where(self.logs[i], np.exp(end), end) for end in (low, high))
+        held = np.flatnonzero(self.sides[i])
+        if held.size:
+            bound, side = self.bounds[i, held], self.sides[i, held]
+            far = self.at[i, held] + side * self.quantile(level)[held] * error[held]
+            bound = np.where(np.isnan(far), np.nan, bound)
+            low[held], high[held] = np.where(side > 0, bound, far), np.where(side > 0, far, bound)
+        return low, high
+
+    def why_not(self, b: int, name: str) -> str:
+        """Say why a parameter of a fit has no standard error; empty where it has one."""
+        if b in self.flaws:
+            return self.flaws[b]
+        reason = self.unidentified.get(b, {}).get(name)
+        return f"it is not identified by these data ({reason})" if reason else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uncertainty:
+    """What a fit knows about its parameters: a row of `Uncertainties`.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The free parameters.
+    at : ndarray
+        Their values, each in its own coordinate.
+    logs : ndarray of bool
+        Whose coordinate is the logarithm.
+    covariance : ndarray
+        (k, k), in these coordinates; rows and columns of what is not identified are nan.
+    unidentified : mapping of str to str
+        Parameter to reason.
+    bounds : mapping of str to (float, int)
+        Parameters on a bound: the bound, and 1 or -1 for the side that is open.
+    dof : int
+        Points less parameters; the quantiles are Student's.
+    scale : float
+        Standard deviation of one residual.
+    scale_known : bool
+        It was given (``sigma=``), not estimated.
+    flaw : str
+        Why no interval at all can be given; empty where some can.
+    exact : bool
+        The residuals are rounding; the scale is their length, and at least that of the observations' rounding.
+    clusters : int
+        Over how many groups of rows the sandwich was summed; 0 where rows are independent.
+    """
+
+    names: tuple[str, ...]
+    at: Array
+    logs: NDArray[np.bool_]
+    covariance: Array
+    unidentified: Mapping[str, str]
+    bounds: Mapping[str, tuple[float, int]]
+    dof: int
+    scale: float
+    scale_known: bool
+    flaw: str = ""
+    exact: bool = False
+    clusters: int = 0
+
+    @functools.cached_property
+    def batch(self) -> Uncertainties:
+        """The same as a batch of one."""
+        bounds = [self.bounds.get(name, (np.nan, 0)) for name in self.names]
+        return Uncertainties(
+            names=self.names,
+            at=self.at[:, None],
+            logs=self.logs[:, None],
+            covariance=self.covariance[None],
+            bounds=np.array([[bound] for bound, _ in bounds]),
+            sides=np.array([[side] for _, side in bounds]),
+            unidentified={0: self.unidentified} if self.unidentified else {},
+            flaws={0: self.flaw} if self.flaw else {},
+            dof=np.array([self.dof]),
+            scale=np.array([self.scale]),
+            exact=np.array([self.exact]),
+            scale_known=self.scale_known,
+            clusters=self.clusters,
+        )
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of Student's t."""
+        return int(self.batch.freedom[0])
+
+    def quantile(self, p: float) -> float:
+        """Return the quantile of Student's t (normal where the scale is known)."""
+        return float(self.batch.quantile(p)[0])
+
+    @property
+    def method(self) -> str:
+        """Where the standard errors come from."""
+        return f"cluster-robust sandwich over {self.clusters} groups" if self.clusters else "curvature at the optimum"
+
+    def value(self, i: int) -> float:
+        """Return parameter `i` as the law has it."""
+        return float(np.exp(self.at[i]) if self.logs[i] else self.at[i])
+
+    def known(self) -> NDArray[np.bool_]:
+        """Tell which parameters have a standard error."""
+        return np.asarray(self.batch.known[:, 0])
+
+    @functools.cached_property
+    def errors(self) -> dict[str, float]:
+        """Standard errors as the law has the parameters; inf where one is not identified."""
+        return dict(zip(self.names, self.batch.errors()[:, 0].tolist(), strict=True))
+
+    def refuse(self, where: str, what: str) -> None:
+        """Raise unless every parameter is known."""
+        if self.flaw:
+            raise FitError(f"{where}: no {what}: {self.flaw}")
+        if self.unidentified:
+            name, reason = next(iter(self.unidentified.items()))
+            raise FitError(f"{where}: no {what}: parameter '{name}' is not identified by these data ({reason})")
+
+    def draw(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
+        """Return joint draws of the free parameters as the law has them."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        normals = generator.standard_normal((draws, len(self.names)))
+        moves = normals @ root.T
+        if self.clusters or not self.scale_known:
+            moves /= np.sqrt(generator.chisquare(self.freedom, draws) / self.freedom)[:, None]
+        drawn = {}
+        for i, name in enumerate(self.names):
+            if name in self.bounds:
+                bound, side = self.bounds[name]
+                drawn[name] = bound + side * np.abs(moves[:, i])
+            else:
+                moved = self.at[i] + moves[:, i]
+                drawn[name] = np.exp(moved) if self.logs[i] else moved
+        return drawn
+
+
+def joined(parts: list[Uncertainties], rows: NDArray[np.int64], names: tuple[str, ...], dof: Any) -> Uncertainties:
+    """Return what is known of one batch after the other, whose fits are these rows of all; nothing of the rest."""
+    k, count, first = len(names), dof.size, 0
+    tables: dict[str, Any] = {
+        "at": np.full((k, count), np.nan),
+        "logs": np.zeros((k, count), dtype=bool),
+        "bounds": np.full((k, count), np.nan),
+        "sides": np.zeros((k, count), dtype=np.int64),
+        "scale": np.full(count, np.nan),
+        "exact": np.zeros(count, dtype=bool),
+    }
+    covariances = np.full((count, k, k), np.nan)
+    unidentified: dict[int, Mapping[str, str]] = {}
+    flaws: dict[int, str] = {}
+    for part in parts:
+        some = rows[first : first + part.dof.size]
+        for name, table in tables.items():
+            table[..., some] = getattr(part, name)
+        covariances[some] = part.covariance
+        unidentified |= {int(some[b]): reasons for b, reasons in part.unidentified.items()}
+        flaws |= {int(some[b]): flaw for b, flaw in part.flaws.items()}
+        first += part.dof.size
+    return Uncertainties(
+        names=names, covariance=covariances, unidentified=unidentified, flaws=flaws, dof=dof,
+        scale_known=bool(parts) and parts[0].scale_known, **tables,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What a fit minimises, by name, and the losses behind the names."""

@@ -1,0 +1,127 @@
+"""What a solver minimises: a kernel, an objective, observations and weights, over a batch of fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.fit.objectives.losses import Scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from forecast.fit.kernels.general import Kernel
+    from forecast.fit.objectives.objective import Objective
+
+__all__ = ["CELLS", "EXACT", "ROUNDING", "Target"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: Residuals this small beside the observations are rounding.
+ROUNDING = 1e-11
+#: Residuals this small are as exact as numbers are.
+EXACT = 1e-14
+#: Numbers in one table of the fits that are evaluated together: small enough for the cache.
+CELLS = 30_720
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What is minimised, over a batch.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    objective : Objective
+    y : ndarray
+        Observations in the link, (n,) or (B, n).
+    weights : ndarray
+        (n,) or (B, n).
+    options : mapping
+        Of the loss; arrays of two dimensions are one row a fit, of one dimension one number a point.
+    factors : ndarray of bool, optional
+        (k,): positive coordinates that multiply what bends with others; steps in them are factors, as in a logarithm,
+        until they head for their bound. Default: none.
+    """
+
+    kernel: Kernel
+    objective: Objective
+    y: Array
+    weights: Array
+    options: Mapping[str, Any]
+    factors: NDArray[np.bool_] | None = None
+    scratch: Scratch = field(default_factory=Scratch, repr=False)
+
+    def take(self, rows: Any) -> Target:
+        """Return the target of some of the fits."""
+        return Target(
+            kernel=self.kernel.take(rows),
+            objective=self.objective,
+            y=_rows(self.y, rows),
+            weights=_rows(self.weights, rows),
+            options={k: _rows(v, rows) for k, v in self.options.items()},
+            factors=self.factors,
+            scratch=self.scratch,
+        )
+
+    def evaluate(
+        self, q: Array, share: Array | None = None, ids: NDArray[np.int64] | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Return value (B,), gradient (k, B) and Hessian (k, k, B) of some fits, a cacheful of them at a time."""
+        block = max(16, CELLS // self.y.shape[-1])
+        parts = []
+        for first in range(0, q.shape[1], block):
+            rows = slice(first, min(first + block, q.shape[1]))
+            part = self.take(rows if ids is None else ids[rows])
+            parts.append(part._evaluate(q[:, rows], None if share is None else share[rows]))
+        if len(parts) == 1:
+            return parts[0]
+        value, gradient, hessian = (np.concatenate(p, axis=-1) for p in zip(*parts, strict=True))
+        return value, gradient, hessian
+
+    def _evaluate(self, q: Array, share: Array | None) -> tuple[Array, Array, Array]:
+        state = self.kernel.at(q)
+        with np.errstate(all="ignore"):
+            value, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
+        gradient, hessian = self.kernel.contract(state, first, second, share)
+        bad = ~(np.isfinite(value) & np.isfinite(gradient).all(axis=0) & np.isfinite(hessian).all(axis=(0, 1)))
+        if bad.any():
+            value = np.where(bad, np.inf, value)
+            gradient[:, bad] = 0.0
+            hessian[:, :, bad] = 0.0
+        return value, gradient, hessian
+
+    def value(self, q: Array) -> Array:
+        """Return the plain value, (B,); inf where it cannot be computed."""
+        with np.errstate(all="ignore"):
+            value = self.objective.pointwise(self.kernel.at(q).f, self.y, self.options)[0]
+            found = np.einsum("bn,bn->b", value, np.broadcast_to(self.weights, value.shape))
+        return np.where(np.isfinite(found), found, np.inf)
+
+    def floor(self) -> Any:
+        """Return the objective below which residuals are rounding only, a number or (B,)."""
+        return ROUNDING**2 * np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
+
+    def rounding(self) -> Any:
+        """Return the objective of residuals that are the rounding of the data, a number or (B,)."""
+        size = np.sum(self.weights * self.objective.sizes(self.y, self.options), axis=-1)
+        return EXACT**2 * size + 1e-280
+
+    def noise(self) -> Any:
+        """Return what the root of an objective of squares is multiplied by to get its rounding, a number or (B,).
+
+        Residuals carry the rounding of the observations, and the sum of n of them adds it up as errors add up.
+        """
+        sizes = self.objective.sizes(self.y, self.options)
+        return 2 * np.finfo(float).eps * np.sqrt(np.sum(self.weights * sizes, axis=-1) / self.y.shape[-1])
+
+    def unit(self) -> Any:
+        """Return what counts beside an objective near 0, a number or (B,)."""
+        return self.objective.unit * np.mean(self.weights, axis=-1)
+
+
+def _rows(values: Any, rows: Any) -> Any:
+    return values[rows] if np.ndim(values) == 2 else values

@@ -1,0 +1,109 @@
+"""The scatter of y where variables have known errors and y has none: estimated beside the parameters.
+
+It is the sigma for which the sum of (y - f)**2 over the effective variances is the number of points less that of the
+parameters (Paule and Mandel, 1982). For a straight line that is the moment estimator b = Sxy / (Sxx - n sigma_x**2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.fit.problem.coordinates import given_start, problem_of
+from forecast.fit.problem.errors_in_variables import Effective
+from forecast.fit.solve import newton
+from forecast.fit.solve.multistart import search, solve
+
+if TYPE_CHECKING:
+    from forecast.fit.data.observations import Observed
+    from forecast.fit.objectives.objective import Objective
+    from forecast.fit.options import Request
+    from forecast.fit.problem.problem import Problem
+    from forecast.laws import Law
+
+__all__ = ["with_scatter"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: The scatter of y is at least this share of what the errors in x make of it.
+LEAST = 1e-3
+#: Rounds of fit and scatter, and the relative move at which they stop.
+ROUNDS, STILL = 60, 1e-9
+#: A step that promises less than this share of the objective is the last: what is then missing is its square.
+BLIND = 1e-6
+
+
+def with_scatter(law: Law, seen: Observed, objective: Objective, request: Request, name: str) -> Observed:
+    """Return what was observed; where its errors in x leave the scatter of y open, with that estimated."""
+    if not seen.sigma_x or request.sigma is not None:
+        return seen
+    plain = problem_of(law, replace(seen, sigma_x={}), objective, name)
+    if plain.n <= plain.k:
+        return seen
+    start = None if request.start is None else given_start(plain, request.start, name)
+    plain, solutions = search(plain, start, request.seed)
+    good = [s.at for s in solutions if np.isfinite(s.value)]
+    return scattered(plain, seen, good) if good else seen
+
+
+def scattered(plain: Problem, seen: Observed, starts: list[Array]) -> Observed:
+    """Return what was observed with the scatter of y that its errors in x leave, estimated beside the parameters.
+
+    Parameters
+    ----------
+    plain : Problem
+        Without errors in x; its weights are relative ones.
+    seen : Observed
+    starts : list of ndarray
+        Solutions of `plain`, best first.
+    """
+    given = {f.name: getattr(plain, f.name) for f in plain.__dataclass_fields__.values()}
+    at, dof = starts[0], max(plain.n - plain.k, 1)
+    residuals = plain.residuals(at)
+    spread = float(np.sum(plain.weights * residuals**2)) / dof
+    bottom = spread
+    for tries in range(ROUNDS):
+        tried = Effective(**{**given, "weights": plain.weights / spread}, sigma_x=seen.sigma_x)
+        at = solve(tried, [at])[0].at if tries == 0 else _followed(tried, at)
+        _, r, shrink, *_ = tried._state(tried.natural(at)).inner
+        before, rows = spread, plain.weights > 0
+        with np.errstate(all="ignore"):
+            excused = (1 / shrink[0] ** 2 - 1) / tried.weights  # the part of the variance that comes of x
+        bottom = (LEAST**2) * float(np.median((excused * plain.weights)[rows]))
+        spread = _scatter(r[0][rows], excused[rows], plain.weights[rows], dof, bottom)
+        if abs(spread - before) <= STILL * before:
+            break
+    # nothing of the scatter is left to y: the errors in x say more than enough, and their scale is known
+    return replace(seen, weights=plain.weights / spread, scale_known=spread <= bottom)
+
+
+def _followed(problem: Effective, at: Array) -> Array:
+    """Return the optimum next to a place: the scatter asks for the objective there, which is flat about it."""
+    found = newton.solve(problem.target(), at[:, None], problem.lower, problem.upper, problem.logs, blind=BLIND)
+    return found.q[:, 0]
+
+
+def _scatter(r: Array, excused: Array, weights: Array, dof: int, bottom: float) -> float:
+    """Return the variance s for which the sum of r**2/(s/w + excused) is the degrees of freedom, by Newton's rule.
+
+    The sum falls with s and is convex: from below no step passes the root.
+    """
+    high = float(np.sum(weights * r * r)) / dof
+    if bottom <= 0:  # errors in x too small to show
+        return high
+    if high <= bottom:
+        return bottom
+    s = bottom
+    for _ in range(200):
+        shares = r * r / (s / weights + excused)
+        left = float(np.sum(shares)) - dof
+        if not left > 0:
+            break
+        step = left / float(np.sum(shares / (s + weights * excused)))
+        s += step
+        if step <= 1e-14 * s:
+            break
+    return s

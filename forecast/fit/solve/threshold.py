@@ -1,0 +1,105 @@
+"""Options of a robust objective that come from the data: Huber's threshold, the width of a quantile's kink.
+
+Both are shares of the residuals' scale. A threshold and its fit depend on each other, and are found in turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.fit.objectives.objective import HUBER_FACTOR, robust_scale, rows_of
+from forecast.fit.solve import newton
+
+if TYPE_CHECKING:
+    from forecast.fit.problem.coordinates import Coordinates
+    from forecast.fit.problem.problem import Problem
+    from forecast.fit.problem.target import Target
+    from forecast.fit.solve.newton import Solved
+
+__all__ = ["is_open", "residual_scale", "with_threshold", "with_width"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: Huber's threshold is at least this share of the observations' size (1 of logarithms): below, nothing but rounding is
+#: left of the squares. A width is at least the other.
+FLOOR, NARROWEST = 1e-8, 1e-9
+#: A threshold is settled once it moves by less than this share: another unit of the data must not show in the
+#: objective, nor in which fits stand beside each other.
+STEADY = 1e-12
+#: Turns of threshold and fit at most, and of a scale and what it makes of the residuals.
+TURNS, SCALES = 60, 200
+
+
+def is_open(target: Target) -> bool:
+    """Tell whether an option is yet to come from the data."""
+    wanted = {"huber": "delta", "quantile": "width"}.get(target.objective.loss)
+    return wanted is not None and target.options.get(wanted) is None
+
+
+def residual_scale(target: Target, q: Array) -> Array:
+    """Return the residuals' scale at q, (B,): robust, or the one of greatest likelihood where it is profiled out."""
+    weights = np.broadcast_to(target.weights, (q.shape[1], target.y.shape[-1]))
+    apart = np.where(weights > 0, target.kernel.at(q).f - target.y, 0.0)
+    scale = np.asarray(robust_scale(apart, q.shape[0], weights))
+    if not target.objective.profile:
+        return scale
+    share = weights / np.maximum(weights.sum(axis=1), 1e-300)[:, None]
+    with np.errstate(all="ignore"):
+        for _ in range(SCALES):
+            z = np.where(scale[:, None] > 0, apart / scale[:, None], 0.0)
+            ratio = np.sum(share * z * np.clip(z, -HUBER_FACTOR, HUBER_FACTOR), axis=1)
+            scale = scale * np.sqrt(ratio)
+            if not (np.abs(ratio - 1) >= STEADY)[scale > 0].any():
+                break
+    return scale
+
+
+def _size(target: Target) -> Array:
+    """Return the size of an observation, (B,) or a number: of what a residual is small beside."""
+    squares = np.sum(target.weights * target.objective.sizes(target.y, target.options), axis=-1)
+    return np.asarray(np.sqrt(squares / np.sum(target.weights, axis=-1)))
+
+
+def with_width(target: Target, q: Array) -> Target:
+    """Return the target with the width over which its kink is rounded off.
+
+    He et al. (2021): ((k + log n)/n)**0.4 of the residuals' scale at `q`, (k, B).
+    """
+    n = np.asarray(rows_of(target.weights), dtype=float)
+    share = np.maximum(((q.shape[0] + np.log(n)) / n) ** 0.4, 0.05)
+    width = np.maximum(share * residual_scale(target, q), NARROWEST * _size(target))
+    return replace(target, options={**target.options, "width": width[:, None]})
+
+
+def with_threshold(target: Target, q: Array, limits: Problem | Coordinates) -> tuple[Target, Solved]:
+    """Return the target with each fit's threshold, and the fits, found in turns as scale and location are.
+
+    Parameters
+    ----------
+    target : Target
+    q : ndarray
+        (k, B), where each fit begins.
+    limits : Problem or Coordinates
+        Bounds of the coordinates, and which are logarithms.
+    """
+    ask, count = (limits.lower, limits.upper, limits.logs), q.shape[1]
+    least = np.broadcast_to(FLOOR * _size(target), (count,))
+    delta, turning, solved = np.full(count, np.nan), np.arange(count), newton.untried(q)
+    for _ in range(TURNS):
+        wanted = np.maximum(HUBER_FACTOR * residual_scale(target.take(turning), solved.q[:, turning]), least[turning])
+        moved = ~(np.abs(wanted - delta[turning]) <= STEADY * wanted)
+        turning = turning[moved]
+        if not turning.size:
+            break
+        delta[turning] = wanted[moved]
+        some = replace(target, options={**target.options, "delta": delta[:, None]}).take(turning)
+        ends = newton.solve(some, solved.q[:, turning], *ask)
+        lost = ~np.isfinite(ends.value)
+        ends.q[:, lost] = solved.q[:, turning[lost]]
+        ends.q[:, ends.settled] = newton.refined(some.take(ends.settled), ends.q[:, ends.settled], *ask)
+        solved.put(ends, turning)
+    return replace(target, options={**target.options, "delta": delta[:, None]}), solved

@@ -1,0 +1,178 @@
+"""Fits over a dimension are saved as one file and come back with every method; a file that was changed is refused."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import forecast
+from forecast.base import netcdf
+from forecast.errors import ResultError
+from forecast.fit.fits import Fits
+
+X = np.geomspace(10, 1e4, 24)
+LAW = forecast.law("scaling/saturating-power")
+
+
+def grid(count=5, **other):
+    rng = np.random.default_rng(1)
+    true = rng.uniform(0.5, 2, (count, 1)) + rng.uniform(2, 9, (count, 1)) * X ** -rng.uniform(0.2, 0.5, (count, 1))
+    y = true * np.exp(0.02 * rng.standard_normal(true.shape))
+    y[3, 10:] = np.nan
+    y[4, 2:] = np.nan  # too few points
+    labels = np.array(["a", "b", "c", "d", "e"])
+    return xr.Dataset({"x": ("n", X), LAW.output: (("run", "n"), y), **other}, coords={"run": labels})
+
+
+def counted():
+    rng = np.random.default_rng(2)
+    size, x = np.full((3, 9), 40.0), np.linspace(-2, 2, 9)
+    y = rng.binomial(40, 1 / (1 + np.exp(-1.5 * x)), size=(3, 9)).astype(float)
+    law = forecast.Law("1/(1 + exp(-(a + b*x)))", variables=["x"])
+    data = xr.Dataset({"x": ("n", x), "y": (("run", "n"), y), "t": (("run", "n"), size)})
+    return law.fit(data, by="run", objective="binomial", options={"trials": "t"})
+
+
+def lines_of_days():
+    x = np.arange(8.0)
+    y = np.array([1.0, 2.0])[:, None] * x + 0.1 * np.sin(5 * x)
+    days = np.array(["2024-01-01", "2025-03-01"], dtype="datetime64[D]")
+    data = xr.Dataset({"x": ("n", x), "y": (("day", "n"), y)}, coords={"day": days.astype("datetime64[ns]")})
+    return forecast.Law("a + b*x", variables=["x"]).fit(data, by="day", sigma=0.1)
+
+
+FITS = {
+    "ordinary": lambda: LAW.fit(grid(), by="run"),
+    "bootstrap": lambda: LAW.fit(grid(), by="run", bootstrap=30),
+    "huber": lambda: LAW.fit(grid(), by="run", objective="huber_log"),
+    "quantile": lambda: LAW.fit(grid(), by="run", objective="quantile_log", options={"tau": 0.3}),
+    "exact": lambda: LAW.fit({"x": X, LAW.output: 1 + 3 * X**-0.5, "run": np.repeat(["p", "q"], 12)}, by="run"),
+    "binomial": counted,
+    "dates": lines_of_days,
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_fits_come_back_with_every_number(name, tmp_path):
+    fits = FITS[name]()
+    again = forecast.load(fits.save(tmp_path / "fits.nc"))
+    assert isinstance(again, Fits)
+    xr.testing.assert_identical(again.params, fits.params)
+    xr.testing.assert_identical(again.objective, fits.objective)
+    xr.testing.assert_allclose(again.stderr, fits.stderr, rtol=1e-8)
+    assert (again.by, again.level, again.warnings) == (fits.by, fits.level, fits.warnings)
+    np.testing.assert_array_equal(again.verdict, fits.verdict)
+    parameter = list(fits.params)[-1]
+    xr.testing.assert_allclose(again.interval(parameter), fits.interval(parameter), rtol=1e-8)
+    assert again.interval(parameter).attrs == fits.interval(parameter).attrs
+    xr.testing.assert_allclose(again.predict(x=1.5), fits.predict(x=1.5), rtol=1e-8)
+    label = fits.labels[0]
+    assert again.select(label).values == fits.select(label).values
+    assert again.select(label).summary() == fits.select(label).summary()
+    if name == "bootstrap":
+        xr.testing.assert_identical(again.bootstrap, fits.bootstrap)
+    elif name == "ordinary":
+        xr.testing.assert_identical(again.resample(10).bootstrap, fits.resample(10).bootstrap)
+        xr.testing.assert_allclose(again.influence(), fits.influence())
+        xr.testing.assert_allclose(again.profile("c", points=5), fits.profile("c", points=5))
+
+
+def test_a_law_of_ones_own_is_saved_with_its_text(tmp_path):
+    law = forecast.Law("a + b*x", variables={"x": "year"}, bounds={"a": (0.0, np.inf)})
+    data = {
+        "x": np.tile(np.arange(6.0), 2),
+        "y": np.r_[np.arange(6.0), 1 + 2.2 * np.arange(6.0)],
+        "g": [0] * 6 + [1] * 6,
+    }
+    data["y"][[1, 8]] += 0.3
+    again = forecast.load(law.fit(data, by="g").save(tmp_path / "fits.nc"))
+    assert again.law.text == law.text
+    assert again.law.bounds == law.bounds
+
+
+#: What each change puts in the place of what, and the word of its refusal.
+CHANGES = {
+    "an objective of another name": (("objective",), "huber", "objective"),
+    "an option that is none": (("options",), {"map": {"zeta": 1.0}}, "zeta"),
+    "a level that is none": (("level",), 2.0, "level"),
+    "a dimension that is a number": (("by",), 3, "by"),
+    "a field too many": (("extra",), 1, "record"),
+    "an array used twice": (("tables", "map", "y"), {"array": "fits.tables.weights"}, "array"),
+    "code for a text": (("tables", "map", "outcome"), "__import__('os')", "outcome"),
+    "a record of another class": (("varying",), {"record": "Path", "fields": {}}, "record"),
+}
+TABLES = {
+    "q": (lambda v: v * 1.01, "what the law and the data give"),
+    "value": (lambda v: v * 0.5, "what the law and the data give"),
+    "y": (lambda v: v * 1.5, "what the law and the data give"),
+    "weights": (lambda v: -v, "no weight below 0"),
+    "settled": (lambda v: ~v, "settled|finite"),
+    "converged": (lambda v: ~v, "converged"),
+    "starts": (lambda v: v - 9, "starts"),
+    "labels": (lambda v: np.repeat(v[:1], v.size), "each once"),
+    "points": (lambda v: ~v, "weights|variables"),
+    "reasons": (lambda v: np.full(v.size, "no"), "settled"),
+    "outcome": (lambda v: np.full(v.size, "converged"), "outcome"),
+}
+
+
+def changed(path, change):
+    tree = netcdf.load(path)
+    parts = {name: node.to_dataset() for name, node in (("/", tree), *((f"/{n}", c) for n, c in tree.children.items()))}
+    parts["/"].attrs.pop(netcdf.HASH, None)
+    change(parts)
+    return netcdf.save(xr.DataTree.from_dict(parts), path.with_name("changed.nc"))
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return FITS["bootstrap"]().save(tmp_path_factory.mktemp("fits") / "fits.nc")
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_record_is_refused(name, saved):
+    at, value, word = CHANGES[name]
+
+    def change(parts):
+        record = json.loads(parts["/"].attrs["fits"])
+        inner = record["map"]
+        for key in at[:-1]:
+            inner = inner[key]
+        inner[at[-1]] = copy.deepcopy(value)
+        parts["/"].attrs["fits"] = json.dumps(record, sort_keys=True)
+
+    with pytest.raises(ResultError, match=word) as refused:
+        forecast.load(changed(saved, change))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_changed_table_is_refused(name, saved):
+    other, word = TABLES[name]
+
+    def change(parts):
+        key = f"fits.tables.{name}"
+        parts["/arrays"][key] = (parts["/arrays"][key].dims, other(parts["/arrays"][key].values))
+
+    with pytest.raises(ResultError, match=word):
+        forecast.load(changed(saved, change))
+
+
+@pytest.mark.parametrize("name", ["c", "c_stderr"])
+def test_a_changed_copy_is_refused(name, saved):
+    def change(parts):
+        parts["/parameters"][name] = parts["/parameters"][name] * 1.001
+
+    with pytest.raises(ResultError, match=f"/parameters/{name}"):
+        forecast.load(changed(saved, change))
+
+
+def test_replicates_out_of_bounds_are_refused(saved):
+    def change(parts):
+        key = "fits.replicates.tables.values"
+        parts["/arrays"][key] = -parts["/arrays"][key]
+
+    with pytest.raises(ResultError, match="within its bounds"):
+        forecast.load(changed(saved, change))
