@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.formula import tree
+from forecast.formula.functions import FUNCTIONS, PLAIN
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 from forecast.laws.implicit import Implicit
 
@@ -30,8 +31,6 @@ __all__ = ["Rescaled", "Rescaling", "held_by", "rescaled", "rescaling", "typical
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Functions that return what they are given, a power of it, or its sign only.
-POWERS = {"abs": 1.0, "sqrt": 0.5, "cbrt": 1 / 3, "max": 1.0, "min": 1.0, "sign": 0.0, "heaviside": 0.0}
 #: A condition counts as one of its own if it is this far from following from the others.
 RANK = 1e-9
 
@@ -92,12 +91,14 @@ class _Conditions:
         if isinstance(node, Unary):
             return self.of(node.operand)
         if isinstance(node, Call):
-            if node.function not in POWERS:
+            function = FUNCTIONS[node.function]
+            if PLAIN in function.arguments:
                 for part in node.args:
                     self._plain(part)
                 return none
             whole = self._alike([self.of(part) for part in node.args])
-            return None if whole is None else POWERS[node.function] * whole
+            return None if whole is None else float(function.result) * whole
+        assert isinstance(node, Binary)
         if node.op in "+-":
             return self._alike([self.of(node.left), self.of(node.right)])
         if node.op == "**":
