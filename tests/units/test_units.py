@@ -313,7 +313,7 @@ def test_expressions(text, unit, expected):
         ("maximum(machine + brain)", "PFLOP/s"),
         ("at(machine, 2028)", "PFLOP/s"),
         ("growth(machine)", "1/yr"),
-        ("growth(machine, 3)*delay", "month/yr"),
+        ("growth(machine, 3)*spend", "USD/yr"),
         ("growth(machine)*(t - start)", ""),
         ("1 + growth(machine) + 0*dt", ""),
         ("since(machine >= 1 EFLOP/s) + 2", ""),
