@@ -202,9 +202,9 @@ class Reader:
                 continue  # refused as a keyword
             if unit is None or not re.match(r" *(?:$|[),<>]|==)", self.code[end:]):
                 self.fail(_UNIT_ENDS, measured.start())
-            for name in ("source", "code"):
-                held = getattr(self, name)
-                setattr(self, name, held[: measured.end()] + " " * (end - measured.end()) + held[end:])
+            blank = " " * (end - measured.end())
+            self.source = self.source[: measured.end()] + blank + self.source[end:]
+            self.code = self.code[: measured.end()] + blank + self.code[end:]
             yield measured.start(), " ".join(unit[0].split())
 
     def _words(self) -> None:

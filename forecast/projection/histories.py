@@ -105,7 +105,7 @@ class Past:
         if late.any() and first is not None:
             share = (when - self.time[-1]) / (start - self.time[-1])
             value = np.where(late, _interpolated(self.value[-1], first, np.clip(share, 0.0, 1.0)), value)
-        return np.where(unseen, self.before, value) if unseen.any() else value
+        return value if self.before is None else np.where(unseen, self.before, value)
 
     def _refuse(self, when: float, start: float, what: str) -> None:
         last = f"the first observation is of {self.time[0]:.6g}" if len(self.time) else "nothing was observed"
@@ -210,7 +210,7 @@ def at_step(
     """
     last = own[step - 1] if step else None
     if function == "maximum":
-        return np.maximum(rows[step], past.highest() if last is None else last)
+        return np.asarray(np.maximum(rows[step], past.highest() if last is None else last))
     if function == "once":
         return _holds(rows[step]) if last is None else np.maximum(last, _holds(rows[step]))
     if function == "since":
@@ -221,7 +221,7 @@ def at_step(
         return np.where(unknown, np.nan, np.where(running, last + (time[step] - time[step - 1]), 0.0))
     given = None if argument is None else np.atleast_1d(np.asarray(argument, dtype=np.float64))[np.newaxis]
     found = _looked_up(function, np.array([step]), time, rows, given, past)
-    return np.broadcast_to(found, (1, rows.shape[1]))[0]
+    return np.asarray(np.broadcast_to(found, (1, rows.shape[1]))[0])
 
 
 def _holds(condition: Array) -> Array:
@@ -257,7 +257,8 @@ def _looked_up(
     if function == "growth":
         years = np.array([[ONE_YEAR]]) if argument is None else argument
         with np.errstate(divide="ignore", invalid="ignore"):
-            return (np.log(rows[steps]) - np.log(_at(now - years, time, rows, past, what))) / years
+            gained = np.log(rows[steps]) - np.log(_at(now - years, time, rows, past, what))
+            return np.asarray(gained / years)
     assert argument is not None
     when = argument if function == "at" else now - argument
     if function == "at" and len(argument) == len(time):
