@@ -371,7 +371,8 @@ def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str], key: str) ->
     inferred = units.infer(
         Formula(Call(quantity.function, (Name(quantity.of), *rest))), unit_of, where=key, rates=False
     )
-    return unit_of[quantity.of] if SCENARIO_FUNCTIONS[quantity.function].result == 1.0 else inferred
+    result = SCENARIO_FUNCTIONS[quantity.function].result
+    return unit_of[quantity.of] if result == 1.0 else result if isinstance(result, str) else inferred
 
 
 def _steady(node: Node, known: Mapping[str, Node]) -> bool:

@@ -185,7 +185,7 @@ WRONG = {
     "units over time": (
         TWO + "[quantities.z]\nexpression = 'lag(x + y, 1)'", UnitError, "quantities.z.expression: .*'x \\+ y'"),
     "years with a unit": (
-        TWO + "[quantities.z]\nexpression = 'lag(x, y)'", UnitError, r"z.expression: .*lag\(\) needs a number of years"),
+        TWO + "[quantities.z]\nexpression = 'lag(x, y)'", UnitError, r"z.expression: .*lag\(\) needs a number"),
     "a condition that is none": (
         TWO + "[quantities.z]\nexpression = 'since(x)'", UnitError, r"z.expression: .*since\(\) needs a condition"),
     "a cycle over time": (
