@@ -186,7 +186,7 @@ def check_rule(rule: str, *, where: str = "") -> None:
     (None, None)
     """
     if not (_DROP.fullmatch(rule) or _PRESENT.fullmatch(rule) or _IS.fullmatch(rule)):
-        formula.parse_condition(rule, where=where)
+        formula.parse_row_condition(rule, where=where)
 
 
 def keep_rows(
@@ -236,7 +236,7 @@ def _passing(columns: Mapping[str, Any], rule: str, kept: NDArray[np.bool_], whe
         return ~np.isnat(values) if values.dtype.kind == "M" else np.array([v not in ("", None) for v in values])
     if found := _IS.fullmatch(rule):
         return np.array([str(v) == found[2] for v in np.asarray(_column(columns, found[1], where))])
-    condition = formula.parse_condition(rule, where=where)
+    condition = formula.parse_row_condition(rule, where=where)
     known = {name: _numbers(columns, name, where) for name in condition.names}
     with np.errstate(invalid="ignore"):
         passing = _COMPARE[condition.op](condition.left.evaluate(known), condition.right.evaluate(known))

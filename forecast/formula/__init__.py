@@ -1,7 +1,8 @@
 """Formulas, conditions and names as people write them: parsed through an own whitelist, never executed.
 
-The grammar is arithmetic: numbers, names, ``+ - * / **``, parentheses, the constant ``pi`` and the functions of
-`FUNCTIONS`. ``log`` is the natural logarithm, angles are in radians, Euler's number is ``exp(1)``.
+The grammar of laws is arithmetic: numbers, names, ``+ - * / **``, parentheses, the constant ``pi`` and the functions of
+`FUNCTIONS`. ``log`` is the natural logarithm, angles are in radians, Euler's number is ``exp(1)``. The expressions of
+scenarios have comparisons, and the functions of `SCENARIO_FUNCTIONS`, some of them over time.
 """
 
 from __future__ import annotations
@@ -15,32 +16,42 @@ from typing import Any, Literal, cast
 
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
+from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS
 from forecast.formula.reader import REFUSED, Reader, check_name
-from forecast.formula.tree import FUNCTIONS, Binary, Call, Name, Node, Number, Unary
+from forecast.formula.tree import Binary, Call, Comparison, Measured, Name, Node, Number, Sequence, Text, Unary
 
 __all__ = [
     "FUNCTIONS",
     "REFUSED",
+    "SCENARIO_FUNCTIONS",
+    "TIME",
     "Binary",
     "Call",
+    "Comparison",
     "Condition",
     "Formula",
+    "Measured",
     "Name",
     "Node",
     "Number",
+    "Sequence",
+    "Text",
     "Unary",
     "check_name",
     "from_sympy",
     "parse",
     "parse_condition",
+    "parse_expression",
+    "parse_row_condition",
 ]
 
-_COMPARISONS: Mapping[type[ast.cmpop], str] = {ast.GtE: ">=", ast.Gt: ">", ast.LtE: "<=", ast.Lt: "<"}
+#: Names that are plain numbers in the expressions of scenarios: the date, the first one, and the step, in years.
+TIME = ("t", "start", "dt")
 
 
 @dataclass(frozen=True)
 class Formula:
-    """An arithmetic formula: a tree of `Number`, `Name`, `Unary`, `Binary` and `Call`. Made by `parse`.
+    """A formula: a tree of nodes. Made by `parse`, and by `parse_expression` where it belongs to a scenario.
 
     Examples
     --------
@@ -57,13 +68,21 @@ class Formula:
 
     @functools.cached_property
     def text(self) -> str:
-        """The formula in canonical spelling; ``parse(f.text) == f``."""
+        """The formula in canonical spelling; what made it reads it back."""
         return tree.text(self.root)
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """The names in it, in order of appearance."""
         return tuple(dict.fromkeys(n.name for n in tree.walk(self.root) if isinstance(n, Name)))
+
+    @functools.cached_property
+    def categories(self) -> frozenset[str]:
+        """The names that are compared with a text: they stand for texts, not for numbers."""
+        pairs = [tree.children(n) for n in tree.walk(self.root) if isinstance(n, Comparison)]
+        return frozenset(
+            n.name for pair in pairs if any(isinstance(n, Text) for n in pair) for n in pair if isinstance(n, Name)
+        )
 
     def __str__(self) -> str:
         return self.text
@@ -78,7 +97,7 @@ class Formula:
         ----------
         values : mapping of str to float or array
             At least the names of the formula; the arrays broadcast. What overflows is inf, what has no real value
-            is nan; nothing warns.
+            is nan; nothing warns. What is compared with a text holds texts.
 
         Returns
         -------
@@ -90,6 +109,9 @@ class Formula:
         for name in self.names:
             if name not in values:
                 raise FormulaError(f"formula '{printable(self.text, 80)}': no value for '{name}'")
+            if name in self.categories:
+                known[name] = np.asarray(values[name], dtype=np.str_)
+                continue
             try:
                 known[name] = np.asarray(values[name], dtype=np.float64)[()]
             except (TypeError, ValueError):
@@ -126,17 +148,26 @@ class Formula:
         r"""Write the formula in LaTeX, for instance ``E + \frac{A}{N^{\alpha}}``."""
         return tree.latex(self.root)
 
+    def _arithmetic(self) -> Node:
+        """Return the tree, if it is in the grammar of laws."""
+        for node in tree.walk(self.root):
+            known = isinstance(node, (Number, Name, Unary, Binary))
+            if not known and not (isinstance(node, Call) and node.function in FUNCTIONS):
+                part = f"'{printable(tree.text(node), 40)}' belongs to the expressions of scenarios"
+                raise FormulaError(f"formula '{printable(self.text, 80)}': {part}: no derivative, no closed form")
+        return self.root
+
     def to_sympy(self) -> Any:
         """Return the formula as a sympy expression over plain symbols of the same names, built node by node."""
         from forecast.formula.symbolic import to_sympy
 
-        return to_sympy(self.root)
+        return to_sympy(self._arithmetic())
 
     def derivative(self, name: str) -> Formula:
         """Return the derivative with respect to `name`, as a formula of the same grammar."""
         from forecast.formula.differentiate import derivative
 
-        return Formula(derivative(self.root, name))
+        return Formula(derivative(self._arithmetic(), name))
 
     def solve(self, name: str, value: float) -> list[Formula | float]:
         """Return what `name` must be for the formula to equal `value`: numbers where no other name is left.
@@ -150,7 +181,7 @@ class Formula:
         """
         from forecast.formula.symbolic import solve
 
-        found = [Formula(n) for n in solve(self.root, name, float(value))]
+        found = [Formula(n) for n in solve(self._arithmetic(), name, float(value))]
         answers = [f if f.names else f.evaluate({}) for f in found]
         return [a for a in answers if isinstance(a, Formula) or math.isfinite(a)]
 
@@ -160,8 +191,13 @@ class Condition:
     """One comparison of two formulas. Made by `parse_condition`."""
 
     left: Formula
-    op: Literal[">=", ">", "<=", "<"]
+    op: Literal[">=", ">", "<=", "<", "=="]
     right: Formula
+
+    @property
+    def formula(self) -> Formula:
+        """The condition as a formula: 1 where it holds, else 0."""
+        return Formula(Comparison(self.op, self.left.root, self.right.root))
 
     @property
     def text(self) -> str:
@@ -210,25 +246,55 @@ def parse(text: object, *, where: str = "") -> Formula:
     return Formula(reader.formula(reader.syntax()))
 
 
+def parse_expression(text: object, *, where: str = "") -> Formula:
+    """Read an expression of a scenario: a formula that may compare, and call the functions of `SCENARIO_FUNCTIONS`.
+
+    ``t``, ``start`` and ``dt`` are the date, the first one and the step, in years. A comparison is 1 where it holds,
+    else 0; one side may end in a number with a unit, and a bare number has the unit of the other side.
+
+    Examples
+    --------
+    >>> parse_expression("where(machine >= 1 EFLOP/s, saturate(spend, limit), previous(spend))").names
+    ('machine', 'spend', 'limit')
+    >>> parse_expression('where(kind == "super", growth(x, 2), 0.1)*(t - start)').text
+    'where(kind == "super", growth(x, 2), 0.1)*(t - start)'
+    """
+    reader = Reader(text, where, "expression", scenario=True)
+    return Formula(reader.formula(reader.syntax()))
+
+
 def parse_condition(text: object, *, where: str = "") -> Condition:
-    """Read a condition: two formulas and one of ``>= > <= <`` between them.
+    """Read a condition of a scenario: two expressions and one of ``>= > <= < ==`` between them.
 
     Examples
     --------
     >>> parse_condition("machine >= brain/2").greater_side.text
     'machine'
+    >>> parse_condition("machine/2 >= 1 EFLOP/s").text
+    'machine/2 >= 1 EFLOP/s'
+    """
+    reader = Reader(text, where, "condition", scenario=True)
+    root = reader.formula(reader.syntax())
+    if not isinstance(root, Comparison):
+        reader.fail("expected one comparison: >=, >, <=, < or ==")
+    op = cast(Literal[">=", ">", "<=", "<", "=="], root.op)
+    return Condition(Formula(root.left), op, Formula(root.right))
+
+
+def parse_row_condition(text: object, *, where: str = "") -> Condition:
+    """Read a condition on the rows of a table: two formulas in the grammar of laws, and ``>=``, ``>``, ``<=`` or ``<``.
+
+    Examples
+    --------
+    >>> parse_row_condition("N >= 1e6").names
+    ('N',)
     """
     reader = Reader(text, where, "condition")
     node = reader.syntax()
     if not isinstance(node, ast.Compare):
         reader.fail("expected one comparison: >=, >, <= or <")
-    if len(node.ops) != 1:
-        reader.fail("expected exactly one comparison")
-    op = _COMPARISONS.get(type(node.ops[0]))
-    if op is None:
-        reader.fail("expected one of >=, >, <=, <")
-    left, right = Formula(reader.formula(node.left)), Formula(reader.formula(node.comparators[0]))
-    return Condition(left, cast(Literal[">=", ">", "<=", "<"], op), right)
+    op = cast(Literal[">=", ">", "<=", "<"], reader.comparison(node))
+    return Condition(Formula(reader.formula(node.left)), op, Formula(reader.formula(node.comparators[0])))
 
 
 def from_sympy(expression: Any, names: Any) -> Formula:

@@ -1,6 +1,7 @@
 """Reading a formula: text to tree through Python's `ast` (which parses and runs nothing) and an own whitelist.
 
-The limits on size and on constant powers hold before sympy, or anybody else, computes anything from the text.
+The limits on size and on constant powers hold before sympy, or anybody else, computes anything from the text. There are
+two grammars: that of laws, arithmetic, and that of scenarios, which adds to it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ import ast
 import keyword
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 from forecast.errors import FormulaError, nearest, printable
 from forecast.formula import tree
-from forecast.formula.tree import FUNCTIONS, Binary, Call, Name, Node, Number, Unary
+from forecast.formula.functions import FUNCTIONS, SCENARIO_FUNCTIONS
+from forecast.formula.tree import Binary, Call, Comparison, Measured, Name, Node, Number, Sequence, Text, Unary
 
-__all__ = ["NAME", "REFUSED", "Reader", "check_name"]
+__all__ = ["COMPARISONS", "NAME", "REFUSED", "Reader", "check_name"]
 
 NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 #: Names that nobody may use: keywords, functions, constants of other systems, and the dimensions of our results.
@@ -37,6 +39,13 @@ MAX_POWER = 10_000.0  # product of nested constant exponents
 MAX_TERMS = 20_000.0  # of the formula, were it expanded
 
 _OPERATORS: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+COMPARISONS: Mapping[type[ast.cmpop], str] = {
+    ast.GtE: ">=",
+    ast.Gt: ">",
+    ast.LtE: "<=",
+    ast.Lt: "<",
+    ast.Eq: "==",
+}
 _FOREIGN_OPERATORS: Mapping[type[ast.operator], str] = {
     ast.BitXor: "'^' is no power here; write **",
     ast.Mod: "'%' is not an operator here; write 0.1 for 10%",
@@ -76,10 +85,24 @@ _HINTS: Mapping[str, str] = {
     "≥": "write >=",
     "≤": "write <=",
     "%": "write 0.1 for 10%",
+    "!": "write == and swap what depends on it",
     "^": "write ** for a power",
     "$": "give a unit apart from the formula",
     "=": "a formula has no '='; a condition has one of >=, >, <=, <",
 }
+
+
+#: What the grammar of scenarios adds.
+_ADDED = (ast.Compare, ast.List)
+_UNIT_ENDS = "a number with a unit may only end one side of a comparison; a bare number has the unit of the other side"
+_ONE_COMPARISON = (
+    "a condition is one comparison: write min({0}) >= 1 where each must hold, max({0}) >= 1 where one will do"
+)
+#: Where a unit follows a number: a space, and a name or ``1/``.
+_MEASURED = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?= +(?:[A-Za-z]|1 */))", re.ASCII)
+_UNIT_WORD = r"(?:[A-Za-z]\w*|\([\w*/ .-]*\))(?: *\*\* *-?\d(?:\.\d+)?)?"
+_UNIT = re.compile(rf" *(?:1(?= */))?(?: *[*/]? *{_UNIT_WORD})+", re.ASCII)
+_TEXT = re.compile(r"""'[^'"\\]{0,64}'|"[^'"\\]{0,64}\"""", re.ASCII)
 
 
 def _fault(text: object, reason: str, *, where: str, noun: str, position: int | None = None) -> FormulaError:
@@ -122,10 +145,22 @@ def check_name(text: object, *, where: str = "") -> str:
 
 
 class Reader:
-    """Reads one text into a tree, or says what in it is outside the grammar and where."""
+    """Reads one text into a tree, or says what in it is outside the grammar and where.
 
-    def __init__(self, text: object, where: str, noun: str) -> None:
-        self.text, self.where, self.noun = text, where, noun
+    Parameters
+    ----------
+    text : str
+    where : str
+        Where it was written, for messages.
+    noun : str
+        What it is called in messages.
+    scenario : bool
+        The grammar is that of scenarios: comparisons, texts, lists, numbers with a unit, and functions over time.
+    """
+
+    def __init__(self, text: object, where: str, noun: str, *, scenario: bool = False) -> None:
+        self.text, self.where, self.noun, self.scenario = text, where, noun, scenario
+        self.functions = SCENARIO_FUNCTIONS if scenario else FUNCTIONS
         self.nodes = 0
         if not isinstance(text, str):
             self.fail(f"expected text, got {type(text).__name__}")
@@ -135,7 +170,10 @@ class Reader:
             self.fail("is empty")
         if len(text) > MAX_CHARACTERS:
             self.fail(f"has {len(text)} characters; the limit is {MAX_CHARACTERS}")
+        self.written = self.source.strip()
+        self.code = _TEXT.sub(lambda quoted: " " * len(quoted[0]), self.source) if scenario else self.source
         self._characters()
+        self.units = dict(self._units()) if scenario else {}
         self._words()
 
     def fail(self, reason: str, position: int | None = None) -> NoReturn:
@@ -147,7 +185,7 @@ class Reader:
 
     def _characters(self) -> None:
         depth = 0
-        for position, c in enumerate(self.source):
+        for position, c in enumerate(self.code):
             if not 32 <= ord(c) < 127 or c in "#\\;`?!$":
                 hint = f"; {_HINTS[c]}" if c in _HINTS else "; a formula is plain ASCII"
                 self.fail(f"character '{printable(c)}' is outside the grammar{hint}", position)
@@ -155,23 +193,45 @@ class Reader:
             if depth > MAX_DEPTH // 2:
                 self.fail(f"has more than {MAX_DEPTH // 2} nested parentheses", position)
 
+    def _units(self) -> Iterator[tuple[int, str]]:
+        """Take the units after numbers out of the source, and yield where each number stands with its unit."""
+        for measured in list(_MEASURED.finditer(self.code)):
+            unit = _UNIT.match(self.code, measured.end())
+            end = unit.end() if unit else measured.end()
+            if unit and any(word in keyword.kwlist for word in unit[0].split()):
+                continue  # refused as a keyword
+            if unit is None or not re.match(r" *(?:$|[),<>]|==)", self.code[end:]):
+                self.fail(_UNIT_ENDS, measured.start())
+            blank = " " * (end - measured.end())
+            self.source = self.source[: measured.end()] + blank + self.source[end:]
+            self.code = self.code[: measured.end()] + blank + self.code[end:]
+            yield measured.start(), " ".join(unit[0].split())
+
     def _words(self) -> None:
         """Refuse what Python's tokenizer would warn of, or read in a way of its own."""
-        if re.search("['\"]", self.source):
+        if re.search("['\"]", self.code):
             return  # no text in quotes passes the whitelist, and what is inside it is not read as numbers
         pattern = r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?P<rest>\w*)|[A-Za-z_]\w*"
-        for found in re.finditer(pattern, self.source, re.ASCII):
+        for found in re.finditer(pattern, self.code, re.ASCII):
             digits, rest = found["number"], found["rest"]
             if digits is None:
+                if self.scenario and found[0] in ("and", "or"):
+                    sides = [part.strip() for part in re.split(r"\b(?:and|or)\b", self.written)]
+                    inside = any(part.count("(") != part.count(")") for part in sides)
+                    shown = "a > b, c > d" if inside else ", ".join(sides)
+                    self.fail(f"'{found[0]}': {_ONE_COMPARISON.format(shown)}", found.start())
                 if found[0] in keyword.kwlist:
-                    self.fail(f"'{found[0]}' is a Python keyword and no part of a {self.noun}", found.start())
+                    article = "an" if self.noun[0] in "aeiou" else "a"
+                    self.fail(f"'{found[0]}' is a Python keyword and no part of {article} {self.noun}", found.start())
                 continue
             if len(digits) > MAX_DIGITS:
                 self.fail(f"a number has more than {MAX_DIGITS} digits", found.start())
             if rest and rest[0] == "_":
                 self.fail("a number holds '_'; write the digits alone", found.start())
             if rest:
-                self.fail(f"'{printable(found[0], 20)}': write an explicit * between number and name", found.start())
+                unit = ", or a space before a unit" if self.scenario else ""
+                reason = f"'{printable(found[0], 20)}': write an explicit * between number and name{unit}"
+                self.fail(reason, found.start())
             if re.match(r"0\d", digits) and digits.isdigit():
                 self.fail(f"the number '{digits}' has a leading zero", found.start())
 
@@ -200,6 +260,8 @@ class Reader:
             self.fail(f"would expand to more than {MAX_TERMS:.0f} terms")
         if _degree(root) > MAX_POWER:
             self.fail(f"a power is too large; nested constant exponents may reach {MAX_POWER:.0f}")
+        if self.units:
+            self._check_units(root)
         return root
 
     def node(self, node: ast.expr, depth: int) -> tuple[Node, Any]:
@@ -230,21 +292,95 @@ class Reader:
                 return self._value(node, Binary(_OPERATORS[type(op)], a, b), (x, y))
             case ast.Call():
                 return self._call(node, depth)
+            case ast.Compare() if self.scenario:
+                return self._comparison(node, depth)
         found = _CONSTRUCTS.get(type(node), type(node).__name__)
         extra = f" '.{printable(node.attr, 40)}'" if isinstance(node, ast.Attribute) else ""
-        self.fail(f"{found}{extra} is outside the grammar", self._at(node))
+        hint = "" if self.scenario or not isinstance(node, _ADDED) else "; it belongs to the expressions of scenarios"
+        if self.scenario and isinstance(node, ast.List):
+            hint = "; only a function that asks for a list takes one: ces([x, y], [w, 1 - w], rho)"
+        self.fail(f"{found}{extra} is outside the grammar{hint}", self._at(node))
+
+    def comparison(self, node: ast.Compare) -> str:
+        """Return the operator of a comparison, if it is one that is known, and alone."""
+        if len(node.ops) != 1:
+            if not self.scenario:
+                self.fail("expected exactly one comparison")
+            sides = (node.left, *node.comparators)
+            starts = [side.col_offset for side in sides]
+            pairs = [
+                self.written[a : (*starts, node.end_col_offset)[i + 2]].strip(" <>=") for i, a in enumerate(starts[:-1])
+            ]
+            cut = any(pair.count("(") != pair.count(")") for pair in pairs)
+            shown = "a > b, b > c" if cut or len(pairs) > 3 else ", ".join(pairs)
+            self.fail(f"comparisons are not chained; {_ONE_COMPARISON.format(shown)}", self._at(node))
+        op = COMPARISONS.get(type(node.ops[0]))
+        if op is None or (op == "==" and not self.scenario):
+            known = [c for c in COMPARISONS.values() if self.scenario or c != "=="]
+            self.fail(f"expected one of {', '.join(known)}", self._at(node))
+        return op
+
+    def _comparison(self, node: ast.Compare, depth: int) -> tuple[Node, Any]:
+        op = self.comparison(node)
+        sides = (node.left, node.comparators[0])
+        texts = [self._text(side) for side in sides]
+        if any(text is not None for text in texts):
+            if op != "==" or not any(isinstance(s, ast.Name) and s.id != "pi" for s in sides):
+                self.fail('a text is compared with the name of a quantity, by ==: kind == "super"', self._at(node))
+            self.nodes += 1
+        pairs = [
+            (Text(text), None) if text is not None else self.node(side, depth + 1)
+            for text, side in zip(texts, sides, strict=True)
+        ]
+        made = Comparison(op, pairs[0][0], pairs[1][0])
+        return self._value(node, made, (pairs[0][1], pairs[1][1]))
+
+    def _check_units(self, root: Node) -> None:
+        """Refuse a number with a unit anywhere but at the end of one side of a comparison."""
+        ends = 0
+        for node in tree.walk(root):
+            if isinstance(node, Comparison):
+                sides = [(side, [n for n in _of_side(side) if isinstance(n, Measured)]) for side in tree.children(node)]
+                inside = [measured for _, measured in sides if measured]
+                if len(inside) == 1 and len(inside[0]) == 1:
+                    side = next(side for side, measured in sides if measured)
+                    ends += tree.text(side).endswith(tree.text(inside[0][0]))
+        if ends < sum(isinstance(node, Measured) for node in tree.walk(root)):
+            self.fail(_UNIT_ENDS, min(self.units))
+
+    def _text(self, node: ast.expr) -> str | None:
+        """Return the text in quotes that a node is."""
+        if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            return None
+        quoted = _TEXT.match(self.source, self._at(node))
+        if quoted is None or quoted[0][1:-1] != node.value or not node.value.isprintable() or not node.value:
+            self.fail("expected a text of 1 to 64 plain characters in quotes", self._at(node))
+        return node.value
+
+    def _sequence(self, node: ast.expr, depth: int, name: str) -> tuple[Node, Any]:
+        if not isinstance(node, ast.List) or not 2 <= len(node.elts) <= 8:
+            self.fail(f"{name}() expects a list of 2 to 8 here: [x, y]", self._at(node))
+        self.nodes += 1
+        pairs = [self.node(item, depth + 1) for item in node.elts]
+        values = tuple(p[1] for p in pairs)
+        return Sequence(tuple(p[0] for p in pairs)), None if any(v is None for v in values) else values
 
     def _number(self, node: ast.Constant) -> tuple[Node, Any]:
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
             kinds = {str: "text in quotes", bytes: "bytes", complex: "a complex number"}
-            self.fail(f"{kinds.get(type(node.value), 'a constant')} is outside the grammar", self._at(node))
+            hint = ""
+            if isinstance(node.value, str):
+                belongs = "it may only be compared" if self.scenario else "it belongs to the expressions of scenarios"
+                hint = f'; {belongs}: kind == "super"'
+            self.fail(f"{kinds.get(type(node.value), 'a constant')} is outside the grammar{hint}", self._at(node))
         try:
             value = float(node.value)
         except OverflowError:  # a whole number that no float holds
             value = math.inf
         if math.isinf(value):
             self.fail("a number is too large", self._at(node))
-        return Number(value), value
+        unit = self.units.get(self._at(node))
+        return (Number(value), value) if unit is None else (Measured(value, unit), None)
 
     def _call(self, node: ast.Call, depth: int) -> tuple[Node, Any]:
         if not isinstance(node.func, ast.Name):
@@ -252,20 +388,29 @@ class Reader:
                 self.node(node.func, depth)
             self.fail("a call of something that is no function; write an explicit * for a product", self._at(node))
         name = node.func.id
-        if name not in FUNCTIONS:
-            near = nearest(name, FUNCTIONS)
-            hint = f"did you mean '{near}'?" if near else f"known: {', '.join(FUNCTIONS)}"
+        if name not in self.functions:
+            near = nearest(name, self.functions)
+            hint = f"did you mean '{near}'?" if near else f"known: {', '.join(self.functions)}"
             hint += " (a product needs an explicit *)"
+            if name in SCENARIO_FUNCTIONS:
+                hint = "it belongs to the expressions of scenarios"
             self.fail(f"unknown function '{printable(name, 40)}'; {hint}", self._at(node))
         if node.keywords:
             self.fail(f"{name}() takes no keyword arguments", self._at(node.keywords[0]))
-        most = FUNCTIONS[name].most
-        least = 1 if most == 1 else 2
-        if not least <= len(node.args) <= most:
-            expected = "1 argument" if most == 1 else f"2 to {most} arguments"
-            self.fail(f"{name}() takes {expected}, got {len(node.args)}", self._at(node))
-        pairs = [self.node(a, depth + 1) for a in node.args]
-        return self._value(node, Call(name, tuple(p[0] for p in pairs)), tuple(p[1] for p in pairs))
+        function, count = self.functions[name], len(node.args)
+        if not function.least <= count <= function.most:
+            expected = f"{function.least}" + (f" to {function.most}" if function.most > function.least else "")
+            expected += " argument" if expected == "1" else " arguments"
+            self.fail(f"{name}() takes {expected}, got {count}", self._at(node))
+        pairs = [
+            self._sequence(a, depth + 1, name) if i in function.lists else self.node(a, depth + 1)
+            for i, a in enumerate(node.args)
+        ]
+        lengths = {len(p[0].items) for p in pairs if isinstance(p[0], Sequence)}
+        if len(lengths) > 1:
+            self.fail(f"{name}() expects lists of one length", self._at(node))
+        made = Call(name, tuple(p[0] for p in pairs))
+        return (made, None) if function.over_time else self._value(node, made, tuple(p[1] for p in pairs))
 
     def _value(self, node: ast.expr, made: Node, parts: tuple[Any, ...]) -> tuple[Node, Any]:
         """Fold a constant part, so that one out of range is refused before anything exact is computed of it."""
@@ -278,11 +423,20 @@ class Reader:
         return made, value
 
 
+def _of_side(side: Node) -> Iterator[Node]:
+    """Walk one side of a comparison, but for the comparisons inside it."""
+    if not isinstance(side, Comparison):
+        yield side
+        for part in tree.children(side):
+            yield from _of_side(part)
+
+
 def _quiet(node: Node, parts: tuple[Any, ...]) -> float:
     import numpy as np
 
     with np.errstate(all="ignore"):
-        return float(tree.apply(node, tuple(np.float64(p) for p in parts)))
+        numbers = (tuple(map(np.float64, p)) if isinstance(p, tuple) else np.float64(p) for p in parts)
+        return float(tree.apply(node, tuple(numbers)))
 
 
 def _constant_exponent(node: Node) -> float | None:
@@ -301,8 +455,8 @@ def _degree(node: Node) -> float:
 
 def _terms(node: Node) -> float:
     """Bound the number of terms, were the formula expanded."""
-    if isinstance(node, Call):
-        return max(map(_terms, node.args))
+    if isinstance(node, (Call, Comparison, Sequence)):
+        return max(map(_terms, tree.children(node)))
     if isinstance(node, Unary):
         return _terms(node.operand)
     if not isinstance(node, Binary):

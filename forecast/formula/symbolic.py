@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from forecast.errors import FormulaError, printable
 from forecast.formula import tree
-from forecast.formula.tree import FUNCTIONS, Binary, Call, Name, Node, Number, Unary, signed
+from forecast.formula.functions import FUNCTIONS
+from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
 
 __all__ = ["from_sympy", "solve", "to_sympy"]
 

@@ -1,26 +1,30 @@
-"""The tree of a formula: its nodes, the functions it may call, its numbers (by numpy), its text and its LaTeX.
+"""The tree of a formula: its nodes, its numbers (by numpy), its text and its LaTeX.
 
-Nothing here executes text: a formula is evaluated by walking this tree.
+Nothing here executes text: a formula is evaluated by walking this tree. A law is made of `Number`, `Name`, `Unary`,
+`Binary` and `Call`; the expressions of scenarios hold the others too.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from forecast.errors import FormulaError, printable
+from forecast.formula.functions import SCENARIO_FUNCTIONS, implementation
+
 __all__ = [
-    "FUNCTIONS",
     "Binary",
     "Call",
-    "Function",
+    "Comparison",
+    "Measured",
     "Name",
     "Node",
     "Number",
+    "Sequence",
+    "Text",
     "Unary",
     "apply",
     "children",
@@ -69,72 +73,54 @@ class Binary:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of the table `FUNCTIONS` and its arguments."""
+    """A function of the tables in `forecast.formula.functions` and its arguments."""
 
     function: str
     args: tuple[Node, ...]
 
 
-Node: TypeAlias = Number | Name | Unary | Binary | Call
+@dataclass(frozen=True)
+class Comparison:
+    """``left op right`` with `op` one of ``>= > <= < ==``: 1 where it holds, else 0."""
+
+    op: str
+    left: Node
+    right: Node
 
 
 @dataclass(frozen=True)
-class Function:
-    """One function of the grammar.
+class Measured:
+    """A number with a unit, which ends one side of a comparison."""
 
-    Parameters
-    ----------
-    numpy : str
-        The numpy function (``scipy.special`` for erf and erfc).
-    tex : str
-        LaTeX before the parentheses.
-    most : int
-        The largest number of arguments; more than one means at least two.
-    """
-
-    numpy: str
-    tex: str
-    most: int = 1
+    value: float
+    unit: str
 
 
-#: The functions of the grammar. Their counterparts in sympy stand in `forecast.formula.symbolic`.
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        "abs": Function("abs", "|"),
-        "acos": Function("arccos", r"\arccos"),
-        "asin": Function("arcsin", r"\arcsin"),
-        "atan": Function("arctan", r"\arctan"),
-        "cbrt": Function("cbrt", r"\sqrt[3]"),
-        "ceil": Function("ceil", r"\operatorname{ceil}"),
-        "cos": Function("cos", r"\cos"),
-        "cosh": Function("cosh", r"\cosh"),
-        "erf": Function("erf", r"\operatorname{erf}"),
-        "erfc": Function("erfc", r"\operatorname{erfc}"),
-        "exp": Function("exp", r"\exp"),
-        "expm1": Function("expm1", r"\operatorname{expm1}"),
-        "heaviside": Function("heaviside", r"\theta"),
-        "log": Function("log", r"\log"),
-        "log10": Function("log10", r"\log_{10}"),
-        "log1p": Function("log1p", r"\operatorname{log1p}"),
-        "log2": Function("log2", r"\log_{2}"),
-        "max": Function("maximum", r"\max", 8),
-        "min": Function("minimum", r"\min", 8),
-        "sign": Function("sign", r"\operatorname{sign}"),
-        "sin": Function("sin", r"\sin"),
-        "sinh": Function("sinh", r"\sinh"),
-        "sqrt": Function("sqrt", r"\sqrt"),
-        "tan": Function("tan", r"\tan"),
-        "tanh": Function("tanh", r"\tanh"),
-    }
-)
+@dataclass(frozen=True)
+class Text:
+    """A text in quotes, with which a categorical quantity is compared."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A list in square brackets, an argument of a function that takes one."""
+
+    items: tuple[Node, ...]
+
+
+Node: TypeAlias = Number | Name | Unary | Binary | Call | Comparison | Measured | Text | Sequence
 
 
 def children(node: Node) -> tuple[Node, ...]:
     """Return the nodes right below `node`, in reading order."""
     if isinstance(node, Unary):
         return (node.operand,)
-    if isinstance(node, Binary):
+    if isinstance(node, (Binary, Comparison)):
         return (node.left, node.right)
+    if isinstance(node, Sequence):
+        return node.items
     return node.args if isinstance(node, Call) else ()
 
 
@@ -153,22 +139,11 @@ def rebuild(node: Node, parts: tuple[Node, ...]) -> Node:
         return Unary(node.op, parts[0])
     if isinstance(node, Binary):
         return Binary(node.op, *parts)
+    if isinstance(node, Comparison):
+        return Comparison(node.op, *parts)
+    if isinstance(node, Sequence):
+        return Sequence(parts)
     return Call(node.function, parts) if isinstance(node, Call) else node
-
-
-@functools.cache
-def _numpy(function: str) -> Callable[..., Any]:
-    import numpy as np
-
-    if function in ("erf", "erfc"):
-        from scipy import special
-
-        error_function: Callable[..., Any] = getattr(special, function)
-        return error_function
-    if function == "heaviside":
-        return lambda x: np.heaviside(x, 0.5)
-    found: Callable[..., Any] = getattr(np, FUNCTIONS[function].numpy)
-    return (lambda *args: functools.reduce(found, args)) if FUNCTIONS[function].most > 1 else found
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -181,12 +156,36 @@ def _power(base: Any, exponent: Any) -> Any:
     return np.power(base, exponent)
 
 
+def _compare(op: str, left: Any, right: Any) -> Any:
+    """Return 1 where a comparison holds, 0 where it does not, and NaN where a side is not a number."""
+    import numpy as np
+
+    if isinstance(left, str) or isinstance(right, str):
+        return np.equal(left, right).astype(np.float64)[()]
+    holds = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less, "==": np.equal}[op]
+    return np.where(np.isnan(left) | np.isnan(right), np.nan, holds(left, right))[()]
+
+
 def apply(node: Node, parts: tuple[Any, ...]) -> Any:
-    """Compute the value of a unary, binary or call node from the values of its children (float64 arrays or scalars)."""
+    """Compute the value of a node from the values of its children (float64 arrays or scalars, and texts).
+
+    Raises
+    ------
+    FormulaError
+        For a function over time and for a number with a unit: both need more than the numbers in the formula.
+    """
     if isinstance(node, Unary):
         return -parts[0]
     if isinstance(node, Call):
-        return _numpy(node.function)(*parts)
+        if SCENARIO_FUNCTIONS[node.function].over_time:
+            raise FormulaError(f"'{printable(text(node), 60)}' reads a path over time: a scenario computes it")
+        return implementation(node.function)(*parts)
+    if isinstance(node, Comparison):
+        return _compare(node.op, *parts)
+    if isinstance(node, Sequence):
+        return parts
+    if isinstance(node, Measured):
+        raise FormulaError(f"'{printable(text(node), 60)}' has a unit: forecast.units.evaluate computes it")
     assert isinstance(node, Binary)
     left, right = parts
     match node.op:
@@ -211,6 +210,8 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
             return values[part.name]
         if isinstance(part, Number):
             return np.float64(part.value)
+        if isinstance(part, Text):
+            return part.value
         return apply(part, tuple(map(compute, children(part))))
 
     with np.errstate(all="ignore"):
@@ -218,8 +219,12 @@ def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
 
 
 def constant(node: Node) -> bool:
-    """Tell whether no name is in a tree."""
-    return not any(isinstance(part, Name) for part in walk(node))
+    """Tell whether a tree is one number: no name, path over time, unit or text is in it."""
+    return not any(
+        isinstance(part, (Name, Measured, Text))
+        or (isinstance(part, Call) and SCENARIO_FUNCTIONS[part.function].over_time)
+        for part in walk(node)
+    )
 
 
 def signed(value: float) -> Node:
@@ -228,13 +233,15 @@ def signed(value: float) -> Node:
 
 
 # How tightly a node binds, as in Python: -x**2 is -(x**2), and 2**-x needs no parentheses.
-_SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(1, 6)
+_COMPARISON, _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(6)
 _BINDS = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "**": _POWER}
 
 
 def _binds(node: Node) -> int:
     if isinstance(node, Binary):
         return _BINDS[node.op]
+    if isinstance(node, Comparison):
+        return _COMPARISON
     return _SIGN if isinstance(node, Unary) else _ATOM
 
 
@@ -259,14 +266,21 @@ def text(node: Node) -> str:
         return number(node.value)
     if isinstance(node, Name):
         return node.name
-    if isinstance(node, Call):
-        return f"{node.function}({', '.join(map(text, node.args))})"
+    if isinstance(node, Measured):
+        return f"{number(node.value)} {node.unit}"
+    if isinstance(node, Text):
+        return f'"{node.value}"'
+    if isinstance(node, (Call, Sequence)):
+        inner = ", ".join(map(text, children(node)))
+        return f"{node.function}({inner})" if isinstance(node, Call) else f"[{inner}]"
 
     def inside(part: Node, least: int) -> str:
         return text(part) if _binds(part) >= least else f"({text(part)})"
 
     if isinstance(node, Unary):
         return "-" + inside(node.operand, _SIGN)
+    if isinstance(node, Comparison):
+        return f"{inside(node.left, _SUM)} {node.op} {inside(node.right, _SUM)}"
     if node.op == "**":
         return f"{inside(node.left, _ATOM)}**{inside(node.right, _SIGN)}"
     binds = _BINDS[node.op]
@@ -320,11 +334,17 @@ def latex(node: Node) -> str:
         return _latex_number(node.value)
     if isinstance(node, Name):
         return latex_name(node.name)
+    if isinstance(node, Measured):
+        return rf"{_latex_number(node.value)}\,\mathrm{{{node.unit}}}"
+    if isinstance(node, Text):
+        return rf"\text{{{node.value}}}"
+    if isinstance(node, Sequence):
+        return rf"\left[{', '.join(map(latex, node.items))}\right]"
     if isinstance(node, Call):
         inner = ", ".join(map(latex, node.args))
         if node.function == "abs":
             return rf"\left|{inner}\right|"
-        tex = FUNCTIONS[node.function].tex
+        tex = SCENARIO_FUNCTIONS[node.function].tex
         return f"{tex}{{{inner}}}" if node.function in ("sqrt", "cbrt") else rf"{tex}\left({inner}\right)"
 
     def inside(part: Node, least: int) -> str:
@@ -334,6 +354,9 @@ def latex(node: Node) -> str:
 
     if isinstance(node, Unary):
         return "-" + inside(node.operand, _SIGN)
+    if isinstance(node, Comparison):
+        sign = {">=": r"\ge", "<=": r"\le", "==": "="}.get(node.op, node.op)
+        return f"{inside(node.left, _SUM)} {sign} {inside(node.right, _SUM)}"
     if node.op == "/":
         return rf"\frac{{{latex(node.left)}}}{{{latex(node.right)}}}"
     if node.op == "**":

@@ -227,12 +227,13 @@ def _last_observation(graph: Graph, fits: Fits) -> int | None:
 
 def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
     """Refuse what would fill the memory: what is kept, and the whole blocks that are being drawn."""
-    cells = sum(_combinations(graph, n.dims) for n in graph.nodes.values())
+    cells = sum(_combinations(graph, n.dims) for n in graph.quantities.values())
+    hidden = sum(_combinations(graph, n.dims) for n in graph.nodes.values() if n.hidden)
     questions = [q.when for q in graph.scenario.questions.values()]
-    asked = sum(_combinations(graph, graph.dims([*q.left.names, *q.right.names])) for q in questions)
+    asked = sum(_combinations(graph, graph.dims(when.names)) for when in questions)
     blocks = BLOCK * min(workers, -(-draws // BLOCK))
     each = 8 * (COPIES * steps * cells + DATES * asked)
-    drawn = 8 * DRAWN * steps * cells * blocks
+    drawn = 8 * DRAWN * steps * (cells + hidden) * blocks
     left = (memory() - drawn) // each
     check_memory(
         each * draws + drawn,

@@ -117,9 +117,10 @@ def _hash(graph: Graph) -> str:
     contents = (
         scenario.title,
         sorted((name, choice.values, choice.kind, choice.weights) for name, choice in scenario.choices.items()),
-        sorted((name, _said(node.quantity)) for name, node in graph.nodes.items()),
+        sorted((name, _said(node.quantity)) for name, node in graph.quantities.items()),
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
         *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),
+        *([sorted(scenario.before.items())] if scenario.before else []),
     )
     return hashlib.sha256(repr(contents).encode()).hexdigest()
 

@@ -55,13 +55,10 @@ class Ranked:
                     )
                     among = np.ones(size, dtype=bool)
                     for condition in asked.among:
-                        unit = units.infer(condition.left, self.graph.unit_of(), where=f"{where}.among")
-                        more, less = (
-                            world.formula(s, dims, combination, target=unit, where=f"{where}.among", last=True)
-                            for s in (condition.greater_side, condition.lesser_side)
+                        holds = world.formula(
+                            condition.formula, dims, combination, target="", where=f"{where}.among", last=True
                         )
-                        holds = more > less if condition.op in (">", "<") else more >= less
-                        among &= holds[0, :size]
+                        among &= holds[0, :size] != 0
                 except ForecastError as error:
                     failed(name, combination, error)
                     continue

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast import units
 from forecast.base.dates import from_decimal_year
 from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, printable
@@ -40,12 +39,10 @@ class Sampled:
         self._failed: dict[tuple[str, Combination], tuple[int, ForecastError]] = {}
         self._lock = Lock()
         self._levels = {
-            name: np.full((len(years), draws, *self._sizes(node.dims)), np.nan) for name, node in graph.nodes.items()
+            name: np.full((len(years), draws, *self._sizes(node.dims)), np.nan)
+            for name, node in graph.quantities.items()
         }
-        self._dims = {
-            name: graph.dims([*question.when.left.names, *question.when.right.names])
-            for name, question in graph.scenario.questions.items()
-        }
+        self._dims = {name: graph.dims(question.when.names) for name, question in graph.scenario.questions.items()}
         self._dates = {name: np.full((draws, *self._sizes(dims)), np.nan) for name, dims in self._dims.items()}
         self._ranked = Ranked(graph, draws)
         self._already = {name: np.zeros(dates.shape, dtype=bool) for name, dates in self._dates.items()}
@@ -62,7 +59,7 @@ class Sampled:
         high = min(low + BLOCK, self.draws)
         part: slice[Any, Any, Any] = slice(low, high)
         lost: list[ForecastError] = []
-        for name, node in self.graph.nodes.items():
+        for name, node in self.graph.quantities.items():
             for index, combination in self._cells(node.dims):
                 try:
                     drawn = world.quantity(name, combination)
@@ -74,13 +71,9 @@ class Sampled:
         for name, question in self.graph.scenario.questions.items():
             dims, when = self._dims[name], question.when
             where = f"questions.{name}.when"
-            unit = units.infer(when.left, self.graph.unit_of(), where=where)
             for index, combination in self._cells(dims):
                 try:
-                    greater, lesser = (
-                        world.formula(side, dims, combination, target=unit, where=where)
-                        for side in (when.greater_side, when.lesser_side)
-                    )
+                    greater, lesser = world.sides(when, dims, combination, where=where)
                 except ForecastError as error:
                     if not any(error is listed for listed in lost):  # else listed as the quantity's already
                         self._fail(name, combination, world.block, error)
@@ -109,7 +102,7 @@ class Sampled:
 
     def raise_if_nothing_is_left(self) -> None:
         """Raise the failure of a quantity that failed in every combination."""
-        for name, node in self.graph.nodes.items():
+        for name, node in self.graph.quantities.items():
             errors = [self._failed.get((name, c)) for c in self.graph.combinations(node.dims)]
             if all(errors) and errors[0] is not None:
                 raise errors[0][1]
@@ -128,7 +121,7 @@ class Sampled:
         import xarray as xr
 
         data = {}
-        for name, node in self.graph.nodes.items():
+        for name, node in self.graph.quantities.items():
             data[name] = (
                 ("time", "draw", *node.dims),
                 self._levels[name],

@@ -18,7 +18,7 @@ from forecast.base.streams import BLOCK, Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, ForecastError, PluginContractError
-from forecast.formula import Formula
+from forecast.formula import TIME, Condition, Formula
 from forecast.models import Description, FittedModel, Model, Observations, OtherModel
 from forecast.models.check_output import (
     checked_description,
@@ -26,8 +26,9 @@ from forecast.models.check_output import (
     checked_observations,
     checked_posterior,
 )
+from forecast.projection.histories import Past, over_time
 from forecast.scenarios.graph import Combination, Graph, Node
-from forecast.scenarios.scenario import Expression, Prior
+from forecast.scenarios.scenario import Expression, OverTime, Prior
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -170,17 +171,42 @@ class World:
         target: str,
         where: str,
         last: bool = False,
+        rates: bool | None = None,
     ) -> Array:
-        """Return a formula over quantities, (time, draw), in the unit `target`; of the `last` step only, (1, draw)."""
-        values = {n: self.quantity(n, self._restrict(n, dims, combination)) for n in tree.names}
+        """Return a formula over quantities, (time, draw), in the unit `target`; of the `last` step only, (1, draw).
+
+        `rates` says whether quantities in 1/time are plain numbers a year (see `forecast.units.infer`).
+        """
+        names = [n for n in tree.names if n not in TIME]
+        values = {n: self.quantity(n, self._restrict(n, dims, combination)) for n in names}
+        values |= {n: self._clock(n) for n in tree.names if n in TIME}
         if last:
             values = {n: v[-1:] for n, v in values.items()}
-        unit_of = {n: self.graph.nodes[n].unit for n in tree.names}
-        value = units.evaluate(tree, values, unit_of, target=target, where=where)
+        unit_of = {n: self.graph.nodes[n].unit for n in names}
+        value = units.evaluate(tree, values, unit_of, target=target, where=where, rates=rates)
         drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (1 if last else len(self.time), BLOCK))
         if missing := int(np.isnan(drawn).sum()):
             raise DataError(f"{where}: '{tree.text}': {missing} of {drawn.size} values are not numbers (NaN)")
         return drawn
+
+    def sides(
+        self, when: Condition, dims: tuple[str, ...], combination: Combination, *, where: str
+    ) -> tuple[Array, Array]:
+        """Return the side of a condition that is the greater one when it holds, and the other, (time, draw)."""
+        found = units.sides(when, {n: self.graph.nodes[n].unit for n in when.names if n not in TIME}, where=where)
+        left, right = (
+            self.formula(side, dims, combination, target=found.unit, where=where, rates=found.rates)
+            for side in (found.left, found.right)
+        )
+        return (left, right) if ">" in when.op else (right, left)
+
+    def _clock(self, name: str) -> Array:
+        """Return the date, the first date or the step in decimal years, (time, 1) or (1, 1)."""
+        if name == "t":
+            return self.time[:, np.newaxis]
+        steps = max(len(self.time) - 1, 1)
+        step = (self.time[-1] - self.time[0]) / steps
+        return np.array([[self.time[0] if name == "start" else step]])
 
     def input(self, node: str, asked: Input) -> Array:
         """Return draws of a named uncertain number, (draw,)."""
@@ -222,12 +248,42 @@ class World:
         if isinstance(node.quantity, Prior):
             return np.broadcast_to(node.quantity.distribution.ppf(self._uniform(node.name)), shape)
         if isinstance(node.quantity, Expression):
-            where = f"quantities.{node.name}"
-            return self.formula(node.quantity.tree, node.dims, combination, target=node.unit, where=where)
+            where = node.owner or f"quantities.{node.name}"
+            rates = node.quantity.rates
+            return self.formula(node.quantity.tree, node.dims, combination, target=node.unit, where=where, rates=rates)
+        if isinstance(node.quantity, OverTime):
+            return np.broadcast_to(self._over_time(node, node.quantity, combination), shape)
         chosen = dict(zip(node.dims, combination, strict=True))
         model = node.models[tuple(chosen[c] for c in node.own)]
         drawn: Array = units.convert(self._model(model, node, combination), model.unit, node.unit, where=node.name)
         return drawn
+
+    def _over_time(self, node: Node, quantity: OverTime, combination: Combination) -> Array:
+        """Return a function over time of another quantity's path."""
+        given: Array | float | None
+        if isinstance(quantity.argument, str):
+            unit, given = self.graph.nodes[quantity.argument].unit, self._path(quantity.argument, node, combination)
+            given = units.convert(given, unit, "" if units.same_dimension(unit, "") else "year")
+        else:
+            given = quantity.argument
+        path = self._path(quantity.of, node, combination)
+        return over_time(quantity.function, self.time, path, given, self._past(quantity.of, node, combination))
+
+    def _path(self, name: str, node: Node, combination: Combination) -> Array:
+        """Return the path of a quantity that another needs: (time, draw), or (1, draw) where it does not change."""
+        path = self.quantity(name, self._restrict(name, node.dims, combination))
+        return path[:1] if self.graph.nodes[name].steady else path
+
+    def _past(self, name: str, node: Node, combination: Combination) -> Past:
+        """Return what a quantity was before the first step: what was observed of it, and what the scenario says."""
+        of, before = self.graph.nodes[name], self.graph.scenario.before.get(name)
+        chosen = dict(zip(node.dims, combination, strict=True))
+        model = of.models.get(tuple(chosen[c] for c in of.own))
+        seen = None if model is None else self.fits.observed(model)
+        if seen is None:
+            return Past(name=name, before=before)
+        value = units.convert(np.asarray(seen.value, dtype=np.float64), seen.unit, of.unit, where=name)
+        return Past.observed(name, seen.time, value, start=float(self.time[0]), before=before)
 
     def _model(self, model: Model, node: Node, combination: Combination) -> Array:
         """Sample a model; one that needs no other quantity is the same world whichever quantity asks."""

@@ -14,16 +14,17 @@ from dataclasses import dataclass, field, replace
 from forecast import models, units
 from forecast.base.distributions import distribution
 from forecast.contract.specs import Input
-from forecast.errors import CycleError, ScenarioError, UnitError, UnknownNameError, UsageError, printable
-from forecast.formula import Condition, Formula
+from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
+from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, tree
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
+from forecast.scenarios import over_time, settings
 from forecast.scenarios import qualifiers as bases
-from forecast.scenarios import settings
 from forecast.scenarios.scenario import (
     Cell,
     Expression,
     ModelRef,
+    OverTime,
     Prior,
     Quantity,
     Ranking,
@@ -58,7 +59,13 @@ class Node:
     models : mapping of combination to Model
         The model for each combination of `own`; empty for expressions and priors.
     needs : tuple of str
-        The quantities it needs.
+        The quantities it needs at the same step.
+    past : tuple of str
+        The quantities of which it needs earlier steps.
+    steady : bool
+        It does not change with time.
+    owner : str
+        The key of the formula that it is a part of; empty for a quantity that the scenario names.
     quantity : Quantity
     fixed : float or None
         Set to a number, whatever its model says.
@@ -74,10 +81,23 @@ class Node:
     own: tuple[str, ...] = ()
     models: Mapping[Combination, Model] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
+    past: tuple[str, ...] = ()
+    steady: bool = False
+    owner: str = ""
     quantity: Quantity
     fixed: float | None = None
     figures: Mapping[Combination, float] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it is a part of a formula, and no quantity that the scenario names."""
+        return bool(self.owner)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The quantities it needs, at whatever step."""
+        return tuple(dict.fromkeys((*self.needs, *self.past)))
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
@@ -105,9 +125,14 @@ class Graph:
     inputs: Mapping[str, Input]
     fixed_inputs: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def quantities(self) -> dict[str, Node]:
+        """The nodes that the scenario names, without the parts of formulas."""
+        return {name: node for name, node in self.nodes.items() if not node.hidden}
+
     def dims(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the choices that these quantities depend on together, in the scenario's order."""
-        depends_on = {dim for name in names for dim in self.nodes[name].dims}
+        depends_on = {dim for name in names if name not in TIME for dim in self.nodes[name].dims}
         return tuple(c for c in self.scenario.choices if c in depends_on)
 
     def combinations(self, dims: tuple[str, ...]) -> Iterator[Combination]:
@@ -150,8 +175,12 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     for key in [k for k in rest if k in scenario.choices]:
         scenario = scenario.narrowed(key, settings.texts(key, rest.pop(key)))
     tables = Tables(scenario.where)
-    nodes = {name: _resolve(scenario, name, tables) for name in scenario.quantities}
-    for key in [k for k in rest if k in nodes]:
+    named = list(scenario.quantities)
+    scenario, owners = over_time.resolved(scenario)
+    nodes = {
+        name: replace(_resolve(scenario, name, tables), owner=owners.get(name, "")) for name in scenario.quantities
+    }
+    for key in [k for k in rest if k in named]:
         node = nodes[key]
         # an expression keeps its needs: they give it its unit
         needs = node.needs if isinstance(node.quantity, Expression) else ()
@@ -173,7 +202,12 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     if isinstance(quantity, Prior):
         return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
     if isinstance(quantity, Expression):
-        return Node(name=name, unit=quantity.unit or "", dims=(), needs=quantity.tree.names, quantity=quantity)
+        needs = tuple(n for n in quantity.tree.names if n not in TIME)
+        return Node(name=name, unit=quantity.unit or "", dims=(), needs=needs, quantity=quantity)
+    if isinstance(quantity, OverTime):
+        argument = (quantity.argument,) if isinstance(quantity.argument, str) else ()
+        now = () if quantity.function in ("previous", "lag") else (quantity.of,)
+        return Node(name=name, unit="", dims=(), needs=now + argument, past=(quantity.of,), quantity=quantity)
     if isinstance(quantity, SeriesRef):
         made = models.trend(
             quantity.data,
@@ -247,10 +281,9 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
     for name, node in nodes.items():
         for need in node.needs:
             if need not in nodes:
-                what = "expression" if isinstance(node.quantity, Expression) else "model"
-                raise UnknownNameError(
-                    "quantity", need, nodes, where=f"{scenario.where}: quantities.{name}.{what} needs an input"
-                )
+                named = [n for n, other in nodes.items() if not other.hidden]
+                where = f"{scenario.where}: quantities.{name}.model needs an input"
+                raise UnknownNameError("quantity", need, named, where=where)
 
 
 def _check_size(scenario: Scenario, dims: Iterable[str], key: str) -> None:
@@ -289,9 +322,10 @@ def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
             return
         if name in path:
             circle = " → ".join((*path[path.index(name) :], name))
-            raise CycleError(f"{scenario.where}: quantities.{name}: needs itself: {circle}")
+            key = nodes[name].owner or f"quantities.{name}"
+            raise CycleError(f"{scenario.where}: {key}: needs itself: {circle}")
         path.append(name)
-        for need in nodes[name].needs:
+        for need in nodes[name].sources:
             visit(need)
         path.pop()
         done[name] = nodes[name]
@@ -304,13 +338,17 @@ def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
 def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
     out: dict[str, Node] = {}
     for name, node in nodes.items():
-        depends = {d for need in node.needs for d in out[need].dims} | set(node.own)
+        depends = {d for need in node.sources for d in out[need].dims} | set(node.own)
         dims = () if node.fixed is not None else tuple(c for c in scenario.choices if c in depends)
         unit = node.unit
-        key = f"{scenario.where}: quantities.{name}"
+        key = f"{scenario.where}: {node.owner or f'quantities.{name}'}"
         _check_size(scenario, dims, key)
+        unit_of = {n: out[n].unit for n in node.sources}
+        if isinstance(node.quantity, OverTime):
+            unit = _unit_over_time(node.quantity, unit_of, key)
         if isinstance(node.quantity, Expression):
-            inferred = units.infer(node.quantity.tree, {n: out[n].unit for n in node.needs}, where=f"{key}.expression")
+            at = key if node.hidden else f"{key}.expression"
+            inferred = units.infer(node.quantity.tree, unit_of, where=at, rates=node.quantity.rates)
             if node.quantity.unit is None:
                 unit = inferred
             else:
@@ -322,8 +360,30 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
                     fed.unit, asked.unit, where=f"{key}: input '{need}' of model '{made.name}' from '{fed.name}'"
                 )
         stated = bases.of_node(scenario, replace(node, dims=dims), out, key)
-        out[name] = replace(node, dims=dims, unit=unit, bases=stated)
+        out[name] = replace(node, dims=dims, unit=unit, bases=stated, steady=_steady(node, out))
     return out
+
+
+def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str], key: str) -> str:
+    """Return the unit of a function over time, by the rule of the table."""
+    argument = quantity.argument
+    rest = () if argument is None else (Name(argument) if isinstance(argument, str) else tree.signed(argument),)
+    inferred = units.infer(
+        Formula(Call(quantity.function, (Name(quantity.of), *rest))), unit_of, where=key, rates=False
+    )
+    result = SCENARIO_FUNCTIONS[quantity.function].result
+    return unit_of[quantity.of] if result == 1.0 else result if isinstance(result, str) else inferred
+
+
+def _steady(node: Node, known: Mapping[str, Node]) -> bool:
+    """Tell whether a quantity is known not to change with time."""
+    if node.fixed is not None or isinstance(node.quantity, (Prior, Cell)):
+        return True
+    if isinstance(node.quantity, OverTime):
+        return node.quantity.function != "since" and all(known[n].steady for n in node.sources)
+    if not isinstance(node.quantity, Expression):
+        return False
+    return not any(n in TIME for n in node.quantity.tree.names) and all(known[n].steady for n in node.needs)
 
 
 def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
@@ -338,28 +398,16 @@ def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
 
 
 def _check_condition(graph: Graph, when: Condition, key: str) -> None:
-    known = graph.unit_of()
-    for side in (when.left, when.right):
-        for name in side.names:
-            if name not in known:
-                raise UnknownNameError("quantity", name, known, where=key)
-    _check_size(graph.scenario, graph.dims([*when.left.names, *when.right.names]), key)
+    _check_size(graph.scenario, graph.dims(when.names), key)
     bases.check_condition(graph.scenario, graph.nodes, when, key)
-    left, right = (units.infer(side, known, where=key) for side in (when.left, when.right))
-    if not units.same_dimension(left, right):
-        hint = _bare_number_hint(when.left, when.right)
-        raise UnitError(
-            f"{printable(key)}: units do not balance: '{when.left.text}' is [{left or 'dimensionless'}], "
-            f"'{when.right.text}' is [{right or 'dimensionless'}]{hint}"
-        )
+    if when.formula.categories:
+        units.infer(when.formula, graph.unit_of(), where=key)
+    else:
+        units.sides(when, graph.unit_of(), where=printable(key))
 
 
 def _check_ranking(graph: Graph, ranking: Ranking, key: str) -> None:
-    known = graph.unit_of()
-    for name in ranking.rank.names:
-        if name not in known:
-            raise UnknownNameError("quantity", name, known, where=f"{key}.rank")
-    units.infer(ranking.rank, known, where=f"{key}.rank")
+    units.infer(ranking.rank, graph.unit_of(), where=f"{key}.rank")
     dims = graph.dims(ranking.rank.names)
     if ranking.over not in dims:
         reason = f"'{ranking.rank.text}' is the same for every value of '{ranking.over}': there is nothing to rank"
@@ -367,13 +415,6 @@ def _check_ranking(graph: Graph, ranking: Ranking, key: str) -> None:
     bases.check_ranking(graph.scenario, graph.nodes, ranking, f"{key}.rank")
     for condition in ranking.among:
         _check_condition(graph, condition, f"{key}.among")
-
-
-def _bare_number_hint(*sides: Formula) -> str:
-    bare = [side.text for side in sides if not side.names]
-    if not bare:
-        return ""
-    return f'; give the threshold a unit as a quantity: quantities.threshold = {{ value = {bare[0]}, unit = "..." }}'
 
 
 def _floor(scenario: Scenario, node: Node) -> float | None:
@@ -390,7 +431,7 @@ def _fixed(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, flo
             inner = {m.name for made in graph.nodes[owner].models.values() for m in nested(made)}
             matches = [n for n in graph.inputs if n.rpartition(".")[0] in inner and n.rpartition(".")[2] == name]
         if not matches:
-            known = [*graph.scenario.choices, *graph.nodes, *graph.inputs]
+            known = [*graph.scenario.choices, *graph.quantities, *graph.inputs]
             raise UnknownNameError("choice, quantity or input", key, known, where="set")
         for match in matches:
             asked = graph.inputs[match]

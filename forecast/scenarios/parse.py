@@ -245,6 +245,13 @@ class Reader:
             raise self.fail(f"{key}.lower", f"the quantity itself holds {low:g}, below {value:g}")
         return float(value)
 
+    def before(self, record: Mapping[str, Any], key: str) -> float:
+        """Return what a quantity was before the first step."""
+        value = record["before"]
+        if not number(value):
+            raise self.fail(f"{key}.before", f"expected a number, got {printable(value, 40)}")
+        return float(value)
+
     def cell(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Cell:
         """Return a figure to be read in a table."""
         self.only(record, ("table", "column", "where", "latest", "aggregate", "fallback", "qualifiers"), key)
@@ -316,7 +323,7 @@ class Reader:
 
     def formula(self, text: str, key: str) -> formula.Formula:
         """Return a formula."""
-        return formula.parse(text, where=f"{self.where}: {key}")
+        return formula.parse_expression(text, where=f"{self.where}: {key}")
 
     def question(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> Question | Ranking:
         """Return a question about a date or an order."""
@@ -325,6 +332,8 @@ class Reader:
             return self.ranking(record, key, choices)
         self.only(record, ("when", "title", "dates"), key)
         when = formula.parse_condition(self.text(record, "when", key), where=f"{self.where}: {key}.when")
+        if when.op == "==":
+            raise self.fail(f"{key}.when", "a date is when one side passes the other: write >= or <=")
         dates = record.get("dates", [])
         if not isinstance(dates, (list, tuple)):
             raise self.fail(f"{key}.dates", f"expected a list of dates, got {printable(dates, 40)}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forecast.formula import Condition
 from forecast.models.nesting import asks
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import Cell, Expression, ModelRef, Prior, Ranking, SeriesRef, fill
+from forecast.scenarios.spec import Cell, Expression, ModelRef, OverTime, Prior, Ranking, SeriesRef, fill
 from forecast.tables.series import states
 from forecast.units.qualifiers import Qualifiers, check, infer, meet, of_rows
 
@@ -60,7 +60,7 @@ def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str)
 
 def _may_state(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether any combination can state something; most scenarios never do and are not walked."""
-    if any(known[n].bases for n in node.needs) or any(made.qualifiers for made in node.models.values()):
+    if any(known[n].bases for n in node.sources) or any(made.qualifiers for made in node.models.values()):
         return True
     return isinstance(node.quantity, (Expression, Prior)) and bool(node.quantity.qualifiers)
 
@@ -72,7 +72,9 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
     if isinstance(quantity, SeriesRef):
         stated = {**of_rows(quantity.where), **quantity.qualifiers}
         return states(quantity.data, quantity.y, stated=stated, where=f"{key}.y")
-    sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.needs}
+    sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.sources}
+    if isinstance(quantity, OverTime):
+        return sides[quantity.of]  # a condition states nothing, and neither does since or once when it held
     if isinstance(quantity, Expression):
         stated = {name: fill(value, chosen) for name, value in quantity.qualifiers.items()}
         return infer(quantity.tree, sides, stated=stated, where=f"{key}.expression")
@@ -93,8 +95,9 @@ def check_condition(scenario: Scenario, nodes: Mapping[str, Node], when: Conditi
     ------
     QualifierError
     """
-    for dims, values in _walk(scenario, nodes, when.names):
-        sides = at(nodes, when.names, dims, values)
+    names = [n for n in when.names if n in nodes]
+    for dims, values in _walk(scenario, nodes, names):
+        sides = at(nodes, names, dims, values)
         left, right = (infer(side, sides, where=key) for side in (when.left, when.right))
         meet(left, right, left=when.left.text, right=when.right.text, where=key)
 
@@ -107,8 +110,9 @@ def check_ranking(scenario: Scenario, nodes: Mapping[str, Node], ranking: Rankin
     QualifierError
     """
     first: dict[Combination, tuple[str, Qualifiers]] = {}
-    for dims, values in _walk(scenario, nodes, ranking.rank.names):
+    names = [n for n in ranking.rank.names if n in nodes]
+    for dims, values in _walk(scenario, nodes, names):
         index = dims.index(ranking.over)
-        stated = infer(ranking.rank, at(nodes, ranking.rank.names, dims, values), where=key)
+        stated = infer(ranking.rank, at(nodes, names, dims, values), where=key)
         other, as_of = first.setdefault((*values[:index], *values[index + 1 :]), (values[index], stated))
         meet(as_of, stated, left=other, right=values[index], where=key)

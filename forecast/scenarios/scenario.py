@@ -31,12 +31,14 @@ from typing import Any
 
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.formula import TIME
 from forecast.scenarios.parse import TAKEN, Reader
 from forecast.scenarios.spec import (
     Cell,
     Choice,
     Expression,
     ModelRef,
+    OverTime,
     Prior,
     Quantity,
     Question,
@@ -52,6 +54,7 @@ __all__ = [
     "Choice",
     "Expression",
     "ModelRef",
+    "OverTime",
     "Prior",
     "Quantity",
     "Question",
@@ -93,6 +96,8 @@ class Scenario:
         Years from one step to the next, such as ``"1/12"``; a ``"month"`` is that of the calendar.
     lower : mapping of str to float
         What a quantity may not be set below, in its unit.
+    before : mapping of str to float
+        What a quantity was before the first step, in its unit, where nobody observed it.
     shown : tuple of str
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
     """
@@ -108,6 +113,7 @@ class Scenario:
     start: float | None = None
     step: float | str = "year"
     lower: Mapping[str, float] = field(default_factory=dict)
+    before: Mapping[str, float] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
 
     @classmethod
@@ -152,10 +158,13 @@ class Scenario:
         asked = dict(reader.choices(record))
         given = dict(reader.tables(record, "quantities"))
         lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
+        before = {key: reader.before(value, f"quantities.{key}") for key, value in given.items() if "before" in value}
         quantities = {
-            key: reader.quantity(key, {k: v for k, v in value.items() if k != "lower"}, asked)
+            key: reader.quantity(key, {k: v for k, v in value.items() if k not in ("lower", "before")}, asked)
             for key, value in given.items()
         }
+        for clash in sorted(set(quantities) & set(TIME)):
+            raise reader.fail(f"quantities.{clash}", f"the name is taken: {', '.join(TIME)} are time in expressions")
         if not quantities:
             raise ScenarioError(f"{where}: quantities: expected at least one [quantities.NAME]")
         shown = reader.texts(record["shown"], "shown") if "shown" in record else ()
@@ -186,6 +195,7 @@ class Scenario:
             start=start,
             step=step,
             lower=lower,
+            before=before,
             shown=shown,
         )
 

@@ -18,6 +18,7 @@ __all__ = [
     "Choice",
     "Expression",
     "ModelRef",
+    "OverTime",
     "Prior",
     "Quantity",
     "Question",
@@ -39,11 +40,42 @@ class ModelRef:
 
 @dataclass(frozen=True, kw_only=True)
 class Expression:
-    """A formula over other quantities; `qualifiers` is what it states of its own (see `forecast.units.qualifiers`)."""
+    """A formula over other quantities.
+
+    Parameters
+    ----------
+    tree : Formula
+    unit : str, optional
+        Without it the unit that the formula gives.
+    qualifiers : mapping of str to str
+        What it states of its own (see `forecast.units.qualifiers`).
+    rates : bool, optional
+        Quantities in 1/time are plain numbers a year (see `forecast.units.infer`).
+    """
 
     tree: formula.Formula
     unit: str | None = None
     qualifiers: Mapping[str, str] = field(default_factory=dict)
+    rates: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverTime:
+    """A function over time of another quantity; made for formulas that call one.
+
+    Parameters
+    ----------
+    function : str
+        ``previous``, ``lag``, ``growth``, ``maximum``, ``since``, ``once`` or ``at``.
+    of : str
+        The quantity whose path it reads.
+    argument : float, str or None
+        The years, or the date: a number, or the quantity that gives it.
+    """
+
+    function: str
+    of: str
+    argument: float | str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +197,7 @@ class TableChoice:
     kind: Literal["rival", "definition"] = "rival"
 
 
-Quantity = ModelRef | Expression | Prior | SeriesRef | Cell
+Quantity = ModelRef | Expression | Prior | SeriesRef | Cell | OverTime
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any, NamedTuple
 
-from forecast.errors import printable
-from forecast.formula import Binary, Call, Formula, Name, Node, Number, Unary, parse, tree
+from forecast.errors import UnitError, printable
+from forecast.formula import Condition, Formula, Measured, parse, tree
+from forecast.units import conversion
+from forecast.units.inference import Inference
 from forecast.units.reader import MAX_POWER, check_definition, fail, registry, unit
 
 __all__ = [
+    "Sides",
     "check",
     "check_definition",
     "convert",
@@ -24,27 +27,9 @@ __all__ = [
     "infer",
     "label",
     "same_dimension",
+    "sides",
     "unit",
 ]
-
-
-def _multiplicative(parsed: Any) -> bool:
-    return not any(name in ("degree_Celsius", "delta_degree_Celsius") for name in parsed._units)
-
-
-def _scale(parsed: Any, where: str) -> float:
-    """Return how many coherent base units one of this unit is."""
-    known = registry().scales
-    if parsed in known:
-        return known[parsed]
-    try:
-        scale = float(registry().pint.get_base_units(parsed)[0])
-    except OverflowError:
-        scale = math.inf
-    if not 0 < scale < math.inf:
-        fail(f"unit '{_text(parsed)}' is out of the range of numbers", where)
-    known[parsed] = scale
-    return scale
 
 
 def factor(source: str, target: str, *, where: str = "") -> float:
@@ -59,9 +44,9 @@ def factor(source: str, target: str, *, where: str = "") -> float:
     if source == target:
         return 1.0
     a, b = unit(source, where=where), unit(target, where=where)
-    if not (_multiplicative(a) and _multiplicative(b)):
+    if not (conversion.multiplicative(a) and conversion.multiplicative(b)):
         fail(f"'{source}' to '{target}' is no plain factor: a scale has its own zero", where)
-    ratio = _scale(a, where) / _scale(b, where)
+    ratio = conversion.scale(a, where) / conversion.scale(b, where)
     plain = float(f"{ratio:.12g}")  # 1000.0000000000001 is 1000
     return plain if abs(plain - ratio) <= 4 * math.ulp(ratio) else ratio
 
@@ -87,7 +72,7 @@ def convert(values: Any, source: str, target: str, *, where: str = "") -> Any:
     if source == target:
         return values
     a, b = unit(source, where=where), unit(target, where=where)
-    if _multiplicative(a) and _multiplicative(b):
+    if conversion.multiplicative(a) and conversion.multiplicative(b):
         ratio = factor(source, target, where=where)
         return values * ratio if ratio >= 1 else values / factor(target, source, where=where)
     try:
@@ -123,26 +108,9 @@ def check(a: str, b: str, *, where: str = "") -> None:
 def _say(text: str, parsed: Any) -> str:
     if not text:
         return "dimensionless"
-    dimension = _join({name.strip("[]"): power for name, power in parsed.dimensionality.items()}) or "dimensionless"
+    powers = {name.strip("[]"): power for name, power in parsed.dimensionality.items()}
+    dimension = conversion.join(powers) or "dimensionless"
     return f"'{printable(text, 60)}' [{dimension}]"
-
-
-def _join(powers: Mapping[str, float]) -> str:
-    """Write names and powers in this module's grammar: ``kg*m/s**2``."""
-
-    def part(name: str, power: float) -> str:
-        return name if power == 1 else f"{name}**{power:g}"
-
-    above = "*".join(part(n, p) for n, p in powers.items() if p > 0)
-    below = "".join("/" + part(n, -p) for n, p in powers.items() if p < 0)
-    return (above or ("1" if below else "")) + below
-
-
-def _text(parsed: Any) -> str:
-    """Write a unit so that `unit` reads it back; what measures nothing is dimensionless."""
-    if parsed.dimensionless:
-        return ""
-    return _join({str(registry().pint.get_symbol(name)): float(power) for name, power in parsed._units.items()})
 
 
 def label(text: str, *, where: str = "") -> str:
@@ -158,83 +126,25 @@ def label(text: str, *, where: str = "") -> str:
     return re.sub(r"\s*([*/])\s*", r"\1", raised).replace("*", "·").strip()
 
 
-class _Inference:
-    """Walks a formula with units in the place of numbers."""
-
-    def __init__(self, formula: Formula, units: Mapping[str, str], where: str) -> None:
-        self.formula, self.where = formula, where
-        self.units = {n: unit(units[n], where=where) for n in formula.names if n in units}
-        # a scale with a zero of its own (degC) is computed with as kelvin, so that is what comes out
-        self.units = {n: u if _multiplicative(u) else unit("K") for n, u in self.units.items()}
-        self.none = registry().pint.Unit("")
-
-    def fail(self, node: Node, reason: str) -> NoReturn:
-        at = f"formula '{printable(self.formula.text, 80)}': in '{printable(tree.text(node), 40)}'"
-        fail(f"{at}, {reason}", self.where)
-
-    def show(self, parsed: Any) -> str:
-        return f"'{_text(parsed)}'" if _text(parsed) else "dimensionless"
-
-    def of(self, node: Node) -> Any:
-        match node:
-            case Number():
-                return self.none
-            case Name(name):
-                if name not in self.units:
-                    self.fail(node, f"'{printable(name, 60)}' has no unit")
-                return self.units[name]
-            case Unary(operand=operand):
-                return self.of(operand)
-            case Call():
-                return self.call(node)
-        left, right = self.of(node.left), self.of(node.right)
-        match node.op:
-            case "*":
-                return left * right
-            case "/":
-                return left / right
-            case "**":
-                return self.power(node, left, right)
-        return self.alike(node, [left, right])
-
-    def alike(self, node: Node, parts: list[Any]) -> Any:
-        for other in parts[1:]:
-            if other.dimensionality != parts[0].dimensionality:
-                self.fail(node, f"units do not balance: {self.show(parts[0])} against {self.show(other)}")
-        return parts[0]
-
-    def call(self, node: Call) -> Any:
-        parts = [self.of(a) for a in node.args]
-        match node.function:
-            case "min" | "max" | "abs":
-                return self.alike(node, parts)
-            case "sqrt" | "cbrt" as root:
-                return self.none if parts[0].dimensionless else parts[0] ** (1 / 2 if root == "sqrt" else 1 / 3)
-            case "sign" | "heaviside":
-                return self.none
-        if not parts[0].dimensionless:
-            self.fail(node, f"{node.function}() needs a dimensionless argument, got {self.show(parts[0])}")
-        return self.none
-
-    def power(self, node: Binary, base: Any, exponent: Any) -> Any:
-        if not exponent.dimensionless:
-            self.fail(node, f"an exponent must be dimensionless, got {self.show(exponent)}")
-        if base.dimensionless:
-            return self.none
-        if not tree.constant(node.right):
-            self.fail(node, f"{self.show(base)} is raised to a power that is no plain number")
-        value = float(tree.evaluate(node.right, {}))
-        if not abs(value) <= MAX_POWER:
-            self.fail(node, f"{self.show(base)} is raised to {value:g}, beyond {MAX_POWER}")
-        return base**value
-
-
 def _formula(formula: Formula | str, where: str) -> Formula:
     return formula if isinstance(formula, Formula) else parse(formula, where=where)
 
 
-def infer(formula: Formula | str, units: Mapping[str, str], *, where: str = "") -> str:
+def infer(
+    formula: Formula | str, units: Mapping[str, str | None], *, where: str = "", rates: bool | None = None
+) -> str:
     """Return the unit of a formula whose names have the units given; bare numbers are dimensionless.
+
+    Parameters
+    ----------
+    formula : Formula or str
+    units : mapping of str to str or None
+        The unit of each name; None for one that stands for texts, which can only be compared with one.
+    where : str
+        For the message.
+    rates : bool, optional
+        Names in 1/time are plain numbers a year. By default they are where the formula uses `t`, `start` or `dt`, and
+        no unit is given for these: they are plain numbers of years then.
 
     Raises
     ------
@@ -245,21 +155,74 @@ def infer(formula: Formula | str, units: Mapping[str, str], *, where: str = "") 
     --------
     >>> infer("machine/price", {"machine": "FLOP/s", "price": "USD"})
     'FLOP/s/USD'
+    >>> infer("spend*(1 + rate)**(t - start)", {"spend": "USD", "rate": "1/year"})
+    'USD'
     """
     made = _formula(formula, where)
-    inferred = _Inference(made, units, where).of(made.root)
+    inferred = Inference(made, units, where, rates=rates).of(made.root).unit
     if any(abs(power) > MAX_POWER for power in inferred._units.values()):
-        fail(f"formula '{printable(made.text, 80)}': gives '{_text(inferred)}', a power beyond {MAX_POWER}", where)
-    return _text(inferred)
+        given = conversion.text(inferred)
+        fail(f"formula '{printable(made.text, 80)}': gives '{given}', a power beyond {MAX_POWER}", where)
+    return conversion.text(inferred)
+
+
+class Sides(NamedTuple):
+    """The two sides of a condition, to be computed in one unit.
+
+    Parameters
+    ----------
+    unit : str
+    left, right : Formula
+        A side that was a bare number has the unit of the other.
+    rates : bool
+        Names in 1/time are plain numbers a year on both sides, because one uses `t`, `start` or `dt`.
+    """
+
+    unit: str
+    left: Formula
+    right: Formula
+    rates: bool
+
+
+def sides(condition: Condition, units: Mapping[str, str | None], *, where: str = "") -> Sides:
+    """Return the two sides of a condition over numbers, and the unit in which they are compared.
+
+    Raises
+    ------
+    UnitError
+        If they do not measure the same thing.
+
+    Examples
+    --------
+    >>> from forecast.formula import parse_condition
+    >>> found = sides(parse_condition("machine >= 1e18"), {"machine": "FLOP/s"})
+    >>> found.right.text
+    '1e18 FLOP/s'
+    """
+    whole = Inference(condition.formula, units, where)
+    left, right = condition.left, condition.right
+    unit_of = {side: infer(side, units, where=where, rates=whole.yearly) for side in (left, right)}
+    bare = [tree.constant(side.root) for side in (left, right)]
+    if bare[0] != bare[1]:
+        number, other = (left, right) if bare[0] else (right, left)
+        given = whole.unit_of_side(other.root, unit(unit_of[other]))
+        unit_of[number] = unit_of[other]
+        measured = Formula(Measured(number.evaluate({}), given)) if given else number
+        left, right = (measured, right) if bare[0] else (left, measured)
+    elif not same_dimension(unit_of[left], unit_of[right]):
+        both = (f"'{side.text}' is [{unit_of[side] or 'dimensionless'}]" for side in (left, right))
+        raise UnitError(f"{where + ': ' if where else ''}units do not balance: {', '.join(both)}")
+    return Sides(unit_of[condition.left], left, right, whole.yearly)
 
 
 def evaluate(
     formula: Formula | str,
     values: Mapping[str, Any],
-    units: Mapping[str, str],
+    units: Mapping[str, str | None],
     *,
     target: str | None = None,
     where: str = "",
+    rates: bool | None = None,
 ) -> Any:
     """Compute a formula over quantities with units.
 
@@ -269,12 +232,15 @@ def evaluate(
     ----------
     formula : Formula or str
     values : mapping of str to float or array
-    units : mapping of str to str
-        The unit of each name.
+        Of texts where the unit is None.
+    units : mapping of str to str or None
+        The unit of each name; None for one that stands for texts.
     target : str, optional
         The unit of the answer; without it the unit that `infer` gives.
     where : str
         For the message.
+    rates : bool, optional
+        As in `infer`.
 
     Returns
     -------
@@ -286,31 +252,23 @@ def evaluate(
     4000.0
     """
     made = _formula(formula, where)
-    inferred = _Inference(made, units, where).of(made.root)
-    answer = infer(made, units, where=where) if target is None else target
+    inference = Inference(made, units, where, rates=rates)
+    inferred = inference.of(made.root)
+    answer = infer(made, units, where=where, rates=rates) if target is None else target
     goal = unit(answer, where=where)
-    if goal.dimensionality != inferred.dimensionality:
-        shown = _text(inferred)
-        sides = f"gives {_say(shown, inferred)}, expected {_say(answer, goal)}"
-        fail(f"formula '{printable(made.text, 80)}': units do not balance: {sides}", where)
-    base = {n: _to_base(values[n], unit(units[n], where=where), where) for n in made.names if n in values}
-    return _from_base(made.evaluate(base), goal, where)
+    if goal.dimensionality != inferred.unit.dimensionality:
+        shown = conversion.text(inferred.unit)
+        shapes = f"gives {_say(shown, inferred.unit)}, expected {_say(answer, goal)}"
+        fail(f"formula '{printable(made.text, 80)}': units do not balance: {shapes}", where)
+    base = {n: _base(values[n], n, units, inference, where) for n in made.names if n in values}
+    return conversion.from_base(Formula(inferred.node).evaluate(base), goal, where)
 
 
-def _to_base(values: Any, parsed: Any, where: str) -> Any:
-    """Convert to the coherent base unit of the same dimension."""
-    import numpy as np
-
-    numbers = np.asarray(values, dtype=np.float64)[()]
-    if _multiplicative(parsed):
-        scale = _scale(parsed, where)
-        return numbers if scale == 1 else numbers * scale
-    return registry().pint.convert(numbers, parsed, registry().pint.get_base_units(parsed)[1])
-
-
-def _from_base(values: Any, parsed: Any, where: str) -> Any:
-    """Convert from the coherent base unit of the same dimension."""
-    if _multiplicative(parsed):
-        scale = _scale(parsed, where)
-        return values if scale == 1 else values / scale
-    return registry().pint.convert(values, registry().pint.get_base_units(parsed)[1], parsed)
+def _base(values: Any, name: str, units: Mapping[str, str | None], inference: Inference, where: str) -> Any:
+    """Return the numbers of a name as a formula over base units takes them."""
+    stated = units.get(name, "")
+    if stated is None:
+        return values
+    if name in inference.rates:
+        return convert(values, stated, "1/year", where=where)
+    return conversion.to_base(values, unit(stated, where=where), where)

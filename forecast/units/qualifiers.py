@@ -17,7 +17,21 @@ from collections.abc import Mapping
 from typing import NoReturn
 
 from forecast.errors import QualifierError, UsageError, nearest, printable
-from forecast.formula import Binary, Call, Formula, Name, Node, Number, Unary, parse, tree
+from forecast.formula import (
+    Binary,
+    Call,
+    Comparison,
+    Formula,
+    Measured,
+    Name,
+    Node,
+    Number,
+    Sequence,
+    Text,
+    Unary,
+    parse,
+    tree,
+)
 
 __all__ = ["ATTRIBUTES", "Qualifiers", "check", "infer", "meet", "of_record", "of_rows", "text"]
 
@@ -178,14 +192,17 @@ class _Walk:
 
     def of(self, node: Node) -> dict[str, str]:
         match node:
-            case Number():
+            case Number() | Measured() | Text():
                 return {}
             case Name(name):
                 return dict(self.bases.get(name, {}))
             case Unary(operand=operand):
                 return self.of(operand)
-            case Call(args=args):
+            case Call(args=args) | Sequence(items=args):
                 return self.joined(node, args, mixes=False)
+            case Comparison(left=left, right=right):
+                self.joined(node, (left, right), mixes=False)
+                return {}  # whether it holds is neither side's
             case Binary(op=op, left=left, right=right):
                 return self.joined(node, (left, right), mixes=op not in "+-")
 

@@ -10,6 +10,8 @@ from forecast.formula import (
     check_name,
     parse,
     parse_condition,
+    parse_expression,
+    parse_row_condition,
 )
 
 SECOND = 1.0
@@ -43,12 +45,18 @@ def test_conditions():
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("a < b < c", "exactly one"),
-        ("a == b", "one of >=, >, <=, <"),
-        ("a + b", "expected one comparison"),
-        ("a > b and c > d", "'and' is a Python keyword"),
+        ("a < b < c", "not chained; a condition is one comparison: write min(a < b, b < c) >= 1 where each must hold"),
+        ("(a + 1) < b < c", "write min(a > b, b > c) >= 1"),
+        ("a < 1 GB < c", "write min(a < 1 GB, 1 GB < c) >= 1"),
+        ("a + b", "expected one comparison: >=, >, <=, < or =="),
+        ("a > b and c > d", "'and': a condition is one comparison: write min(a > b, c > d) >= 1"),
+        ("a > b or c > d", "max(a > b, c > d) >= 1 where one will do"),
+        ("where(a > b and c > d, 1, 2) > 1", "write min(a > b, c > d) >= 1"),
+        ("a != b", "write == and swap"),
+        ("a is b", "'is' is a Python keyword"),
         ("a > __import__('os').system('x')", "attribute access"),
-        ("a > 'b'", "text in quotes"),
+        ("a > 'b'", "a text is compared with the name of a quantity, by =="),
+        ("'a' == 'b'", "a text is compared with the name of a quantity"),
         ("a > 9**9**9", "out of range"),
         ("a in b", "'in' is a Python keyword"),
         (7, "expected text, got int"),
@@ -58,6 +66,22 @@ def test_conditions_refused(text, says):
     message = refused(text, parse_condition, where="s.toml [questions.q] when")
     assert says in message
     assert message.startswith("s.toml [questions.q] when: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a < b < c", "exactly one"),
+        ("a == b", "one of >=, >, <=, <"),
+        ("a + b", "expected one comparison"),
+        ("a > b and c > d", "'and' is a Python keyword"),
+        ("a > 'b'", "text in quotes is outside the grammar; it belongs to the expressions of scenarios"),
+        ("a > 1 GB", "does not parse"),
+        ("previous(a) > 1", "unknown function 'previous'; it belongs to the expressions of scenarios"),
+    ],
+)
+def test_conditions_on_rows_keep_to_the_grammar_of_laws(text, says):
+    assert says in refused(text, parse_row_condition)
 
 
 # --- what it refuses --------------------------------------------------------------------------------------------------
@@ -216,3 +240,60 @@ def test_messages_say_where_and_hide_nothing_unprintable():
     message = refused("a\x1b[2J", where="file.toml [quantities.q]")
     assert message.startswith("file.toml [quantities.q]: formula 'a\\x1b[2J': character '\\x1b'")
     assert "name 'time': is a dimension of every result" in refused("2*time", where="here")
+
+
+# --- what belongs to scenarios ----------------------------------------------------------------------------------------
+
+UNIT_ENDS = "a number with a unit may only end one side of a comparison; a bare number has the unit of the other side"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["clip(a, 0, 1)", "where(a, b, c)", "growth(a)", "a > b", "[a, b]", "ces([a, b], [c, d], e)", "a + 'super'"],
+)
+def test_a_law_has_nothing_that_belongs_to_scenarios(text):
+    assert "belongs to the expressions of scenarios" in refused(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x + 1 GB", UNIT_ENDS),
+        ("(x + 1 GB)*2 >= y", UNIT_ENDS),
+        ("x >= y - (z + 1 GB)", UNIT_ENDS),
+        ("x + 1 GB >= y + 2 GB", UNIT_ENDS),
+        ("1 GB + x >= y", UNIT_ENDS),
+        ("x >= 1 GB/s*2", UNIT_ENDS),
+        ("lag(x, 2 year)", UNIT_ENDS),
+        ("x >= max(y, 1 GB)", UNIT_ENDS),
+        ("x >= 1GB", "or a space before a unit"),
+        ("kind > 'a'", "compared with the name of a quantity, by =="),
+        ("x + 'a'", "it may only be compared"),
+        ("kind == ''", "1 to 64 plain characters"),
+        ("kind == f'{x}'", "outside the grammar"),
+        ("kind == b'a'", "bytes is outside the grammar"),
+        ('kind == """a"""', "plain characters in quotes"),
+        ("kind == 'a' 'b'", "plain characters in quotes"),
+        ("[x, y]", "only a function that asks for a list takes one"),
+        ("max([x, y], 1)", "only a function that asks for a list takes one"),
+        ("ces(x, y, 1)", "ces() expects a list of 2 to 8 here"),
+        ("ces([x], [1], 1)", "ces() expects a list of 2 to 8 here"),
+        ("ces([x, y], [w, v, u], 1)", "ces() expects lists of one length"),
+        ("lag(x)", "lag() takes 2 arguments, got 1"),
+        ("growth(x, 1, 2)", "growth() takes 1 to 2 arguments, got 3"),
+        ("softmin(x, 4)", "softmin() takes 3 to 9 arguments, got 2"),
+        ("previous()", "previous() takes 1 argument, got 0"),
+        ("previus(x)", "did you mean 'previous'?"),
+        ("x**(10**9)", "power is too large"),
+        ("where(x > 9**9**9, 1, 2)", "out of range"),
+        ("(x > y)*" * 300 + "1", "more than"),
+        ("previous(" * 61 + "x" + ")" * 61, "nested parentheses"),
+        ("softmin(1, 2, 0)", "is no number"),
+        ("ces([1, 2], [0.5, 0.6], 1) + x", "is no number"),
+        ("x.y > 1", "attribute access"),
+        ("x if y > 1 else z", "'if' is a Python keyword and no part of an expression"),
+        ("x > 1 a/" + "(" * 50 + "**2" * 1000, UNIT_ENDS),
+    ],
+)
+def test_expressions_refused(text, says):
+    assert says in refused(text, parse_expression, where="s.toml")

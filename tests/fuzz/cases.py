@@ -100,13 +100,17 @@ class Kinds:
     def formula(self, r: random.Random) -> None:
         """Read a formula or a condition; compute it, write it and differentiate it."""
         from forecast import Law
-        from forecast.formula import parse, parse_condition
+        from forecast.formula import parse, parse_condition, parse_expression
 
         text = repeated(r) if r.random() < 0.05 else formula(r)
         if r.random() < 0.3:
             text = mutated(r, text)
         if r.random() < 0.2:
             parse_condition(text)
+            return
+        if r.random() < 0.2:
+            expression = parse_expression(text)
+            assert parse_expression(expression.text) == expression
             return
         tree = parse(text)
         tree.evaluate(dict.fromkeys(tree.names, 1.5))

@@ -31,7 +31,7 @@ SCENARIOS = {
     ),
     "token-cost": (
         "When a million tokens cost ten cents: the median date runs from",
-        ("ten_cents: cost <= dime", "cheapest: lowest cost [USD]"),
+        ("ten_cents: cost <= 0.1 USD", "cheapest: lowest cost [USD]"),
         ("effective [TFLOP/s]", "bits [bit/param]", "layers [percent]"),
     ),
 }

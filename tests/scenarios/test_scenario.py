@@ -162,8 +162,34 @@ WRONG = {
         "choices.c = ['b']\n" + Q + "[questions.p]\nwhen = 'x >= c'", UnknownNameError, "unknown quantity 'c'"),
     "units of a sum": (TWO + "[quantities.z]\nexpression = 'x + y'", UnitError, "quantities.z.expression.*x.*y"),
     "units of a condition": (TWO + "[questions.p]\nwhen = 'x >= y'", UnitError, "questions.p.when.*'x'.*'y'"),
-    "a bare threshold": (
-        TWO + "[questions.p]\nwhen = 'x >= 1e6'", UnitError, "give the threshold a unit as a quantity"),
+    "a threshold in another unit": (
+        TWO + "[questions.p]\nwhen = 'x >= 1e6 mol'", UnitError, "questions.p.when: units do not balance"),
+    "a threshold in no unit": (
+        TWO + "[questions.p]\nwhen = 'x >= 1 FLOPPS'", UnitError, "questions.p.when: unit 'FLOPPS': unknown unit"),
+    "a unit in the middle": (
+        TWO + "[questions.p]\nwhen = 'x >= 1 mol + x'", FormulaError, "may only end one side of a comparison"),
+    "two conditions": (
+        TWO + "[questions.p]\nwhen = 'x > 1 and y > 1'", FormulaError, r"write min\(x > 1, y > 1\) >= 1 where each"),
+    "a date when two are equal": (
+        TWO + "[questions.p]\nwhen = 'x == y'", ScenarioError, "questions.p.when: a date is when one side passes"),
+    "quantity called t": ("[quantities.t]\nvalue = 1\nunit = ''", ScenarioError, "quantities.t: the name is taken"),
+    "quantity called dt": ("[quantities.dt]\nvalue = 1\nunit = ''", ScenarioError, "quantities.dt: the name is taken"),
+    "before no number": (Q + "before = 'a'", ScenarioError, "quantities.x.before: expected a number"),
+    "text against a number": (
+        Q + "[quantities.z]\nexpression = 'where(x == \"a\", 1, 2)'", UnitError, "'x' stands for numbers"),
+    "unknown name over time": (
+        Q + "[quantities.z]\nexpression = 'growth(xx + 1)'", UnknownNameError,
+        "quantities.z.expression needs an input: unknown quantity 'xx'; did you mean 'x'"),
+    "unknown function": (
+        Q + "[quantities.z]\nexpression = 'growht(x)'", FormulaError, "did you mean 'growth'"),
+    "units over time": (
+        TWO + "[quantities.z]\nexpression = 'lag(x + y, 1)'", UnitError, "quantities.z.expression: .*'x \\+ y'"),
+    "years with a unit": (
+        TWO + "[quantities.z]\nexpression = 'lag(x, y)'", UnitError, r"z.expression: .*lag\(\) needs a number"),
+    "a condition that is none": (
+        TWO + "[quantities.z]\nexpression = 'since(x)'", UnitError, r"z.expression: .*since\(\) needs a condition"),
+    "a cycle over time": (
+        "[quantities.a]\nexpression = '2*previous(a + 1)'", CycleError, r"a → previous\(a \+ 1\) → a \+ 1 → a"),
     "unit of an expression": (
         Q + "[quantities.z]\nexpression = 'x'\nunit = 'USD'", UnitError, "z: the expression against its unit"),
     "unknown model": (

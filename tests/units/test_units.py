@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from forecast import units
 from forecast.errors import ForecastError, FormulaError, PluginError, UnitError
+from forecast.formula import parse_condition, parse_expression
+from forecast.units import conversion
 
 OWN = ["FLOP", "token", "param", "synaptic_op", "TEPS", "bit", "bit_erasure", "USD", "nat", "image", "sample"]
 NAMES = ["FLOP", "GB", "GiB", "s", "year", "USD", "W", "m", "token", "percent"]
@@ -69,8 +71,8 @@ def test_convert_leaves_its_input_alone():
 @given(st.sampled_from(NAMES), st.sampled_from(NAMES), st.integers(1, 3), st.floats(1e-6, 1e6))
 def test_conversion_there_and_back(a, b, power, value):
     source = units.unit(f"{a}/{b}**{power}")
-    there = units._to_base(value, source, "")
-    assert units._from_base(there, source, "") == pytest.approx(value, rel=1e-12)
+    there = conversion.to_base(value, source, "")
+    assert conversion.from_base(there, source, "") == pytest.approx(value, rel=1e-12)
 
 
 def test_scales_beyond_the_numbers_are_refused():
@@ -196,7 +198,7 @@ def test_any_unit_reads_or_is_refused(text):
         found = units.unit(text)
     except UnitError:
         return
-    assert units.same_dimension(text, units._text(found))
+    assert units.same_dimension(text, conversion.text(found))
 
 
 def test_label():
@@ -224,7 +226,7 @@ def test_plugins_add_units(monkeypatch):
     ]
     fresh = reader.Registry()
     monkeypatch.setattr(reader, "registry", lambda: fresh)
-    monkeypatch.setattr(units, "registry", lambda: fresh)
+    monkeypatch.setattr(conversion, "registry", lambda: fresh)
     monkeypatch.setattr(registry_module, "get_registry", lambda: SimpleNamespace(records=lambda kind: records))
     reader._read.cache_clear()
     try:
@@ -249,3 +251,132 @@ def test_definitions_refused(text):
 def test_definitions_accepted():
     assert units.check_definition("wafer = [wafer]") == "wafer"
     assert units.check_definition("lot = 25 * wafer = lot_") == "lot"
+
+
+# --- the expressions of scenarios -------------------------------------------------------------------------------------
+
+TABLE = {
+    "machine": "PFLOP/s", "brain": "FLOP/s", "spend": "USD", "rate": "1/year", "clock": "1/month", "share": "percent",
+    "delay": "month", "warm": "degC", "n": "", "kind": None,
+}  # fmt: skip
+HERE = {
+    "machine": 2.0, "brain": 3e15, "spend": 5.0, "rate": 0.5, "clock": 0.1, "share": 40.0, "delay": 18.0, "warm": 20.0,
+    "n": 2.0, "kind": np.array(["super", "sub"]), "t": 2030.0, "start": 2026.0, "dt": 0.5,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [
+        ("machine >= brain", "", 0.0),
+        ("machine >= 1 PFLOP/s", "", 1.0),
+        ("machine >= 1", "", 1.0),
+        ("machine > 2", "", 0.0),
+        ("1.9 < machine", "", 1.0),
+        ("brain >= 2.5e15", "", 1.0),
+        ("machine/spend >= 0.39 PFLOP/(s*USD)", "", 1.0),
+        ("2*machine + brain >= 7 PFLOP/s", "", 1.0),
+        ("machine - brain >= -1 PFLOP/s", "", 1.0),
+        ("warm >= 20", "", 1.0),
+        ("warm >= 19 degC", "", 1.0),
+        ("warm > 293.2 K", "", 0.0),
+        ("share >= 40", "", 1.0),
+        ("2*share >= 0.9", "", 0.0),
+        ("where(machine > brain, machine, brain)", "PFLOP/s", 3.0),
+        ("clip(machine, brain, 2*brain)", "PFLOP/s", 3.0),
+        ("saturate(machine, brain)", "PFLOP/s", -3 * np.expm1(-2 / 3)),
+        ("softmin(machine, brain, 1)", "PFLOP/s", 1.2),
+        ("ces([machine, brain], [0.5, 0.5], 1)", "PFLOP/s", 2.5),
+        ("logistic(n - 2)", "", 0.5),
+        ("where(kind == 'super', n, 7)", "", [2.0, 7.0]),
+        ("where('sub' == kind, spend, 2*spend)", "USD", [10.0, 5.0]),
+        ("spend*(1 + rate)**(t - start)", "USD", 5 * 1.5**4),
+        ("rate + clock*dt", "", 0.5 + 1.2 * 0.5),
+        ("rate*n", "1/yr", 1.0),
+        ("where(rate > 0.1*dt, t, start)", "", 2030.0),
+        ("rate >= 0.4", "", 1.0),
+        ("clock >= 1.1 1/year", "", 1.0),
+    ],
+)
+def test_expressions(text, unit, expected):
+    made = parse_expression(text)
+    assert units.infer(made, TABLE) == unit
+    np.testing.assert_allclose(units.evaluate(made, HERE, TABLE), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("previous(machine)", "PFLOP/s"),
+        ("lag(machine, 2)", "PFLOP/s"),
+        ("lag(machine, delay)", "PFLOP/s"),
+        ("maximum(machine + brain)", "PFLOP/s"),
+        ("at(machine, 2028)", "PFLOP/s"),
+        ("growth(machine)", "1/yr"),
+        ("growth(machine, 3)*spend", "USD/yr"),
+        ("growth(machine)*(t - start)", ""),
+        ("1 + growth(machine) + 0*dt", ""),
+        ("since(machine >= 1 EFLOP/s) + 2", ""),
+        ("once(machine >= brain)*spend", "USD"),
+    ],
+)
+def test_units_over_time(text, unit):
+    assert units.infer(parse_expression(text), TABLE) == unit
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("machine >= 1 USD", "units do not balance: 'PFLOP/s' against 'USD'"),
+        ("machine >= spend", "units do not balance: 'PFLOP/s' against 'USD'"),
+        ("machine >= 1 EFLOPS", "unknown unit 'EFLOPS'"),
+        ("where(machine, 1, 2)", "where() needs a condition, got 'PFLOP/s'"),
+        ("where(n > 1, machine, spend)", "units do not balance: 'PFLOP/s' against 'USD'"),
+        ("clip(machine, 0, brain)", "units do not balance"),
+        ("saturate(machine, 2)", "units do not balance"),
+        ("softmin(machine, brain, spend)", "softmin() needs a dimensionless argument, got 'USD'"),
+        ("ces([machine, spend], [0.5, 0.5], 1)", "units do not balance"),
+        ("logistic(machine)", "logistic() needs a dimensionless argument"),
+        ("lag(machine, spend)", "lag() needs a number of years, got 'USD'"),
+        ("at(machine, delay)", "at() needs a dimensionless argument"),
+        ("since(machine)", "since() needs a condition, got 'PFLOP/s'"),
+        ("growth(machine) + 1", "units do not balance: '1/yr' against dimensionless"),
+        ("rate + 1", "units do not balance"),
+        ("kind + 1", "'kind' stands for texts; compare it with one"),
+        ("kind == n", "'kind' stands for texts; compare it with one"),
+        ("n == 'super'", "'n' stands for numbers, not for texts"),
+    ],
+)
+def test_expressions_that_do_not_balance(text, says):
+    with pytest.raises(UnitError) as caught:
+        units.infer(parse_expression(text), TABLE, where="s.toml")
+    assert says in str(caught.value)
+    assert str(caught.value).startswith("s.toml: ")
+
+
+def test_t_with_a_unit_of_its_own_is_a_variable_like_any_other():
+    assert units.infer("rate*t", {"rate": "1/year", "t": "year"}) == ""
+    with pytest.raises(UnitError, match="needs a dimensionless argument"):
+        units.infer("exp(rate)*t", {"rate": "1/year", "t": "year"})
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "left", "right"),
+    [
+        ("machine >= 1 EFLOP/s", "PFLOP/s", 2.0, 1000.0),
+        ("machine >= 1", "PFLOP/s", 2.0, 1.0),
+        ("10**3 <= machine", "PFLOP/s", 1000.0, 2.0),
+        ("machine >= brain", "PFLOP/s", 2.0, 3.0),
+        ("rate*(t - start) >= 1.9", "", 2.0, 1.9),
+        ("rate >= 0.1*(t - start)", "", 0.5, 0.4),
+        ("0.1*(t - start) < rate", "", 0.4, 0.5),
+        ("n > 1", "", 2.0, 1.0),
+    ],
+)
+def test_sides(text, unit, left, right):
+    found = units.sides(parse_condition(text), TABLE)
+    assert found.unit == unit
+    values = [units.evaluate(side, HERE, TABLE, target=unit, rates=found.rates) for side in (found.left, found.right)]
+    assert values == pytest.approx([left, right], rel=1e-14)
+    with pytest.raises(UnitError, match=r"s\.toml: units do not balance: 'machine' is \[PFLOP/s\], 'spend' is \[USD\]"):
+        units.sides(parse_condition("machine >= spend"), TABLE, where="s.toml")

@@ -231,7 +231,7 @@ def kept(columns: Columns, conditions: Sequence[str]) -> tuple[Columns, str]:
 def _meets(columns: Columns, text: str) -> Any:
     import numpy as np
 
-    from forecast.formula import parse_condition
+    from forecast.formula import parse_row_condition
     from forecast.tables import decimal_year, wanted
     from forecast.tables.naming import meant
 
@@ -239,7 +239,7 @@ def _meets(columns: Columns, text: str) -> Any:
     if word:
         values = columns.column(column.strip())
         return values == wanted(values, "", value.strip(), f"--where '{printable(text, 60)}'")
-    condition = parse_condition(text, where="--where")
+    condition = parse_row_condition(text, where="--where")
     known: dict[str, Any] = {}
     for name in condition.names:
         values = columns[meant(name, columns, f"{columns.label}: --where")]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from forecast.fit.problem.problem import kernel_for
 from forecast.formula import tree
+from forecast.formula.functions import FUNCTIONS, PLAIN
 from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 from forecast.laws.implicit import Implicit
 
@@ -35,8 +36,6 @@ __all__ = ["Rescaled", "Rescaling", "rescaled", "rescaled_curves", "rescaling", 
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Functions that return what they are given, a power of it, or its sign only.
-POWERS = {"abs": 1.0, "sqrt": 0.5, "cbrt": 1 / 3, "max": 1.0, "min": 1.0, "sign": 0.0, "heaviside": 0.0}
 #: Options of an objective that are lengths of residuals.
 LENGTHS = ("delta", "width")
 #: A condition counts as one of its own if it is this far from following from the others.
@@ -105,12 +104,14 @@ class _Conditions:
         if isinstance(node, Unary):
             return self.of(node.operand)
         if isinstance(node, Call):
-            if node.function not in POWERS:
+            function = FUNCTIONS[node.function]
+            if PLAIN in function.arguments:
                 for part in node.args:
                     self._plain(part)
                 return none
             whole = self._alike([self.of(part) for part in node.args])
-            return None if whole is None else POWERS[node.function] * whole
+            return None if whole is None else float(function.result) * whole
+        assert isinstance(node, Binary)
         if node.op in "+-":
             return self._alike([self.of(node.left), self.of(node.right)])
         if node.op == "**":

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from forecast.formula import Binary, Call, Name, Node, Number, Unary
-from forecast.formula.tree import FUNCTIONS
+from forecast.formula.functions import FUNCTIONS
 
 __all__ = ["Graph", "assign"]
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forecast.formula.tree import FUNCTIONS
+from forecast.formula.functions import FUNCTIONS
 
 if TYPE_CHECKING:
     from forecast.laws.compiled.expression_graph import Graph

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import FormulaError, TableError, nearest, printable
-from forecast.formula import Condition, parse_condition
+from forecast.formula import Condition, parse_row_condition
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -111,7 +111,7 @@ def read(raw: Mapping[str, Any], where: str) -> tuple[Check | None, list[tuple[s
     if wrong:
         return None, wrong
     try:
-        condition = parse_condition(texts["condition"], where=where)
+        condition = parse_row_condition(texts["condition"], where=where)
     except FormulaError as error:
         return None, [("condition", str(error))]
     made = Check(

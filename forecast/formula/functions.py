@@ -1,0 +1,217 @@
+"""The functions that a formula may call: how many arguments, what their units must be, and their numbers by numpy.
+
+Laws know the functions of `FUNCTIONS`; the expressions of scenarios know those of `SCENARIO_FUNCTIONS` too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = [
+    "ANY",
+    "CONDITION",
+    "FUNCTIONS",
+    "PLAIN",
+    "SAME",
+    "SCENARIO_FUNCTIONS",
+    "YEARS",
+    "Function",
+    "implementation",
+]
+
+#: What the unit of an argument must be: none; that of the other arguments marked so; any at all; none, as the argument
+#: is a condition; none, or one of time, which becomes years.
+PLAIN, SAME, ANY, CONDITION, YEARS = "plain", "same", "any", "condition", "years"
+
+#: The shares of a `ces` add up to 1 within this.
+SHARES = 1e-9
+#: Below this rho a `ces` is its limit to the last digit.
+FLAT = 1e-15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Function:
+    """One function of the grammar.
+
+    Parameters
+    ----------
+    numpy : str
+        The numpy function (``scipy.special`` for erf and erfc), where one computes it.
+    tex : str
+        LaTeX before the parentheses.
+    arguments : tuple of str
+        The rule for the unit of each argument; where there are more arguments, the first rule holds for them too.
+    result : float or str
+        The power to which the unit of the arguments marked `SAME` is raised (0: the result is a plain number), or a
+        unit.
+    least, most : int
+        How many arguments; 0 is as many as `arguments` has.
+    lists : tuple of int
+        The arguments that are lists in square brackets.
+    over_time : bool
+        It reads the path of its first argument over time, so that its numbers come from elsewhere.
+    """
+
+    numpy: str = ""
+    tex: str
+    arguments: tuple[str, ...] = (PLAIN,)
+    result: float | str = 0.0
+    least: int = 0
+    most: int = 0
+    lists: tuple[int, ...] = ()
+    over_time: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "least", self.least or len(self.arguments))
+        object.__setattr__(self, "most", self.most or len(self.arguments))
+
+    def rules(self, count: int) -> tuple[str, ...]:
+        """Return the rule for the unit of each of `count` arguments.
+
+        Examples
+        --------
+        >>> SCENARIO_FUNCTIONS["softmin"].rules(4)
+        ('same', 'same', 'same', 'plain')
+        """
+        more = count - len(self.arguments)
+        return (self.arguments[0],) * more + self.arguments[:count]
+
+
+def _named(name: str, **options: Any) -> Function:
+    return Function(tex=rf"\operatorname{{{name}}}", **options)
+
+
+#: The functions of laws. Their counterparts in sympy stand in `forecast.formula.symbolic`.
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        "abs": Function(numpy="abs", tex="|", arguments=(SAME,), result=1.0),
+        "acos": Function(numpy="arccos", tex=r"\arccos"),
+        "asin": Function(numpy="arcsin", tex=r"\arcsin"),
+        "atan": Function(numpy="arctan", tex=r"\arctan"),
+        "cbrt": Function(numpy="cbrt", tex=r"\sqrt[3]", arguments=(SAME,), result=1 / 3),
+        "ceil": _named("ceil", numpy="ceil"),
+        "cos": Function(numpy="cos", tex=r"\cos"),
+        "cosh": Function(numpy="cosh", tex=r"\cosh"),
+        "erf": _named("erf", numpy="erf"),
+        "erfc": _named("erfc", numpy="erfc"),
+        "exp": Function(numpy="exp", tex=r"\exp"),
+        "expm1": _named("expm1", numpy="expm1"),
+        "heaviside": Function(numpy="heaviside", tex=r"\theta", arguments=(ANY,)),
+        "log": Function(numpy="log", tex=r"\log"),
+        "log10": Function(numpy="log10", tex=r"\log_{10}"),
+        "log1p": _named("log1p", numpy="log1p"),
+        "log2": Function(numpy="log2", tex=r"\log_{2}"),
+        "max": Function(numpy="maximum", tex=r"\max", arguments=(SAME,), result=1.0, least=2, most=8),
+        "min": Function(numpy="minimum", tex=r"\min", arguments=(SAME,), result=1.0, least=2, most=8),
+        "sign": _named("sign", numpy="sign", arguments=(ANY,)),
+        "sin": Function(numpy="sin", tex=r"\sin"),
+        "sinh": Function(numpy="sinh", tex=r"\sinh"),
+        "sqrt": Function(numpy="sqrt", tex=r"\sqrt", arguments=(SAME,), result=1 / 2),
+        "tan": Function(numpy="tan", tex=r"\tan"),
+        "tanh": Function(numpy="tanh", tex=r"\tanh"),
+    }
+)
+
+#: The functions of scenarios: those of laws and more, the last seven over time.
+SCENARIO_FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        **FUNCTIONS,
+        "ces": _named("ces", arguments=(SAME, PLAIN, PLAIN), result=1.0, lists=(0, 1)),
+        "clip": _named("clip", arguments=(SAME, SAME, SAME), result=1.0),
+        "logistic": _named("logistic"),
+        "saturate": _named("saturate", arguments=(SAME, SAME), result=1.0),
+        "softmin": _named("softmin", arguments=(SAME, PLAIN), result=1.0, least=3, most=9),
+        "where": _named("where", arguments=(CONDITION, SAME, SAME), result=1.0),
+        "at": _named("at", arguments=(SAME, PLAIN), result=1.0, over_time=True),
+        "growth": _named("growth", arguments=(ANY, YEARS), result="1/year", least=1, over_time=True),
+        "lag": _named("lag", arguments=(SAME, YEARS), result=1.0, over_time=True),
+        "maximum": _named("maximum", arguments=(SAME,), result=1.0, over_time=True),
+        "once": _named("once", arguments=(CONDITION,), over_time=True),
+        "previous": _named("previous", arguments=(SAME,), result=1.0, over_time=True),
+        "since": _named("since", arguments=(CONDITION,), over_time=True),
+    }
+)
+
+
+@functools.cache
+def implementation(name: str) -> Callable[..., Any]:
+    """Return the function of a name, over float64 scalars and arrays; a list in brackets comes as a tuple."""
+    import numpy as np
+
+    own: dict[str, Callable[..., Any]] = {
+        "ces": _ces,
+        "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+        "heaviside": lambda x: np.heaviside(x, 0.5),
+        "logistic": _logistic,
+        "saturate": lambda v, limit: -limit * np.expm1(-v / limit),
+        "softmin": _softmin,
+        "where": lambda condition, a, b: np.where(np.isnan(condition), np.nan, np.where(condition != 0, a, b))[()],
+    }
+    if name in own:
+        return own[name]
+    if name in ("erf", "erfc"):
+        from scipy import special
+
+        error_function: Callable[..., Any] = getattr(special, name)
+        return error_function
+    function: Callable[..., Any] = getattr(np, FUNCTIONS[name].numpy)
+    return (lambda *args: functools.reduce(function, args)) if FUNCTIONS[name].most > 1 else function
+
+
+def _logistic(x: Any) -> Any:
+    import numpy as np
+
+    small = np.exp(-np.abs(x))  # in [0, 1], so that neither end loses digits
+    return np.where(x >= 0, 1.0, small) / (1.0 + small)
+
+
+def _softmin(*args: Any) -> Any:
+    """Compute ``(a**-s + b**-s + ...)**(-1/s)`` of numbers that are not negative, s > 0 being the sharpness.
+
+    It never exceeds the smallest, lies at most a factor ``n**(1/s)`` below it, tends to it as s grows, and scales with
+    its arguments, so that it does not depend on their unit.
+    """
+    import numpy as np
+
+    *parts, sharpness = args
+    logs = np.log(np.stack(np.broadcast_arrays(*parts)))
+    least = logs.min(axis=0)  # NaN where an argument is negative
+    total = np.exp(-sharpness * (logs - least)).sum(axis=0)
+    soft = np.where(np.isneginf(least), 0.0, np.exp(least - np.log(total) / sharpness))
+    return np.where(np.asarray(sharpness) > 0, soft, np.nan)[()]
+
+
+def _ces(goods: tuple[Any, ...], shares: tuple[Any, ...], rho: Any) -> Any:
+    """Compute ``(w1*x1**rho + w2*x2**rho + ...)**(1/rho)``; at rho = 0 its limit, the product of ``x**w``.
+
+    The shares are not negative and add up to 1, else the result is no number. The largest term is taken out of the sum,
+    and the rest is computed by expm1 and log1p: nothing overflows, and nothing is lost near rho = 0.
+    """
+    import numpy as np
+
+    *every, power = np.broadcast_arrays(*goods, *shares, rho)
+    u, w = np.log(np.stack(every[: len(goods)])), np.stack(every[len(goods) :])
+    rises = power > 0
+    first = np.where(w > 0, u, np.where(rises, -np.inf, np.inf))
+    first = np.where(rises, first.max(axis=0), first.min(axis=0))
+    # an argument below zero has no logarithm, and the result none either
+    exponent = np.where(w > 0, power * (u - first), 0.0 * np.nan_to_num(u, nan=np.nan, neginf=0.0))
+    rest = (w * np.expm1(exponent)).sum(axis=0)
+    near = np.log1p(rest)
+    logarithm = np.where(rest > -0.5, near, np.log((w * np.exp(exponent)).sum(axis=0)))
+    product = (w * np.where(w > 0, u, 0.0)).sum(axis=0)
+    flat = np.abs(power) < FLAT
+    value = np.exp(np.where(flat, product, first + logarithm / np.where(flat, 1.0, power)))
+    value = np.where(np.isneginf(first), 0.0, value)
+    fair = (np.abs(w.sum(axis=0) - 1) <= SHARES) & (w >= 0).all(axis=0)
+    return np.where(fair, value, np.nan)[()]

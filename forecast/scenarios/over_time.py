@@ -1,0 +1,135 @@
+"""Functions over time, taken out of formulas: each becomes a quantity of its own, and so does a formula it reads.
+
+Such a quantity is hidden: its name is the text of what it stands for, so that equal ones are one, and the formula that
+is left reads as it was written. What reads the path of a quantity then always reads the path of a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
+
+from forecast.errors import UnknownNameError
+from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, Node, tree
+from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.spec import Expression, OverTime, Quantity
+
+__all__ = ["Hidden", "resolved"]
+
+#: Marks a hidden formula whose rates are plain numbers a year, because the formula it stands in uses t, start or dt.
+_RATES = " [rates a year]"
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The quantities that stand for functions over time, and for the formulas these read.
+
+    Parameters
+    ----------
+    quantities : dict of str to Quantity
+    owners : dict of str to str
+        The key of the formula for which each was made first, for messages.
+    """
+
+    quantities: dict[str, Quantity] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
+
+    def out_of(self, formula: Formula, owner: str, *, rates: bool) -> Formula:
+        """Return a formula with names in the place of its functions over time.
+
+        Parameters
+        ----------
+        formula : Formula
+        owner : str
+            Where it stands, for messages.
+        rates : bool
+            It uses time, so that quantities in 1/time are plain numbers a year in it.
+        """
+
+        def swapped(node: Node) -> Node:
+            made = tree.rebuild(node, tuple(map(swapped, tree.children(node))))
+            return Name(self._function(made, owner, rates=rates)) if _over_time(made) else made
+
+        return Formula(swapped(formula.root))
+
+    def _function(self, call: Call, owner: str, *, rates: bool) -> str:
+        """Return the name of what stands for a function over time."""
+        path, *rest = call.args
+        of = self._part(path, owner, rates=rates)
+        argument: float | str | None = None
+        if rest:
+            plain = tree.constant(rest[0])
+            argument = float(tree.evaluate(rest[0], {})) if plain else self._part(rest[0], owner, rates=rates)
+            rest = [Name(argument)] if isinstance(argument, str) else rest
+        text = tree.text(Call(call.function, (Name(of), *rest)))
+        return self._kept(text, OverTime(function=call.function, of=of, argument=argument), owner)
+
+    def _part(self, node: Node, owner: str, *, rates: bool) -> str:
+        """Return the name of what stands for an argument: its own, if it is the name of a quantity."""
+        if isinstance(node, Name) and node.name not in TIME:
+            return node.name
+        made = Formula(node)
+        marked = rates and bool(made.names) and not _uses_time(node)
+        name = made.text + _RATES if marked else made.text
+        return self._kept(name, Expression(tree=made, rates=True if marked else None), owner)
+
+    def _kept(self, name: str, quantity: Quantity, owner: str) -> str:
+        self.quantities.setdefault(name, quantity)
+        self.owners.setdefault(name, owner)
+        return name
+
+
+def _over_time(node: Node) -> TypeGuard[Call]:
+    return isinstance(node, Call) and SCENARIO_FUNCTIONS[node.function].over_time
+
+
+def _uses_time(*nodes: Node) -> bool:
+    """Tell whether trees use time, beside the arguments of functions over time: these are formulas of their own."""
+    return any(
+        (isinstance(node, Name) and node.name in TIME) or (not _over_time(node) and _uses_time(*tree.children(node)))
+        for node in nodes
+    )
+
+
+def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
+    """Return a scenario without functions over time in its formulas, and the owners of the quantities it hides.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name in a formula that is no quantity.
+    """
+    hidden = Hidden()
+
+    def formula(made: Formula, key: str, what: str = "") -> Formula:
+        for name in made.names:
+            if name not in scenario.quantities and name not in TIME:
+                raise UnknownNameError("quantity", name, scenario.quantities, where=f"{scenario.where}: {key}{what}")
+        return hidden.out_of(made, key, rates=_uses_time(made.root))
+
+    def condition(made: Condition, key: str) -> Condition:
+        left, right = tree.children(formula(made.formula, key).root)
+        return Condition(Formula(left), made.op, Formula(right))
+
+    def quantity(name: str, made: Quantity) -> Quantity:
+        if not isinstance(made, Expression):
+            return made
+        key = f"quantities.{name}.expression"
+        return replace(made, tree=formula(made.tree, key, " needs an input"))
+
+    quantities = {name: quantity(name, made) for name, made in scenario.quantities.items()}
+    questions = {
+        name: replace(asked, when=condition(asked.when, f"questions.{name}.when"))
+        for name, asked in scenario.questions.items()
+    }
+    rankings = {
+        name: replace(
+            asked,
+            rank=formula(asked.rank, f"questions.{name}.rank"),
+            among=tuple(condition(each, f"questions.{name}.among") for each in asked.among),
+        )
+        for name, asked in scenario.rankings.items()
+    }
+    made = replace(scenario, quantities={**quantities, **hidden.quantities}, questions=questions, rankings=rankings)
+    return made, hidden.owners
