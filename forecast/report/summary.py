@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base import netcdf
 from forecast.base.dates import decimal_year
 from forecast.projection.crossing import QUANTILES
+from forecast.projection.weights import along, effective, level_quantiles, share, spread, weights_of
 from forecast.report.plain import attribute, combinations, iso, numbers
 from forecast.report.rankings import rankings
 from forecast.report.rankings import sentence as ranking_sentence
@@ -27,6 +27,8 @@ __all__ = [
     "quantities",
     "questions",
     "rankings",
+    "regimes",
+    "updates",
     "warnings",
 ]
 
@@ -41,26 +43,29 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
         never mass), and the probabilities ``already`` and ``never``. An unanswered one has None throughout. Where dates
         were asked about also ``by``: each ``date`` with the ``probability`` that it is so by then.
     """
-    data = tree["questions"].to_dataset()
+    data, weights = tree["questions"].to_dataset(), weights_of(tree)
     out = []
     for name, asked in attribute(tree, "questions").items():
         for chosen, dates in combinations(data[name], ("quantile",)):
             crossing: dict[str, Any] = dict(zip(QUANTILES, map(iso, dates.values), strict=True))
             for mass in ("never", "already"):
-                share = float(data[f"{name}_{mass}"].sel(chosen))
-                crossing[mass] = None if np.isnan(share) else share
+                probability = float(data[f"{name}_{mass}"].sel(chosen))
+                crossing[mass] = None if np.isnan(probability) else probability
             about = {"name": name, "title": asked["title"], "when": asked["when"]}
             row = {**about, "choices": chosen, "crossing": crossing}
             if "by" in asked:
-                reached = data[f"{name}_date"].sel(chosen).values
-                row["by"] = [_by(date, reached, answered=crossing["never"] is not None) for date in asked["by"]]
+                reached, counts = data[f"{name}_date"].sel(chosen).values, along(weights, chosen)
+                answered = crossing["never"] is not None
+                row["by"] = [_by(date, reached, counts, answered=answered) for date in asked["by"]]
             out.append(row)
     return out
 
 
-def _by(date: str, reached: NDArray[np.datetime64], *, answered: bool) -> dict[str, Any]:
-    share = float(np.mean(reached <= np.datetime64(date, "s"))) if answered else None  # NaT, never, is not by any date
-    return {"date": date, "probability": share}
+def _by(
+    date: str, reached: NDArray[np.datetime64], weights: NDArray[np.float64] | None, *, answered: bool
+) -> dict[str, Any]:
+    is_so = reached <= np.datetime64(date, "s")  # NaT, never, is not by any date
+    return {"date": date, "probability": float(share(is_so, weights)) if answered else None}
 
 
 def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
@@ -72,26 +77,66 @@ def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
 
 
 def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
-    """Return the quantiles of every quantity at every step, in every combination of choices.
+    """Return the quantiles of every quantity at every step, in every combination of choices; for `regimes` see there.
 
     Returns
     -------
     list of dict
         ``name``, ``unit``, ``choices``, ``time`` (ISO dates) and the lists ``p05`` to ``p95``.
     """
-    data = tree["projection"].to_dataset()
+    data, weights = tree["projection"].to_dataset(), weights_of(tree)
     stamps = [iso(t) for t in data["time"].values]
     out = []
     for name, values in data.data_vars.items():
-        levels = netcdf.quantiles(values.transpose("draw", ...).values, list(QUANTILES.values()), axis=0)
-        dims = tuple(str(d) for d in values.dims if d != "draw")
-        quantiles = values.isel(draw=0, drop=True).expand_dims(quantile=len(QUANTILES)).copy(data=levels)
-        quantiles = quantiles.transpose("quantile", *dims)
-        for chosen, series in combinations(quantiles, ("quantile", "time")):
-            rows = dict(zip(QUANTILES, map(numbers, series.values), strict=True))
+        if values.attrs["kind"] == "regime":
+            continue
+        for chosen, drawn in combinations(spread(values, weights), ("time", "draw")):
+            levels = level_quantiles(drawn.transpose("draw", "time").values, along(weights, chosen))
+            rows = dict(zip(QUANTILES, map(numbers, levels), strict=True))
             about = {"name": str(name), "unit": values.attrs["units"]}
             out.append({**about, "choices": chosen, "time": stamps, **rows})
     return out
+
+
+def regimes(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return how likely each regime is, in every combination of the choices on which that depends.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``choices`` and ``shares``: each label with its share of the worlds.
+    """
+    data, weights = tree["projection"].to_dataset(), weights_of(tree)
+    out = []
+    for name, values in data.data_vars.items():
+        if values.attrs["kind"] != "regime":
+            continue
+        labels = values.attrs["flag_meanings"].split()
+        for chosen, drawn in combinations(spread(values, weights).isel(time=0), ("draw",)):
+            counts = along(weights, chosen)
+            shares = {label: float(share(drawn.values == code, counts)) for code, label in enumerate(labels)}
+            out.append({"name": str(name), "choices": chosen, "shares": shares})
+    return out
+
+
+def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return how many worlds are effective under what is known besides, in every combination on which that depends.
+
+    Returns
+    -------
+    list of dict
+        ``of`` (the quantities of which something is known), ``choices``, ``draws`` and ``effective``; empty where
+        worlds count alike.
+    """
+    weights = weights_of(tree)
+    if weights is None:
+        return []
+    about = {"of": list(attribute(tree, "update")), "draws": weights.sizes["draw"]}
+    return [
+        {**about, "choices": chosen, "effective": count if np.isfinite(count) else None}
+        for chosen, each in combinations(weights, ("draw",))
+        for count in [float(effective(each.values))]
+    ]
 
 
 def headline(tree: xr.DataTree) -> str:

@@ -17,8 +17,8 @@
 
 What a quantity may be: ``model`` (with ``inputs`` to wire a relation to other quantities), ``expression`` (with an
 optional ``unit``), ``table`` + ``column`` + ``where`` (a figure read in a table), ``shape`` + ``data`` + ``x`` + ``y``
-+ ``unit`` (a trend of your own), or a distribution with a ``unit``. A question asks ``when`` or for a ``rank`` over a
-choice.
++ ``unit`` (a trend of your own), a distribution with a ``unit``, or an input of `forecast.scenarios.inputs`: ``draw``,
+``schedule``, ``draws``, ``fitted``. A question asks ``when`` or for a ``rank`` over a choice.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.formula import Formula
+from forecast.scenarios import inputs
+from forecast.scenarios.inputs import Correlation
 from forecast.scenarios.parse import TAKEN, Reader
 from forecast.scenarios.spec import (
     Cell,
@@ -62,7 +65,7 @@ __all__ = [
 #: A scenario file larger than this is refused unread.
 LIMIT_BYTES = 1 << 20
 
-_TOP = ("title", "start", "until", "step", "shown", "choices", "quantities", "questions")
+_TOP = ("title", "start", "until", "step", "shown", "choices", "quantities", "correlations", "update", "questions")
 _STEPS = ("year", "month")
 
 _PARTS = ("already", "date", "never")
@@ -92,6 +95,10 @@ class Scenario:
         What a quantity may not be set below, in its unit.
     shown : tuple of str
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
+    correlations : tuple of Correlation
+        What moves together.
+    updates : mapping of str to Formula
+        By which worlds are weighed: the logarithm of a likelihood, under the quantity of which something is known.
     """
 
     name: str
@@ -106,6 +113,8 @@ class Scenario:
     step: str = "year"
     lower: Mapping[str, float] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
+    correlations: tuple[Correlation, ...] = ()
+    updates: Mapping[str, Formula] = field(default_factory=dict)
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -183,6 +192,8 @@ class Scenario:
             step=step,
             lower=lower,
             shown=shown,
+            correlations=tuple(inputs.correlations(reader, record)),
+            updates=dict(inputs.updates(reader, record)),
         )
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from forecast import formula
 from forecast.base.distributions import Distribution
 from forecast.errors import ScenarioError, printable
+from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 
 __all__ = [
     "ByChoice",
@@ -129,7 +130,7 @@ class TableChoice:
     known: tuple[str, ...] = ()
 
 
-Quantity = ModelRef | Expression | Prior | SeriesRef | Cell
+Quantity = ModelRef | Expression | Prior | SeriesRef | Cell | Regime | Schedule | OwnDraws | Fitted
 
 
 @dataclass(frozen=True, kw_only=True)
