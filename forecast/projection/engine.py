@@ -160,7 +160,7 @@ def project(
             },
             settings=dict(set or {}),
             models=described,
-            failures=sorted({*sampled.reasons(), *fits.failures.values()}),
+            failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
             warnings=[*fits.warnings(), *_few(effective, draws)],
             effective=effective,
         )

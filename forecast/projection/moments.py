@@ -40,7 +40,7 @@ def by_moments(world: World, node: Node, combination: Combination) -> Distributi
     Raises
     ------
     DataError
-        Where the quantity changes with time, does not vary over the worlds, or has no moments.
+        Where the quantity changes with time, or has no moments.
     """
     assert isinstance(node.quantity, Fitted)
     of, family = node.quantity.of, node.quantity.fitted
@@ -59,9 +59,9 @@ def by_moments(world: World, node: Node, combination: Combination) -> Distributi
     if not np.isfinite(values).all():
         lost = int((~np.isfinite(values)).sum())
         raise DataError(f"{where}: {lost} of {WORLDS} values are not finite: they have no mean")
+    if values.min() == values.max():  # somebody has set it to a number
+        return Distribution("fixed", ((0.5, float(path[0, 0])),))
     mean, deviation = float(values.mean()), float(values.std())
-    if not deviation > 0:
-        raise DataError(f"{where}: '{printable(of, 80)}' is the same in every world: there is nothing to fit")
     ends = [(p, mean + side * deviation) for side, p in ((-1, 0.15865525393145707), (1, 0.8413447460685429))]
     if family == "lognormal":
         ends = [(p, float(np.exp(end))) for p, end in ends]

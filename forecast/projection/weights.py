@@ -81,7 +81,7 @@ def weights_of(tree: xr.DataTree) -> xr.DataArray | None:
 def summed(log_likelihoods: xr.Dataset) -> xr.DataArray:
     """Return the weights under all updates together, (draw, choices)."""
     total = functools.reduce(operator.add, log_likelihoods.data_vars.values()).transpose("draw", ...)
-    return total.copy(data=normalised(total.values))  # type: ignore[no-any-return]
+    return total.copy(data=normalised(total.values))
 
 
 def along(weights: xr.DataArray | None, chosen: Mapping[str, str]) -> Array | None:
@@ -134,18 +134,9 @@ class Updates:
         return zip(np.ndindex(*self._log[name].shape[1:]), self.graph.combinations(self.dims[name]), strict=True)
 
     def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
-        """Return the log likelihood of every world under each update.
-
-        Raises
-        ------
-        DataError
-            Where an update leaves no world.
-        """
+        """Return the log likelihood of every world under each update."""
         import xarray as xr
 
-        for name, values in self._log.items():
-            if np.isneginf(values).all(axis=0).any():
-                raise DataError(f"{self.graph.scenario.where}: update.{name}: no world is possible: each has weight 0")
         used = {d for dims in self.dims.values() for d in dims}
         data = {
             name: (("draw", *self.dims[name]), values, {"units": "", "long_name": self.asked[name].text})
@@ -153,16 +144,39 @@ class Updates:
         }
         return xr.Dataset(data, coords=coordinates(d for d in self.graph.scenario.choices if d in used))
 
+    def impossible(self) -> Iterator[str]:
+        """Say which values of the choices an update leaves no world.
+
+        Raises
+        ------
+        DataError
+            Where that is none of them.
+        """
+        dims = self.graph.dims(self.graph.weighed_by)
+        total = self._total(dims)
+        lost = np.asarray(np.isneginf(total).all(axis=0))
+        for index, combination in zip(np.ndindex(*lost.shape), self.graph.combinations(dims), strict=True):
+            if lost[index]:
+                chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
+                text = f"update{f' ({chosen})' if chosen else ''}: no world is possible: the likelihood is 0 in each"
+                if lost.all():
+                    raise DataError(f"{self.graph.scenario.where}: {text}")
+                yield text
+
     def weights(self, dims: tuple[str, ...]) -> Array | None:
         """Return the weights along these choices, which hold all of the updates', (draw, ...); None: all alike."""
         if not self.asked:
             return None
+        sizes = tuple(len(self.graph.scenario.choices[d]) for d in dims)
+        return np.broadcast_to(normalised(self._total(dims)), (self.draws, *sizes))
+
+    def _total(self, dims: tuple[str, ...]) -> Array:
+        """Return the log likelihoods of all updates together, along these choices or 1 where they do not depend."""
         total = np.zeros((self.draws, *(1 for _ in dims)))
         for name, values in self._log.items():
             shape = tuple(values.shape[1 + self.dims[name].index(d)] if d in self.dims[name] else 1 for d in dims)
             total = total + values.reshape(self.draws, *shape)
-        sizes = tuple(len(self.graph.scenario.choices[d]) for d in dims)
-        return np.broadcast_to(normalised(total), (self.draws, *sizes))
+        return total
 
     def effective(self) -> float | None:
         """Return the effective number of worlds, the least over the choices; None without an update."""

@@ -132,11 +132,9 @@ def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
     if weights is None:
         return []
     about = {"of": list(attribute(tree, "update")), "draws": weights.sizes["draw"]}
-    return [
-        {**about, "choices": chosen, "effective": count if np.isfinite(count) else None}
-        for chosen, each in combinations(weights, ("draw",))
-        for count in [float(effective(each.values))]
-    ]
+    counts = weights.isel(draw=0).copy(data=effective(weights.values))
+    rows = ((chosen, float(count)) for chosen, count in combinations(counts, ()))
+    return [{**about, "choices": chosen, "effective": count if np.isfinite(count) else None} for chosen, count in rows]
 
 
 def headline(tree: xr.DataTree) -> str:

@@ -193,7 +193,11 @@ class OwnDraws:
         from forecast import tables, units
 
         read = tables.columns(self.draws, where=where)
-        values = read.numeric(self.column)
+        if self.column not in read:
+            raise UnknownNameError("column", self.column, read, where=f"{where}.column")
+        values = read[self.column]
+        if values.dtype.kind != "f":
+            raise ScenarioError(f"{where}.column: '{printable(self.column, 60)}': expected a column of numbers")
         if bad := int((~np.isfinite(values)).sum()):
             raise ScenarioError(
                 f"{where}.column: '{printable(self.column, 60)}': {bad} of {len(values)} cells are no finite numbers"

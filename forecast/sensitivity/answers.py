@@ -150,7 +150,7 @@ def _explained(ranks: Array, counts: Array, draws: Array, total: float) -> float
 
 
 def _bins(draws: Array, bins: int) -> NDArray[np.int64]:
-    """Sort draws into bins of about as many each; a number of few values, such as a regime, has a bin for each value."""
+    """Sort draws into bins of as many each; a number of few values, such as a regime, has a bin for each value."""
     values, place = np.unique(draws, return_inverse=True)
     if len(values) <= bins:
         return np.asarray(place)

@@ -237,9 +237,9 @@ def _show_ranking(row: dict[str, Any]) -> None:
 def _show_update(row: dict[str, Any]) -> None:
     """Say how many worlds an answer rests on, where they count differently."""
     given = "".join(f", {k} = {v}" for k, v in row["choices"].items())
-    count = (
-        "failed" if row["effective"] is None else f"{row['effective']:,.0f} of {row['draws']:,} worlds are effective"
-    )
+    count = "no world is possible"
+    if row["effective"] is not None:
+        count = f"{row['effective']:,.0f} of {row['draws']:,} worlds are effective"
     render.write(printable(f"weighed by what is known of {', '.join(row['of'])}{given}: {count}", 400))
     render.write()
 
