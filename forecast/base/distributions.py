@@ -171,7 +171,7 @@ class Distribution:
 
         Examples
         --------
-        >>> distribution({"p05": 1.0, "p95": 100.0}).median()
+        >>> round(distribution({"p05": 1.0, "p95": 100.0}).median(), 6)
         10.0
         """
         import numpy as np

@@ -169,10 +169,13 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         Naming the file and key.
     """
     rest = dict(given or {})
-    for key in [k for k in rest if k in scenario.choices]:
+    narrowing = [k for k in rest if k in scenario.choices]
+    for key in narrowing:
         scenario = scenario.narrowed(key, settings.texts(key, rest.pop(key)))
     tables = Tables(scenario.where)
     nodes = {name: _resolve(scenario, name, tables) for name in scenario.quantities}
+    # what a run leaves out by its settings may still stand in a group: the others then move as before
+    correlated = dict(_correlated(scenario, nodes, _inputs(nodes.values()), narrowed=bool(narrowing)))
     for key in [k for k in rest if k in nodes]:
         node = nodes[key]
         # an expression keeps its needs: they give it its unit
@@ -187,12 +190,11 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     _check_names(nodes)
     _check_files(scenario, nodes)
     nodes = _ordered(scenario, nodes)
-    asked = _inputs(nodes.values())
     graph = Graph(
         scenario=scenario,
         nodes=_with_dims_and_units(scenario, nodes),
-        inputs=asked,
-        correlated=dict(_correlated(scenario, nodes, asked)),
+        inputs=_inputs(nodes.values()),
+        correlated=correlated,
     )
     for name, tree in scenario.updates.items():
         _check_update(graph, name, tree)
@@ -397,13 +399,15 @@ def _check_files(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
 
 
 def _correlated(
-    scenario: Scenario, nodes: Mapping[str, Node], inputs: Mapping[str, Input]
+    scenario: Scenario, nodes: Mapping[str, Node], inputs: Mapping[str, Input], *, narrowed: bool
 ) -> Iterator[tuple[str, tuple[tuple[str, ...], tuple[float, ...]]]]:
     """Check who moves together, and walk those whose draws depend on others'."""
     for number, group in enumerate(scenario.correlations, 1):
         key = f"{scenario.where}: correlations[{number}]"
         for name in group.of:
             if name not in nodes and name not in inputs:
+                if narrowed and "." in name:  # an input of a model of another choice
+                    continue
                 raise UnknownNameError("quantity or input", name, [*nodes, *inputs], where=f"{key}.of")
             if not _drawn(scenario.quantities[name] if name in nodes else inputs[name], name):
                 raise ScenarioError(

@@ -118,7 +118,7 @@ class Schedule:
         --------
         >>> import numpy as np
         >>> plan = Schedule(points=((2020.0, 2.0), (2022.0, 1.0)), as_="rate", between="step")
-        >>> plan.values(np.array([2019.0, 2020.0, 2021.0, 2023.0])).tolist()
+        >>> plan.values(np.array([2019.0, 2020.0, 2021.0, 2023.0])).round(6).tolist()
         [1.0, 2.0, 4.0, 8.0]
         """
         import numpy as np

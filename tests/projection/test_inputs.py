@@ -250,6 +250,19 @@ def test_to_leave_one_out_or_add_it_leaves_the_draws_of_all_others(base, name):
     assert_others_same(after, before, {name})
 
 
+def test_to_leave_out_a_model_leaves_what_moves_with_its_inputs():
+    """Whether its quantity is set to a number, or its choice is narrowed to another."""
+    quantities = {"brain": {"model": "brain/{e}"}, "second": {"uniform": [1, 9], "unit": ""}}
+    more = {
+        "choices": {"e": ["dettmers-2015", "carlsmith-2020"]},
+        "correlations": [{"of": ["brain/dettmers-2015.firing_rate", "second"], "rho": 0.5}],
+    }
+    alone, before = project(quantities, choices=more["choices"]), project(quantities, **more)
+    assert not np.array_equal(drawn(alone, "second"), drawn(before, "second"))
+    for setting in ({"e": "carlsmith-2020"}, {"brain": 1e18}, {"brain/dettmers-2015.firing_rate": 1}):
+        assert_bitwise(drawn(project(quantities, **more, set=setting), "second"), drawn(before, "second"))
+
+
 def test_to_correlate_or_weigh_leaves_the_draws_of_all_others(base):
     before = project(base, draws=1100)
     assert_others_same(before, project(base, draws=1100, correlations=GROUPS), {"second"})
