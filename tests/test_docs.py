@@ -10,6 +10,7 @@ import pytest
 
 import forecast
 from forecast import errors
+from forecast.base.distributions import FAMILIES, distribution
 from forecast.contract import specs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,6 +55,41 @@ def test_the_examples_of_a_scenario_are_ones():
     assert set(made.questions) == {"parity"}
     assert set(made.rankings) == {"cheapest"}
     assert "geforce-rtx-4090" in made.choices["device"]
+
+
+def rows(page, heading):
+    """Return the code in the first column of the table under a heading, a list a row."""
+    part = PAGES[page].partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    found = [re.findall(r"`([^`]+)`", line.split(" | ")[0]) for line in part.splitlines() if line.startswith("| `")]
+    assert found
+    return found
+
+
+def test_every_form_of_a_distribution_is_one():
+    families = set()
+    for spans in rows("how-to/write-a-scenario.md", "Uncertain numbers"):
+        given = [tomllib.loads(span) for span in spans]
+        whole = {k: v for each in given for k, v in each.items()}
+        alone = given if len(given) > 1 and all(isinstance(v, list) for v in whole.values()) else [whole]
+        for record in alone:
+            base = {"normal": [1, 4]} if set(record) <= {"width", "truncate"} else {}
+            families.add(distribution({**base, **record}).family)
+    assert families == {"fixed", *FAMILIES}
+
+
+def test_every_form_of_an_input_is_one(tmp_path):
+    (tmp_path / "posterior.csv").write_text("x\n1\n2\n", encoding="utf-8")
+    plan = 'schedule = [[2026, 2.6]]\nas = "level"\nunit = ""\n'
+    kinds = set()
+    for number, spans in enumerate(rows("how-to/write-a-scenario.md", "Other inputs")):
+        between = spans[0].startswith("between")
+        forms = [f"{plan}between = {s.partition('= ')[2] or s}" for s in spans] if between else ["\n".join(spans)]
+        for form in forms:
+            text = form.replace("…", "").replace('\n"lognormal"', "")
+            path = tmp_path / f"{number}.toml"
+            path.write_text(f'[quantities.raw]\nnormal = [1, 2]\nunit = ""\n[quantities.x]\n{text}\n', encoding="utf-8")
+            kinds.add(type(forecast.Scenario.load(path).quantities["x"]).__name__)
+    assert kinds == {"Regime", "Schedule", "OwnDraws", "Fitted"}
 
 
 def test_nothing_is_fetched_by_configuration():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from forecast.base.distributions import numbers_in
 from forecast.contract.fields import Checked, checked, empty, maps, number, text, text_field
 
 __all__ = ["Input", "below"]
@@ -12,7 +14,14 @@ __all__ = ["Input", "below"]
 
 def below(stated: Mapping[str, object], lower: float | None) -> float | None:
     """Return a number of a distribution's record that lies below the least it may be; None where none does."""
-    return next((v for v in stated.values() if lower is not None and number(v) and v < lower), None)
+    return next((v for v in numbers_in(stated) if lower is not None and v < lower), None)
+
+
+def _stated(value: object) -> bool:
+    """Tell whether a value may stand in a distribution's record: text, a number, several, or numbers by probability."""
+    if isinstance(value, (list, tuple)):
+        return all(map(number, value))
+    return text(value) or number(value) or maps(lambda v: number(v) or maps(number)(v))(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +36,10 @@ class Input(Checked):
         Its unit; ``""`` is dimensionless.
     distribution : mapping
         ``{"value": 3}``; quantiles, ``{"p05": 1, "p95": 10}`` (with an optional ``p50``), taken as lognormal where
-        all are positive and normal otherwise unless ``"family"`` says; or ``{"low": a, "mode": b, "high": c}``
-        (triangular) and ``{"low": a, "high": b}`` (uniform; ``"family": "loguniform"`` for its logarithm).
+        all are positive and normal otherwise unless ``"family"`` says; ``{"normal": [1, 10]}``, ``"lognormal"``,
+        ``"uniform"``, ``"loguniform"`` or ``{"triangular": [low, mode, high]}``; with ``"width"`` for what share an
+        interval holds (0.9 of a normal or lognormal, all of a uniform or loguniform) and ``"truncate": [low, high]``.
+        See `forecast.base.distributions`.
     source : str
         Where the number and its width come from.
     title : str
@@ -42,9 +53,7 @@ class Input(Checked):
 
     name: str = text_field()
     unit: str = text_field()
-    distribution: Mapping[str, float | str] = checked(
-        maps(lambda v: text(v) or number(v)), "a mapping of text to number or text"
-    )
+    distribution: Mapping[str, Any] = checked(maps(_stated), "a mapping of text to numbers or text")
     source: str = text_field()
     title: str = text_field(default="")
     qualifiers: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast import units
-from forecast.base.distributions import distribution
+from forecast.base.distributions import distribution, scaled
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import get_registry, resolve
 from forecast.contract.specs import Input, TrendSpec
@@ -202,10 +202,9 @@ def _uncertain(name: str | Shape) -> dict[str, str | None]:
     return dict(options) if isinstance(options, Mapping) else dict.fromkeys(options)
 
 
-def _in_unit(stated: Mapping[str, Any], given: str, unit: str, where: str) -> dict[str, float | str]:
+def _in_unit(stated: Mapping[str, Any], given: str, unit: str, where: str) -> dict[str, Any]:
     """Return a distribution's record in another unit."""
-    factor = units.factor(given, unit, where=where) if given != unit else 1.0
-    return {k: v if isinstance(v, str) else v * factor for k, v in stated.items()}
+    return scaled(stated, units.factor(given, unit, where=where) if given != unit else 1.0)
 
 
 def trend(

@@ -6,6 +6,7 @@ holds at the first step is *already* true (its date is that step); one that does
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["QUANTILES", "Crossing", "crossing", "date_quantiles"]
+__all__ = ["QUANTILES", "Crossing", "crossing", "date_quantiles", "weighted_quantiles"]
 
 #: The quantiles every answer carries.
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.50, "p75": 0.75, "p95": 0.95}
@@ -91,7 +92,7 @@ def date_quantiles(date: Array) -> Array:
     """Return the five `QUANTILES` of dates, (quantile,); infinite inside the never mass, NaN without an answer.
 
     Each is the smallest date by which at least that share of the draws has crossed, so that ``p95`` is infinite exactly
-    when more than 5 % of the draws never cross.
+    when more than 5 % of the draws never cross. `weighted_quantiles` says the same of draws that count differently.
     """
     import numpy as np
 
@@ -100,3 +101,35 @@ def date_quantiles(date: Array) -> Array:
     # by rank, in whole numbers: no rounding of n·q and no arithmetic with infinities
     ranks = [-(-len(date) * round(100 * q) // 100) - 1 for q in QUANTILES.values()]
     return np.asarray(np.partition(date, ranks)[ranks])
+
+
+def weighted_quantiles(values: Array, weights: Array, q: Sequence[float]) -> Array:
+    """Return the smallest values at which at least these shares of the weights are reached, (quantile, ...).
+
+    Parameters
+    ----------
+    values : ndarray
+        (draw, ...); infinities are values like others, NaN makes the quantiles beside it NaN.
+    weights : ndarray
+        Not negative, (draw,) or as `values`; NaN, where there are none, makes the quantiles beside it NaN.
+    q : sequence of float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_quantiles(np.array([3.0, 1.0, np.inf]), np.array([0.25, 0.5, 0.25]), [0.5, 0.6, 0.9]).tolist()
+    [1.0, 3.0, inf]
+    """
+    import numpy as np
+
+    order = np.argsort(values, axis=0, kind="stable")
+    weights = np.broadcast_to(weights.reshape(*weights.shape, *(1,) * (values.ndim - weights.ndim)), values.shape)
+    reached = np.cumsum(np.take_along_axis(weights, order, axis=0), axis=0)
+    out = np.empty((len(q), *values.shape[1:]))
+    for i, share in enumerate(q):
+        # a sum of many weights is rounded: what misses the share by that has reached it
+        place = (reached >= share * reached[-1] * (1 - 1e-12)).argmax(axis=0)
+        at = np.take_along_axis(order, place[None], axis=0)
+        out[i] = np.take_along_axis(values, at, axis=0)[0]
+    lost = np.isnan(values).any(axis=0) | np.isnan(weights).any(axis=0)
+    return np.where(lost, np.nan, out)

@@ -19,8 +19,10 @@ from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.projection import backing
 from forecast.projection.horizon import Horizon, horizon, step_of
+from forecast.projection.moments import pass_before
 from forecast.projection.provenance import provenance
 from forecast.projection.reduce import Sampled
+from forecast.projection.weights import FEWEST
 from forecast.projection.world import Fits, World
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import Graph
@@ -82,8 +84,8 @@ def project(
     Returns
     -------
     xarray.DataTree
-        ``/projection`` (time × draw × choices), ``/questions``, ``/rankings`` where one is asked for,
-        ``/observed/<quantity>``, ``/posterior/<model>``;
+        ``/projection`` (time × draw × choices), ``/questions``, ``/rankings`` where one is asked for, ``/update`` where
+        worlds are weighed, ``/observed/<quantity>``, ``/posterior/<model>``;
         everything needed to repeat it is in the attributes of the root.
 
     Raises
@@ -117,6 +119,7 @@ def project(
     blocks = range(-(-draws // BLOCK))
     # Swapping sys.stdout is no business of several threads at once: it is swapped here, around them all.
     with stdout_is_data(), ExitStack() as stack:
+        pass_before(World(graph, fits, sampled.years, seed, 0))
         # one worker is this thread: an interrupt then ends a slow model at once
         each = map if workers == 1 else stack.enter_context(_threads(workers)).map
         drawn = each(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks)
@@ -136,6 +139,9 @@ def project(
     ranked = sampled.rankings()
     if ranked is not None:
         tree["/rankings"] = ranked
+    likelihoods, effective = sampled.likelihoods(), sampled.updates.effective()
+    if likelihoods is not None:
+        tree["/update"] = likelihoods
     described = {
         name: description
         for name, m in backing.models_of(graph).items()
@@ -155,11 +161,20 @@ def project(
             },
             settings=dict(set or {}),
             models=described,
-            failures=sorted({*sampled.reasons(), *fits.failures.values()}),
-            warnings=fits.warnings(),
+            failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
+            warnings=[*fits.warnings(), *_few(effective, draws)],
+            effective=effective,
         )
     )
     return result
+
+
+def _few(effective: float | None, draws: int) -> list[str]:
+    """Warn where the weights of an update leave few worlds."""
+    if effective is None or effective >= FEWEST:
+        return []
+    rest = f"update: {effective:.0f} of {draws:,} worlds are effective; answers rest on fewer than {FEWEST}"
+    return [f"{rest}: draw more, or look for a mistake in log_likelihood"]
 
 
 def _threads(workers: int) -> ThreadPoolExecutor:
@@ -230,7 +245,8 @@ def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
     cells = sum(_combinations(graph, n.dims) for n in graph.quantities.values())
     hidden = sum(_combinations(graph, n.dims) for n in graph.nodes.values() if n.hidden)
     questions = [q.when for q in graph.scenario.questions.values()]
-    asked = sum(_combinations(graph, graph.dims(when.names)) for when in questions)
+    weighed = graph.weighed_by
+    asked = sum(_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
     blocks = BLOCK * min(workers, -(-draws // BLOCK))
     each = 8 * (COPIES * steps * cells + DATES * asked)
     drawn = 8 * DRAWN * steps * (cells + hidden) * blocks

@@ -16,6 +16,7 @@ from typing import Any
 
 from forecast.errors import ForecastError
 from forecast.scenarios.graph import Graph, nested
+from forecast.scenarios.inputs import OwnDraws
 from forecast.scenarios.scenario import Cell, Scenario
 
 __all__ = ["provenance", "versions"]
@@ -52,6 +53,7 @@ def provenance(
     models: Mapping[str, Any],
     failures: list[str],
     warnings: list[str],
+    effective: float | None = None,
 ) -> dict[str, str]:
     """Return the attributes of a projection's root, each JSON text."""
     scenario = graph.scenario
@@ -64,6 +66,7 @@ def provenance(
             for n, q in scenario.questions.items()
         },
         **_rankings(graph),
+        **_updates(graph, effective),
         **({"shown": list(scenario.shown)} if scenario.shown else {}),
         "choices": {n: list(c.values) for n, c in scenario.choices.items()},
         **_kinds(scenario),
@@ -80,6 +83,17 @@ def provenance(
     out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}
     out["scenario_hash"] = json.dumps(_hash(graph))
     return out
+
+
+def _updates(graph: Graph, effective: float | None) -> dict[str, Any]:
+    """Return by what worlds are weighed and how many are effective, and what moves together, where anything does."""
+    scenario = graph.scenario
+    updated = {name: tree.text for name, tree in scenario.updates.items()}
+    groups = [{"of": list(each.of), "matrix": [list(row) for row in each.matrix]} for each in scenario.correlations]
+    return {
+        **({"update": updated, "effective_draws": effective} if updated else {}),
+        **({"correlations": groups} if groups else {}),
+    }
 
 
 def _rankings(graph: Graph) -> dict[str, Any]:
@@ -102,7 +116,7 @@ def _kinds(scenario: Scenario) -> dict[str, Any]:
     """Return which choices are definitions, and the weights of rivals, where either is stated."""
     definitions = [name for name, choice in scenario.choices.items() if choice.kind == "definition"]
     weights = {name: list(choice.weights) for name, choice in scenario.choices.items() if choice.weights is not None}
-    return {**({"definitions": definitions} if definitions else {}), **({"weights": weights} if weights else {})}
+    return {**({"definitions": definitions} if definitions else {}), **({"rivals": weights} if weights else {})}
 
 
 def _plain(value: Any) -> Any:
@@ -121,6 +135,8 @@ def _hash(graph: Graph) -> str:
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
         *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),
         *([sorted(scenario.before.items())] if scenario.before else []),
+        *([sorted(scenario.updates.items())] if scenario.updates else []),
+        *([scenario.correlations] if scenario.correlations else []),
     )
     return hashlib.sha256(repr(contents).encode()).hexdigest()
 
@@ -137,6 +153,8 @@ def _said(quantity: Any) -> str:
     if isinstance(quantity, SeriesRef):
         # where the file stands is not said: its contents have a hash of their own
         return repr(replace(quantity, data=""))
+    if isinstance(quantity, OwnDraws):
+        return repr(replace(quantity, draws=Path(quantity.draws).name))  # its name chooses the rows
     return repr(quantity)
 
 
@@ -154,6 +172,8 @@ def _data(graph: Graph) -> dict[str, str]:
     for node in graph.nodes.values():
         if isinstance(node.quantity, SeriesRef) and node.models:
             used[node.quantity.data] = None
+        if isinstance(node.quantity, OwnDraws):
+            used[node.quantity.draws] = None
         if isinstance(node.quantity, Cell) and node.figures:
             used.update(dict.fromkeys(_tables(node.quantity)))
         for outer in node.models.values():

@@ -13,7 +13,8 @@ import numpy as np
 from forecast import units
 from forecast.base.netcdf import quantiles
 from forecast.errors import ForecastError, printable
-from forecast.projection.crossing import QUANTILES
+from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.projection.weights import share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 
@@ -32,7 +33,8 @@ class Ranked:
     def __init__(self, graph: Graph, draws: int) -> None:
         self.graph, self.asked = graph, graph.scenario.rankings
         self.dims: Mapping[str, tuple[str, ...]] = {
-            name: graph.dims([*r.rank.names, *(n for c in r.among for n in c.names)]) for name, r in self.asked.items()
+            name: graph.dims([*r.rank.names, *(n for c in r.among for n in c.names), *graph.weighed_by])
+            for name, r in self.asked.items()
         }
         self.units = {n: units.infer(r.rank, graph.unit_of()) for n, r in self.asked.items()}
         sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
@@ -51,12 +53,12 @@ class Ranked:
             ):
                 try:
                     value = world.formula(
-                        asked.rank, dims, combination, target=self.units[name], where=f"{where}.rank", last=True
+                        asked.rank, dims, combination, target=self.units[name], where=f"{where}.rank", step=-1
                     )
                     among = np.ones(size, dtype=bool)
                     for condition in asked.among:
                         holds = world.formula(
-                            condition.formula, dims, combination, target="", where=f"{where}.among", last=True
+                            condition.formula, dims, combination, target="", where=f"{where}.among", step=-1
                         )
                         among &= holds[0, :size] != 0
                 except ForecastError as error:
@@ -65,7 +67,11 @@ class Ranked:
                 self._value[name][(part, *index)] = value[0, :size]
                 self._among[name][(part, *index)] = among
 
-    def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
+    def dataset(
+        self,
+        coordinates: Callable[[Iterable[str]], dict[str, Any]],
+        weights_along: Callable[[tuple[str, ...]], Array | None],
+    ) -> xr.Dataset:
         """Return each ranking's quantiles, how often each is first, and how often it takes part."""
         import xarray as xr
 
@@ -75,18 +81,24 @@ class Ranked:
             axis = dims.index(asked.over) + 1
             flat = np.moveaxis(value, axis, -1).reshape(-1, value.shape[axis])
             takes = np.moveaxis(among, axis, -1).reshape(flat.shape)
+            weights = weights_along(dims)
+            counts = np.ones(value.shape) if weights is None else weights * len(value)
+            counts = np.moveaxis(counts, axis, -1).reshape(flat.shape)
             lowest = asked.best == "lowest"
             rows = [
-                first(v, t, lowest=lowest)
-                for v, t in zip(_worlds(flat, len(value)), _worlds(takes, len(value)), strict=True)
+                first(v, t, lowest=lowest, counts=c)
+                for v, t, c in zip(*(_worlds(each, len(value)) for each in (flat, takes, counts)), strict=True)
             ]
             others = tuple(n for i, n in enumerate(value.shape[1:], 1) if i != axis)
-            share = np.moveaxis(np.asarray(rows).reshape(*others, value.shape[axis]), -1, axis - 1)
-            levels = quantiles(value, list(QUANTILES.values()), axis=0)
+            best = np.moveaxis(np.asarray(rows).reshape(*others, value.shape[axis]), -1, axis - 1)
+            if weights is None:
+                levels = quantiles(value, list(QUANTILES.values()), axis=0)
+            else:
+                levels = weighted_quantiles(value, weights, list(QUANTILES.values()))
             title = {"units": self.units[name], "long_name": printable(asked.title or asked.rank.text, 500)}
             data[name] = (("quantile", *dims), levels, title)
-            data[f"{name}_first"] = (dims, share)
-            data[f"{name}_among"] = (dims, among.mean(axis=0))
+            data[f"{name}_first"] = (dims, best)
+            data[f"{name}_among"] = (dims, share(among, weights))
         used = {d for dims in self.dims.values() for d in dims}
         coords = coordinates(d for d in self.graph.scenario.choices if d in used)
         return xr.Dataset(data, coords={"quantile": list(QUANTILES.values()), **coords})
@@ -98,7 +110,7 @@ def _worlds(flat: Array, draws: int) -> Iterable[Any]:
     return (cube[:, i] for i in range(cube.shape[1]))
 
 
-def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False) -> Array:
+def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False, counts: Array | float = 1.0) -> Array:
     """Return how often each value of a choice is the best of those that take part.
 
     Parameters
@@ -109,6 +121,8 @@ def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False) -> Ar
         Which ones take part, (draw, choice).
     lowest : bool
         The lowest is the best.
+    counts : ndarray
+        What a draw counts for, 1 on average, (draw, choice).
 
     Returns
     -------
@@ -126,4 +140,4 @@ def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False) -> Ar
     score = np.where(takes, -value if lowest else value, -np.inf)
     best = takes & (score == score.max(axis=1, keepdims=True))
     ties = np.maximum(best.sum(axis=1, keepdims=True), 1)
-    return np.asarray((best / ties).mean(axis=0))
+    return np.asarray((best / ties * counts).mean(axis=0))

@@ -11,10 +11,12 @@ import numpy as np
 from forecast.base.dates import from_decimal_year
 from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, printable
-from forecast.projection.crossing import QUANTILES, crossing, date_quantiles
+from forecast.projection.crossing import QUANTILES, crossing, date_quantiles, weighted_quantiles
 from forecast.projection.ranking import Ranked
+from forecast.projection.weights import Updates, share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
+from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Cell, Expression, ModelRef, Prior, SeriesRef
 
 if TYPE_CHECKING:
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["Sampled"]
 
 #: What stands behind a quantity, for those who read the results.
-_KINDS = {ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", Cell: "table"}
+_KINDS = {
+    ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", Cell: "table", Regime: "regime",
+    Schedule: "schedule", OwnDraws: "draws", Fitted: "fitted",
+}  # fmt: skip
 
 
 class Sampled:
@@ -42,9 +47,14 @@ class Sampled:
             name: np.full((len(years), draws, *self._sizes(node.dims)), np.nan)
             for name, node in graph.quantities.items()
         }
+        self._dims = {
+            name: graph.dims([*question.when.names, *graph.weighed_by])
+            for name, question in graph.scenario.questions.items()
+        }
         self._dims = {name: graph.dims(question.when.names) for name, question in graph.scenario.questions.items()}
         self._dates = {name: np.full((draws, *self._sizes(dims)), np.nan) for name, dims in self._dims.items()}
         self._ranked = Ranked(graph, draws)
+        self.updates = Updates(graph, draws)
         self._already = {name: np.zeros(dates.shape, dtype=bool) for name, dates in self._dates.items()}
 
     def _sizes(self, dims: Iterable[str]) -> tuple[int, ...]:
@@ -87,6 +97,7 @@ class Sampled:
                 self._fail(name, combination, world.block, error)
 
         self._ranked.fill(world, part, failed)
+        self.updates.fill(world, part, failed)
 
     def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
         with self._lock:
@@ -101,20 +112,29 @@ class Sampled:
             yield f"{name}{f' ({chosen})' if chosen else ''}: {error}"
 
     def raise_if_nothing_is_left(self) -> None:
-        """Raise the failure of a quantity that failed in every combination."""
-        for name, node in self.graph.quantities.items():
-            errors = [self._failed.get((name, c)) for c in self.graph.combinations(node.dims)]
+        """Raise the failure of a quantity, or of an update, that failed in every combination."""
+        for name, dims in {**{n: node.dims for n, node in self.graph.quantities.items()}, **self._weighed}.items():
+            errors = [self._failed.get((name, c)) for c in self.graph.combinations(dims)]
             if all(errors) and errors[0] is not None:
                 raise errors[0][1]
 
     @property
     def _asked(self) -> dict[str, tuple[str, ...]]:
         """The choices of every question."""
-        return {**self._dims, **self._ranked.dims}
+        return {**self._weighed, **self._dims, **self._ranked.dims}
+
+    @property
+    def _weighed(self) -> dict[str, tuple[str, ...]]:
+        """The choices of every update."""
+        return {f"update.{name}": dims for name, dims in self.updates.dims.items()}
 
     def rankings(self) -> xr.Dataset | None:
         """Return the rankings; None where none is asked for."""
-        return self._ranked.dataset(self._coordinates) if self._ranked.asked else None
+        return self._ranked.dataset(self._coordinates, self.updates.weights) if self._ranked.asked else None
+
+    def likelihoods(self) -> xr.Dataset | None:
+        """Return by what worlds are weighed; None where they all count alike."""
+        return self.updates.dataset(self._coordinates) if self.updates.asked else None
 
     def projection(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the levels as a dataset."""
@@ -125,7 +145,7 @@ class Sampled:
             data[name] = (
                 ("time", "draw", *node.dims),
                 self._levels[name],
-                {"units": node.unit, "kind": _KINDS[type(node.quantity)]},
+                {"units": node.unit, "kind": _KINDS[type(node.quantity)], **_flags(node.labels)},
             )
         return xr.Dataset(data, coords={"time": time, **self._coordinates(self.graph.scenario.choices)})
 
@@ -141,18 +161,27 @@ class Sampled:
         dims_used = {d for dims in self._dims.values() for d in dims}
         for name, dims in self._dims.items():
             dates = self._dates[name]
-            answered = ~np.isnan(dates).any(axis=0)
-            quantiles = np.apply_along_axis(date_quantiles, 0, dates)
+            weights = self.updates.weights(dims)
+            if weights is None:
+                quantiles = np.apply_along_axis(date_quantiles, 0, dates)
+            else:
+                quantiles = weighted_quantiles(dates, weights, list(QUANTILES.values()))
+            answered = ~np.isnan(quantiles[0])
             finite = np.where(np.isfinite(dates), dates, np.nan)
             title = self.graph.scenario.questions[name].title or self.graph.scenario.questions[name].when.text
             data[name] = (("quantile", *dims), _stamps(quantiles), {"long_name": printable(title, 500)})
-            data[f"{name}_already"] = (dims, np.where(answered, self._already[name].mean(axis=0), np.nan))
-            data[f"{name}_never"] = (dims, np.where(answered, np.isposinf(dates).mean(axis=0), np.nan))
+            data[f"{name}_already"] = (dims, np.where(answered, share(self._already[name], weights), np.nan))
+            data[f"{name}_never"] = (dims, np.where(answered, share(np.isposinf(dates), weights), np.nan))
             data[f"{name}_date"] = (("draw", *dims), _stamps(finite))
         coords = {"quantile": list(QUANTILES.values())} if data else {}
         return xr.Dataset(
             data, coords={**coords, **self._coordinates(d for d in self.graph.scenario.choices if d in dims_used)}
         )
+
+
+def _flags(labels: tuple[str, ...]) -> dict[str, str]:
+    """Return what numbers stand for, in the words of the CF conventions; attributes hold text alone."""
+    return {"flag_values": " ".join(map(str, range(len(labels)))), "flag_meanings": " ".join(labels)} if labels else {}
 
 
 def _stamps(years: Array) -> NDArray[np.datetime64]:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from forecast.base.dates import decimal_year
 from forecast.base.json_text import strict_json
 from forecast.errors import ResultError, UsageError, printable
+from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.horizon import step_of
+from forecast.projection.weights import effective, share, summed, weights_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,6 +88,13 @@ def _step(value: Any) -> bool:
         return False
 
 
+def _group(value: Any) -> bool:
+    if not isinstance(value, dict) or set(value) != {"of", "matrix"} or not _list(_text)(value["of"]):
+        return False
+    size = len(value["of"])
+    return _list(_list(_number))(value["matrix"]) and [len(row) for row in value["matrix"]] == [size] * size
+
+
 def _anything(value: object) -> bool:
     return True
 
@@ -96,10 +105,13 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "title": (_text, "text", False),
     "questions": (_map(_question), "questions by name, each with when and title", False),
     "rankings": (_map(_ranking), "rankings by name", True),
+    "update": (_map(_text), "log likelihoods by name", True),
+    "effective_draws": (_number, "a number", True),
+    "correlations": (_list(_group), "a list of groups, each with its names and their matrix", True),
     "shown": (_list(_text), "a list of names", True),
     "choices": (_map(_list(_text)), "lists of names by choice", False),
     "definitions": (_list(_text), "a list of choices", True),
-    "weights": (_map(_list(_number)), "weights by choice", True),
+    "rivals": (_map(_list(_number)), "weights by choice", True),
     "seed": (_whole, "a whole number", False),
     "draws": (lambda v: _whole(v) and v > 0, "a count", False),
     "start": (_number, "a year", False),
@@ -140,11 +152,15 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
     for name in ("projection", "questions"):
         if name not in nodes:
             _refuse(where, f"/{name}", "is missing")
-    for name in sorted(set(nodes) - {"projection", "questions", "rankings", "observed", "posterior"}):
+    for name in sorted(set(nodes) - {"projection", "questions", "rankings", "update", "observed", "posterior"}):
         _refuse(where, f"/{printable(name, 60)}", "none of a projection's groups")
     levels = nodes["projection"].to_dataset()
     _check_levels(levels, about, where)
-    _check_questions(nodes["questions"].to_dataset(), levels["time"].values, about, where)
+    if not ("update" in nodes) == ("update" in about) == ("effective_draws" in about):
+        _refuse(where, "/update", "the group and its attributes go together")
+    if "update" in nodes:
+        _check_update(nodes["update"].to_dataset(), about, where)
+    _check_questions(nodes["questions"].to_dataset(), levels["time"].values, weights_of(tree), about, where)
     if ("rankings" in nodes) != ("rankings" in about):
         _refuse(where, "/rankings", "the group and the attribute go together")
     if "rankings" in nodes:
@@ -176,13 +192,13 @@ def _dims(values: Any, lead: tuple[str, ...], kinds: str, about: Mapping[str, An
 
 def _check_choices(about: Mapping[str, Any], where: str) -> None:
     """Check that definitions and weights are those of choices, and that weights sum to 1."""
-    weights = about.get("weights", {})
+    weights = about.get("rivals", {})
     for name in [*about.get("definitions", ()), *weights]:
         if name not in about["choices"]:
             _refuse(where, "attribute 'choices'", f"lacks '{printable(name, 60)}'")
     for name, stated in weights.items():
         if len(stated) != len(about["choices"][name]) or not min(stated) >= 0 or not abs(sum(stated) - 1) <= 1e-9:
-            _refuse(where, f"attribute 'weights': {printable(name, 60)}", "expected one for each value, in sum 1")
+            _refuse(where, f"attribute 'rivals': {printable(name, 60)}", "expected one for each value, in sum 1")
 
 
 def _coordinates(data: xr.Dataset, known: Sequence[str], about: Mapping[str, Any], at: str) -> None:
@@ -225,6 +241,10 @@ def _check_levels(data: xr.Dataset, about: Mapping[str, Any], where: str) -> Non
             if not isinstance(values.attrs.get(key), str):
                 raise ResultError(f"{each}: the attribute '{key}' is missing")
         _check_unit(values.attrs["units"], each)
+        if values.attrs["kind"] == "regime":
+            labels = str(values.attrs.get("flag_meanings", "")).split()
+            if not labels or not np.isin(values.values, [np.nan, *range(len(labels))]).all():
+                raise ResultError(f"{each}: expected the numbers of labels, and 'flag_meanings' to say which")
 
 
 def _check_unit(text: str, at: str) -> None:
@@ -248,7 +268,27 @@ def _expected(data: xr.Dataset, names: Mapping[str, Any], parts: Sequence[str], 
 _QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]
 
 
-def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, Any], where: str) -> None:
+def _check_update(data: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
+    """Check the log likelihoods, and that the effective number is theirs."""
+    import numpy as np
+
+    at = f"{where}: /update"
+    _coordinates(data, [], about, at)
+    for name in sorted({str(n) for n in data.data_vars} ^ set(about["update"])):
+        raise ResultError(f"{at}/{printable(name, 60)}: is missing, or not asked for")
+    for name, values in data.data_vars.items():
+        _dims(values, ("draw",), "f", about, f"{at}/{printable(name, 60)}")
+        if np.isposinf(values.values).any():
+            raise ResultError(f"{at}/{printable(name, 60)}: a likelihood is infinite")
+    counts = effective(summed(data).values)
+    least = float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0
+    if not np.isclose(least, about["effective_draws"], rtol=1e-9):
+        _refuse(where, "attribute 'effective_draws'", "expected the effective number of its worlds")
+
+
+def _check_questions(
+    data: xr.Dataset, time: NDArray[Any], weights: xr.DataArray | None, about: Mapping[str, Any], where: str
+) -> None:
     import numpy as np
 
     at, asked = f"{where}: /questions", about["questions"]
@@ -268,25 +308,48 @@ def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, A
             raise ResultError(f"{each}: its parts extend along other choices")
         answered = ~np.isnan(never.values)
         missing = np.isnat(dates.values)
-        if (answered != ~np.isnan(already.values)).any() or not np.array_equal(
-            never.values[answered], missing.mean(axis=0)[answered]
-        ):
+        counts = None if weights is None else _counts(weights, dates, each)
+        without = share(missing, counts)[answered]
+        same = np.array_equal if weights is None else np.allclose  # weights are added in the order of the file
+        if (answered != ~np.isnan(already.values)).any() or not same(never.values[answered], without):
             raise ResultError(f"{each}_never: expected the share of draws without a date")
         if (already.values[answered] + never.values[answered] > 1 + 1e-9).any():
             raise ResultError(f"{each}_already: more than the draws that have a date")
         crossed = dates.values[~missing]
         if crossed.size and (crossed.min() < time[0] or crossed.max() > time[-1]):
             raise ResultError(f"{each}_date: expected dates between the first and the last step")
-        _check_quantiles(dates.values, quantiles.values, answered, each)
+        _check_quantiles(dates.values, quantiles.values, answered, counts, each)
 
 
-def _check_quantiles(dates: NDArray[Any], quantiles: NDArray[Any], answered: NDArray[np.bool_], at: str) -> None:
+def _counts(weights: xr.DataArray, dates: xr.DataArray, at: str) -> NDArray[np.float64]:
+    """Return what each draw of a question counts for, (draw, choices) as its dates."""
+    import numpy as np
+
+    if not set(weights.dims) <= set(dates.dims):
+        raise ResultError(f"{at}: expected the choices on which the weights depend among its own")
+    return np.asarray(weights.broadcast_like(dates).transpose(*dates.dims).values)
+
+
+def _check_quantiles(
+    dates: NDArray[Any],
+    quantiles: NDArray[Any],
+    answered: NDArray[np.bool_],
+    counts: NDArray[np.float64] | None,
+    at: str,
+) -> None:
     """Take the quantiles of the dates again: by rank, those without a date last."""
     import numpy as np
 
-    count = len(dates)
-    ranks = [-(-count * round(100 * q) // 100) - 1 for q in _QUANTILES]
-    again = np.sort(dates, axis=0)[ranks]  # NaT sorts last
+    if counts is None:
+        ranks = [-(-len(dates) * round(100 * q) // 100) - 1 for q in _QUANTILES]
+        again = np.sort(dates, axis=0)[ranks]  # NaT sorts last
+    else:
+        late = np.where(np.isnat(dates), np.inf, dates.astype("datetime64[s]").astype(np.int64))
+        chosen = weighted_quantiles(late, counts, _QUANTILES)
+        known = np.isfinite(chosen)
+        again = np.where(
+            known, np.where(known, chosen, 0).astype(np.int64).astype("datetime64[s]"), np.datetime64("NaT")
+        )
     again = np.where(answered, again, np.datetime64("NaT", "s"))
     if (
         not (np.isnat(again) == np.isnat(quantiles)).all()

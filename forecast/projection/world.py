@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from forecast import units
-from forecast.base.distributions import distribution
+from forecast.base.distributions import Distribution, distribution
 from forecast.base.streams import BLOCK, Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
@@ -27,7 +27,9 @@ from forecast.models.check_output import (
     checked_posterior,
 )
 from forecast.projection.histories import Past, over_time
+from forecast.projection.moments import by_moments
 from forecast.scenarios.graph import Combination, Graph, Node
+from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, OverTime, Prior
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ class Fits:
         self.failures: dict[str, str] = {}
         self.outside: dict[tuple[str, str], tuple[str, ...]] = {}
         self._known: dict[str, FittedModel | ForecastError] = {}
+        self._fitted: dict[tuple[str, Combination], Distribution | ForecastError] = {}
 
     def __getitem__(self, model: Model) -> FittedModel:
         if model.name not in self._known:
@@ -77,6 +80,19 @@ class Fits:
                 error.args = (f"{what}: {reason}",)
             return error
         return fitted
+
+    def fitted(self, node: Node, combination: Combination, fit: Callable[[], Distribution]) -> Distribution:
+        """Return the distribution fitted to another quantity's worlds, once."""
+        key = (node.name, combination)
+        if key not in self._fitted:
+            try:
+                self._fitted[key] = fit()
+            except ForecastError as error:
+                self._fitted[key] = error
+        made = self._fitted[key]
+        if isinstance(made, ForecastError):
+            raise made
+        return made
 
     def refusals(self) -> list[ForecastError]:
         """Return why models could not be fitted, of those that were asked for so far."""
@@ -149,7 +165,7 @@ class World:
     time: Array
     seed: int
     block: int
-    _memo: dict[Any, Array | ForecastError] = field(default_factory=dict)
+    memo: dict[Any, Array | ForecastError] = field(default_factory=dict)
 
     def quantity(self, name: str, combination: Combination) -> Array:
         """Return draws of a quantity, (time, draw), in its unit.
@@ -170,21 +186,22 @@ class World:
         *,
         target: str,
         where: str,
-        last: bool = False,
+        step: int | None = None,
         rates: bool | None = None,
     ) -> Array:
-        """Return a formula over quantities, (time, draw), in the unit `target`; of the `last` step only, (1, draw).
+        """Return a formula over quantities, (time, draw), in the unit `target`; of one `step` only, (1, draw).
 
         `rates` says whether quantities in 1/time are plain numbers a year (see `forecast.units.infer`).
         """
         names = [n for n in tree.names if n not in TIME]
-        values = {n: self.quantity(n, self._restrict(n, dims, combination)) for n in names}
+        values = {n: self.quantity(n, self.restrict(n, dims, combination)) for n in names}
         values |= {n: self._clock(n) for n in tree.names if n in TIME}
-        if last:
-            values = {n: v[-1:] for n, v in values.items()}
-        unit_of = {n: self.graph.nodes[n].unit for n in names}
-        value = units.evaluate(tree, values, unit_of, target=target, where=where, rates=rates)
-        drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (1 if last else len(self.time), BLOCK))
+        if step is not None:
+            values = {n: v[[step if len(v) > 1 else 0]] for n, v in values.items()}
+        unit_of = {n: self.graph.nodes[n].measured for n in names}
+        texts = {n: self._texts(n, values[n]) for n in names if unit_of[n] is None}
+        value = units.evaluate(tree, {**values, **texts}, unit_of, target=target, where=where, rates=rates)
+        drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self.time) if step is None else 1, BLOCK))
         if missing := int(np.isnan(drawn).sum()):
             raise DataError(f"{where}: '{tree.text}': {missing} of {drawn.size} values are not numbers (NaN)")
         return drawn
@@ -193,7 +210,7 @@ class World:
         self, when: Condition, dims: tuple[str, ...], combination: Combination, *, where: str
     ) -> tuple[Array, Array]:
         """Return the side of a condition that is the greater one when it holds, and the other, (time, draw)."""
-        found = units.sides(when, {n: self.graph.nodes[n].unit for n in when.names if n not in TIME}, where=where)
+        found = units.sides(when, {n: self.graph.nodes[n].measured for n in when.names if n not in TIME}, where=where)
         left, right = (
             self.formula(side, dims, combination, target=found.unit, where=where, rates=found.rates)
             for side in (found.left, found.right)
@@ -208,33 +225,50 @@ class World:
         step = (self.time[-1] - self.time[0]) / steps
         return np.array([[self.time[0] if name == "start" else step]])
 
+    def _texts(self, name: str, codes: Array) -> NDArray[np.str_]:
+        """Return the texts that the values of a regime stand for."""
+        return np.asarray(self.graph.nodes[name].labels)[codes.astype(np.intp)]
+
     def input(self, node: str, asked: Input) -> Array:
         """Return draws of a named uncertain number, (draw,)."""
 
         def draw() -> Array:
             if node in self.graph.fixed_inputs:
                 return np.full(BLOCK, self.graph.fixed_inputs[node])
-            return distribution(asked.distribution, where=node).ppf(self._uniform(node))
+            return distribution(asked.distribution, where=node).ppf(self.uniform(node))
 
         return self._once(("input", node), draw)
 
-    def _uniform(self, node: str) -> Array:
+    def uniform(self, node: str) -> Array:
+        """Return the uniforms of what draws one number a world, (draw,); correlated where the scenario says so."""
+        if node not in self.graph.correlated:
+            return self._own_uniform(node)
+        from scipy.special import ndtr, ndtri
+
+        group, weights = self.graph.correlated[node]
+        score = np.zeros(BLOCK)
+        for member, weight in zip(group, weights, strict=True):
+            score += weight * ndtri(self._own_uniform(member))
+        return np.asarray(np.clip(ndtr(score), 2.0**-54, 1 - 2.0**-53))
+
+    def _own_uniform(self, node: str) -> Array:
         uniform = Streams(self.seed, node, self.block)("uniform").random(BLOCK)
         # random() can return 0, where a normal has no quantile; the smallest step inside keeps the order.
         return np.maximum(uniform, 2.0**-54)
 
     def _once(self, key: Any, make: Callable[[], Array]) -> Array:
-        if key not in self._memo:
+        if key not in self.memo:
             try:
-                self._memo[key] = _frozen(make())
+                self.memo[key] = _frozen(make())
             except ForecastError as error:
-                self._memo[key] = error
-        values = self._memo[key]
+                self.memo[key] = error
+        values = self.memo[key]
         if isinstance(values, ForecastError):
             raise values
         return values
 
-    def _restrict(self, name: str, dims: tuple[str, ...], combination: Combination) -> Combination:
+    def restrict(self, name: str, dims: tuple[str, ...], combination: Combination) -> Combination:
+        """Return which values of a quantity's own choices stand in a combination of these `dims`."""
         chosen = dict(zip(dims, combination, strict=True))
         return tuple(chosen[d] for d in self.graph.nodes[name].dims)
 
@@ -245,8 +279,10 @@ class World:
         if node.figures:
             picked = dict(zip(node.dims, combination, strict=True))
             return np.full(shape, node.figures[tuple(picked[c] for c in node.own)])
-        if isinstance(node.quantity, Prior):
-            return np.broadcast_to(node.quantity.distribution.ppf(self._uniform(node.name)), shape)
+        if isinstance(node.quantity, Schedule):
+            return np.broadcast_to(node.quantity.values(self.time)[:, None], shape)
+        if isinstance(node.quantity, (Prior, Regime, OwnDraws, Fitted)):
+            return np.broadcast_to(self._number(node, combination), shape)
         if isinstance(node.quantity, Expression):
             where = node.owner or f"quantities.{node.name}"
             rates = node.quantity.rates
@@ -271,7 +307,7 @@ class World:
 
     def _path(self, name: str, node: Node, combination: Combination) -> Array:
         """Return the path of a quantity that another needs: (time, draw), or (1, draw) where it does not change."""
-        path = self.quantity(name, self._restrict(name, node.dims, combination))
+        path = self.quantity(name, self.restrict(name, node.dims, combination))
         return path[:1] if self.graph.nodes[name].steady else path
 
     def _past(self, name: str, node: Node, combination: Combination) -> Past:
@@ -284,6 +320,24 @@ class World:
             return Past(name=name, before=before)
         value = units.convert(np.asarray(seen.value, dtype=np.float64), seen.unit, of.unit, where=name)
         return Past.observed(name, seen.time, value, start=float(self.time[0]), before=before)
+
+    def _number(self, node: Node, combination: Combination) -> Array:
+        """Draw what is one uncertain number a world, (draw,), through one uniform of its own."""
+        quantity = node.quantity
+        if isinstance(quantity, Prior):
+            return quantity.distribution.ppf(self.uniform(node.name))
+        if isinstance(quantity, Regime):
+            return quantity.codes(self.uniform(node.name))
+        if isinstance(quantity, OwnDraws):
+            assert node.own_draws is not None
+            rows = len(node.own_draws)
+            row = np.minimum((self.uniform(quantity.stream) * rows).astype(np.intp), rows - 1)
+            return np.asarray(node.own_draws[row])
+        return self.fitted(node, combination).ppf(self.uniform(node.name))
+
+    def fitted(self, node: Node, combination: Combination) -> Distribution:
+        """Return the distribution fitted to another quantity's worlds."""
+        return self.fits.fitted(node, combination, lambda: by_moments(self, node, combination))
 
     def _model(self, model: Model, node: Node, combination: Combination) -> Array:
         """Sample a model; one that needs no other quantity is the same world whichever quantity asks."""
@@ -300,7 +354,7 @@ class World:
                 given[name] = self._model(asked.model, node, combination)
             else:
                 source = node.source(name)
-                value = self.quantity(source, self._restrict(source, node.dims, combination))
+                value = self.quantity(source, self.restrict(source, node.dims, combination))
                 given[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, asked.unit, where=node.name))
         streams = Streams(self.seed, model.name, self.block)
         what = f"model '{model.name}': sample"

@@ -14,8 +14,8 @@ import numpy as np
 from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.files import replacing, safe_output
-from forecast.base.netcdf import quantiles
 from forecast.errors import ForecastError, UsageError, printable
+from forecast.projection.weights import along, level_quantiles, spread, weights_of
 from forecast.report import bars, ticks
 from forecast.report.plain import attribute, combinations
 from forecast.report.rankings import rankings
@@ -32,8 +32,6 @@ FORMATS = (".svg", ".png", ".pdf")
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: What lies beyond is drawn here: an axis needs room above its highest value.
 _LARGEST = 1e200
-
-_BANDS = ((0.05, 0.95, 0.15), (0.25, 0.75, 0.25))
 
 
 def plot(tree: xr.DataTree, path: str | os.PathLike[str]) -> Path:
@@ -106,13 +104,16 @@ def _panels(tree: xr.DataTree) -> list[tuple[str, list[tuple[str, dict[str, str]
     """Return (title, [(quantity, choices), ...]) a panel; the first line leads."""
     from forecast.formula import parse_condition
 
-    data = tree["projection"].to_dataset()
+    data = _levels(tree)
+    drawable = [str(name) for name, values in data.data_vars.items() if values.attrs["kind"] != "regime"]
+    if not drawable:
+        raise UsageError("nothing to draw: a regime has no level")
     asked = attribute(tree, "questions")
     if not asked:
-        return [(str(name), [(str(name), c) for c, _ in _cells(data[name])]) for name in data.data_vars]
+        return [(name, [(name, c) for c, _ in _cells(data[name])]) for name in drawable]
     when = parse_condition(next(iter(asked.values()))["when"])
-    leading = [n for n in when.greater_side.names if n in data] or list(map(str, data.data_vars))[:1]
-    compared = [n for n in when.lesser_side.names if n in data and n not in leading]
+    leading = [n for n in when.greater_side.names if n in drawable] or drawable[:1]
+    compared = [n for n in when.lesser_side.names if n in drawable and n not in leading]
     panels = []
     for chosen, _ in _cells(data[leading[0]]):
         lines = [(leading[0], chosen)]
@@ -122,12 +123,17 @@ def _panels(tree: xr.DataTree) -> list[tuple[str, list[tuple[str, dict[str, str]
     return panels
 
 
+def _levels(tree: xr.DataTree) -> xr.Dataset:
+    weights = weights_of(tree)
+    return tree["projection"].to_dataset().map(spread, keep_attrs=True, weights=weights)
+
+
 def _cells(data: xr.DataArray) -> list[tuple[dict[str, str], xr.DataArray]]:
     return list(combinations(data, ("time", "draw")))
 
 
 def _panel(axis: Axes, tree: xr.DataTree, title: str, lines: list[tuple[str, dict[str, str]]]) -> None:
-    data = tree["projection"].to_dataset()
+    data, weights = _levels(tree), weights_of(tree)
     years = decimal_year(data["time"].values)
     unit = data[lines[-1][0]].attrs["units"]  # what the leading quantity is compared with sets the scale
     positive = True
@@ -138,11 +144,12 @@ def _panel(axis: Axes, tree: xr.DataTree, title: str, lines: list[tuple[str, dic
             continue
         values = np.clip(units.convert(values, own_unit, unit), -_LARGEST, _LARGEST)
         positive &= bool((values > 0).all())
-        for low, high, alpha in _BANDS:
-            axis.fill_between(years, *quantiles(values, [low, high], axis=0), color=colour, alpha=alpha, linewidth=0)
+        p05, p25, p50, p75, p95 = level_quantiles(values, along(weights, chosen))
+        for low, high, alpha in ((p05, p95, 0.15), (p25, p75, 0.25)):
+            axis.fill_between(years, low, high, color=colour, alpha=alpha, linewidth=0)
         own = {k: v for k, v in chosen.items() if (name, chosen) != lines[0]}
         label = printable(" ".join([name, *own.values()]), 50)
-        axis.plot(years, np.median(values, axis=0), color=colour, linewidth=1.4, label=label)
+        axis.plot(years, p50, color=colour, linewidth=1.4, label=label)
         if (name, chosen) == lines[0]:
             _points(axis, tree, name, chosen, colour, unit)
     if positive:

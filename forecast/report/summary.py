@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base import netcdf
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.projection import pooling
-from forecast.projection.crossing import QUANTILES, date_quantiles
+from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
+from forecast.projection.weights import along, effective, level_quantiles, share, spread, weights_of
 from forecast.report.plain import attribute, combinations, iso, numbers
 from forecast.report.rankings import rankings
 from forecast.report.rankings import sentence as ranking_sentence
@@ -29,6 +29,8 @@ __all__ = [
     "quantities",
     "questions",
     "rankings",
+    "regimes",
+    "updates",
     "warnings",
 ]
 
@@ -43,19 +45,20 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
         never mass), and the probabilities ``already`` and ``never``. An unanswered one has None throughout. Where dates
         were asked about also ``dates``: each ``date`` with the ``probability`` that it is so by then.
     """
-    data = tree["questions"].to_dataset()
+    data, weights = tree["questions"].to_dataset(), weights_of(tree)
     out = []
     for name, asked in attribute(tree, "questions").items():
         for chosen, dates in combinations(data[name], ("quantile",)):
             crossing: dict[str, Any] = dict(zip(QUANTILES, map(iso, dates.values), strict=True))
             for mass in ("never", "already"):
-                share = float(data[f"{name}_{mass}"].sel(chosen))
-                crossing[mass] = None if np.isnan(share) else share
+                probability = float(data[f"{name}_{mass}"].sel(chosen))
+                crossing[mass] = None if np.isnan(probability) else probability
             about = {"name": name, "title": asked["title"], "when": asked["when"]}
             row = {**about, "choices": chosen, "crossing": crossing}
             if "dates" in asked:
-                reached = data[f"{name}_date"].sel(chosen).values
-                row["dates"] = [_by(date, reached, answered=crossing["never"] is not None) for date in asked["dates"]]
+                reached, counts = data[f"{name}_date"].sel(chosen).values, along(weights, chosen)
+                answered = crossing["never"] is not None
+                row["dates"] = [_by(date, reached, counts, answered=answered) for date in asked["dates"]]
             out.append(row)
     return out
 
@@ -69,25 +72,30 @@ def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
         As `questions`, with the weights by choice under ``weights``; of questions all of whose rivals have weights. A
         question that no rival touches is not repeated here.
     """
-    weights = attribute(tree, "weights") if "weights" in tree.attrs else {}
+    rivals = attribute(tree, "rivals") if "rivals" in tree.attrs else {}
     definitions = attribute(tree, "definitions") if "definitions" in tree.attrs else []
-    seed, data, out = attribute(tree, "seed"), tree["questions"].to_dataset(), []
+    seed, data, counts, out = attribute(tree, "seed"), tree["questions"].to_dataset(), weights_of(tree), []
     for name, asked in attribute(tree, "questions").items():
         dates, never = data[f"{name}_date"], data[f"{name}_never"]
-        rivals = [str(d) for d in dates.dims if d != "draw" and d not in definitions]
-        if not rivals or any(rival not in weights for rival in rivals):
+        touched = [str(d) for d in dates.dims if d != "draw" and d not in definitions]
+        if not touched or any(rival not in rivals for rival in touched):
             continue
-        stated = {rival: weights[rival] for rival in rivals}
+        stated = {rival: rivals[rival] for rival in touched}
         years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
         already = dates == tree["projection"].to_dataset()["time"].values[0]
         years = years.where(never.notnull())
         drawn, begun = pooling.pooled(years, stated, seed=seed), pooling.pooled(already, stated, seed=seed)
+        # a likelihood weighs the worlds of each rival, and leaves the rivals' own weights as they are stated
+        kept = None if counts is None else pooling.pooled(counts, stated, seed=seed)
         for chosen, worlds in combinations(drawn, ("draw",)):
-            levels = date_quantiles(worlds.values)
+            weight = along(kept, chosen)
+            weight = None if weight is None else weight / weight.sum()
+            dated, shares = worlds.values, list(QUANTILES.values())
+            levels = date_quantiles(dated) if weight is None else weighted_quantiles(dated, weight, shares)
             failed = bool(np.isnan(worlds.values).any())
             crossing: dict[str, Any] = dict(zip(QUANTILES, map(_iso_year, levels), strict=True))
-            crossing["never"] = None if failed else float(np.isposinf(worlds.values).mean())
-            crossing["already"] = None if failed else float(begun.sel(chosen).values.mean())
+            crossing["never"] = None if failed else float(share(np.isposinf(worlds.values), weight))
+            crossing["already"] = None if failed else float(share(begun.sel(chosen).values, weight))
             about = {"name": name, "title": asked["title"], "when": asked["when"]}
             out.append({**about, "choices": chosen, "weights": stated, "crossing": crossing})
     return out
@@ -97,9 +105,11 @@ def _iso_year(year: float) -> str | None:
     return iso(from_decimal_year([year])[0]) if np.isfinite(year) else None
 
 
-def _by(date: str, reached: NDArray[np.datetime64], *, answered: bool) -> dict[str, Any]:
-    share = float(np.mean(reached <= np.datetime64(date, "s"))) if answered else None  # NaT, never, is not by any date
-    return {"date": date, "probability": share}
+def _by(
+    date: str, reached: NDArray[np.datetime64], weights: NDArray[np.float64] | None, *, answered: bool
+) -> dict[str, Any]:
+    is_so = reached <= np.datetime64(date, "s")  # NaT, never, is not by any date
+    return {"date": date, "probability": float(share(is_so, weights)) if answered else None}
 
 
 def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
@@ -111,26 +121,64 @@ def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
 
 
 def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
-    """Return the quantiles of every quantity at every step, in every combination of choices.
+    """Return the quantiles of every quantity at every step, in every combination of choices; for `regimes` see there.
 
     Returns
     -------
     list of dict
         ``name``, ``unit``, ``choices``, ``time`` (ISO dates) and the lists ``p05`` to ``p95``.
     """
-    data = tree["projection"].to_dataset()
+    data, weights = tree["projection"].to_dataset(), weights_of(tree)
     stamps = [iso(t) for t in data["time"].values]
     out = []
     for name, values in data.data_vars.items():
-        levels = netcdf.quantiles(values.transpose("draw", ...).values, list(QUANTILES.values()), axis=0)
-        dims = tuple(str(d) for d in values.dims if d != "draw")
-        quantiles = values.isel(draw=0, drop=True).expand_dims(quantile=len(QUANTILES)).copy(data=levels)
-        quantiles = quantiles.transpose("quantile", *dims)
-        for chosen, series in combinations(quantiles, ("quantile", "time")):
-            rows = dict(zip(QUANTILES, map(numbers, series.values), strict=True))
+        if values.attrs["kind"] == "regime":
+            continue
+        for chosen, drawn in combinations(spread(values, weights), ("time", "draw")):
+            levels = level_quantiles(drawn.transpose("draw", "time").values, along(weights, chosen))
+            rows = dict(zip(QUANTILES, map(numbers, levels), strict=True))
             about = {"name": str(name), "unit": values.attrs["units"]}
             out.append({**about, "choices": chosen, "time": stamps, **rows})
     return out
+
+
+def regimes(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return how likely each regime is, in every combination of the choices on which that depends.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``choices`` and ``shares``: each label with its share of the worlds.
+    """
+    data, weights = tree["projection"].to_dataset(), weights_of(tree)
+    out = []
+    for name, values in data.data_vars.items():
+        if values.attrs["kind"] != "regime":
+            continue
+        labels = values.attrs["flag_meanings"].split()
+        for chosen, drawn in combinations(spread(values, weights).isel(time=0), ("draw",)):
+            counts = along(weights, chosen)
+            shares = {label: float(share(drawn.values == code, counts)) for code, label in enumerate(labels)}
+            out.append({"name": str(name), "choices": chosen, "shares": shares})
+    return out
+
+
+def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return how many worlds are effective under what is known besides, in every combination on which that depends.
+
+    Returns
+    -------
+    list of dict
+        ``of`` (the quantities of which something is known), ``choices``, ``draws`` and ``effective``; empty where
+        worlds count alike.
+    """
+    weights = weights_of(tree)
+    if weights is None:
+        return []
+    about = {"of": list(attribute(tree, "update")), "draws": weights.sizes["draw"]}
+    counts = weights.isel(draw=0).copy(data=effective(weights.values))
+    rows = ((chosen, float(count)) for chosen, count in combinations(counts, ()))
+    return [{**about, "choices": chosen, "effective": count if np.isfinite(count) else None} for chosen, count in rows]
 
 
 def headline(tree: xr.DataTree) -> str:

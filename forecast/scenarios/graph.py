@@ -10,6 +10,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from forecast import models, units
 from forecast.base.distributions import distribution
@@ -20,6 +21,7 @@ from forecast.models import Model
 from forecast.models.nesting import asks, nested
 from forecast.scenarios import over_time, settings
 from forecast.scenarios import qualifiers as bases
+from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import (
     Cell,
     Expression,
@@ -35,6 +37,10 @@ from forecast.scenarios.scenario import (
 )
 from forecast.scenarios.table_values import Tables, choices_of
 from forecast.units.qualifiers import Qualifiers
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Combination", "Graph", "Node", "build", "nested"]
 
@@ -73,6 +79,8 @@ class Node:
         What was read in a table for each combination of `own`, in `unit`.
     bases : mapping of combination to qualifiers
         What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
+    own_draws : ndarray or None
+        The column of draws that it reads, in `unit`.
     """
 
     name: str
@@ -88,6 +96,17 @@ class Node:
     fixed: float | None = None
     figures: Mapping[Combination, float] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
+    own_draws: NDArray[np.float64] | None = field(default=None, compare=False)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What its values stand for, by number; empty for everything but a regime."""
+        return self.quantity.labels if isinstance(self.quantity, Regime) else ()
+
+    @property
+    def measured(self) -> str | None:
+        """The unit of its values; None where they stand for texts."""
+        return None if self.labels else self.unit
 
     @property
     def hidden(self) -> bool:
@@ -118,12 +137,15 @@ class Graph:
         Every named uncertain number, under ``model.input``.
     fixed_inputs : mapping of str to float
         Those set to a number.
+    correlated : mapping of str to (tuple of str, tuple of float)
+        Who moves with others: those before it in its group and itself, and the weights of their normal scores.
     """
 
     scenario: Scenario
     nodes: Mapping[str, Node]
     inputs: Mapping[str, Input]
     fixed_inputs: Mapping[str, float] = field(default_factory=dict)
+    correlated: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = field(default_factory=dict)
 
     @property
     def quantities(self) -> dict[str, Node]:
@@ -151,9 +173,14 @@ class Graph:
             for name, key in keys.items()
         }
 
-    def unit_of(self) -> dict[str, str]:
-        """Return the unit of every quantity."""
-        return {name: node.unit for name, node in self.nodes.items()}
+    @property
+    def weighed_by(self) -> tuple[str, ...]:
+        """The quantities on which the weights of worlds depend; no weights, none."""
+        return tuple(dict.fromkeys(n for tree in self.scenario.updates.values() for n in tree.names))
+
+    def unit_of(self) -> dict[str, str | None]:
+        """Return the unit of every quantity; None of a regime, which stands for texts."""
+        return {name: node.measured for name, node in self.nodes.items()}
 
 
 def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Graph:
@@ -172,7 +199,8 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         Naming the file and key.
     """
     rest = dict(given or {})
-    for key in [k for k in rest if k in scenario.choices]:
+    narrowing = [k for k in rest if k in scenario.choices]
+    for key in narrowing:
         scenario = scenario.narrowed(key, settings.texts(key, rest.pop(key)))
     tables = Tables(scenario.where)
     named = list(scenario.quantities)
@@ -180,16 +208,30 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     nodes = {
         name: replace(_resolve(scenario, name, tables), owner=owners.get(name, "")) for name in scenario.quantities
     }
+    # what a run leaves out by its settings may still stand in a group: the others then move as before
+    correlated = dict(_correlated(scenario, nodes, _inputs(nodes.values()), narrowed=bool(narrowing)))
     for key in [k for k in rest if k in named]:
         node = nodes[key]
         # an expression keeps its needs: they give it its unit
-        needs = node.needs if isinstance(node.quantity, Expression) else ()
-        fixed = settings.number(key, rest.pop(key), lower=_floor(scenario, node), unit=node.unit)
+        needs = node.needs if isinstance(node.quantity, (Expression, Fitted)) else ()
+        value = rest.pop(key)
+        if isinstance(node.quantity, Regime):
+            fixed = node.quantity.code(value, where=f"set {key}")
+        else:
+            fixed = settings.number(key, value, lower=_floor(scenario, node), unit=node.unit)
         nodes[key] = replace(node, fixed=fixed, own=(), models={}, figures={}, needs=needs)
     _check_needs(scenario, nodes)
     _check_names(nodes)
+    _check_files(scenario, nodes)
     nodes = _ordered(scenario, nodes)
-    graph = Graph(scenario=scenario, nodes=_with_dims_and_units(scenario, nodes), inputs=_inputs(nodes.values()))
+    graph = Graph(
+        scenario=scenario,
+        nodes=_with_dims_and_units(scenario, nodes),
+        inputs=_inputs(nodes.values()),
+        correlated=correlated,
+    )
+    for name, likelihood in scenario.updates.items():
+        _check_update(graph, name, likelihood)
     for name, question in scenario.questions.items():
         _check_condition(graph, question.when, f"{scenario.where}: questions.{name}.when")
     for name, ranking in scenario.rankings.items():
@@ -208,6 +250,15 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         argument = (quantity.argument,) if isinstance(quantity.argument, str) else ()
         now = () if quantity.function in ("previous", "lag") else (quantity.of,)
         return Node(name=name, unit="", dims=(), needs=now + argument, past=(quantity.of,), quantity=quantity)
+    if isinstance(quantity, Regime):
+        return Node(name=name, unit="", dims=(), quantity=quantity)
+    if isinstance(quantity, Schedule):
+        return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
+    if isinstance(quantity, Fitted):
+        return Node(name=name, unit="", dims=(), needs=(quantity.of,), quantity=quantity)
+    if isinstance(quantity, OwnDraws):
+        column = quantity.values(where=key)
+        return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity, own_draws=column)
     if isinstance(quantity, SeriesRef):
         made = models.trend(
             quantity.data,
@@ -282,7 +333,8 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
         for need in node.needs:
             if need not in nodes:
                 named = [n for n, other in nodes.items() if not other.hidden]
-                where = f"{scenario.where}: quantities.{name}.model needs an input"
+                what = "of" if isinstance(node.quantity, Fitted) else "model"
+                where = f"{scenario.where}: quantities.{name}.{what} needs an input"
                 raise UnknownNameError("quantity", need, named, where=where)
 
 
@@ -343,7 +395,7 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
         unit = node.unit
         key = f"{scenario.where}: {node.owner or f'quantities.{name}'}"
         _check_size(scenario, dims, key)
-        unit_of = {n: out[n].unit for n in node.sources}
+        unit_of = {n: out[n].measured for n in node.sources}
         if isinstance(node.quantity, OverTime):
             unit = _unit_over_time(node.quantity, unit_of, key)
         if isinstance(node.quantity, Expression):
@@ -353,6 +405,8 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
                 unit = inferred
             else:
                 units.check(inferred, node.quantity.unit, where=f"{key}: the expression against its unit")
+        if isinstance(node.quantity, Fitted):
+            unit = out[node.quantity.of].unit
         for made in node.models.values():
             for need, asked in asks(made):
                 fed = out[node.source(need)]
@@ -364,7 +418,7 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
     return out
 
 
-def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str], key: str) -> str:
+def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str | None], key: str) -> str:
     """Return the unit of a function over time, by the rule of the table."""
     argument = quantity.argument
     rest = () if argument is None else (Name(argument) if isinstance(argument, str) else tree.signed(argument),)
@@ -372,7 +426,7 @@ def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str], key: str) ->
         Formula(Call(quantity.function, (Name(quantity.of), *rest))), unit_of, where=key, rates=False
     )
     result = SCENARIO_FUNCTIONS[quantity.function].result
-    return unit_of[quantity.of] if result == 1.0 else result if isinstance(result, str) else inferred
+    return unit_of[quantity.of] or "" if result == 1.0 else result if isinstance(result, str) else inferred
 
 
 def _steady(node: Node, known: Mapping[str, Node]) -> bool:
@@ -397,8 +451,62 @@ def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
     return inputs
 
 
+def _check_files(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
+    """Refuse two files of draws under one name: they would share the uniforms that choose their rows."""
+    seen: dict[str, tuple[str, str]] = {}
+    for node in nodes.values():
+        if isinstance(node.quantity, OwnDraws):
+            owner, path = seen.setdefault(node.quantity.stream, (node.name, node.quantity.draws))
+            if path != node.quantity.draws:
+                raise ScenarioError(
+                    f"{scenario.where}: quantities.{node.name}.draws: another file of this name is read by "
+                    f"'{owner}', and rows are chosen by name; give one of them another name"
+                )
+
+
+def _correlated(
+    scenario: Scenario, nodes: Mapping[str, Node], inputs: Mapping[str, Input], *, narrowed: bool
+) -> Iterator[tuple[str, tuple[tuple[str, ...], tuple[float, ...]]]]:
+    """Check who moves together, and walk those whose draws depend on others'."""
+    for number, group in enumerate(scenario.correlations, 1):
+        key = f"{scenario.where}: correlations[{number}]"
+        for name in group.of:
+            if name not in nodes and name not in inputs:
+                if narrowed and "." in name:  # an input of a model of another choice
+                    continue
+                raise UnknownNameError("quantity or input", name, [*nodes, *inputs], where=f"{key}.of")
+            if not _drawn(scenario.quantities[name] if name in nodes else inputs[name], name):
+                raise ScenarioError(
+                    f"{key}.of: '{printable(name, 80)}' has no distribution of its own to be drawn from: expected "
+                    "uncertain numbers, a draw, a fitted, or inputs of models"
+                )
+        for name, weights in group.rows(where=key).items():
+            yield name, (group.of[: len(weights)], weights)
+
+
+def _drawn(stated: Quantity | Input, name: str) -> bool:
+    """Tell whether something is drawn through one uniform of its own name."""
+    if isinstance(stated, Input):
+        return distribution(stated.distribution, where=name).family != "fixed"
+    if isinstance(stated, Prior):
+        return stated.distribution.family != "fixed"
+    return isinstance(stated, (Regime, Fitted))
+
+
+def _check_update(graph: Graph, name: str, tree: Formula) -> None:
+    known, key = graph.unit_of(), f"{graph.scenario.where}: update.{name}"
+    if name not in known:
+        raise UnknownNameError("quantity", name, known, where=f"{graph.scenario.where}: update")
+    for each in tree.names:
+        if each not in known:
+            raise UnknownNameError("quantity", each, known, where=f"{key}.log_likelihood")
+    if not tree.names:
+        raise ScenarioError(f"{key}.log_likelihood: '{tree.text}' is the same in every world: it weighs nothing")
+    units.check(units.infer(tree, known, where=f"{key}.log_likelihood"), "", where=f"{key}.log_likelihood")
+
+
 def _check_condition(graph: Graph, when: Condition, key: str) -> None:
-    _check_size(graph.scenario, graph.dims(when.names), key)
+    _check_size(graph.scenario, graph.dims([*when.names, *graph.weighed_by]), key)
     bases.check_condition(graph.scenario, graph.nodes, when, key)
     if when.formula.categories:
         units.infer(when.formula, graph.unit_of(), where=key)
@@ -409,9 +517,15 @@ def _check_condition(graph: Graph, when: Condition, key: str) -> None:
 def _check_ranking(graph: Graph, ranking: Ranking, key: str) -> None:
     units.infer(ranking.rank, graph.unit_of(), where=f"{key}.rank")
     dims = graph.dims(ranking.rank.names)
+    _check_size(graph.scenario, graph.dims([*ranking.rank.names, *graph.weighed_by]), key)
     if ranking.over not in dims:
         reason = f"'{ranking.rank.text}' is the same for every value of '{ranking.over}': there is nothing to rank"
         raise ScenarioError(f"{key}.rank: {reason}")
+    if ranking.over in graph.dims(graph.weighed_by):
+        raise ScenarioError(
+            f"{key}.over: [update] weighs the worlds of each value of '{ranking.over}' on its own: there is no common "
+            "world in which to compare them"
+        )
     bases.check_ranking(graph.scenario, graph.nodes, ranking, f"{key}.rank")
     for condition in ranking.among:
         _check_condition(graph, condition, f"{key}.among")

@@ -12,6 +12,8 @@ from typing import TypeGuard
 
 from forecast.errors import UnknownNameError
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, Node, tree
+from forecast.formula.tree import Comparison, Text
+from forecast.scenarios.inputs import Regime
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Expression, OverTime, Quantity
 
@@ -92,6 +94,18 @@ def _uses_time(*nodes: Node) -> bool:
     )
 
 
+def _check_texts(formula: Formula, scenario: Scenario, key: str) -> None:
+    """Refuse to compare a regime with a text that it never is."""
+    for node in tree.walk(formula.root):
+        if isinstance(node, Comparison):
+            sides = {type(side): side for side in (node.left, node.right)}
+            text, name = sides.get(Text), sides.get(Name)
+            regime = scenario.quantities.get(name.name) if isinstance(name, Name) else None
+            if isinstance(text, Text) and isinstance(regime, Regime) and text.value not in regime.labels:
+                what = f"value of '{name.name}'" if isinstance(name, Name) else "value"
+                raise UnknownNameError(what, text.value, regime.labels, where=f"{scenario.where}: {key}")
+
+
 def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
     """Return a scenario without functions over time in its formulas, and the owners of the quantities it hides.
 
@@ -106,6 +120,7 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         for name in made.names:
             if name not in scenario.quantities and name not in TIME:
                 raise UnknownNameError("quantity", name, scenario.quantities, where=f"{scenario.where}: {key}{what}")
+        _check_texts(made, scenario, key)
         return hidden.out_of(made, key, rates=_uses_time(made.root))
 
     def condition(made: Condition, key: str) -> Condition:

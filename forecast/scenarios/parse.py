@@ -14,6 +14,7 @@ from forecast.base.distributions import distribution
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
+from forecast.scenarios import inputs
 from forecast.scenarios.spec import (
     ByChoice,
     Cell,
@@ -195,9 +196,13 @@ class Reader:
             return self.cell(record, key, choices)
         if "shape" in record or "data" in record:
             return self.series(record, key)
+        for form, read in inputs.FORMS.items():
+            if form in record:
+                return read(self, record, key)
         numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers")}
         if not numbers:
-            raise self.fail(key, "expected a model, an expression, a table, a shape with data, or a distribution")
+            forms = "an expression, a table, a shape with data, a draw, a schedule, draws, a fitted or a distribution"
+            raise self.fail(key, f"expected a model, {forms}")
         made = distribution(numbers, where=f"{self.where}: {key}")
         return Prior(distribution=made, unit=self.unit(record, key), qualifiers=self.qualifiers(record, key))
 

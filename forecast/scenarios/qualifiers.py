@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forecast.formula import Condition
 from forecast.models.nesting import asks
+from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Cell, Expression, ModelRef, OverTime, Prior, Ranking, SeriesRef, fill
 from forecast.tables.series import states
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from forecast.scenarios.graph import Combination, Node
 
 __all__ = ["at", "check_condition", "check_ranking", "of_node"]
+
+#: Kinds that state their qualifiers themselves, whatever they need.
+_STATING = (Prior, Schedule, OwnDraws)
 
 
 def at(
@@ -62,18 +66,20 @@ def _may_state(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether any combination can state something; most scenarios never do and are not walked."""
     if any(known[n].bases for n in node.sources) or any(made.qualifiers for made in node.models.values()):
         return True
-    return isinstance(node.quantity, (Expression, Prior)) and bool(node.quantity.qualifiers)
+    return isinstance(node.quantity, (Expression, *_STATING)) and bool(node.quantity.qualifiers)
 
 
 def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: str) -> Qualifiers:
     quantity = node.quantity
-    if isinstance(quantity, Prior):
+    if isinstance(quantity, _STATING):
         return quantity.qualifiers
+    if isinstance(quantity, Regime):
+        return {}
     if isinstance(quantity, SeriesRef):
         stated = {**of_rows(quantity.where), **quantity.qualifiers}
         return states(quantity.data, quantity.y, stated=stated, where=f"{key}.y")
     sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.sources}
-    if isinstance(quantity, OverTime):
+    if isinstance(quantity, (Fitted, OverTime)):
         return sides[quantity.of]  # a condition states nothing, and neither does since or once when it held
     if isinstance(quantity, Expression):
         stated = {name: fill(value, chosen) for name, value in quantity.qualifiers.items()}

@@ -17,8 +17,8 @@
 
 What a quantity may be: ``model`` (with ``inputs`` to wire a relation to other quantities), ``expression`` (with an
 optional ``unit``), ``table`` + ``column`` + ``where`` (a figure read in a table), ``shape`` + ``data`` + ``x`` + ``y``
-+ ``unit`` (a trend of your own), or a distribution with a ``unit``. A question asks ``when`` or for a ``rank`` over a
-choice.
++ ``unit`` (a trend of your own), a distribution with a ``unit``, or an input of `forecast.scenarios.inputs`: ``draw``,
+``schedule``, ``draws``, ``fitted``. A question asks ``when`` or for a ``rank`` over a choice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ from typing import Any
 
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
-from forecast.formula import TIME
+from forecast.formula import TIME, Formula
+from forecast.scenarios import inputs
+from forecast.scenarios.inputs import Correlation
 from forecast.scenarios.parse import TAKEN, Reader
 from forecast.scenarios.spec import (
     Cell,
@@ -68,7 +70,10 @@ __all__ = [
 #: A scenario file larger than this is refused unread.
 LIMIT_BYTES = 1 << 20
 
-_TOP = ("title", "extends", "start", "until", "step", "shown", "choices", "quantities", "questions")
+_TOP = (
+    "title", "extends", "start", "until", "step", "shown", "choices", "quantities", "correlations", "update",
+    "questions",
+)  # fmt: skip
 
 _PARTS = ("already", "date", "never")
 
@@ -100,6 +105,10 @@ class Scenario:
         What a quantity was before the first step, in its unit, where nobody observed it.
     shown : tuple of str
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
+    correlations : tuple of Correlation
+        What moves together.
+    updates : mapping of str to Formula
+        By which worlds are weighed: the logarithm of a likelihood, under the quantity of which something is known.
     """
 
     name: str
@@ -115,6 +124,8 @@ class Scenario:
     lower: Mapping[str, float] = field(default_factory=dict)
     before: Mapping[str, float] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
+    correlations: tuple[Correlation, ...] = ()
+    updates: Mapping[str, Formula] = field(default_factory=dict)
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -197,6 +208,8 @@ class Scenario:
             lower=lower,
             before=before,
             shown=shown,
+            correlations=tuple(inputs.correlations(reader, record)),
+            updates=dict(inputs.updates(reader, record)),
         )
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from forecast import formula
 from forecast.base.distributions import Distribution
 from forecast.errors import ScenarioError, printable
+from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 
 __all__ = [
     "ByChoice",
@@ -197,7 +198,7 @@ class TableChoice:
     kind: Literal["rival", "definition"] = "rival"
 
 
-Quantity = ModelRef | Expression | Prior | SeriesRef | Cell | OverTime
+Quantity = ModelRef | Expression | Prior | SeriesRef | Cell | OverTime | Regime | Schedule | OwnDraws | Fitted
 
 
 @dataclass(frozen=True, kw_only=True)

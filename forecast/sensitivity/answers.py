@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.errors import UnknownNameError
+from forecast.projection.weights import weights_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["drivers"]
+
+#: Kinds of quantities that are one uncertain number a world.
+_DRAWN = ("prior", "regime", "draws", "fitted")
 
 #: Draws in a bin, and at most so many bins.
 PER_BIN, BINS = 25, 32
@@ -63,35 +67,46 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
         raise UnknownNameError("question", question, known)
     dates = data[f"{question}_date"]
     dims = [str(d) for d in dates.dims if d != "draw"]
-    ranks = _ranks(dates.transpose("draw", *dims).values, data[f"{question}_never"].transpose(*dims).values)
-    taken = ranks[~np.isnan(ranks)]
-    if not taken.size or taken.min() == taken.max():  # the variance of equal numbers may be a rounding error, not 0
+    dates = dates.transpose("draw", *dims)
+    weights = weights_of(tree)
+    counts = np.ones(dates.shape)
+    if weights is not None:  # 1 on average, so that every combination of choices counts alike
+        counts = np.nan_to_num(weights.broadcast_like(dates).transpose("draw", *dims).values) * dates.sizes["draw"]
+    ranks = _ranks(dates.values, data[f"{question}_never"].transpose(*dims).values, counts)
+    taken = ~np.isnan(ranks) & (counts > 0)
+    if not taken.any() or ranks[taken].min() == ranks[taken].max():  # else the variance may be a rounding error, not 0
         return []
-    total = float(np.var(taken))
+    total = _variance(ranks[taken], counts[taken])
     shares = []
     for axis, dim in enumerate(dims, 1):
         others = tuple(i for i in range(ranks.ndim) if i != axis)
-        count = np.sum(~np.isnan(ranks), axis=others)
+        count = np.sum(taken * counts, axis=others)
         answered = count > 0  # a value of the choice may have failed throughout
-        means = np.nansum(ranks, axis=others)[answered] / count[answered]
+        means = np.sum(np.where(taken, ranks * counts, 0.0), axis=others)[answered] / count[answered]
         shares.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
     for name, draws in _numbers(tree):
-        share = _explained(ranks.reshape(len(draws), -1), draws, total)
+        share = _explained(ranks.reshape(len(draws), -1), counts.reshape(len(draws), -1), draws, total)
         if share > 0:
             shares.append({"name": name, "kind": "number", "share": share})
     return sorted(shares, key=lambda row: -row["share"])
 
 
-def _ranks(dates: NDArray[np.datetime64], never: Array) -> Array:
+def _variance(values: Array, counts: Array) -> float:
+    mean = np.sum(counts * values) / np.sum(counts)
+    return float(np.sum(counts * (values - mean) ** 2) / np.sum(counts))
+
+
+def _ranks(dates: NDArray[np.datetime64], never: Array, counts: Array) -> Array:
     """Return the rank of every draw of every combination, from 0 to 1; nan where a combination was not answered."""
     years = dates.astype("datetime64[s]").astype(np.int64).astype(float)
     years[np.isnat(dates)] = np.inf
     years[:, np.isnan(never)] = np.nan
     ranks = np.full(years.shape, np.nan)
     known = ~np.isnan(years)
-    _, place, counts = np.unique(years[known], return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)  # equal dates share the mean of their ranks
-    ranks[known] = (ends - 0.5 * (counts - 1))[place] / max(int(known.sum()), 1)
+    _, place = np.unique(years[known], return_inverse=True)
+    held = np.bincount(place, weights=counts[known])
+    # equal dates share the middle of their ranks
+    ranks[known] = ((np.cumsum(held) - 0.5 * held) / held.sum())[place] if held.sum() > 0 else np.nan
     return ranks
 
 
@@ -104,26 +119,41 @@ def _numbers(tree: xr.DataTree) -> Iterator[tuple[str, Array]]:
                 if drawn.dims == ("draw",):
                     yield f"{model}.{name}", np.asarray(drawn.values, dtype=float)
     for name, drawn in tree["projection"].to_dataset().data_vars.items():
-        if drawn.attrs.get("kind") == "prior":
+        if drawn.attrs.get("kind") in _DRAWN:
             yield str(name), np.asarray(drawn.isel(time=0).values, dtype=float)
 
 
-def _explained(ranks: Array, draws: Array, total: float) -> float:
+def _explained(ranks: Array, counts: Array, draws: Array, total: float) -> float:
     """Return the share of the variance that bins of one number explain, over all combinations."""
     size = len(draws)
     bins = min(BINS, size // PER_BIN)
     if bins < 2 or not np.isfinite(draws).any() or np.nanmin(draws) == np.nanmax(draws):
         return 0.0
-    order = np.empty(size, dtype=np.int64)
-    order[np.argsort(np.nan_to_num(draws), kind="stable")] = np.arange(size)
-    place = np.minimum(order * bins // size, bins - 1)
+    place = _bins(np.nan_to_num(draws), bins)
     share = 0.0
-    columns = [c for c in ranks.T if not np.isnan(c).any()]
-    for column in columns:
-        counts = np.bincount(place, minlength=bins)
-        means = np.bincount(place, weights=column, minlength=bins) / counts
-        between = float(counts @ (means - column.mean()) ** 2)
-        within = float(np.sum((column - means[place]) ** 2))
-        # bins of a number that explains nothing differ by chance: as much as their number, times the scatter in them
-        share += max(between - (bins - 1) * within / (size - bins), 0.0) / size
+    columns = [(c, w) for c, w in zip(ranks.T, counts.T, strict=True) if not np.isnan(c).any()]
+    for column, weight in columns:
+        held = np.bincount(place, weights=weight)
+        divisor = np.where(held > 0, held, 1.0)
+        means = np.bincount(place, weights=weight * column) / divisor
+        whole = float(np.sum(weight))
+        between = float(held @ (means - np.sum(weight * column) / whole) ** 2)
+        within = float(np.sum(weight * (column - means[place]) ** 2))
+        # bins of a number that explains nothing differ by chance: as much as the scatter in them, times their number
+        # where all draws count alike
+        squares = np.bincount(place, weights=weight**2)
+        number = float(np.sum(squares / divisor))
+        if whole > number:
+            chance = (number - float(np.sum(squares)) / whole) * within / (whole - number)
+            share += max(between - chance, 0.0) / whole
     return share / max(len(columns), 1) / total
+
+
+def _bins(draws: Array, bins: int) -> NDArray[np.int64]:
+    """Sort draws into bins of as many each; a number of few values, such as a regime, has a bin for each value."""
+    values, place = np.unique(draws, return_inverse=True)
+    if len(values) <= bins:
+        return np.asarray(place)
+    order = np.empty(len(draws), dtype=np.int64)
+    order[np.argsort(draws, kind="stable")] = np.arange(len(draws))
+    return np.minimum(order * bins // len(draws), bins - 1)

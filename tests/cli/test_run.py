@@ -57,6 +57,35 @@ def test_a_quantity_along_many_combinations_is_shown_at_its_first_and_its_last_s
     assert lines[start + 12] == ""
 
 
+def test_weighed_worlds_and_regimes_are_said(said, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        """
+        start = 2025
+        until = 2027
+        shown = ["kind"]
+        [quantities.kind]
+        draw = { slow = 0.3, fast = 0.7 }
+        [quantities.m]
+        normal = [-1, 1]
+        unit = ""
+        [update.m]
+        log_likelihood = "-(m - 1)**2/0.001"
+        """,
+        encoding="utf-8",
+    )
+    code, out, err = said("run", str(tmp_path / "mine.toml"), "--draws", "1000")
+    assert code == 0
+    count = re.search(r"weighed by what is known of m: (\d+) of 1,000 worlds are effective", out)[1]
+    assert f"update: {count} of 1,000 worlds are effective; answers rest on fewer than 200" in err
+    assert re.search(r"^kind: slow \d+\.\d%, fast \d+\.\d%$", out, re.MULTILINE)
+    assert "in --json and --out alone: m" in out
+    result = json_of(said("run", str(tmp_path / "mine.toml"), "--draws", "1000", "--json")[1])["result"]
+    assert round(result["update"][0]["effective"]) == int(count)
+    assert sum(result["regimes"][0]["shares"].values()) == pytest.approx(1)
+    code, out, _ = said("run", str(tmp_path / "mine.toml"), "--draws", "100", "--set", "kind=fast")
+    assert "kind: slow 0.0%, fast 100.0%" in out
+
+
 def test_json_is_one_object_of_the_agreed_form(said):
     code, out, err = said("run", "brain-parity", *QUICK, "--json", "--set", "trend=changepoint")
     assert (code, err) == (0, "")

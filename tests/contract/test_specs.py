@@ -81,6 +81,8 @@ def test_bad_input_064_a_wrong_field_is_named(field, value):
         (lambda: Input(name="i", unit=None, distribution={"value": 1}, source="s"), "unit"),
         (lambda: Input(name="i", unit="", distribution=3, source="s"), "distribution"),
         (lambda: Input(name="i", unit="", distribution={"p05": float("nan")}, source="s"), "distribution"),
+        (lambda: Input(name="i", unit="", distribution={"normal": [0, None]}, source="s"), "distribution"),
+        (lambda: Input(name="i", unit="", distribution={"normal": [-1, 2]}, source="s", lower=0), "lower"),
         (lambda: EstimateSpec(name="e", reference="r", unit="", expression="a", inputs=[]), "inputs"),
         (lambda: MixtureSpec(name="m", reference="r", unit="", weights={"a": -1}), "weights"),
         (lambda: MixtureSpec(name="m", reference="r", unit="", weights={"a": 0}), "weights"),

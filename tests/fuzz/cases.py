@@ -162,6 +162,38 @@ class Kinds:
 SHARES = {"formula": 6400, "toml": 1100, "descriptor": 800, "csv": 1300, "nc": 400}
 
 
+#: What no shipped scenario has yet: every kind of input.
+INPUTS = """
+until = 2030
+[quantities.kind]
+draw = { exponential = 0.45, super = 0.45, sub = 0.10 }
+[quantities.plan]
+schedule = [[2026, 2.6], [2029-07-02, 2.0]]
+as = "rate"
+between = "log"
+[quantities.mine]
+draws = "rows.csv"
+column = "loss"
+unit = "FLOP"
+[quantities.raw]
+normal = [1.46, 2.46]
+width = 0.8
+truncate = [-1, inf]
+unit = ""
+[quantities.exact]
+quantiles = { 0.05 = 1, 0.5 = 2, 0.95 = 9 }
+unit = ""
+[quantities.req]
+fitted = "normal"
+of = "raw"
+[[correlations]]
+of = ["raw", "exact", "kind"]
+matrix = [[1, 0.3, 0.1], [0.3, 1, 0.2], [0.1, 0.2, 1]]
+[update.req]
+log_likelihood = "-8*10**(0.3*(17 - req))"
+"""
+
+
 def corpus(folder: Path) -> dict[str, list[Any]]:
     """Return what is changed: scenarios and tables that are shipped, and results that are saved here."""
     import numpy as np
@@ -173,6 +205,7 @@ def corpus(folder: Path) -> dict[str, list[Any]]:
 
     registry = get_registry()
     toml = [Path(registry.find("scenario", n).spec.path).read_text("utf-8") for n in catalogue("scenario")]
+    toml.append(INPUTS)
     made = []
     rows = b"date,run,loss,kind\n2020-01-01,a,2.5,x\n2021-01-01,b,2.25,y\n2022-06-30,c,2.125,x\n"
     (folder / "rows.csv").write_bytes(rows)

@@ -51,6 +51,14 @@ def test_nothing_is_said_of_options_that_are_no_distributions():
         assert found.sources == ()
 
 
+def test_a_cap_may_be_an_interval_in_another_unit():
+    """Its truncation too is in that unit; its width is none of its values."""
+    stated = {"lognormal": [2, 50], "width": 0.8, "truncate": [1, 100], "unit": "PFLOP/s", "source": "a judge"}
+    found = capped(stated).fit().describe()
+    said = "cap [TFLOP/s]: lognormal, p10 = 2000, p90 = 50000, truncated to 1000 to 100000 (a judge)"
+    assert said in found.assumptions
+
+
 def test_a_cap_that_is_set_is_the_cap_that_is_described():
     """And everything that follows from it: it is what a trend that is given the number says."""
     found, given = said(capped(), **{"machine.cap": 3000}), capped(3000.0).fit().describe()

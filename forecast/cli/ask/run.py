@@ -109,6 +109,8 @@ def run(
         **({"pooled": total} if (total := summary.pooled(tree)) else {}),
         "drivers": summary.drivers(tree),
         **({"rankings": ranked} if (ranked := summary.rankings(tree)) else {}),
+        **({"update": weighed} if (weighed := summary.updates(tree)) else {}),
+        **({"regimes": drawn} if (drawn := summary.regimes(tree)) else {}),
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
     }
@@ -161,6 +163,10 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
             render.write()
     for row in result.get("rankings", ()):
         _show_ranking(row)
+    for row in result.get("update", ()):
+        _show_update(row)
+    for row in result.get("regimes", ()):
+        _show_regime(row)
     for model in result["models"]:
         render.write(f"{printable(model['name'])}: {printable(model['summary'], 600)}")
     if result["models"]:
@@ -169,6 +175,8 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
     quantities = _by_name(result["quantities"])
     shown = summary.attribute(tree, "shown") if "shown" in tree.attrs else list(quantities)
     for name in shown:
+        if name not in quantities:  # a regime, shown above
+            continue
         rows = quantities[name]
         still = all(_still(row) for row in rows)
         if len(rows) <= (_MOST_STILL if still else _MOST_COMBINATIONS):
@@ -224,6 +232,23 @@ def _show_ranking(row: dict[str, Any]) -> None:
     counted = [f"{left} more take part" if left else "", f"{out} do not meet the conditions" if out else ""]
     if any(counted):
         render.write("; ".join(filter(None, counted)))
+    render.write()
+
+
+def _show_update(row: dict[str, Any]) -> None:
+    """Say how many worlds an answer rests on, where they count differently."""
+    given = "".join(f", {k} = {v}" for k, v in row["choices"].items())
+    count = "no world is possible"
+    if row["effective"] is not None:
+        count = f"{row['effective']:,.0f} of {row['draws']:,} worlds are effective"
+    render.write(printable(f"weighed by what is known of {', '.join(row['of'])}{given}: {count}", 400))
+    render.write()
+
+
+def _show_regime(row: dict[str, Any]) -> None:
+    given = "".join(f", {k} = {v}" for k, v in row["choices"].items())
+    shares = ", ".join(f"{label} {_share(share)}" for label, share in row["shares"].items())
+    render.write(printable(f"{row['name']}{given}: {shares}", 600))
     render.write()
 
 

@@ -1,0 +1,188 @@
+"""What worlds count for, where something is known besides: ``[update]`` weighs each by its likelihood.
+
+Kept are the logarithms of the likelihoods, world by world, under ``/update``. The weights are made of them here, for
+whoever asks: the answers while they are drawn, and readers of a saved projection.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.base.netcdf import quantiles
+from forecast.errors import DataError, ForecastError, printable
+from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.projection.world import World
+from forecast.scenarios.graph import Combination, Graph
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = [
+    "FEWEST",
+    "Updates",
+    "along",
+    "effective",
+    "level_quantiles",
+    "normalised",
+    "share",
+    "spread",
+    "summed",
+    "weights_of",
+]
+
+#: With fewer effective worlds an answer rests on too few.
+FEWEST = 200
+
+
+def normalised(log_likelihood: Array) -> Array:
+    """Return weights that sum to 1 over the worlds, (draw, ...); NaN where none is possible.
+
+    Examples
+    --------
+    >>> normalised(np.log([1.0, 2.0, 1.0])).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    with np.errstate(invalid="ignore"):
+        weight = np.exp(log_likelihood - log_likelihood.max(axis=0))
+        return np.asarray(weight / weight.sum(axis=0))
+
+
+def effective(weight: Array) -> Array:
+    """Return how many worlds of equal weight would say as much: 1/Σw² (Kish 1965, Survey Sampling, section 11.7).
+
+    Examples
+    --------
+    >>> float(effective(np.array([0.5, 0.5, 0.0])))
+    2.0
+    """
+    return np.asarray(1 / (weight**2).sum(axis=0))
+
+
+def share(holds: Array | NDArray[np.bool_], weights: Array | None) -> Array:
+    """Return the share of the worlds in which something holds, (...); `weights` as `holds`, (draw, ...)."""
+    return np.asarray(holds.mean(axis=0) if weights is None else (holds * weights).sum(axis=0))
+
+
+def weights_of(tree: xr.DataTree) -> xr.DataArray | None:
+    """Return the weights of a projection's worlds, (draw, choices); None where all count alike."""
+    if "update" not in tree:
+        return None
+    return summed(tree["update"].to_dataset())
+
+
+def summed(log_likelihoods: xr.Dataset) -> xr.DataArray:
+    """Return the weights under all updates together, (draw, choices)."""
+    total = functools.reduce(operator.add, log_likelihoods.data_vars.values()).transpose("draw", ...)
+    return total.copy(data=normalised(total.values))
+
+
+def along(weights: xr.DataArray | None, chosen: Mapping[str, str]) -> Array | None:
+    """Return the weights under these values of the choices, (draw,); None where all count alike."""
+    if weights is None:
+        return None
+    return np.asarray(weights.sel({d: v for d, v in chosen.items() if d in weights.dims}).values)
+
+
+def spread(data: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
+    """Return levels along every choice on which they or the weights of their worlds depend."""
+    if weights is None:
+        return data
+    extra = {d: weights[d].values for d in weights.dims if d not in data.dims}
+    return data.expand_dims(extra, axis=range(data.ndim, data.ndim + len(extra))) if extra else data
+
+
+def level_quantiles(values: Array, weights: Array | None) -> Array:
+    """Return the five `QUANTILES` of levels (draw, ...), (quantile, ...); `weights` (draw,)."""
+    levels = list(QUANTILES.values())
+    return quantiles(values, levels, axis=0) if weights is None else weighted_quantiles(values, weights, levels)
+
+
+class Updates:
+    """The log likelihoods that blocks fill, one array for every update of a graph."""
+
+    def __init__(self, graph: Graph, draws: int) -> None:
+        self.graph, self.draws, self.asked = graph, draws, graph.scenario.updates
+        self.dims = {name: graph.dims(tree.names) for name, tree in self.asked.items()}
+        sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
+        self._log = {name: np.full((draws, *size), np.nan) for name, size in sizes.items()}
+
+    def fill(
+        self, world: World, part: slice[Any, Any, Any], failed: Callable[[str, Combination, ForecastError], None]
+    ) -> None:
+        """Compute one block; `part` is where it goes."""
+        for name, tree in self.asked.items():
+            dims, where = self.dims[name], f"update.{name}.log_likelihood"
+            for index, combination in self._cells(name):
+                try:
+                    value = world.formula(tree, dims, combination, target="", where=where, step=0)[0]
+                    if np.isposinf(value).any():
+                        raise DataError(f"{where}: '{printable(tree.text, 80)}' is infinite: no likelihood is")
+                except ForecastError as error:
+                    failed(f"update.{name}", combination, error)
+                    continue
+                self._log[name][(part, *index)] = value[: part.stop - part.start]
+
+    def _cells(self, name: str) -> Iterator[tuple[Any, Combination]]:
+        return zip(np.ndindex(*self._log[name].shape[1:]), self.graph.combinations(self.dims[name]), strict=True)
+
+    def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
+        """Return the log likelihood of every world under each update."""
+        import xarray as xr
+
+        used = {d for dims in self.dims.values() for d in dims}
+        data = {
+            name: (("draw", *self.dims[name]), values, {"units": "", "long_name": self.asked[name].text})
+            for name, values in self._log.items()
+        }
+        return xr.Dataset(data, coords=coordinates(d for d in self.graph.scenario.choices if d in used))
+
+    def impossible(self) -> Iterator[str]:
+        """Say which values of the choices an update leaves no world.
+
+        Raises
+        ------
+        DataError
+            Where that is none of them.
+        """
+        dims = self.graph.dims(self.graph.weighed_by)
+        total = self._total(dims)
+        lost = np.asarray(np.isneginf(total).all(axis=0))
+        for index, combination in zip(np.ndindex(*lost.shape), self.graph.combinations(dims), strict=True):
+            if lost[index]:
+                chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
+                text = f"update{f' ({chosen})' if chosen else ''}: no world is possible: the likelihood is 0 in each"
+                if lost.all():
+                    raise DataError(f"{self.graph.scenario.where}: {text}")
+                yield text
+
+    def weights(self, dims: tuple[str, ...]) -> Array | None:
+        """Return the weights along these choices, which hold all of the updates', (draw, ...); None: all alike."""
+        if not self.asked:
+            return None
+        sizes = tuple(len(self.graph.scenario.choices[d].values) for d in dims)
+        return np.broadcast_to(normalised(self._total(dims)), (self.draws, *sizes))
+
+    def _total(self, dims: tuple[str, ...]) -> Array:
+        """Return the log likelihoods of all updates together, along these choices or 1 where they do not depend."""
+        total = np.zeros((self.draws, *(1 for _ in dims)))
+        for name, values in self._log.items():
+            shape = tuple(values.shape[1 + self.dims[name].index(d)] if d in self.dims[name] else 1 for d in dims)
+            total = total + values.reshape(self.draws, *shape)
+        return total
+
+    def effective(self) -> float | None:
+        """Return the effective number of worlds, the least over the choices; None without an update."""
+        dims = self.graph.dims(self.graph.weighed_by)
+        weight = self.weights(dims)
+        if weight is None:
+            return None
+        counts = effective(weight)
+        return float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0

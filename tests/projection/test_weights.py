@@ -1,0 +1,307 @@
+"""Worlds weighed by what is known besides: against closed forms, and in every summary."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import forecast
+from forecast.base.dates import decimal_year
+from forecast.base.netcdf import content_hash, save
+from forecast.errors import DataError, ResultError
+from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
+from forecast.projection.weights import effective, normalised, weights_of
+from forecast.report import summary
+from forecast.sensitivity.answers import drivers
+from toolkit import assert_bitwise
+
+#: A standard normal, and one observation of it at 1.5 with the standard deviation 0.5.
+SCORE = norm.isf(0.05)
+PRIOR = {"normal": [-SCORE, SCORE], "unit": ""}
+SEEN = {"m": {"log_likelihood": "-(m - 1.5)**2/(2*0.5**2)"}}
+#: The posterior of a normal mean.
+PRECISION = 1 + 1 / 0.5**2
+POSTERIOR = norm(1.5 / 0.5**2 / PRECISION, PRECISION**-0.5)
+
+
+def project(quantities, *, draws=50_000, until=2060, start=2025, **more):
+    options = {k: more.pop(k) for k in ("set", "seed", "workers", "step") if k in more}
+    record = {"start": start, "until": until, "quantities": quantities, **more}
+    return forecast.project(record, draws=draws, **options)
+
+
+@pytest.fixture(scope="module")
+def weighed():
+    """`m` is known besides; the date rises with it: `path` is 1 a year since 2025, `goal` is 10 + 3 m."""
+    quantities = {
+        "m": PRIOR,
+        "other": PRIOR,
+        "path": {"schedule": [[2025, 0], [2060, 35]], "as": "level", "between": "linear", "unit": ""},
+        "goal": {"expression": "10 + 3*m"},
+    }
+    questions = {"q": {"when": "path >= goal", "by": ["2038-01-01"]}, "r": {"when": "path >= 33.2 + m"}}
+    return project(quantities, update=SEEN, questions=questions)
+
+
+# --- closed form -----------------------------------------------------------------------------------------------------
+
+
+def test_a_normal_prior_and_a_normal_likelihood_give_the_normal_posterior(weighed):
+    row = next(r for r in summary.quantities(weighed) if r["name"] == "m")
+    count = summary.updates(weighed)[0]["effective"]
+    for name, q in QUANTILES.items():
+        # four standard errors of a quantile of as many worlds
+        error = np.sqrt(q * (1 - q) / count) / POSTERIOR.pdf(POSTERIOR.ppf(q))
+        assert row[name][0] == pytest.approx(POSTERIOR.ppf(q), abs=4 * error)
+
+
+def test_the_effective_number_is_that_of_the_closed_form(weighed):
+    """n E[w]²/E[w²]: both are normal integrals."""
+    s2 = 0.5**2
+    mean = norm(0, np.sqrt(1 + s2)).pdf(1.5) * np.sqrt(2 * np.pi * s2)
+    square = norm(0, np.sqrt(1 + s2 / 2)).pdf(1.5) * np.sqrt(2 * np.pi * s2 / 2)
+    (row,) = summary.updates(weighed)
+    assert row["effective"] / row["draws"] == pytest.approx(mean**2 / square, rel=0.03)
+    assert summary.attribute(weighed, "effective_draws") == row["effective"]
+    assert summary.attribute(weighed, "update") == {"m": "-(m - 1.5)**2/(2*0.5**2)"}
+    assert row["of"] == ["m"]
+
+
+def test_what_is_independent_of_what_is_known_stays_as_it_was(weighed):
+    row = next(r for r in summary.quantities(weighed) if r["name"] == "other")
+    count = summary.updates(weighed)[0]["effective"]
+    for name, q in QUANTILES.items():
+        error = np.sqrt(q * (1 - q) / count) / norm.pdf(norm.ppf(q))
+        assert row[name][0] == pytest.approx(norm.ppf(q), abs=4 * error)
+
+
+def test_dates_and_shares_are_weighed(weighed):
+    one, two = summary.questions(weighed)
+    for name, q in QUANTILES.items():
+        found = decimal_year(np.datetime64(one["crossing"][name], "s"))
+        assert found == pytest.approx(2025 + 10 + 3 * POSTERIOR.ppf(q), abs=0.05)
+    # 2038 is m = 1; never is 33.2 + m > 35
+    assert one["by"][0]["probability"] == pytest.approx(POSTERIOR.cdf(1.0), abs=0.02)
+    assert two["crossing"]["never"] == pytest.approx(POSTERIOR.sf(1.8), abs=0.02)
+    assert norm.sf(1.8) < 0.05 < POSTERIOR.sf(1.8)
+    assert two["crossing"]["p95"] is None
+
+
+def test_a_regime_has_its_posterior_share():
+    """Bayes' theorem for two regimes, whose likelihoods are 1 and exp(-2)."""
+    run = project({"kind": {"draw": {"a": 0.3, "b": 0.7}}}, update={"kind": {"log_likelihood": "-2*kind"}}, until=2026)
+    (row,) = summary.regimes(run)
+    assert row["shares"]["a"] == pytest.approx(0.3 / (0.3 + 0.7 * np.exp(-2)), abs=0.012)
+
+
+def test_two_updates_multiply_their_likelihoods():
+    both = {"m": {"log_likelihood": "-(m - 1.5)**2/(4*0.5**2)"}, "n": {"log_likelihood": "-(m - 1.5)**2/(4*0.5**2)"}}
+    quantities = {"m": PRIOR, "n": PRIOR}
+    once, twice = (project(quantities, update=u, draws=3000, until=2026) for u in (SEEN, both))
+    np.testing.assert_allclose(weights_of(once).values, weights_of(twice).values, rtol=1e-9)
+    assert summary.quantities(once) == summary.quantities(twice)
+
+
+def test_a_path_is_weighed_by_its_first_step():
+    quantities = {
+        "m": PRIOR,
+        "path": {"expression": "m*plan"},
+        "plan": {"schedule": [[2025, 1], [2026, 2]], "as": "level", "unit": ""},
+    }
+    update = {"path": {"log_likelihood": "-(path - 1.5)**2/(2*0.5**2)"}}
+    run = project(quantities, update=update, until=2027, draws=3000)
+    same = project(quantities, update=SEEN, until=2027, draws=3000)
+    np.testing.assert_allclose(weights_of(run).values, weights_of(same).values, rtol=1e-12)
+
+
+# --- along choices ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    quantities = {
+        "brain": {"model": "brain/{e}"},
+        "one": {"value": 1e18, "unit": "FLOP/s"},
+        "m": PRIOR,
+        "path": {"schedule": [[2025, 0], [2060, 35]], "as": "level", "between": "linear", "unit": ""},
+    }
+    update = {"brain": {"log_likelihood": "-(log10(brain/one) - m)**2/8"}}
+    return project(
+        quantities, choices={"e": ["dettmers-2015", "carlsmith-2020"]}, update=update, draws=4000,
+        questions={"q": {"when": "path >= 10 + 3*m"}},
+    )  # fmt: skip
+
+
+def test_what_is_known_along_a_choice_changes_everything_along_it(chosen):
+    weights = weights_of(chosen)
+    assert weights.dims == ("draw", "e")
+    assert weights.sum("draw").values == pytest.approx([1, 1])
+    rows = [r for r in summary.quantities(chosen) if r["name"] == "m"]
+    assert [r["choices"]["e"] for r in rows] == ["dettmers-2015", "carlsmith-2020"]
+    m = chosen["projection"]["m"].isel(time=0).values
+    for row in rows:
+        counts = weights.sel(e=row["choices"]["e"]).values
+        assert row["p50"][0] == weighted_quantiles(m, counts, [0.5])[0]
+    questions = summary.questions(chosen)
+    assert [r["choices"] for r in questions] == [r["choices"] for r in rows]
+    least = min(row["effective"] for row in summary.updates(chosen))
+    assert summary.attribute(chosen, "effective_draws") == least
+
+
+def test_a_weighed_projection_is_saved_and_drawn(chosen, weighed, tmp_path):
+    from forecast.report import figures
+
+    for number, run in enumerate((chosen, weighed)):
+        save(run, tmp_path / f"{number}.nc")
+        back = forecast.load(tmp_path / f"{number}.nc")
+        for said in (summary.questions, summary.quantities, summary.updates, summary.headline):
+            assert said(back) == said(run)
+        assert figures.plot(run, tmp_path / f"{number}.svg").stat().st_size > 1000
+
+
+def tampered(run, path, change):
+    tree = run.copy(deep=True)
+    change(tree)
+    save(tree, path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda t: t["questions"]["q_never"].values.__iadd__(0.01), "expected the share of draws without a date"),
+        (lambda t: t["update"]["brain"].values.__setitem__(0, 50.0), "effective_draws"),
+        (lambda t: t["update"]["brain"].values.__setitem__(0, np.inf), "a likelihood is infinite"),
+        (lambda t: t.attrs.pop("effective_draws"), "the group and its attributes go together"),
+        (lambda t: t.attrs.__setitem__("effective_draws", '"many"'), "expected a number"),
+    ],
+)
+def test_a_changed_file_is_refused(chosen, tmp_path, change, says):
+    path = tampered(chosen, tmp_path / "changed.nc", change)
+    with pytest.raises(ResultError, match=says):
+        forecast.load(path)
+
+
+def test_weights_are_the_same_for_any_number_of_workers_and_a_prefix():
+    quantities = {"m": PRIOR}
+    one, two, few = (project(quantities, update=SEEN, draws=n, workers=w, until=2026)
+                     for n, w in ((5000, 1), (5000, 3), (100, 1)))  # fmt: skip
+    assert content_hash(one) == content_hash(two)
+    assert_bitwise(few["update"]["m"].values, np.ascontiguousarray(one["update"]["m"].values[:100]))
+
+
+# --- other summaries -------------------------------------------------------------------------------------------------
+
+
+def test_a_ranking_counts_worlds_by_their_weight():
+    quantities = {"m": PRIOR, "x": {"model": "brain/{e}"}, "unit_of": {"value": 1, "unit": "FLOP/s"},
+                  "worth": {"expression": "x/unit_of*(1 + 0*m)"}}  # fmt: skip
+    record = {
+        "choices": {"e": ["dettmers-2015", "carlsmith-2020"]},
+        "questions": {"r": {"rank": "worth", "over": "e", "among": ["m >= 1"]}},
+        "draws": 20_000, "until": 2026,
+    }  # fmt: skip
+    plain, known = project(quantities, **record), project(quantities, update=SEEN, **record)
+    for run, share in ((plain, norm.sf(1.0)), (known, POSTERIOR.sf(1.0))):
+        (row,) = summary.rankings(run)
+        for entry in row["order"]:
+            assert entry["among"] == pytest.approx(share, abs=0.02)
+        assert sum(entry["first"] for entry in row["order"]) == pytest.approx(row["order"][0]["among"])
+
+
+def test_what_moves_an_answer_is_what_is_left_to_move_it():
+    """The date is m + n in variances 1 and 1; m is then known to a fifth: shares of 1/6 and 5/6."""
+    quantities = {
+        "m": PRIOR, "n": PRIOR,
+        "path": {"schedule": [[2025, 0], [2060, 35]], "as": "level", "between": "linear", "unit": ""},
+        "goal": {"expression": "15 + m + n"},
+    }  # fmt: skip
+    questions = {"q": {"when": "path >= goal"}}
+    shares = [
+        {row["name"]: row["share"] for row in drivers(project(quantities, questions=questions, **known), "q")}
+        for known in ({}, {"update": SEEN})
+    ]
+    assert shares[0] == pytest.approx({"m": 0.5, "n": 0.5}, abs=0.04)
+    assert shares[1] == pytest.approx({"m": 1 / 6, "n": 5 / 6}, abs=0.04)
+
+
+def test_few_effective_worlds_are_warned_of():
+    sharp = {"m": {"log_likelihood": "-(m - 3)**2/(2*0.01**2)"}}
+    run = project({"m": PRIOR}, update=sharp, draws=2000, until=2026)
+    (warning,) = summary.warnings(run)
+    count = summary.updates(run)[0]["effective"]
+    assert count < 200
+    assert warning.startswith(f"update: {count:.0f} of 2,000 worlds are effective; answers rest on fewer than 200")
+    assert summary.warnings(project({"m": PRIOR}, update=SEEN, draws=2000, until=2026)) == []
+
+
+def test_a_likelihood_of_zero_leaves_worlds_out():
+    run = project({"m": PRIOR}, update={"m": {"log_likelihood": "log(max(m, 0))"}}, draws=20_000, until=2026)
+    (row,) = summary.quantities(run)
+    # density m exp(-m²/2) over m > 0
+    assert row["p05"][0] == pytest.approx(np.sqrt(-2 * np.log(0.95)), abs=0.03)
+    assert row["p50"][0] == pytest.approx(np.sqrt(-2 * np.log(0.5)), abs=0.03)
+    m = run["projection"]["m"].isel(time=0).values
+    assert (weights_of(run).values[m <= 0] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("log(0*m)", "scenario: update: no world is possible: the likelihood is 0 in each"),
+        ("-log(max(m, 0))", r"update.m.log_likelihood: '-log\(max\(m, 0\)\)' is infinite: no likelihood is"),
+        ("sqrt(m)", "values are not numbers"),
+    ],
+)
+def test_what_is_no_likelihood_is_refused(text, says):
+    with pytest.raises(DataError, match=says):
+        project({"m": PRIOR}, update={"m": {"log_likelihood": text}}, draws=100, until=2026)
+
+
+def test_a_value_of_a_choice_may_be_impossible():
+    """Every draw of one estimate lies above what is possible, and every one of the other below."""
+    quantities = {"x": {"model": "brain/{e}"}, "most": {"value": 1e19, "unit": "FLOP/s"}}
+    run = project(
+        quantities, choices={"e": ["dettmers-2015", "carlsmith-2020"]}, draws=500, until=2026,
+        update={"x": {"log_likelihood": "log(max(0, sign(most/x - 1)))"}}, questions={"q": {"when": "x >= most"}},
+    )  # fmt: skip
+    counts = {row["choices"]["e"]: row["effective"] for row in summary.updates(run)}
+    assert counts == {"dettmers-2015": None, "carlsmith-2020": pytest.approx(500)}
+    assert summary.attribute(run, "effective_draws") == pytest.approx(500)
+    reason = "update (e = dettmers-2015): no world is possible: the likelihood is 0 in each"
+    assert summary.attribute(run, "failures") == [reason]
+    never = {row["choices"]["e"]: row["crossing"]["never"] for row in summary.questions(run)}
+    assert never == {"dettmers-2015": None, "carlsmith-2020": pytest.approx(1.0)}
+
+
+# --- the functions ---------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(st.floats(2000, 2100) | st.just(np.inf), st.integers(0, 5)), min_size=1, max_size=40))
+def test_whole_weights_say_what_as_many_draws_would(rows):
+    dates, counts = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    if counts.sum() == 0:
+        return
+    repeated = np.repeat(dates, counts.astype(int))
+    found = weighted_quantiles(dates, counts, list(QUANTILES.values()))
+    assert found.tolist() == date_quantiles(repeated).tolist()
+    assert effective(normalised(np.log(np.ones(7)))) == pytest.approx(7)
+
+
+def test_a_missing_value_or_weight_makes_its_own_quantiles_missing():
+    values = np.array([[1.0, np.nan], [2.0, 3.0]])
+    np.testing.assert_array_equal(weighted_quantiles(values, np.array([0.5, 0.5]), [0.5]), [[1.0, np.nan]])
+    assert np.isnan(weighted_quantiles(values[:, 0], np.array([np.nan, 0.5]), [0.5])).all()
+
+
+def test_a_projection_without_an_update_says_nothing_of_weights():
+    run = project({"m": PRIOR}, draws=10, until=2026)
+    assert weights_of(run) is None
+    assert summary.updates(run) == []
+    assert not {"update", "effective_draws", "correlations"} & set(run.attrs)
+    assert json.loads(run.attrs["failures"]) == []
