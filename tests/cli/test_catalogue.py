@@ -159,7 +159,7 @@ def test_models_show_unit_inputs_distributions_and_sources(demo, capsys):
 
 
 def test_a_trend_shows_what_was_judged_of_it_and_which_rows_it_keeps(capsys):
-    found = answer(capsys, "models", "show", "hardware/gpu-peak-fp32-logistic")["result"]
+    found = answer(capsys, "models", "show", "hardware/gpu-peak-fp32@logistic")["result"]
     (cap,) = found["options"]
     assert (cap["name"], cap["value"], cap["unit"]) == ("cap", {"p05": 100.0, "p95": 1000.0}, "TFLOP/s")
     assert cap["source"].startswith("Hobbhahn & Besiroglu 2022")
@@ -167,8 +167,8 @@ def test_a_trend_shows_what_was_judged_of_it_and_which_rows_it_keeps(capsys):
     assert (asked["name"], asked["distribution"], asked["source"]) == ("cap", cap["value"], cap["source"])
     assert (found["since"], found["records"], found["yearly"]) == ("2006-01-01", True, False)
     assert found["qualifiers"] == {"precision": "fp32", "path": "vector", "sparsity": "dense", "basis": "peak"}
-    assert answer(capsys, "models", "show", "hardware/gpu-peak-fp32-random-walk")["result"]["yearly"] is True
-    assert main(["models", "show", "hardware/gpu-peak-fp32-logistic"]) == 0
+    assert answer(capsys, "models", "show", "hardware/gpu-peak-fp32@random-walk")["result"]["yearly"] is True
+    assert main(["models", "show", "hardware/gpu-peak-fp32@logistic"]) == 0
     text = capsys.readouterr().out
     for part in (
         "since         2006-01-01",
@@ -182,7 +182,7 @@ def test_a_trend_shows_what_was_judged_of_it_and_which_rows_it_keeps(capsys):
 
 
 def test_a_staircase_shows_every_feature_and_its_source(capsys):
-    found = answer(capsys, "models", "show", "hardware/gpu-best-staircase")["result"]["options"]
+    found = answer(capsys, "models", "show", "hardware/gpu-best@staircase")["result"]["options"]
     assert [row["name"] for row in found] == [
         f"features.{name}" for name in ("16-bit", "tensor-cores", "8-bit", "4-bit", "below-4-bit")]  # fmt: skip
     assert all(row["source"] and row["date"] and row["gain"] for row in found)

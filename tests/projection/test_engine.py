@@ -189,7 +189,7 @@ def test_a_quantity_used_twice_is_the_same_world():
 
 
 def test_two_quantities_on_one_model_are_the_same_world():
-    quantities = {n: {"model": "hardware/hpcg-exponential"} for n in "ab"} | {
+    quantities = {n: {"model": "hardware/hpcg@exponential"} for n in "ab"} | {
         n: {"model": "brain/pooled"} for n in "cd"
     }
     data = forecast.project({"start": 2025, "until": 2030, "quantities": quantities}, draws=100)["projection"]
@@ -280,8 +280,8 @@ def test_bad_input_054_055_masses_are_counted_draws_and_quantiles_monotone(many)
     assert (np.diff(quantiles.astype("int64"), axis=0)[known[1:]] >= 0).all()
 
 
-OWN = ["hardware/hpcg-exponential", "hardware/hpcg-changepoint",
-       "hardware/linpack-exponential", "hardware/linpack-changepoint"]  # fmt: skip
+OWN = ["hardware/hpcg@exponential", "hardware/hpcg@changepoint",
+       "hardware/linpack@exponential", "hardware/linpack@changepoint"]  # fmt: skip
 
 
 BRAIN = 1.075e21

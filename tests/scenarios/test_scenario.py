@@ -15,7 +15,7 @@ step = "month"
 [choices]
 metric = ["hpcg", "linpack"]
 [quantities.machine]
-model = "hardware/{metric}-exponential"
+model = "hardware/{metric}@exponential"
 [quantities.brain]
 p05 = 1e15
 p95 = 1e21
@@ -171,7 +171,7 @@ WRONG = {
         "quantities.x.model: unknown model 'brain/kurzweil'; did you mean 'brain/kurzweil-2005'"),
     "unknown model by a choice": (
         'choices.c = ["hpcg", "hpcq"]\n[quantities.x]\nmodel = "hardware/{c}-exponential"', UnknownNameError,
-        "unknown model 'hardware/hpcq-exponential'; did you mean 'hardware/hpcg-exponential'"),
+        "unknown model 'hardware/hpcq-exponential'; did you mean 'hardware/hpcg@exponential'"),
     "unknown choice in braces": (
         'choices.metric = ["hpcg"]\n[quantities.x]\nmodel = "hardware/{metrik}-exponential"', UnknownNameError,
         "quantities.x.model: unknown choice 'metrik'; did you mean 'metric'"),
