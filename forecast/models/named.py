@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from forecast.contract.foreign import guarded
@@ -17,7 +17,7 @@ from forecast.units import qualifiers
 
 __all__ = ["POOLED", "Named", "attempt", "model", "named"]
 
-#: Names the pool of the shapes to which a series gives weights, where a shape is named: ``hardware/gpu-bandwidth@pooled``.
+#: The pool of the shapes to which a series gives weights, where a shape is named: ``hardware/gpu-bandwidth@pooled``.
 POOLED = "pooled"
 
 
@@ -53,15 +53,10 @@ class Named:
         return f"{self.record.full_name}@{self.shape if rivals else bare}"
 
     def beside(self) -> SeriesShape:
-        """Return what the series says of the shape."""
+        """Return what the series says of the shape, the options of its own shape among it."""
         assert isinstance(self.spec, TrendSpec)
-        said = (each for each in self.spec.shapes if each.name == self.shape)
-        return next(said, SeriesShape(name=self.shape))
-
-    def options(self) -> dict[str, object]:
-        """Return the options of the shape that the series states."""
-        assert isinstance(self.spec, TrendSpec)
-        return {**(self.spec.options if self.shape == self.spec.shape else {}), **self.beside().options}
+        said = next((s for s in self.spec.shapes if s.name == self.shape), SeriesShape(name=self.shape))
+        return replace(said, options={**self.spec.options, **said.options}) if self.shape == self.spec.shape else said
 
     def members(self) -> list[tuple[Named, float]]:
         """Return the trends of a pool and their weights."""
@@ -89,15 +84,18 @@ def named(name: str, *, shape: str = "", where: str = "") -> Named:
         raise UsageError(f"{at}expected the name of a shape, got {type(shape).__name__}")
     series, marked, told = name.partition("@") if isinstance(name, str) else (name, "", "")
     if marked and shape:
-        raise UsageError(f"{at}model '{printable(name, 80)}' names a shape; 'shape' names another beside it")
+        raise UsageError(
+            f"{at}model '{printable(name, 80)}' names a shape, and '{printable(shape, 60)}' is another: give one"
+        )
     if marked and not told:
         raise UsageError(f"{at}model '{printable(name, 80)}': expected the name of a shape after '@'")
     record = _record(series, where)
     asked = told or shape
     if not isinstance(record.spec, TrendSpec):
         if asked:
+            beside = printable(asked, 60)
             raise UsageError(
-                f"{at}model '{record.full_name}' is no series: no shape such as '{printable(asked, 60)}' can stand beside it"
+                f"{at}model '{record.full_name}' is no series: the shape '{beside}' cannot stand beside it"
             )
         return Named(record=record)
     return Named(record=record, shape=_shape(record, record.spec, asked, where))
@@ -203,7 +201,8 @@ def _build(asked: Named, options: Mapping[str, Any], *, where: str = "", within:
         if name in within:
             raise PluginContractError(f"model '{name}': the mixture contains itself: {' → '.join((*within, name))}")
         members = {
-            member: _build(named(member, where=f"model '{name}'"), {}, within=(*within, name)) for member in spec.weights
+            member: _build(named(member, where=f"model '{name}'"), {}, within=(*within, name))
+            for member in spec.weights
         }
         return mixtures.from_spec(name, spec, members)
     raise PluginContractError(f"model '{name}': no kind of model is made from {type(spec).__name__}")
@@ -215,23 +214,25 @@ def _trend(asked: Named, spec: TrendSpec, options: Mapping[str, Any], where: str
     said = asked.beside()
     if said.refused:
         raise UsageError(f"{at}: the shape '{asked.shape}' makes no sense beside it: {said.refused}")
-    stated = {**asked.options(), **options}
+    said = replace(said, options={**said.options, **options})
     for option in said.needs:
-        if option not in stated:
+        if option not in said.options:
             raise UsageError(
                 f"{at}: the shape '{asked.shape}' needs the option '{option}' here"
                 f"{f' ({said.note})' if said.note else ''}: options = {{ {option} = … }}"
             )
     if asked.shape not in _stated(spec) or options:  # nobody has tried these: what they lack is said at once
-        trends.check_options(asked.shape, stated, where=at)
-    return trends.from_spec(asked.name, spec, asked.shape, stated, said)
+        trends.check_options(asked.shape, said.options, where=at)
+    return trends.from_spec(asked.name, spec, said)
 
 
 def _pool(asked: Named, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
     """Make the pool of shapes beside a series: each world draws one."""
     if options:
         at = f"{where}: " if where else ""
-        raise UsageError(f"{at}model '{asked.name}': options are those of one shape, and this is a pool: name the shape")
+        raise UsageError(
+            f"{at}model '{asked.name}': options are those of one shape, and this is a pool: name the shape"
+        )
     made = {member.name: _trend(member, spec, {}, where) for member, _ in asked.members()}
     weights = {member.name: weight for member, weight in asked.members()}
     return mixtures.mixture(

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 __all__ = ["check_options", "from_spec", "shape", "trend"]
 
 
-def from_spec(name: str, spec: TrendSpec, shape: str, options: Mapping[str, Any], said: SeriesShape) -> Model:
-    """Build a series with a shape beside it, of which the series says so much."""
+def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | None = None) -> Model:
+    """Build a series with a shape beside it; with its own by default."""
+    said = beside or SeriesShape(name=spec.shape, options=spec.options)
     return _made(
         name=name,
         unit=spec.unit,
-        shape=shape,
+        shape=said.name,
         data=spec.table,
         x=spec.x,
         y=spec.y,
@@ -41,7 +42,7 @@ def from_spec(name: str, spec: TrendSpec, shape: str, options: Mapping[str, Any]
         yearly=spec.yearly if said.yearly is None else said.yearly,
         since=spec.since,
         where=spec.where,
-        options=options,
+        options=said.options,
         sources=tuple(filter(None, (spec.reference, said.reference))),
         note="; ".join(filter(None, (spec.note, said.note))),
         qualifiers=bases.of_record(spec.where, spec.qualifiers, where=f"model '{name}'"),

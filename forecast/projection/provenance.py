@@ -121,7 +121,9 @@ def _said(quantity: Any) -> str:
 
     if isinstance(quantity, ModelRef):
         name = quantity.model if isinstance(quantity.model, str) else quantity.model.name
-        beside = f" shape {quantity.shape} {sorted(quantity.options.items())}" if quantity.shape or quantity.options else ""
+        beside = (
+            f" shape {quantity.shape} {sorted(quantity.options.items())}" if quantity.shape or quantity.options else ""
+        )
         return f"model {name}{beside} {sorted(quantity.inputs.items())}"
     if isinstance(quantity, Expression):
         stated = f" {sorted(quantity.qualifiers.items())}" if quantity.qualifiers else ""

@@ -1,8 +1,8 @@
 """What one accelerator gives, per device, per dollar, per watt, and how fast it moves data: trends on rival shapes.
 
 Any shape may stand beside a series; seven of them are pooled where none is named, which is our choice and measures
-nothing. Every series is of one precision and one path, dense: a series that goes from 32 bits to 16 to 8 shows formats that each
-came once, and takes them for growth. The staircase is the shape for such a series.
+nothing. Every series is of one precision and one path, dense: a series that goes from 32 bits to 16 to 8 shows formats
+that each came once, and takes them for growth. The staircase is the shape for such a series.
 
 What the best device gives is a running maximum, and shapes that follow one path go from the best of one year to that of
 the next. Of what devices give per dollar and per watt every device tells, as buyers do not all buy the best: such a
@@ -132,7 +132,6 @@ def models() -> Iterator[TrendSpec]:
                 shapes=_pool(records, _CAPS[precision] if measure == "peak" else None, short=precision == _SHORT),
                 note=_ONE_PRECISION if measure == "per-dollar" else "",
             )
-    staircase = {"name": "trends/staircase", "reference": ESSAY}
     yield _series(
         "gpu-bandwidth",
         "Memory bandwidth of the best device so far",
@@ -140,7 +139,7 @@ def models() -> Iterator[TrendSpec]:
         unit="GB/s",
         where={"status": "verified"},
         records=True,
-        shapes=(*_pool(True), SeriesShape(**staircase, options={"features": MEMORY}, note="HBM came once")),
+        shapes=(*_pool(True), _staircase(MEMORY, "HBM came once")),
     )
     nobody = "no source says what the best device can reach at whatever precision"
     yield _series(
@@ -154,7 +153,7 @@ def models() -> Iterator[TrendSpec]:
         shape="trends/exponential",
         shapes=(
             SeriesShape(name="trends/exponential", note="it takes the steps of formats for growth"),
-            SeriesShape(**staircase, options={"features": FORMATS}, note="TMA raises what is delivered, not the peak"),
+            _staircase(FORMATS, "TMA raises what is delivered, not the peak"),
             SeriesShape(name="trends/logistic", needs=("cap",), note=nobody),
             SeriesShape(name="trends/gompertz", needs=("cap",), note=nobody),
         ),
@@ -162,9 +161,7 @@ def models() -> Iterator[TrendSpec]:
     )
 
 
-def _pool(
-    best: bool, cap: Mapping[str, object] | None = None, *, short: bool = False
-) -> tuple[SeriesShape, ...]:
+def _pool(best: bool, cap: Mapping[str, object] | None = None, *, short: bool = False) -> tuple[SeriesShape, ...]:
     """Say what each shape of the pool needs; `best`: the series keeps records, `short`: it covers few years."""
     return tuple(
         SeriesShape(
@@ -181,6 +178,10 @@ def _options(shape: str, best: bool, cap: Mapping[str, object] | None, short: bo
     if shape in ("logistic", "gompertz") and cap is not None:
         return {"cap": cap}
     return {"average": 0.5 if short else 1.0} if shape in _PATHS and not best else {}
+
+
+def _staircase(features: Mapping[str, Mapping[str, object]], note: str) -> SeriesShape:
+    return SeriesShape(name="trends/staircase", options={"features": features}, note=note, reference=ESSAY)
 
 
 def _series(name: str, title: str, **said: Any) -> TrendSpec:
