@@ -9,7 +9,7 @@ from typing import Any
 from forecast.contract.foreign import guarded
 from forecast.contract.registry import Record, get_registry, resolve
 from forecast.contract.specs import EstimateSpec, MixtureSpec, ModelSpec, RelationSpec, SeriesShape, TrendSpec
-from forecast.errors import PluginContractError, PluginError, UnknownNameError, UsageError, printable
+from forecast.errors import PluginContractError, PluginError, UsageError, printable
 from forecast.models import estimates, mixtures, relations, trends
 from forecast.models.contract import checked_model
 from forecast.models.protocol import Broken, Model
@@ -89,7 +89,7 @@ def named(name: str, *, shape: str = "", where: str = "") -> Named:
         )
     if marked and not told:
         raise UsageError(f"{at}model '{printable(name, 80)}': expected the name of a shape after '@'")
-    record = _record(series, where)
+    record = get_registry().find("model", series, where=where, near=_trends)
     asked = told or shape
     if not isinstance(record.spec, TrendSpec):
         if asked:
@@ -101,18 +101,12 @@ def named(name: str, *, shape: str = "", where: str = "") -> Named:
     return Named(record=record, shape=_shape(record, record.spec, asked, where))
 
 
-def _record(series: str, where: str) -> Record:
-    """Return the record of a name; the nearest to ``hpcg-changepoint`` holds a shape, ``hpcg@changepoint``."""
+def _trends() -> list[str]:
+    """Return every series with every shape, as names to be near to."""
     registry = get_registry()
-    try:
-        return registry.find("model", series, where=where)
-    except UnknownNameError as unknown:
-        shapes = [POOLED, *(full.rpartition("/")[2] for full in registry.names("shape"))]
-        trended = [r.full_name for r in registry.records("model") if isinstance(r.spec, TrendSpec)]
-        for text in (f"{each}@{shape}" for each in trended for shape in shapes):
-            if str(series) in (text.replace("@", "-"), text.partition("/")[2].replace("@", "-")):
-                raise UnknownNameError("model", series, [text], where=where) from unknown
-        raise
+    shapes = [POOLED, *(full.rpartition("/")[2] for full in registry.names("shape"))]
+    series = [r.full_name for r in registry.records("model") if isinstance(r.spec, TrendSpec)]
+    return [f"{name}@{shape}" for name in series for shape in shapes]
 
 
 def _shape(record: Record, spec: TrendSpec, asked: str, where: str) -> str:
