@@ -178,7 +178,10 @@ def check_options(name: str, options: Mapping[str, Any], *, where: str) -> None:
 
 
 def _options(target: Any, options: Mapping[str, Any], where: str) -> None:
-    known = {n: p for n, p in inspect.signature(target).parameters.items() if n != "self"}
+    try:
+        known = {n: p for n, p in inspect.signature(target).parameters.items() if n != "self"}
+    except ValueError:  # a class of the interpreter's own: it is found out when it is made
+        return
     for option in options:
         if option not in known:
             raise UnknownNameError("option", option, known, where=where)

@@ -14,7 +14,7 @@ def facts(name, **options):
 
 def test_hpcg_is_fifteen_points_and_six_records():
     for trend in ("exponential", "changepoint"):
-        said = forecast.model(f"hardware/hpcg-{trend}").fit().describe()
+        said = forecast.model(f"hardware/hpcg@{trend}").fit().describe()
         assert (said.facts["n"], said.facts["n_records"]) == (15, 6)
         assert "15 points, 6 distinct records (effective n " in said.summary
         assert said.facts["n_effective"] <= 6

@@ -22,7 +22,7 @@ def largest():
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_points_are_the_yearly_maxima(largest, shape):
-    seen = forecast.model(f"hardware/ai-cluster-{shape}").fit().observed()
+    seen = forecast.model(f"hardware/ai-cluster@{shape}").fit().observed()
     assert seen.unit == "TFLOP/s"
     assert dict(zip(np.floor(seen.time).astype(int).tolist(), seen.value.tolist(), strict=True)) == pytest.approx(
         largest

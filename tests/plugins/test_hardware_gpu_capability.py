@@ -102,7 +102,7 @@ def test_features_that_came_once_are_asked_of_as_growth_and_as_steps(run):
 @pytest.mark.parametrize("measure", ["per-watt-fp32", "per-watt-fp16", "per-watt-fp8", "per-dollar-fp32"])
 def test_every_shape_of_one_pool_fits_the_same_quantity(measure):
     """A walk from the best of one year to the best of the next has another level than a line through every device."""
-    line, walk = (forecast.model(f"hardware/gpu-{measure}-{shape}").fit() for shape in ("exponential", "random-walk"))
+    line, walk = (forecast.model(f"hardware/gpu-{measure}@{shape}").fit() for shape in ("exponential", "random-walk"))
     last = float(walk.observed().time.max())
     streams = [Streams(0, "test", 0) for _ in range(2)]
     middle = [np.median(f.sample(np.array([last]), {}, s)) for f, s in zip((line, walk), streams, strict=True)]
