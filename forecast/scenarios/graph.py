@@ -268,13 +268,19 @@ def _check_names(nodes: Mapping[str, Node]) -> None:
         for outer in node.models.values():
             for made in nested(outer):
                 owner, first = seen.setdefault(made.name, (node.name, made))
-                # a registered name is one model however often it is made, but for the options of its shape
-                options = [getattr(each, "options", {}) for each in (first, made)]
-                if first is not made and ("/" not in made.name or options[0] != options[1]):
-                    raise UsageError(
-                        f"quantities {owner} and {node.name}: two models have the name '{made.name}'; "
-                        "give each a name of its own"
-                    )
+                if first is made:
+                    continue
+                at = f"quantities {owner} and {node.name}: two models have the name '{made.name}'"
+                if "/" not in made.name:
+                    raise UsageError(f"{at}; give each a name of its own")
+                # a registered name is one model however often it is made, but for what stands beside a series
+                if "@" in made.name and _beside(first) != _beside(made):
+                    raise UsageError(f"{at} and differ in the shape or its options; one scenario holds one of them")
+
+
+def _beside(made: Model) -> tuple[object, object]:
+    """Return the shape and the options that a trend was made with."""
+    return getattr(made, "shape", None), getattr(made, "options", None)
 
 
 def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
