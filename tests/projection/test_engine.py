@@ -293,7 +293,7 @@ def test_the_median_crossing_is_the_fitted_trends_own_date(name, step):
     fitted = forecast.model(name).fit()
     grid = np.linspace(2025, 2150, 125_001)
     own = float(np.interp(np.log(BRAIN / 1e12), np.log(fitted.central(grid)), grid))
-    metric, _, trend = name.partition("/")[2].partition("-")
+    metric, _, trend = name.partition("/")[2].partition("@")
     run = forecast.project("brain-parity", step=step, set={"metric": metric, "trend": trend, "brain": BRAIN})
     median = float(decimal_year(run["questions"]["parity"].sel(quantile=0.5).values).squeeze())
     print(f"{name}, {step}: median {median:.3f}, own date {own:.3f}, difference {median - own:+.3f}")
