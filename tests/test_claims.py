@@ -178,11 +178,11 @@ def test_one_failed_claim_leaves_the_rest(fake_plugins):
 
 
 def test_figures_are_read_from_fitted_models():
-    fact = {"doubling": "hardware/linpack-exponential.doubling_years"}
+    fact = {"doubling": "hardware/linpack@exponential.doubling_years"}
     found = evaluate(claim(formula="n*doubling", facts=fact, stated="3.9"))
     import forecast
 
-    years = forecast.model("hardware/linpack-exponential").fit().describe().facts["doubling_years"]
+    years = forecast.model("hardware/linpack@exponential").fit().describe().facts["doubling_years"]
     assert found["computed"] == pytest.approx(3 * years)
     answer = needed(claim(formula="n*doubling", facts=fact, stated="3.9", solve_for="n"))
     assert answer["value"] == pytest.approx(3.9 / years)
@@ -191,8 +191,8 @@ def test_figures_are_read_from_fitted_models():
 @pytest.mark.parametrize(
     ("fact", "reason"),
     [
-        ("hardware/linpack-exponential.doubling_year", "did you mean 'doubling_years'"),
-        ("hardware/linpack-exponentail.doubling_years", "did you mean 'hardware/linpack-exponential'"),
+        ("hardware/linpack@exponential.doubling_year", "did you mean 'doubling_years'"),
+        ("hardware/linpack-exponentail.doubling_years", "did you mean 'hardware/linpack@exponential'"),
         ("doubling_years", "expected 'plugin/model.fact'"),
     ],
 )

@@ -126,9 +126,9 @@ def test_every_model(again):
 
 #: One of each family of models, fitted; fitting all of them would take a minute.
 FITTED = (
-    "hardware/hpcg-exponential",
-    "hardware/linpack-changepoint",
-    "hardware/linpack-random-walk",
+    "hardware/hpcg@exponential",
+    "hardware/linpack@changepoint",
+    "hardware/linpack@random-walk",
     "emergence/outlier-count",
     "brain/dettmers-2015",
     "brain/pooled",

@@ -58,10 +58,9 @@ PLACES = {
     "laws/pickling.py: _plain: getattr": OURS,
     "laws/pickling.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
     "laws/compiled/tape.py: _function: getattr": LISTED,
-    "models/__init__.py: _build: resolve": RECORD,
     "models/check_output.py: checked_model: getattr": OURS,
-    "models/trends.py: _uncertain: resolve": RECORD,
-    "models/trends.py: shape: resolve": RECORD,
+    "models/named.py: _build: resolve": RECORD,
+    "models/trends.py: _target: resolve": RECORD,
     "fit/protocols.py: fit_by: getattr": OURS,
     "contract/registry.py: _answers: getattr": OURS,
     "contract/registry.py: _hook_fault: getattr": RECORD,

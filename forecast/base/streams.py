@@ -60,7 +60,7 @@ class Streams:
     seed : int
         Of the projection.
     node : str
-        The node's name: ``hardware/hpcg-exponential``.
+        The node's name: ``hardware/hpcg@exponential``.
     block : int
         Which block.
 

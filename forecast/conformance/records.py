@@ -7,13 +7,13 @@ Each function takes a record and raises: a typed error where the record breaks t
 from __future__ import annotations
 
 import unittest
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.conformance.laws import LAW_CHECKS, guarded, numbers, refuse
 from forecast.contract.registry import Record, get_registry, resolve
-from forecast.contract.specs import EstimateSpec
+from forecast.contract.specs import EstimateSpec, TrendSpec
 from forecast.errors import printable
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def _model_unit(record: Record) -> None:
 class _Trial:
     """A fitted model with read-only draws of everything it needs."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, shape: str = "") -> None:
         import numpy as np
 
         from forecast.models import model
 
         self.record = record
-        self.model: Model = model(record.full_name)
+        self.model: Model = model(record.full_name, shape=shape)
         self.time = np.arange(2026.0, 2038.0)
         self.time.flags.writeable = False
         self.free = False  # needs quantities of a scenario, which are made up here
@@ -91,16 +91,35 @@ class _Trial:
         return self._sample(self.model, fitted, self.time[:steps], inputs)
 
 
+def _shapes(record: Record) -> Iterator[str]:
+    """Walk the shapes that a series says something of and that nothing else tries: not its own, nor those of its pool.
+
+    Of those that are refused, or wait for an option, the names alone are looked at.
+    """
+    from forecast.models.trends import check_options
+
+    spec = record.spec
+    if not isinstance(spec, TrendSpec):
+        return
+    for beside in spec.shapes:
+        asked = {**beside.options, **dict.fromkeys(beside.needs)}
+        check_options(beside.name, asked, where=f"model '{record.full_name}': shapes")
+        pooled = beside.weight and not spec.shape
+        if not (beside.refused or beside.needs or pooled or beside.name == spec.shape):
+            yield beside.name
+
+
 def _model_samples(record: Record) -> None:
     import numpy as np
 
     from forecast.base.streams import BLOCK
 
-    trial = _Trial(record)
-    drawn = trial.sample(trial.model.fit(seed=0))
-    if trial.free and isinstance(drawn, np.ndarray):  # made-up quantities may well be outside a law's domain
-        drawn = np.nan_to_num(drawn)
-    numbers(record, "sample", drawn, (len(trial.time), BLOCK))
+    for shape in ("", *_shapes(record)):
+        trial = _Trial(record, shape)
+        drawn = trial.sample(trial.model.fit(seed=0))
+        if trial.free and isinstance(drawn, np.ndarray):  # made-up quantities may well be outside a law's domain
+            drawn = np.nan_to_num(drawn)
+        numbers(record, "sample", drawn, (len(trial.time), BLOCK))
 
 
 def _model_repeats(record: Record) -> None:

@@ -369,8 +369,10 @@ class Registry:
         """Return the full names of one kind that resolve."""
         return [n for n, rs in sorted(self._by_kind.get(kind, {}).items()) if len(rs) == 1]
 
-    def find(self, kind: str, name: str, *, where: str = "") -> Record:
+    def find(self, kind: str, name: str, *, where: str = "", near: Callable[[], Iterable[str]] = tuple) -> Record:
         """Return the record of that name: full (``scaling/power``), or bare while unique.
+
+        `near` gives further names that one which is unknown may have been meant for.
 
         Raises
         ------
@@ -382,7 +384,7 @@ class Registry:
             raise UsageError(f"{at}expected the name of a {kind}, got {type(name).__name__}")
         full = [name] if name in table else sorted(n for n in table if n.partition("/")[2] == name)
         if not full:
-            raise UnknownNameError(kind, name, table, where=where, note=self._absent(name))
+            raise UnknownNameError(kind, name, [*table, *near()], where=where, note=self._absent(name))
         if len(full) > 1:
             who = ", ".join(full)
             raise AmbiguousNameError(f"{at}{kind} '{printable(name, 80)}' is offered by several plugins: {who}")

@@ -43,6 +43,7 @@ __all__ = [
     "RelationSpec",
     "ScenarioSpec",
     "ScoreSpec",
+    "SeriesShape",
     "ShapeSpec",
     "Spec",
     "TableSpec",
@@ -224,15 +225,62 @@ def _date(value: object) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrendSpec(ModelSpec):
-    """Shape + column = trend.
+class SeriesShape(Checked):
+    """What a series says of one shape that may stand beside it.
 
     Parameters
     ----------
-    shape, table : str
-        Names of a shape and of a table.
+    name : str
+        The shape: ``trends/logistic``.
+    weight : float
+        Its weight in the pool of shapes; 0 leaves it out.
+    options : mapping of str to anything
+        Of the shape: ``{"cap": 1e15}``. One that the shape takes as uncertain may be a distribution,
+        ``{"cap": {"p05": 1e14, "p95": 1e16}}`` with an optional ``source``: it becomes an input of the trend.
+    needs : tuple of str
+        The options that whoever asks for this shape must give.
+    yearly : bool, optional
+        Instead of what the series says.
+    note, reference : str
+        Beside those of the series.
+    refused : str
+        Why it makes no sense beside this series: whoever asks for it is told so.
+    """
+
+    name: str = text_field()
+    weight: float = checked(lambda v: number(v) and 0 <= v < float("inf"), "a weight >= 0", default=0.0)
+    options: Mapping[str, object] = checked(maps(lambda v: True), "a mapping of option to value", default_factory=empty)
+    needs: tuple[str, ...] = checked(tuples(text), "a tuple of options", default=())
+    yearly: bool | None = checked(lambda v: v is None or isinstance(v, bool), "True, False or None", default=None)
+    note: str = text_field(default="")
+    reference: str = text_field(default="")
+    refused: str = text_field(default="")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.refused and self.weight:
+            self._refuse("refused", "a shape that makes no sense has no weight")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrendSpec(ModelSpec):
+    """A series, a column over time: with a shape beside it, it is a trend.
+
+    Any registered shape may stand beside it, as in ``hardware/hpcg@changepoint``; `shapes` holds what differs on some.
+
+    Parameters
+    ----------
+    table : str
+        The name of a table.
     x, y : str
         The columns for time and value; y may be a formula over columns: ``peak/launch_price``.
+    shape : str
+        The shape where nobody names another. Without it, the pool of those in `shapes` that have a weight, of which
+        each world draws one.
+    options : mapping of str to anything
+        Of `shape`, as in `SeriesShape`.
+    shapes : tuple of SeriesShape
+        What differs where a shape stands beside the series.
     frontier : bool
         The column is a running maximum: only its distinct values are evidence.
     records : bool
@@ -243,21 +291,30 @@ class TrendSpec(ModelSpec):
         Leave out the rows before this date (YYYY-MM-DD).
     where : mapping of str to str
         Keep the rows whose column has this value.
-    options : mapping of str to anything
-        Of the shape: ``{"cap": 1e15}``. One that the shape takes as uncertain may be a distribution,
-        ``{"cap": {"p05": 1e14, "p95": 1e16}}`` with an optional ``source``: it becomes an input of the trend.
     """
 
-    shape: str = text_field()
     table: str = text_field()
     x: str = text_field()
     y: str = text_field()
+    shape: str = text_field(default="")
+    options: Mapping[str, object] = checked(maps(lambda v: True), "a mapping of option to value", default_factory=empty)
+    shapes: tuple[SeriesShape, ...] = records(SeriesShape, default=())
     frontier: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
     records: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
     yearly: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
     since: str = checked(_date, "a date YYYY-MM-DD, or nothing", default="")
     where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
-    options: Mapping[str, object] = checked(maps(lambda v: True), "a mapping of option to value", default_factory=empty)
+
+    def _check(self) -> None:
+        names = [beside.name for beside in self.shapes]
+        if twice := [name for name in names if names.count(name) > 1]:
+            self._refuse("shapes", f"'{printable(twice[0], 60)}' stands there twice")
+        if not self.shape and not any(beside.weight for beside in self.shapes):
+            self._refuse("shape", "is missing, and no shape of shapes has a weight")
+        if not self.shape and self.options:
+            self._refuse("options", "of which shape? A pool has none of its own: they stand in shapes")
+        if any(beside.refused for beside in self.shapes if beside.name == self.shape):
+            self._refuse("shape", f"'{printable(self.shape, 60)}' is refused in shapes")
 
 
 @dataclass(frozen=True, kw_only=True)

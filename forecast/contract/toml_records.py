@@ -36,7 +36,8 @@ def records_from(path: str | os.PathLike[str], kind: type[S]) -> tuple[S, ...]:
     """Read records from a TOML file: a table each, under its name, whose keys are the fields of the record.
 
     What stands above the first table holds for every record of the file that does not say otherwise. Records inside a
-    record (`published`, `protocols` and `inputs`) are tables under their names too: ``[power.published.kaplan2020]``.
+    record (`published`, `protocols`, `inputs`, `shapes`) are tables under their names too, as
+    ``[power.published.kaplan2020]``.
     The record's own class checks what is written, so a file is held to what Python is held to. ``target`` is no key: a
     record that names code is written in Python.
 

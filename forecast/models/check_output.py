@@ -25,7 +25,9 @@ __all__ = [
     "checked_posterior",
 ]
 
-_MODEL_NAME = re.compile(r"[A-Za-z0-9_][\w-]{0,63}(/[A-Za-z0-9_][\w-]{0,63})?", re.ASCII)
+_NAME = r"[A-Za-z0-9_][\w-]{0,63}(/[A-Za-z0-9_][\w-]{0,63})?"
+#: A name, and beside a series the shape: ``hardware/hpcg@changepoint``.
+_MODEL_NAME = re.compile(f"{_NAME}(@{_NAME})?", re.ASCII)
 
 
 def checked_model(made: object, what: str) -> Model:

@@ -19,14 +19,37 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["from_spec"]
+__all__ = ["from_spec", "mixture"]
 
 #: The input that picks the member: a node like any other, so that the choice of author can be fixed and blamed.
 PICK = "member"
 
 
 def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Model:
-    """Build the mixture a `MixtureSpec` describes from its members.
+    """Build the mixture a `MixtureSpec` describes from its members."""
+    return mixture(
+        name,
+        members,
+        weights=spec.weights,
+        unit=spec.unit,
+        qualifiers=spec.qualifiers,
+        note=spec.note,
+        sources=(spec.reference,),
+    )
+
+
+def mixture(
+    name: str,
+    members: Mapping[str, Model],
+    *,
+    weights: Mapping[str, float],
+    unit: str,
+    note: str,
+    sources: tuple[str, ...],
+    qualifiers: Mapping[str, str] | None = None,
+    of: str = "estimates",
+) -> Model:
+    """Mix models of one quantity by weights; `of` says what they are, in the plural.
 
     Raises
     ------
@@ -34,13 +57,13 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
         If a member is of another dimension.
     """
     from forecast import units
-    from forecast.units import qualifiers
+    from forecast.units import qualifiers as bases
 
-    sides: dict[str, Mapping[str, str]] = {name: qualifiers.check(spec.qualifiers, where=f"model '{name}'")}
+    sides: dict[str, Mapping[str, str]] = {name: bases.check(qualifiers or {}, where=f"model '{name}'")}
     for member, made in members.items():
-        units.check(made.unit, spec.unit, where=f"model '{name}': member '{member}'")
+        units.check(made.unit, unit, where=f"model '{name}': member '{member}'")
         for other, stated in sides.items():
-            qualifiers.meet(stated, made.qualifiers, left=other, right=member, where=f"model '{name}'")
+            bases.meet(stated, made.qualifiers, left=other, right=member, where=f"model '{name}'")
         sides[member] = made.qualifiers
     pick = Input(
         name=PICK,
@@ -50,16 +73,17 @@ def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Mod
         title="which member a draw takes, in the order of the weights",
     )
     inputs: dict[str, Need] = {PICK: pick}
-    inputs.update({weight.name: weight for weight in _weights(spec.weights)})
+    inputs.update({weight.name: weight for weight in _weights(weights)})
     inputs.update({member: OtherModel(model=made) for member, made in members.items()})
     return _Mixture(
         name=name,
-        unit=spec.unit,
-        weights=spec.weights,
+        unit=unit,
+        weights=weights,
         inputs=inputs,
-        note=spec.note,
-        sources=(spec.reference,),
+        note=note,
+        sources=sources,
         qualifiers={attribute: value for stated in sides.values() for attribute, value in stated.items()},
+        of=of,
     )
 
 
@@ -78,17 +102,23 @@ def _weights(weights: Mapping[str, float]) -> list[Input]:
 
 
 def _weight_names(members: Iterable[str]) -> dict[str, str]:
-    """Name the weights after their members: by the bare name, where no two members share it."""
+    """Name the weights after their members: by the bare name, or the shape, where no two members share it."""
     plain = {member: re.sub(r"\W", "_", member, flags=re.ASCII) for member in members}
-    bare = {member: re.sub(r"\W", "_", member.rpartition("/")[2], flags=re.ASCII) for member in members}
+    bare = {member: re.sub(r"\W", "_", _bare(member), flags=re.ASCII) for member in members}
     seen = list(bare.values())
     chosen = {member: plain[member] if seen.count(bare[member]) > 1 else bare[member] for member in members}
     return {member: f"weight_{name}"[:64] for member, name in chosen.items()}
 
 
+def _bare(member: str) -> str:
+    """Return what tells a member apart: the shape beside a series, or the name without its plugin."""
+    return re.split("[/@]", member)[-1]
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Mixture(Unfitted):
     weights: Mapping[str, float]
+    of: str = "estimates"
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
@@ -120,8 +150,9 @@ class _Mixture(Unfitted):
             assert isinstance(asked, Input)
             weights[member] = distribution(asked.distribution, where=f"{self.name}.{key}").median()
         total = sum(weights.values()) or 1.0
-        shares = ", ".join(f"{n} {w / total:.0%}" for n, w in weights.items())
-        summary = f"a mixture of {len(self.weights)} estimates: {shares}"
+        pool = self.of == "shapes"
+        shares = ", ".join(f"{_bare(n) if pool else n} {w / total:.0%}" for n, w in weights.items())
+        summary = f"a {'pool' if pool else 'mixture'} of {len(self.weights)} {self.of}: {shares}"
         first = next(iter(_weight_names(self.weights).values()))
         return Description(
             summary=summary + (f"; {self.note}" if self.note else ""),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from forecast import units
 from forecast.base.distributions import distribution, scaled
 from forecast.contract.plugin_calls import guarded
-from forecast.contract.registry import get_registry, resolve
-from forecast.contract.specs import Input, TrendSpec
+from forecast.contract.registry import Record, get_registry, resolve
+from forecast.contract.specs import Input, SeriesShape, TrendSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
 from forecast.units import qualifiers as bases
@@ -24,26 +24,27 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["from_spec", "shape", "trend"]
+__all__ = ["check_options", "from_spec", "shape", "trend"]
 
 
-def from_spec(name: str, spec: TrendSpec) -> Model:
-    """Build the model a `TrendSpec` describes."""
+def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | None = None) -> Model:
+    """Build a series with a shape beside it; with its own by default."""
+    said = beside or SeriesShape(name=spec.shape, options=spec.options)
     return _made(
         name=name,
         unit=spec.unit,
-        shape=spec.shape,
+        shape=said.name,
         data=spec.table,
         x=spec.x,
         y=spec.y,
         frontier=spec.frontier,
         records=spec.records,
-        yearly=spec.yearly,
+        yearly=spec.yearly if said.yearly is None else said.yearly,
         since=spec.since,
         where=spec.where,
-        options=spec.options,
-        sources=(spec.reference,),
-        note=spec.note,
+        options=said.options,
+        sources=tuple(filter(None, (spec.reference, said.reference))),
+        note="; ".join(filter(None, (spec.note, said.note))),
         qualifiers=bases.of_record(spec.where, spec.qualifiers, where=f"model '{name}'"),
     )
 
@@ -150,17 +151,44 @@ def shape(name: str | Shape, options: Mapping[str, Any] | None = None) -> Shape:
     if isinstance(name, Shape):
         return _checked(name, f"shape {type(name).__name__}")
     record = get_registry().find("shape", name)
-    target = resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
-    for option in options or {}:
-        known = [n for n in inspect.signature(target).parameters if n != "self"]
-        if option not in known:
-            raise UnknownNameError("option", option, known, where=f"shape '{record.full_name}'")
+    target = _target(record)
+    _options(target, options or {}, f"shape '{record.full_name}'")
     made = guarded(f"shape '{record.full_name}'", lambda: target(**dict(options or {})))
     if not isinstance(made, Shape):
         raise PluginContractError(
             f"shape '{record.full_name}': expected a forecast.models.Shape, got {type(made).__name__}"
         )
     return _checked(made, f"shape '{record.full_name}'")
+
+
+def _target(record: Record) -> Any:
+    """Return the class behind a registered shape."""
+    return resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
+
+
+def check_options(name: str, options: Mapping[str, Any], *, where: str) -> None:
+    """Refuse options that a shape does not have, and the lack of one that it needs.
+
+    Raises
+    ------
+    UnknownNameError, UsageError, PluginError
+    """
+    record = get_registry().find("shape", name, where=where)
+    _options(_target(record), options, f"{where}: shape '{record.full_name}'")
+
+
+def _options(target: Any, options: Mapping[str, Any], where: str) -> None:
+    try:
+        known = {n: p for n, p in inspect.signature(target).parameters.items() if n != "self"}
+    except ValueError:  # a class of the interpreter's own: it is found out when it is made
+        return
+    for option in options:
+        if option not in known:
+            raise UnknownNameError("option", option, known, where=where)
+    for option, parameter in known.items():
+        named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        if named and parameter.default is parameter.empty and option not in options:
+            raise UsageError(f"{where}: needs the option '{option}': options = {{ {option} = … }}")
 
 
 def _checked(made: Shape, where: str) -> Shape:
@@ -196,8 +224,7 @@ def _uncertain(name: str | Shape) -> dict[str, str | None]:
     """Return the options of a shape that may be distributions, and their unit where it is not that of the series."""
     target: Any = name
     if not isinstance(name, Shape):
-        record = get_registry().find("shape", name)
-        target = resolve(record.spec.target, what=f"shape '{record.full_name}'")  # type: ignore[attr-defined]
+        target = _target(get_registry().find("shape", name))
     options = getattr(target, "uncertain", ())
     return dict(options) if isinstance(options, Mapping) else dict.fromkeys(options)
 

@@ -146,7 +146,10 @@ def _said(quantity: Any) -> str:
 
     if isinstance(quantity, ModelRef):
         name = quantity.model if isinstance(quantity.model, str) else quantity.model.name
-        return f"model {name} {sorted(quantity.inputs.items())}"
+        beside = (
+            f" shape {quantity.shape} {sorted(quantity.options.items())}" if quantity.shape or quantity.options else ""
+        )
+        return f"model {name}{beside} {sorted(quantity.inputs.items())}"
     if isinstance(quantity, Expression):
         stated = f" {sorted(quantity.qualifiers.items())}" if quantity.qualifiers else ""
         return f"expression {quantity.tree.text} {quantity.unit}{stated}"
@@ -178,7 +181,8 @@ def _data(graph: Graph) -> dict[str, str]:
             used.update(dict.fromkeys(_tables(node.quantity)))
         for outer in node.models.values():
             for made in nested(outer):
-                spec = registry.find("model", made.name).spec if made.name in known else None
+                series = made.name.partition("@")[0]
+                spec = registry.find("model", series).spec if series in known else None
                 if isinstance(spec, (TrendSpec, RelationSpec)):
                     used[spec.table] = None
     hashes = {}

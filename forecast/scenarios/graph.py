@@ -61,7 +61,7 @@ class Node:
     dims : tuple of str
         The choices it depends on, its own and those of the quantities it needs, in the scenario's order.
     own : tuple of str
-        The choices that its model's name holds.
+        The choices that its model's name and its shape hold.
     models : mapping of combination to Model
         The model for each combination of `own`; empty for expressions and priors.
     needs : tuple of str
@@ -280,13 +280,15 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         return _of_cell(scenario, name, quantity, tables)
     if isinstance(quantity.model, Model):
         return _of_models(scenario, name, quantity, (), {(): quantity.model})
-    used = braces(quantity.model, where=f"{key}.model")
+    used = [*braces(quantity.model, where=f"{key}.model"), *braces(quantity.shape, where=f"{key}.shape")]
     own = tuple(c for c in scenario.choices if c in used)
     _check_size(scenario, own, key)
     by_choice: dict[Combination, Model] = {}
     for combination in itertools.product(*(scenario.choices[c].values for c in own)):
-        full = fill(quantity.model, dict(zip(own, combination, strict=True)))
-        by_choice[combination] = models.attempt(full, where=f"{key}.model")
+        chosen = dict(zip(own, combination, strict=True))
+        full, shape = fill(quantity.model, chosen), fill(quantity.shape, chosen)
+        at = f"{key}.shape" if quantity.shape else f"{key}.model"
+        by_choice[combination] = models.attempt(full, shape=shape, options=quantity.options, where=at)
     return _of_models(scenario, name, quantity, own, by_choice)
 
 
@@ -351,11 +353,19 @@ def _check_names(nodes: Mapping[str, Node]) -> None:
         for outer in node.models.values():
             for made in nested(outer):
                 owner, first = seen.setdefault(made.name, (node.name, made))
-                if first is not made and "/" not in made.name:  # a registered name is one model however often made
-                    raise UsageError(
-                        f"quantities {owner} and {node.name}: two models have the name '{made.name}'; "
-                        "give each a name of its own"
-                    )
+                if first is made:
+                    continue
+                at = f"quantities {owner} and {node.name}: two models have the name '{made.name}'"
+                if "/" not in made.name:
+                    raise UsageError(f"{at}; give each a name of its own")
+                # a registered name is one model however often it is made, but for what stands beside a series
+                if "@" in made.name and _beside(first) != _beside(made):
+                    raise UsageError(f"{at} and differ in the shape or its options; one scenario holds one of them")
+
+
+def _beside(made: Model) -> tuple[object, object]:
+    """Return the shape and the options that a trend was made with."""
+    return getattr(made, "shape", None), getattr(made, "options", None)
 
 
 def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
@@ -537,10 +547,13 @@ def _floor(scenario: Scenario, node: Node) -> float | None:
 
 
 def _fixed(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, float]]:
-    """Match what is left of the settings with inputs: by full name, by the model's bare name, or by quantity."""
+    """Match the other settings with inputs: by full name, by the model's bare name, by series, or by quantity."""
     for key, value in given.items():
         owner, _, name = str(key).rpartition(".")
         matches = [n for n in graph.inputs if n == key or (owner and n.partition("/")[2] == key)]
+        if not matches and owner:  # of a series: on each shape that has it
+            series = {n: f"{n.partition('@')[0]}.{n.rpartition('.')[2]}" for n in graph.inputs if "@" in n}
+            matches = [n for n, short in series.items() if key in (short, short.partition("/")[2])]
         if not matches and owner in graph.nodes:
             inner = {m.name for made in graph.nodes[owner].models.values() for m in nested(made)}
             matches = [n for n in graph.inputs if n.rpartition(".")[0] in inner and n.rpartition(".")[2] == name]

@@ -307,16 +307,22 @@ class Reader:
         from forecast.models import Model
         from forecast.models.check_output import checked_model
 
-        self.only(record, ("model", "inputs"), key)
+        self.only(record, ("model", "shape", "options", "inputs"), key)
         wiring = record.get("inputs", {})
         if not isinstance(wiring, Mapping) or not all(isinstance(v, str) for v in wiring.values()):
             raise self.fail(f"{key}.inputs", "expected a table of input to quantity")
         if isinstance(record["model"], Model):
             checked_model(record["model"], f"{self.where}: {key}.model")
+            for beside in ("shape", "options"):
+                if beside in record:
+                    raise self.fail(f"{key}.{beside}", "a model that is an object has what it needs")
             return ModelRef(model=record["model"], inputs=dict(wiring))
         template = self.text(record, "model", key)
+        shape = self.text(record, "shape", key, default="")
         self.filled(template, choices, f"{key}.model")
-        return ModelRef(model=template, inputs=dict(wiring))
+        self.filled(shape, choices, f"{key}.shape")
+        options = dict(self.mapping(record, "options", key))
+        return ModelRef(model=template, shape=shape, options=options, inputs=dict(wiring))
 
     def unit(self, record: Mapping[str, Any], key: str) -> str:
         """Return the text of a unit that parses."""

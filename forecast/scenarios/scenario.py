@@ -7,7 +7,8 @@
     [choices]                         # each is a dimension of its own name
     metric = ["hpcg", "linpack"]
     [quantities.machine]
-    model = "hardware/{metric}-exponential"
+    model = "hardware/{metric}"
+    shape = "trends/exponential"      # beside a series; may hold choices too
     [quantities.brain]
     p05 = 1e15                        # a prior from quantiles
     p95 = 1e21
@@ -15,10 +16,11 @@
     [questions.parity]
     when = "machine >= brain"
 
-What a quantity may be: ``model`` (with ``inputs`` to wire a relation to other quantities), ``expression`` (with an
-optional ``unit``), ``table`` + ``column`` + ``where`` (a figure read in a table), ``shape`` + ``data`` + ``x`` + ``y``
-+ ``unit`` (a trend of your own), a distribution with a ``unit``, or an input of `forecast.scenarios.inputs`: ``draw``,
-``schedule``, ``draws``, ``fitted``. A question asks ``when`` or for a ``rank`` over a choice.
+What a quantity may be: ``model`` (with ``shape`` and its ``options`` beside a series, with ``inputs`` to wire a
+relation to other quantities), ``expression`` (with an optional ``unit``), ``table`` + ``column`` + ``where`` (a figure
+read in a table), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), a distribution with a ``unit``,
+or an input of `forecast.scenarios.inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks ``when`` or
+for a ``rank`` over a choice.
 """
 
 from __future__ import annotations

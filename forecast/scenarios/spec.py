@@ -33,9 +33,14 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRef:
-    """A registered model, by a name that may hold choices in braces, or a model object."""
+    """A registered model, by a name that may hold choices in braces, or a model object.
+
+    `shape` stands beside a series and may hold choices too; `options` are those of the shape.
+    """
 
     model: Any
+    shape: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -252,7 +257,7 @@ def braces(template: str, *, where: str) -> list[str]:
 
     Examples
     --------
-    >>> braces("hardware/{metric}-{trend}", where="demo")
+    >>> braces("hardware/{metric}@{trend}", where="demo")
     ['metric', 'trend']
     """
     names: list[str] = []
@@ -271,7 +276,7 @@ def fill(template: str, chosen: Mapping[str, str]) -> str:
 
     Examples
     --------
-    >>> fill("hardware/{metric}-{trend}", {"metric": "hpcg", "trend": "{metric}"})
-    'hardware/hpcg-{metric}'
+    >>> fill("hardware/{metric}@{trend}", {"metric": "hpcg", "trend": "{metric}"})
+    'hardware/hpcg@{metric}'
     """
     return re.sub(r"\{([^{}]*)\}", lambda brace: chosen[brace[1]], template)

@@ -22,11 +22,6 @@ _METRICS = {
         "memory-bound conjugate gradients in FP64; few lists, few records, two of them the same machine",
     ),
 }
-_SHAPES = {
-    "exponential": "one growth rate",
-    "changepoint": "growth changes at a tested break",
-    "random-walk": "growth that wanders",
-}
 
 
 @hookimpl
@@ -45,34 +40,33 @@ def forecast_units() -> tuple[UnitSpec, ...]:
 
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
-    """Bring the fastest supercomputers on each shape, and what devices and clusters deliver, need and cost."""
+    """Bring the fastest supercomputers, and what devices and clusters deliver, need and cost."""
     from forecast_hardware import cluster, clusters, device, gpu, interconnect, limit, memory, ownership
 
     yield from _supercomputers()
-    yield from clusters.models(_SHAPES)
+    yield from clusters.MODELS
     for module in (gpu, limit, device, interconnect, cluster, memory, ownership):
         yield from module.models()
 
 
 def _supercomputers() -> Iterator[TrendSpec]:
-    """Make each metric on each shape: ``hpcg-exponential``, ``linpack-changepoint``, ..."""
+    """Bring ``linpack`` and ``hpcg``."""
     for metric, (column, title, note) in _METRICS.items():
-        for shape, says in _SHAPES.items():
-            yield TrendSpec(
-                name=f"{metric}-{shape}",
-                title=f"{title}: {says}",
-                quantity=f"hardware.{metric}_maximum",
-                unit="TFLOP/s",
-                shape=f"trends/{shape}",
-                table="datasets/supercomputers",
-                x="date",
-                y=column,
-                frontier=True,
-                where={"status": "verified"},
-                qualifiers={"basis": metric, "precision": "fp64"},
-                note=note,
-                reference="TOP500 and HPCG lists, June 1993 to November 2025 (top500.org, hpcg-benchmark.org)",
-            )
+        yield TrendSpec(
+            name=metric,
+            title=title,
+            quantity=f"hardware.{metric}_maximum",
+            unit="TFLOP/s",
+            shape="trends/exponential",
+            table="datasets/supercomputers",
+            x="date",
+            y=column,
+            frontier=True,
+            where={"status": "verified"},
+            qualifiers={"basis": metric, "precision": "fp64"},
+            note=note,
+            reference="TOP500 and HPCG lists, June 1993 to November 2025 (top500.org, hpcg-benchmark.org)",
+        )
 
 
 @hookimpl

@@ -158,12 +158,12 @@ def _frontiers() -> Iterator[TrendSpec]:
         reference=table,
     )
     for name, shape, since, says in (
-        ("fp32-per-dollar-changepoint", "trends/changepoint", "2006-01-01", "with a tested break"),
-        ("fp32-per-dollar-since-2018", "trends/exponential", "2018-07-01", "since the middle of 2018"),
+        ("fp32-per-dollar", "trends/changepoint", "2006-01-01", ""),
+        ("fp32-per-dollar-since-2018", "trends/exponential", "2018-07-01", ", since the middle of 2018"),
     ):
         yield TrendSpec(
             name=name,
-            title=f"FP32 rate for each dollar of launch price, {says}",
+            title=f"FP32 rate for each dollar of launch price{says}",
             quantity="hardware.fp32_per_dollar",
             unit="GFLOP/s/USD",
             shape=shape,

@@ -1,7 +1,8 @@
 """What one accelerator gives, per device, per dollar, per watt, and how fast it moves data: trends on rival shapes.
 
-Every series is of one precision and one path, dense: a series that goes from 32 bits to 16 to 8 shows formats that each
-came once, and takes them for growth. The staircase is the shape for such a series.
+Any shape may stand beside a series; seven of them are pooled where none is named, which is our choice and measures
+nothing. Every series is of one precision and one path, dense: a series that goes from 32 bits to 16 to 8 shows formats
+that each came once, and takes them for growth. The staircase is the shape for such a series.
 
 What the best device gives is a running maximum, and shapes that follow one path go from the best of one year to that of
 the next. Of what devices give per dollar and per watt every device tells, as buyers do not all buy the best: such a
@@ -13,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from forecast import MixtureSpec, ModelSpec, TrendSpec
+from forecast import SeriesShape, TrendSpec
 
-__all__ = ["PRECISIONS", "SHAPES", "models"]
+__all__ = ["POOL", "PRECISIONS", "models"]
 
 TABLE = "datasets/accelerators"
 #: Devices without a date, for which no source was opened, are left out with those before it.
@@ -35,15 +36,8 @@ _MEASURES = {
     "per-dollar": ("peak/launch_price", "GFLOP/s/USD", "Every device's peak rate per launch dollar", ("fp32",), False),
     "per-watt": ("peak/tdp", "GFLOP/s/W", "Every device's peak rate per watt", ("fp32", "fp16", "fp8"), False),
 }
-SHAPES = {
-    "exponential": "one growth rate",
-    "changepoint": "growth changes at a tested break",
-    "logistic": "growth towards a cap",
-    "gompertz": "growth that falls in time towards a cap",
-    "damped-trend": "growth that dies away",
-    "local-linear": "a level and a growth that wander",
-    "random-walk": "a level that wanders around its drift",
-}
+#: Shapes that are pooled, every one alike.
+POOL = ("exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk")
 #: Shapes that follow one path: devices of one season are no steps of it.
 _PATHS = ("damped-trend", "local-linear", "random-walk")
 #: FP8 has so few years that a state space goes by its single records, and a mean is that of half a year.
@@ -122,78 +116,82 @@ MEMORY: Mapping[str, Mapping[str, object]] = {
 ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen (16-bit, tensor cores, HBM, TMA, 8-bit, 4-bit: one-off features)"
 
 
-def models() -> Iterator[ModelSpec]:
-    """Bring ``gpu-peak-fp16-logistic``, ``gpu-per-watt-fp32-pooled``, ``gpu-bandwidth-exponential``, ..."""
+def models() -> Iterator[TrendSpec]:
+    """Bring ``gpu-peak-fp16``, ``gpu-per-watt-fp32``, ``gpu-bandwidth``, ..."""
     for measure, (column, unit, title, precisions, records) in _MEASURES.items():
         for precision in precisions:
             rows = PRECISIONS[precision]
-            common = {
-                "title": f"{title}, {precision.upper()} {rows['path']}, dense",
-                "y": column,
-                "unit": unit,
-                "where": {**rows, **_DENSE},
-                "qualifiers": {"basis": "peak", **({"dollars": "nominal"} if measure == "per-dollar" else {})},
-                "records": records,
-            }
-            cap = _CAPS[precision] if measure == "peak" else None
-            note = _ONE_PRECISION if measure == "per-dollar" else ""
-            yield from _family(f"gpu-{measure}-{precision}", common, cap, short=precision == _SHORT, note=note)
-    bandwidth: dict[str, Any] = {
-        "title": "Memory bandwidth of the best device so far",
-        "y": "bandwidth",
-        "unit": "GB/s",
-        "where": {"status": "verified"},
-        "records": True,
-    }
-    yield from _family("gpu-bandwidth", bandwidth, None)
-    yield _trend("gpu-bandwidth", "staircase", "HBM came once", **bandwidth, options={"features": MEMORY})
-    best: dict[str, Any] = {
-        "title": "Peak rate at whatever precision, best so far",
-        "y": "peak",
-        "unit": "TFLOP/s",
-        "where": _DENSE,
-        "qualifiers": {"basis": "peak", "precision": "any", "path": "any"},
-        "records": True,
-    }
-    steps = "formats with fewer bits are in it, and each came once; TMA raises what is delivered and not the peak"
-    yield _trend("gpu-best", "staircase", steps, **best, options={"features": FORMATS})
-    smooth = "formats with fewer bits are in it, and it takes their steps for growth"
-    yield _trend("gpu-best", "exponential", smooth, **best)
-
-
-def _family(
-    name: str, common: dict[str, Any], cap: Mapping[str, object] | None, *, short: bool = False, note: str = ""
-) -> Iterator[ModelSpec]:
-    """Make one series on every shape, and the shapes together; `short`: it covers few years."""
-    for shape, says in SHAPES.items():
-        options: dict[str, object] = {"cap": cap} if shape in ("logistic", "gompertz") and cap is not None else {}
-        path, best = shape in _PATHS, common["records"]
-        if path and not best:
-            options = {"average": 0.5 if short else 1.0}
-        yearly = path and best and (shape == "random-walk" or not short)
-        told = {**common, "title": f"{common['title']}: {says}"}
-        yield _trend(name, shape, note, **told, options=options, yearly=yearly)
-    yield MixtureSpec(
-        name=f"{name}-pooled",
-        title=f"{common['title']}: every shape alike",
-        quantity=f"hardware.{name.replace('-', '_')}",
-        unit=common["unit"],
-        weights={f"hardware/{name}-{shape}": 1.0 for shape in SHAPES},
-        qualifiers=common.get("qualifiers", {}),
-        note="equal weights are a choice, not a measurement" + (f"; {note}" if note else ""),
-        reference=DEVICES,
+            yield _series(
+                f"gpu-{measure}-{precision}",
+                f"{title}, {precision.upper()} {rows['path']}, dense",
+                y=column,
+                unit=unit,
+                where={**rows, **_DENSE},
+                qualifiers={"basis": "peak", **({"dollars": "nominal"} if measure == "per-dollar" else {})},
+                records=records,
+                shapes=_pool(records, _CAPS[precision] if measure == "peak" else None, short=precision == _SHORT),
+                note=_ONE_PRECISION if measure == "per-dollar" else "",
+            )
+    yield _series(
+        "gpu-bandwidth",
+        "Memory bandwidth of the best device so far",
+        y="bandwidth",
+        unit="GB/s",
+        where={"status": "verified"},
+        records=True,
+        shapes=(*_pool(True), _staircase(MEMORY, "HBM came once")),
+    )
+    nobody = "no source says what the best device can reach at whatever precision"
+    yield _series(
+        "gpu-best",
+        "Peak rate at whatever precision, best so far",
+        y="peak",
+        unit="TFLOP/s",
+        where=_DENSE,
+        qualifiers={"basis": "peak", "precision": "any", "path": "any"},
+        records=True,
+        shape="trends/exponential",
+        shapes=(
+            SeriesShape(name="trends/exponential", note="it takes the steps of formats for growth"),
+            _staircase(FORMATS, "TMA raises what is delivered, not the peak"),
+            SeriesShape(name="trends/logistic", needs=("cap",), note=nobody),
+            SeriesShape(name="trends/gompertz", needs=("cap",), note=nobody),
+        ),
+        note="formats with fewer bits are in it, and each came once",
     )
 
 
-def _trend(name: str, shape: str, note: str, **said: Any) -> TrendSpec:
+def _pool(best: bool, cap: Mapping[str, object] | None = None, *, short: bool = False) -> tuple[SeriesShape, ...]:
+    """Say what each shape of the pool needs; `best`: the series keeps records, `short`: it covers few years."""
+    return tuple(
+        SeriesShape(
+            name=f"trends/{shape}",
+            weight=1.0,
+            options=_options(shape, best, cap, short),
+            yearly=True if shape in _PATHS and best and (shape == "random-walk" or not short) else None,
+        )
+        for shape in POOL
+    )
+
+
+def _options(shape: str, best: bool, cap: Mapping[str, object] | None, short: bool) -> dict[str, object]:
+    if shape in ("logistic", "gompertz") and cap is not None:
+        return {"cap": cap}
+    return {"average": 0.5 if short else 1.0} if shape in _PATHS and not best else {}
+
+
+def _staircase(features: Mapping[str, Mapping[str, object]], note: str) -> SeriesShape:
+    return SeriesShape(name="trends/staircase", options={"features": features}, note=note, reference=ESSAY)
+
+
+def _series(name: str, title: str, **said: Any) -> TrendSpec:
     return TrendSpec(
-        name=f"{name}-{shape}",
+        name=name,
+        title=title,
         quantity=f"hardware.{name.replace('-', '_')}",
-        shape=f"trends/{shape}",
         table=TABLE,
         x="release_date",
         since=SINCE,
-        note=note,
-        reference=f"{DEVICES}; {ESSAY}" if shape == "staircase" else DEVICES,
+        reference=DEVICES,
         **said,
     )

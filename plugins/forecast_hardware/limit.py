@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from forecast import ModelSpec, RelationSpec, TrendSpec
+from forecast import ModelSpec, RelationSpec, SeriesShape, TrendSpec
 from forecast_hardware.gpu import DEVICES, SINCE, TABLE
 
 __all__ = ["models"]
@@ -28,6 +28,10 @@ def models() -> Iterator[ModelSpec]:
         quantity="hardware.process_size",
         unit="nm",
         shape="trends/exponential",
+        shapes=tuple(
+            SeriesShape(name=f"trends/{shape}", refused="it falls, and the cap of this shape lies above")
+            for shape in ("logistic", "gompertz")
+        ),
         table=TABLE,
         x="release_date",
         y="process",

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
 from forecast.cli import main
+from forecast.contract.registry import get_registry
 from toolkit import json_of
 
 NOUNS = ("laws", "models", "tables", "scenarios", "plugins")
+#: Those whose list for people is a table.
+TABLES = tuple(noun for noun in NOUNS if noun != "models")
 HEAVY = ("matplotlib", "numpy", "pandas", "pint", "rich", "scipy", "statsmodels", "sympy", "xarray")
 
 DEMO = '''"""A plugin for tests."""
@@ -98,13 +103,57 @@ def test_list_gives_objects_with_a_name(demo, capsys, noun):
     assert any(row["name"].startswith("demo") for row in found["result"])
 
 
-@pytest.mark.parametrize("noun", NOUNS)
+@pytest.mark.parametrize("noun", TABLES)
 def test_list_for_people_names_the_same(demo, capsys, noun):
     names = [row["name"] for row in answer(capsys, noun, "list")["result"]]
     assert main([noun, "list"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("name ")
     assert [line.split()[0] for line in printed[2:]] == names
+
+
+def test_the_list_of_all_models_fits_on_two_screens_and_names_each(capsys):
+    rows = answer(capsys, "models", "list")["result"]
+    assert main(["models", "list"]) == 0
+    text = capsys.readouterr().out
+    assert len(text.splitlines()) <= 100
+    assert max(map(len, text.splitlines())) <= 80
+    for plugin, paragraphs in itertools.groupby(rows, key=lambda row: row["plugin"]):
+        part = text.partition(f"{plugin} (")[2].partition("\n\n")[0]
+        named = {word.rstrip(",") for word in part.split()}
+        assert {row["name"].partition("/")[2] for row in paragraphs} <= named
+
+
+@pytest.mark.parametrize("plugin", ["hardware", "brain", "resources", "emergence", "trends"])
+def test_the_models_of_one_plugin_have_a_line_each_with_unit_and_title(capsys, plugin):
+    rows = answer(capsys, "models", "list", plugin)["result"]
+    assert rows
+    assert {row["plugin"] for row in rows} == {plugin}
+    assert main(["models", "list", plugin]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{plugin} ({len(rows)})"
+    assert len(lines) <= 100
+    assert max(map(len, lines)) <= 80
+    cut = [re.split("  +", line.strip()) for line in lines if line.startswith("    ")]
+    said = {name: (unit, title) for name, unit, title in cut}
+    assert len(said) == len(rows) == len(cut)
+    for row in rows:
+        shape = f"@{row['shape'].rpartition('/')[2]}" if row["shape"] else ""
+        unit, title = said[row["name"].partition("/")[2] + shape]
+        assert unit == (row["unit"] or "-")
+        assert row["title"].startswith(title.removesuffix("…"))
+
+
+def test_the_list_of_a_plugin_that_is_not_there_names_the_nearest(capsys):
+    assert main(["models", "list", "hardwear"]) == 2
+    assert "unknown plugin 'hardwear'; did you mean 'hardware'?" in capsys.readouterr().err
+
+
+def test_few_models_have_a_line_each_without_being_asked_for_one_plugin(demo, capsys, monkeypatch):
+    monkeypatch.setenv("FORECAST_PLUGINS", "demo")
+    get_registry.cache_clear()
+    assert main(["models", "list"]) == 0
+    assert capsys.readouterr().out.splitlines()[:4] == ["demo (4)", "  estimate:", "    guess  FLOP/s", "  mixture:"]
 
 
 def test_provenance_names_versions_plugins_and_the_command_but_no_machine(demo, capsys):
@@ -159,7 +208,7 @@ def test_models_show_unit_inputs_distributions_and_sources(demo, capsys):
 
 
 def test_a_trend_shows_what_was_judged_of_it_and_which_rows_it_keeps(capsys):
-    found = answer(capsys, "models", "show", "hardware/gpu-peak-fp32-logistic")["result"]
+    found = answer(capsys, "models", "show", "hardware/gpu-peak-fp32@logistic")["result"]
     (cap,) = found["options"]
     assert (cap["name"], cap["value"], cap["unit"]) == ("cap", {"p05": 100.0, "p95": 1000.0}, "TFLOP/s")
     assert cap["source"].startswith("Hobbhahn & Besiroglu 2022")
@@ -167,8 +216,8 @@ def test_a_trend_shows_what_was_judged_of_it_and_which_rows_it_keeps(capsys):
     assert (asked["name"], asked["distribution"], asked["source"]) == ("cap", cap["value"], cap["source"])
     assert (found["since"], found["records"], found["yearly"]) == ("2006-01-01", True, False)
     assert found["qualifiers"] == {"precision": "fp32", "path": "vector", "sparsity": "dense", "basis": "peak"}
-    assert answer(capsys, "models", "show", "hardware/gpu-peak-fp32-random-walk")["result"]["yearly"] is True
-    assert main(["models", "show", "hardware/gpu-peak-fp32-logistic"]) == 0
+    assert answer(capsys, "models", "show", "hardware/gpu-peak-fp32@random-walk")["result"]["yearly"] is True
+    assert main(["models", "show", "hardware/gpu-peak-fp32@logistic"]) == 0
     text = capsys.readouterr().out
     for part in (
         "since         2006-01-01",
@@ -181,8 +230,47 @@ def test_a_trend_shows_what_was_judged_of_it_and_which_rows_it_keeps(capsys):
         assert part in text
 
 
+@pytest.mark.parametrize("words", [("hardware/hpcg@changepoint",), ("hpcg", "--shape", "trends/changepoint")])
+def test_a_series_is_shown_with_the_shape_beside_it(capsys, words):
+    found = answer(capsys, "models", "show", *words)["result"]
+    assert (found["name"], found["kind"], found["shape"]) == (
+        "hardware/hpcg@changepoint",
+        "trend",
+        "trends/changepoint",
+    )
+
+
+def test_a_series_is_shown_with_its_own_shape_or_its_pool_and_says_what_differs_on_others(capsys):
+    own = answer(capsys, "models", "show", "hardware/gpu-best")["result"]
+    assert (own["name"], own["shape"]) == ("hardware/gpu-best@exponential", "trends/exponential")
+    differs = {row["name"]: row for row in own["shapes"]}
+    assert differs["trends/logistic"]["needs"] == "cap"
+    assert differs["trends/staircase"]["options"] == "features"
+    pool = answer(capsys, "models", "show", "hardware/gpu-bandwidth")["result"]
+    assert (pool["name"], pool["shape"]) == ("hardware/gpu-bandwidth@pooled", "pooled")
+    assert set(pool["weights"].values()) == {1.0}
+    assert set(pool["weights"]) == {row["name"] for row in pool["shapes"]} - {"trends/staircase"}
+    assert {"member", "weight_logistic", "hardware/gpu-bandwidth@logistic"} <= {row["name"] for row in pool["inputs"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("brain/power", "--shape", "trends/exponential"), "model 'brain/power' is no series"),
+        (("hardware/hpcg@exponentail",), "unknown shape 'exponentail'; did you mean 'trends/exponential'?"),
+        (("hardware/hpcg-changepoint",), "unknown model 'hardware/hpcg-changepoint'; did you mean "
+                                         "'hardware/hpcg@changepoint'?"),
+    ],
+)  # fmt: skip
+def test_a_shape_that_cannot_be_shown_is_one_line(capsys, words, says):
+    assert main(["models", "show", *words]) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert says in captured.err
+
+
 def test_a_staircase_shows_every_feature_and_its_source(capsys):
-    found = answer(capsys, "models", "show", "hardware/gpu-best-staircase")["result"]["options"]
+    found = answer(capsys, "models", "show", "hardware/gpu-best@staircase")["result"]["options"]
     assert [row["name"] for row in found] == [
         f"features.{name}" for name in ("16-bit", "tensor-cores", "8-bit", "4-bit", "below-4-bit")]  # fmt: skip
     assert all(row["source"] and row["date"] and row["gain"] for row in found)
@@ -208,7 +296,7 @@ def test_tables_show_what_a_unit_cannot_say(demo, capsys):
     assert "precision = fp16, sparsity = dense" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("noun", NOUNS)
+@pytest.mark.parametrize("noun", TABLES)
 def test_a_list_is_no_wider_than_its_own_titles_need(capsys, noun):
     """A long formula of one law does not push the titles of all others off the screen."""
     rows = answer(capsys, noun, "list")["result"]

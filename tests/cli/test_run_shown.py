@@ -20,7 +20,7 @@ unit = "USD"
 value = 1
 unit = "USD"
 [quantities.speed]
-model = "hardware/linpack-exponential"
+model = "hardware/linpack@exponential"
 """
 
 

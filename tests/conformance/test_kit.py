@@ -387,3 +387,31 @@ def test_progress_is_reported(fake_plugins):
     seen = []
     run_checks("kit", report=lambda done, total: seen.append((done, total)))
     assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+SERIES = """
+from forecast import SeriesShape, TrendSpec, hookimpl
+
+@hookimpl
+def forecast_models():
+    yield TrendSpec(name="speed", unit="TFLOP/s", table="datasets/supercomputers", x="date", y="rmax_top1",
+                    shape="trends/exponential", reference="r", shapes=({shapes},))
+"""
+
+
+@pytest.mark.parametrize(
+    ("shapes", "says"),
+    [
+        ("SeriesShape(name='trends/logistic', options={'cap': 1e9})", ""),
+        ("SeriesShape(name='trends/logistic', needs=('cap',))", ""),
+        ("SeriesShape(name='trends/gompertz', refused='it has no cap')", ""),
+        ("SeriesShape(name='trends/logistc')", "unknown shape 'trends/logistc'; did you mean 'trends/logistic'?"),
+        ("SeriesShape(name='trends/gompertz', needs=('cpa',))", "unknown option 'cpa'; did you mean 'cap'?"),
+        ("SeriesShape(name='trends/logistic', options={'cap': 1.0})", "cap"),
+    ],
+)
+def test_what_a_series_says_of_its_shapes_is_tried(fake_plugins, shapes, says):
+    fake_plugins.add("fake", SERIES.format(shapes=shapes))
+    (outcome,) = [o for o in run_checks("fake") if o.label.startswith("model speed: samples")]
+    assert outcome.ok == (not says), outcome
+    assert says in outcome.message

@@ -13,6 +13,7 @@ from forecast.contract.specs import (
     MixtureSpec,
     ModelSpec,
     PublishedFit,
+    SeriesShape,
     ShapeSpec,
     TrendSpec,
 )
@@ -42,6 +43,9 @@ def test_mappings_are_copied_and_read_only():
 def test_names_are_lower_case_letters_digits_and_hyphens(name):
     with pytest.raises(PluginContractError, match="name: expected lower case"):
         LawSpec(**{**LAW, "name": name})
+
+
+TREND = {"reference": "r", "unit": "", "table": "t", "x": "x", "y": "y"}
 
 
 @pytest.mark.bad_input(64)
@@ -94,6 +98,17 @@ def test_bad_input_064_a_wrong_field_is_named(field, value):
             lambda: TrendSpec(name="t", reference="r", unit="", shape="s", table="t", x="x", y="y", frontier="yes"),
             "frontier",
         ),
+        (lambda: TrendSpec(name="t", **TREND), "shape"),
+        (lambda: TrendSpec(name="t", **TREND, shapes=(SeriesShape(name="s"),)), "shape"),
+        (lambda: TrendSpec(name="t", **TREND, shapes=(SeriesShape(name="s", weight=1),), options={"a": 1}), "options"),
+        (lambda: TrendSpec(name="t", **TREND, shape="s", shapes=(SeriesShape(name="s"),) * 2), "shapes"),
+        (lambda: TrendSpec(name="t", **TREND, shape="s", shapes=({"name": "s"},)), "shapes"),
+        (lambda: TrendSpec(name="t", **TREND, shape="s", shapes=(SeriesShape(name="s", refused="no"),)), "shape"),
+        (lambda: SeriesShape(name="s", weight=-1), "weight"),
+        (lambda: SeriesShape(name="s", weight=float("inf")), "weight"),
+        (lambda: SeriesShape(name="s", weight=1, refused="it falls"), "refused"),
+        (lambda: SeriesShape(name="s", needs="cap"), "needs"),
+        (lambda: SeriesShape(name="s", yearly="yes"), "yearly"),
     ],
 )
 def test_bad_input_064_other_records_name_the_field_too(make, field):

@@ -7,7 +7,18 @@ from pathlib import Path
 import pytest
 
 import forecast
-from forecast import ClaimSpec, EstimateSpec, Input, LawSpec, ProtocolSpec, PublishedFit, ScenarioSpec, records_from
+from forecast import (
+    ClaimSpec,
+    EstimateSpec,
+    Input,
+    LawSpec,
+    ProtocolSpec,
+    PublishedFit,
+    ScenarioSpec,
+    SeriesShape,
+    TrendSpec,
+    records_from,
+)
 from forecast.contract.registry import get_registry
 from forecast.errors import PluginContractError
 
@@ -112,6 +123,32 @@ def test_an_estimate_has_its_inputs_as_tables(written):
     (found,) = records_from(written(text), EstimateSpec)
     assert found.inputs[0] == Input(name="rate", unit="1/s", distribution={"p05": 0.1, "p95": 2}, source="Lennie 2003")
     assert [i.name for i in found.inputs] == ["rate", "size"]
+
+
+def test_a_series_has_what_differs_on_a_shape_as_tables(written):
+    text = """
+[speed]
+reference = "lists"
+unit = "TFLOP/s"
+table = "datasets/supercomputers"
+x = "date"
+y = "rmax_top1"
+[speed.shapes."trends/exponential"]
+weight = 2
+[speed.shapes."trends/logistic"]
+weight = 1.0
+options = { cap = { p05 = 1e9, p95 = 1e12, source = "ours" } }
+[speed.shapes."trends/frontier"]
+refused = "these are records"
+"""
+    (series,) = records_from(written(text), TrendSpec)
+    assert series.shapes == (
+        SeriesShape(name="trends/exponential", weight=2),
+        SeriesShape(name="trends/logistic", weight=1.0, options={"cap": {"p05": 1e9, "p95": 1e12, "source": "ours"}}),
+        SeriesShape(name="trends/frontier", refused="these are records"),
+    )
+    with pytest.raises(PluginContractError, match="SeriesShape 'trends/logistic': unknown key 'wieght'; did you mean"):
+        records_from(written(text.replace("weight = 1.0", "wieght = 1.0")), TrendSpec)
 
 
 def test_a_folder_is_read_in_the_order_of_its_files(written, tmp_path):

@@ -95,17 +95,17 @@ def test_estimates_and_mixtures_say_what_is_set():
     assert said(made, **{"guess.rate": 4})["assumptions"][1] == "rate [FLOP/s]: 4 (set for this run)"
     assert said(made, **{"guess.rate": 4})["summary"] == "4 [FLOP/s]"
     pooled = forecast.project("gpu-capability", draws=2, set={
-        "precision": "fp32", "shape": "pooled", "gpu-peak-fp32-pooled.weight_gpu_peak_fp32_logistic": 5})  # fmt: skip
-    summary = attribute(pooled, "models")["hardware/gpu-peak-fp32-pooled"]["summary"]
-    assert "gpu-peak-fp32-logistic 45%" in summary  # 5 of 5 + 6
-    assert "gpu-peak-fp32-exponential 9%" in summary
+        "precision": "fp32", "shape": "pooled", "gpu-peak-fp32@pooled.weight_logistic": 5})  # fmt: skip
+    summary = attribute(pooled, "models")["hardware/gpu-peak-fp32@pooled"]["summary"]
+    assert "logistic 45%" in summary  # 5 of 5 + 6
+    assert "exponential 9%" in summary
 
 
 def test_a_set_number_changes_no_other_model():
     one, two = (attribute(forecast.project("gpu-capability", draws=2, set={"precision": "fp32", "shape": "logistic", **s
-                }), "models") for s in ({}, {"gpu-peak-fp32-logistic.cap": 300.0}))  # fmt: skip
-    assert [n for n in one if one[n] != two[n]] == ["hardware/gpu-peak-fp32-logistic"]
-    assert "given cap of 300;" in two["hardware/gpu-peak-fp32-logistic"]["summary"]
+                }), "models") for s in ({}, {"gpu-peak-fp32@logistic.cap": 300.0}))  # fmt: skip
+    assert [n for n in one if one[n] != two[n]] == ["hardware/gpu-peak-fp32@logistic"]
+    assert "given cap of 300;" in two["hardware/gpu-peak-fp32@logistic"]["summary"]
 
 
 def test_a_cap_of_nothing_is_refused():

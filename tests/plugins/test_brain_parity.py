@@ -127,7 +127,7 @@ def test_weights_of_the_pooled_estimate_are_set_from_outside():
 )  # fmt: skip
 def test_what_is_not_flops_is_not_compared_with_flops_and_both_sides_are_named(model, unit):
     asked = {"start": 2025, "until": 2030, "quantities": {
-        "machine": {"model": "hardware/linpack-exponential"}, "brain": {"model": f"brain/{model}"}},
+        "machine": {"model": "hardware/linpack@exponential"}, "brain": {"model": f"brain/{model}"}},
         "questions": {"parity": {"when": "machine >= brain"}}}  # fmt: skip
     with pytest.raises(UnitError) as caught:
         forecast.project(asked, draws=2)
@@ -139,7 +139,7 @@ def test_what_is_not_flops_is_not_compared_with_flops_and_both_sides_are_named(m
 
 def test_converting_needs_a_stated_factor():
     asked = {"start": 2025, "until": 2026, "quantities": {
-        "machine": {"model": "hardware/linpack-exponential"},
+        "machine": {"model": "hardware/linpack@exponential"},
         "edges": {"model": "brain/ai-impacts-2015-teps"},
         "factor": {"value": 1.7, "unit": "GTEPS*s/TFLOP"},
         "brain": {"expression": "edges / factor", "unit": "FLOP/s"}},

@@ -14,7 +14,7 @@ def facts(name, **options):
 
 def test_hpcg_is_fifteen_points_and_six_records():
     for trend in ("exponential", "changepoint"):
-        said = forecast.model(f"hardware/hpcg-{trend}").fit().describe()
+        said = forecast.model(f"hardware/hpcg@{trend}").fit().describe()
         assert (said.facts["n"], said.facts["n_records"]) == (15, 6)
         assert "15 points, 6 distinct records (effective n " in said.summary
         assert said.facts["n_effective"] <= 6
@@ -22,14 +22,14 @@ def test_hpcg_is_fifteen_points_and_six_records():
 
 def test_hpcg_doubles_as_published():
     # 20.9 months [15.0, 34.5] over all points, 22.3 [13.7, 59.9] over the records: the width is that of the records
-    months = {k: 12 * v for k, v in facts("hardware/hpcg-exponential").items() if k.startswith("doubling")}
+    months = {k: 12 * v for k, v in facts("hardware/hpcg@exponential").items() if k.startswith("doubling")}
     assert months["doubling_years"] == pytest.approx(20.9, abs=0.5)
     assert months["doubling_p05"] < 15.0
     assert months["doubling_p95"] > 34.5
 
 
 def test_the_break_of_linpack_is_found():
-    found = facts("hardware/linpack-changepoint")
+    found = facts("hardware/linpack@changepoint")
     assert 2011 <= found["break"] <= 2016
     assert found["break_p_value"] <= 0.05
     assert 12 * found["doubling_years"] == pytest.approx(21.6, abs=1.5)
@@ -38,19 +38,19 @@ def test_the_break_of_linpack_is_found():
 
 
 def test_linpack_on_one_line_says_that_it_fits_poorly():
-    said = forecast.model("hardware/linpack-exponential").fit().describe()
+    said = forecast.model("hardware/linpack@exponential").fit().describe()
     assert "a straight line fits this series poorly" in said.summary
     assert said.facts["n_effective"] < 10
 
 
 def test_published_machines_lie_where_the_trend_puts_them():
     # Frontier, the first of 1.102 EFLOP/s in June 2022, within a factor of three of the broken line
-    level = forecast.model("hardware/linpack-changepoint").fit().central(np.array([2022.45]))
+    level = forecast.model("hardware/linpack@changepoint").fit().central(np.array([2022.45]))
     assert 1.102e6 / 3 < float(level[0]) < 1.102e6 * 3
 
 
 def test_units_and_points():
-    for name in ("hpcg-exponential", "hpcg-changepoint", "linpack-exponential", "linpack-changepoint"):
+    for name in ("hpcg@exponential", "hpcg@changepoint", "linpack@exponential", "linpack@changepoint"):
         model = forecast.model(f"hardware/{name}")
         assert model.unit == "TFLOP/s"
         points = model.fit().observed()
@@ -60,6 +60,6 @@ def test_units_and_points():
 
 
 def test_a_trend_reads_its_table_as_it_stood_before_a_date():
-    then = forecast.model("hardware/linpack-exponential").fit(as_of=2013.0)
+    then = forecast.model("hardware/linpack@exponential").fit(as_of=2013.0)
     assert then.observed().time.max() < 2013
     assert 12 * then.describe().facts["doubling_years"] == pytest.approx(12.86, abs=0.6)

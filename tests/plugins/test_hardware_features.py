@@ -36,7 +36,7 @@ def year(date):
 
 def test_every_feature_says_where_it_is_from_and_the_model_repeats_it():
     for name, features in (("gpu-best", FORMATS), ("gpu-bandwidth", MEMORY)):
-        said = forecast.model(f"hardware/{name}-staircase").fit().describe()
+        said = forecast.model(f"hardware/{name}@staircase").fit().describe()
         for feature, record in features.items():
             assert record["source"] in said.sources
             (line,) = [a for a in said.assumptions if a.startswith(f"{feature}: ")]

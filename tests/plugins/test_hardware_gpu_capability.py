@@ -61,7 +61,7 @@ def test_the_level_of_2025_is_that_of_the_table(run):
 def test_a_walk_knows_that_no_record_has_come_since_the_last():
     """Nothing in the table exceeds 8000 GB/s to its end: a walk from the last record's date would be above it."""
     rows = forecast.tables.columns("datasets/accelerators")
-    found = forecast.model("hardware/gpu-bandwidth-random-walk").fit()
+    found = forecast.model("hardware/gpu-bandwidth@random-walk").fit()
     points = found.observed()
     assert points.value[-1] == np.nanmax(rows["bandwidth"])
     assert points.time[-1] > points.time[-2]
@@ -70,7 +70,7 @@ def test_a_walk_knows_that_no_record_has_come_since_the_last():
 
 def test_fp32_doubles_as_published():
     """2.3 years (Epoch AI) is inside the interval of the best devices of our table."""
-    found = forecast.model("hardware/gpu-peak-fp32-exponential").fit().describe().facts
+    found = forecast.model("hardware/gpu-peak-fp32@exponential").fit().describe().facts
     assert found["doubling_years"] == pytest.approx(2.3, abs=0.1)
     assert found["doubling_p05"] < 2.3 < found["doubling_p95"]
 
@@ -102,7 +102,7 @@ def test_features_that_came_once_are_asked_of_as_growth_and_as_steps(run):
 @pytest.mark.parametrize("measure", ["per-watt-fp32", "per-watt-fp16", "per-watt-fp8", "per-dollar-fp32"])
 def test_every_shape_of_one_pool_fits_the_same_quantity(measure):
     """A walk from the best of one year to the best of the next has another level than a line through every device."""
-    line, walk = (forecast.model(f"hardware/gpu-{measure}-{shape}").fit() for shape in ("exponential", "random-walk"))
+    line, walk = (forecast.model(f"hardware/gpu-{measure}@{shape}").fit() for shape in ("exponential", "random-walk"))
     last = float(walk.observed().time.max())
     streams = [Streams(0, "test", 0) for _ in range(2)]
     middle = [np.median(f.sample(np.array([last]), {}, s)) for f, s in zip((line, walk), streams, strict=True)]
@@ -116,7 +116,7 @@ def test_per_dollar_is_of_one_precision_for_the_reason_it_states():
     priced = tensor & np.isfinite(rows["launch_price"]) & np.isfinite(rows["peak"])
     verified = priced & (rows["peak_status"] == "verified") & (rows["status"] == "verified")
     assert priced.sum() > 3 * verified.sum()  # once this fails, FP16 per dollar can join the scenario
-    said = forecast.model("hardware/gpu-per-dollar-fp32-exponential").fit().describe().summary
+    said = forecast.model("hardware/gpu-per-dollar-fp32@exponential").fit().describe().summary
     assert "most rates of tensor cores that have a launch price beside them are derived, and marked unverified" in said
 
 
@@ -143,8 +143,8 @@ def test_growth_is_that_of_the_level(run):
 
 def test_formats_that_came_once_are_told_from_growth():
     """Across precisions a line takes the one-off formats for growth; the staircase does not."""
-    line = forecast.model("hardware/gpu-best-exponential").fit().describe().facts
-    steps = forecast.model("hardware/gpu-best-staircase").fit().describe().facts
+    line = forecast.model("hardware/gpu-best@exponential").fit().describe().facts
+    steps = forecast.model("hardware/gpu-best@staircase").fit().describe().facts
     assert steps["growth_per_year"] < 0.9 * line["growth_per_year"]
     assert 0.1 < steps["share_of_steps"] < 0.6
     for name in ("16-bit", "tensor-cores", "8-bit", "4-bit"):
@@ -155,8 +155,8 @@ def test_precisions_are_not_mixed():
     record = {
         "start": 2025, "until": 2030,
         "quantities": {
-            "peak": {"model": "hardware/gpu-peak-fp32-exponential"},
-            "goal": {"model": "hardware/gpu-peak-fp16-exponential"},
+            "peak": {"model": "hardware/gpu-peak-fp32@exponential"},
+            "goal": {"model": "hardware/gpu-peak-fp16@exponential"},
         },
         "questions": {"reached": {"when": "peak >= goal"}},
     }  # fmt: skip

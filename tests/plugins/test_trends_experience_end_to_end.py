@@ -97,7 +97,7 @@ def test_a_forecast_made_in_the_past_sees_neither_the_cost_nor_the_production_of
 
 PLUGIN = """
 from pathlib import Path
-from forecast import MixtureSpec, TableSpec, TrendSpec, hookimpl
+from forecast import SeriesShape, TableSpec, TrendSpec, hookimpl
 
 @hookimpl
 def forecast_tables():
@@ -106,11 +106,9 @@ def forecast_tables():
 
 @hookimpl
 def forecast_models():
-    for shape, options in (("experience", {"cumulative": "units"}), ("random-walk", {})):
-        yield TrendSpec(name=shape, shape="trends/" + shape, options=options, table="fake/cells", x="year", y="cost",
-                        unit="USD", reference="a test")
-    yield MixtureSpec(name="pooled", unit="USD", weights={"fake/experience": 1.0, "fake/random-walk": 1.0},
-                      reference="a test")
+    shapes = (SeriesShape(name="trends/experience", weight=1.0, options={"cumulative": "units"}),
+              SeriesShape(name="trends/random-walk", weight=1.0))
+    yield TrendSpec(name="cost", shapes=shapes, table="fake/cells", x="year", y="cost", unit="USD", reference="a test")
 """
 
 
@@ -132,11 +130,13 @@ def test_a_plugins_record_and_its_pool(fake_plugins):
     }  # fmt: skip
     (folder / "datapackage.json").write_text(json.dumps(package), encoding="utf-8")
     fake_plugins.add("fake", PLUGIN, module="fake_cells")
-    assert forecast.model("fake/experience").fit().describe().facts["n"] == 36
-    quantities = {name.replace("-", "_"): {"model": f"fake/{name}"} for name in ("experience", "random-walk", "pooled")}
+    assert forecast.model("fake/cost@experience").fit().describe().facts["n"] == 36
+    shapes = {"one": "trends/experience", "two": "trends/random-walk", "both": "trends/pooled"}
+    quantities = {name: {"model": "fake/cost", "shape": shape} for name, shape in shapes.items()}
     found = forecast.project({"start": 2026, "until": 2060, "quantities": quantities}, draws=1000)["projection"]
-    one, two, both = (np.log(found[name].isel(time=-1)).values for name in ("experience", "random_walk", "pooled"))
-    assert min(np.median(one), np.median(two)) <= np.median(both) <= max(np.median(one), np.median(two))
+    one, two = ((found["both"] == found[name]).all("time") for name in ("one", "two"))
+    assert bool((one ^ two).all())  # each world is wholly of one shape
+    assert float(one.mean()) == pytest.approx(0.5, abs=4 * np.sqrt(0.25 / 1000))
 
 
 def test_an_instance_reads_the_column_it_names_and_coverage_does_too():

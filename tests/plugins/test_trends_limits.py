@@ -245,7 +245,7 @@ def test_a_cap_near_the_points_makes_no_draw_collapse(shape, scatter):
 
 
 def test_the_shipped_cap_of_fp8_leaves_no_device_without_a_rate():
-    quantities = {"a": {"model": "hardware/gpu-peak-fp8-logistic"}}
+    quantities = {"a": {"model": "hardware/gpu-peak-fp8@logistic"}}
     run = forecast.project({"start": 2025, "until": 2040, "quantities": quantities}, draws=4000)
     # seven points leave Student's t few degrees of freedom: a draw in thousands may fall, a hundredth must not
     assert float(run["projection"]["a"].quantile(0.005)) > 100

@@ -124,7 +124,7 @@ def test_the_damping_is_found_and_the_level_ends():
     assert gained[0] < facts[0]["log_growth_to_come_p05"] < facts[0]["log_growth_to_come_p95"] < gained[2]  # no shocks
 
 
-@pytest.mark.parametrize("model", ["hardware/gpu-bandwidth-damped-trend", "hardware/gpu-peak-fp16-damped-trend"])
+@pytest.mark.parametrize("model", ["hardware/gpu-bandwidth@damped-trend", "hardware/gpu-peak-fp16@damped-trend"])
 def test_what_it_says_of_growth_lies_inside_what_it_draws(model):
     """The maximum of the likelihood may lie outside: what is said is the median of what is drawn."""
     facts = forecast.model(model).fit().describe().facts

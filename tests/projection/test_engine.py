@@ -189,7 +189,7 @@ def test_a_quantity_used_twice_is_the_same_world():
 
 
 def test_two_quantities_on_one_model_are_the_same_world():
-    quantities = {n: {"model": "hardware/hpcg-exponential"} for n in "ab"} | {
+    quantities = {n: {"model": "hardware/hpcg@exponential"} for n in "ab"} | {
         n: {"model": "brain/pooled"} for n in "cd"
     }
     data = forecast.project({"start": 2025, "until": 2030, "quantities": quantities}, draws=100)["projection"]
@@ -280,8 +280,8 @@ def test_bad_input_054_055_masses_are_counted_draws_and_quantiles_monotone(many)
     assert (np.diff(quantiles.astype("int64"), axis=0)[known[1:]] >= 0).all()
 
 
-OWN = ["hardware/hpcg-exponential", "hardware/hpcg-changepoint",
-       "hardware/linpack-exponential", "hardware/linpack-changepoint"]  # fmt: skip
+OWN = ["hardware/hpcg@exponential", "hardware/hpcg@changepoint",
+       "hardware/linpack@exponential", "hardware/linpack@changepoint"]  # fmt: skip
 
 
 BRAIN = 1.075e21
@@ -293,7 +293,7 @@ def test_the_median_crossing_is_the_fitted_trends_own_date(name, step):
     fitted = forecast.model(name).fit()
     grid = np.linspace(2025, 2150, 125_001)
     own = float(np.interp(np.log(BRAIN / 1e12), np.log(fitted.central(grid)), grid))
-    metric, _, trend = name.partition("/")[2].partition("-")
+    metric, _, trend = name.partition("/")[2].partition("@")
     run = forecast.project("brain-parity", step=step, set={"metric": metric, "trend": trend, "brain": BRAIN})
     median = float(decimal_year(run["questions"]["parity"].sel(quantile=0.5).values).squeeze())
     print(f"{name}, {step}: median {median:.3f}, own date {own:.3f}, difference {median - own:+.3f}")

@@ -281,7 +281,7 @@ def test_a_table_that_is_not_there_fails_its_model_alone(fake_plugins):
     }
     run = forecast.project(made, draws=3)
     (failure,) = json.loads(run.attrs["failures"])
-    assert failure.startswith("x (c = lost): model 'lost/lost': ")
+    assert failure.startswith("x (c = lost): model 'lost/lost@exponential': ")
     assert "unknown table 'datasets/supercomputer'; did you mean 'datasets/supercomputers'?" in failure
     assert np.isfinite(run["projection"]["x"].sel(c="good").values).all()
     assert list(json.loads(run.attrs["data"])) == ["datasets/supercomputers"]

@@ -26,7 +26,7 @@ def test_choices_reach_exactly_the_quantities_that_depend_on_them():
     record = {
         "choices": {"metric": ["hpcg", "linpack"], "trend": ["exponential"], "estimate": ["pooled", "kurzweil-2005"]},
         "quantities": {
-            "machine": {"model": "hardware/{metric}-{trend}"},
+            "machine": {"model": "hardware/{metric}", "shape": "trends/{trend}"},
             "brain": {"model": "brain/{estimate}"},
             "ratio": {"expression": "machine / brain"},
         },

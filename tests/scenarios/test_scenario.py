@@ -15,7 +15,7 @@ step = "month"
 [choices]
 metric = ["hpcg", "linpack"]
 [quantities.machine]
-model = "hardware/{metric}-exponential"
+model = "hardware/{metric}@exponential"
 [quantities.brain]
 p05 = 1e15
 p95 = 1e21
@@ -196,10 +196,10 @@ WRONG = {
         '[quantities.x]\nmodel = "brain/kurzweil"', UnknownNameError,
         "quantities.x.model: unknown model 'brain/kurzweil'; did you mean 'brain/kurzweil-2005'"),
     "unknown model by a choice": (
-        'choices.c = ["hpcg", "hpcq"]\n[quantities.x]\nmodel = "hardware/{c}-exponential"', UnknownNameError,
-        "unknown model 'hardware/hpcq-exponential'; did you mean 'hardware/hpcg-exponential'"),
+        'choices.c = ["hpcg", "hpcq"]\n[quantities.x]\nmodel = "hardware/{c}@exponential"', UnknownNameError,
+        "unknown model 'hardware/hpcq'; did you mean 'hardware/hpcg'"),
     "unknown choice in braces": (
-        'choices.metric = ["hpcg"]\n[quantities.x]\nmodel = "hardware/{metrik}-exponential"', UnknownNameError,
+        'choices.metric = ["hpcg"]\n[quantities.x]\nmodel = "hardware/{metrik}@exponential"', UnknownNameError,
         "quantities.x.model: unknown choice 'metrik'; did you mean 'metric'"),
     "too many combinations": (
         "".join(f"choices.c{i} = ['0', '1', '2', '3']\n" for i in range(40))

@@ -95,7 +95,7 @@ def test_an_input_states_its_own_under_every_name_it_has(key):
         ("gpu-choice", "memory", " GiB"),
         ("gpu-choice", "budget", " USD"),
         ("gpu-choice", "training-16bit-memory.layers", ""),
-        ("gpu-capability", "gpu-peak-fp32-logistic.cap", " TFLOP/s"),
+        ("gpu-capability", "gpu-peak-fp32@logistic.cap", " TFLOP/s"),
         ("brain-parity", "dettmers-2015.firing_rate", " 1/s"),
     ],
 )

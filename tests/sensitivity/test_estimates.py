@@ -101,7 +101,7 @@ def test_a_mixture_blames_the_pick_and_the_numbers_of_its_members():
 @pytest.mark.parametrize(
     ("name", "options", "error", "says"),
     [
-        ("hardware/hpcg-exponential", {}, UsageError, "draws its own 'parameters'; only named numbers"),
+        ("hardware/hpcg@exponential", {}, UsageError, "draws its own 'parameters'; only named numbers"),
         ("emergence/token-cost", {}, UsageError, "needs the quantity 'per_token' of a scenario"),
         ("brain/dettmers-2015", {"set": {"firing_rat": 1.0}}, UnknownNameError, "did you mean 'firing_rate'"),
         ("brain/dettmers-2015", {"set": {"firing_rate": float("nan")}}, UsageError, "expected a finite number"),

@@ -138,8 +138,8 @@ def test_it_is_checked_along_choices():
         "until": 2026,
         "choices": {"metric": ["hpcg", "linpack"]},
         "quantities": {
-            "machine": {"model": "hardware/{metric}-exponential"},
-            "again": {"model": "hardware/{metric}-changepoint"},
+            "machine": {"model": "hardware/{metric}@exponential"},
+            "again": {"model": "hardware/{metric}@changepoint"},
             "goal": {"value": 1e18, "unit": "FLOP/s", "qualifiers": {"basis": "linpack"}},
         },
         "questions": {"same": {"when": "machine >= again"}},
@@ -340,7 +340,7 @@ def test_a_relation_measures_what_its_column_does():
     quantities = {
         "x": {"value": 20, "unit": ""},
         "a": {"model": "resources/linpack-from-power"},
-        "b": {"model": "hardware/hpcg-exponential"},
+        "b": {"model": "hardware/hpcg@exponential"},
     }
     asked = {"start": 2024, "until": 2030, "quantities": quantities, "questions": {"r": {"when": "a >= b"}}}
     with pytest.raises(QualifierError, match=r"linpack.*hpcg"):

@@ -47,6 +47,7 @@ def catalogue(
     columns: dict[str, Callable[[Record], Any]],
     describe: Callable[[Record], dict[str, Any]],
     reads: bool = False,
+    overview: Callable[[list[dict[str, Any]]], None] | None = None,
 ) -> click.Group:
     """Make the group ``forecast NOUN list|show``.
 
@@ -60,6 +61,8 @@ def catalogue(
         What `show` shows of a record, beside name, title, reference and origin.
     reads : bool
         `show` reads tables.
+    overview : callable, optional
+        Writes the list for people, given its rows. Default: a table.
     """
 
     @click.group(noun, help=f"List {noun} or show one.", invoke_without_command=True)
@@ -68,11 +71,13 @@ def catalogue(
         if ctx.invoked_subcommand is None:
             render.write(ctx.get_help())
 
-    @group.command("list", help=f"List every {kind} of every plugin.")
+    @group.command("list", help=f"List every {kind} of every plugin, or of one.")
+    @click.argument("plugin", required=False)
     @json_option
-    def list_(as_json: bool) -> None:
+    def list_(plugin: str | None, as_json: bool) -> None:
         registry = get_registry()
-        records = registry.records(kind)
+        only = None if plugin is None else {p.name for p in registry.plugin(plugin)}
+        records = [r for r in registry.records(kind) if only is None or r.plugin.name in only]
         result = [
             {"name": r.full_name, "title": r.spec.title, **{c: of(r) for c, of in columns.items()}, **origin(r)}
             for r in records
@@ -81,6 +86,9 @@ def catalogue(
         def text() -> None:
             if not result:
                 render.write(f"no {noun}")
+                return
+            if overview is not None:
+                overview(result)
                 return
             shown = ["name", *columns, "title"]
             render.table(shown, [[row[c] for c in shown] for row in result])

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from forecast.cli import render
 from forecast.cli.allowed import access_options
-from forecast.cli.catalogue.listing import catalogue, json_option
+from forecast.cli.catalogue.listing import catalogue, json_option, origin
 from forecast.contract.registry import Record
-from forecast.contract.specs import EstimateSpec, Input, MixtureSpec, ModelSpec, RelationSpec, TrendSpec
+from forecast.contract.specs import (
+    EstimateSpec,
+    Input,
+    MixtureSpec,
+    ModelSpec,
+    RelationSpec,
+    SeriesShape,
+    TrendSpec,
+)
+from forecast.errors import printable
+
+if TYPE_CHECKING:
+    from forecast.models.named import Named
 
 _KINDS = {TrendSpec: "trend", EstimateSpec: "estimate", MixtureSpec: "mixture", RelationSpec: "relation"}
+#: What people see at once: two screens of fifty lines, as wide as any terminal.
+LINES, WIDTH = 100, 80
+#: Most columns that names and units take of a line; a longer one pushes its own line alone.
+NAME, UNIT = 27, 11
 
 
 def _spec(record: Record) -> ModelSpec:
@@ -25,28 +42,96 @@ def _kind(record: Record) -> str:
     return next((name for cls, name in _KINDS.items() if isinstance(record.spec, cls)), "model")
 
 
+def _shape(record: Record) -> str:
+    """Return the shape that a series has where nobody names one."""
+    return (record.spec.shape or "pooled") if isinstance(record.spec, TrendSpec) else ""
+
+
+def _overview(rows: list[dict[str, Any]]) -> None:
+    """Write a line for each model where that fits on two screens, else the names alone; by plugin and kind."""
+    groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for row in rows:
+        groups.setdefault(row["plugin"], {}).setdefault(row["kind"], []).append(row)
+    short = len(rows) + sum(1 + len(kinds) for kinds in groups.values()) + 2 > LINES
+    for plugin, kinds in groups.items():
+        render.write(f"{printable(plugin)} ({sum(map(len, kinds.values()))})")
+        for kind, listed in kinds.items():
+            for line in _names(kind, listed) if short else _lines(kind, listed):
+                render.write(f"  {line}")
+    render.write()
+    if short:
+        render.write("forecast models list PLUGIN says what each is; models show NAME, all of it.")
+    elif any(row["shape"] for row in rows):
+        render.write("After @ is the shape that a trend has of its own; any other may stand there.")
+
+
+def _names(kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Walk lines that are full of names."""
+    text = f"{kind}: {', '.join(printable(_bare(row)) for row in rows)}"
+    yield from textwrap.wrap(text, WIDTH - 2, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+
+
+def _lines(kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Walk one line for each model, cut where it would be too wide; of a trend with the shape that it has."""
+    yield f"{kind}:"
+    shapes = [row["shape"].rpartition("/")[2] for row in rows]
+    names = [
+        printable(f"{_bare(row)}@{shape}" if shape else _bare(row)) for row, shape in zip(rows, shapes, strict=True)
+    ]
+    units = [printable(row["unit"]) or "-" for row in rows]
+    name_width, unit_width = (min(max(map(len, cells)), widest) for cells, widest in ((names, NAME), (units, UNIT)))
+    for name, unit, row in zip(names, units, rows, strict=True):
+        line = f"  {name:<{name_width}}  {unit:<{unit_width}}  {printable(row['title'], WIDTH)}".rstrip()
+        yield line if len(line) <= WIDTH - 2 else line[: WIDTH - 3].rstrip() + "…"
+
+
+def _bare(row: Mapping[str, Any]) -> str:
+    return str(row["name"]).partition("/")[2]
+
+
 def _describe(record: Record) -> dict[str, Any]:
     spec = _spec(record)
     shown: dict[str, Any] = {"kind": _kind(record), "quantity": spec.quantity, "unit": spec.unit, "note": spec.note}
     if spec.target is not None:
         shown |= {"code": spec.target}
-    if isinstance(spec, TrendSpec):
-        shown |= {"shape": spec.shape, "table": spec.table, "x": spec.x, "y": spec.y, "since": spec.since}
-        shown |= {"frontier": spec.frontier, "records": spec.records, "yearly": spec.yearly}
-        # a number or a text makes no input: only an option that says more has the shape's code imported
-        judged = any(isinstance(value, Mapping) for value in spec.options.values())
-        shown |= {"where": dict(spec.where), "options": list(_options(spec.options))}
-        shown |= {"inputs": _needs(record) if judged else []}
-    elif isinstance(spec, EstimateSpec):
+    if isinstance(spec, EstimateSpec):
         shown |= {"expression": spec.expression, "inputs": _inputs(spec.inputs)}
     elif isinstance(spec, MixtureSpec):
-        shown |= {"weights": dict(spec.weights), "inputs": _needs(record)}
+        shown |= {"weights": dict(spec.weights), "inputs": _needs(record.full_name)}
     elif isinstance(spec, RelationSpec):
         shown |= {"law": spec.law, "table": spec.table, "y": spec.y, "let": dict(spec.let), "where": dict(spec.where)}
-        shown |= {"inputs": _needs(record)}
+        shown |= {"inputs": _needs(record.full_name)}
     else:
-        shown |= {"inputs": _needs(record)}
-    return shown | {"qualifiers": dict(_basis(spec, record))}
+        shown |= {"inputs": _needs(record.full_name)}
+    return shown | {"qualifiers": dict(spec.qualifiers)}
+
+
+def _describe_series(asked: Named, spec: TrendSpec) -> dict[str, Any]:
+    """Say what a series is, and what is said of the shape beside it and of others."""
+    from forecast.models.named import POOLED
+    from forecast.units.qualifiers import of_record
+
+    said = asked.beside()
+    yearly = spec.yearly if said.yearly is None else said.yearly
+    shown: dict[str, Any] = {"kind": "trend", "quantity": spec.quantity, "unit": spec.unit}
+    shown |= {"note": "; ".join(filter(None, (spec.note, said.note, said.refused))), "shape": asked.shape}
+    shown |= {"table": spec.table, "x": spec.x, "y": spec.y, "since": spec.since, "where": dict(spec.where)}
+    shown |= {"frontier": spec.frontier, "records": spec.records, "yearly": yearly}
+    if asked.shape == POOLED:
+        shown |= {"weights": {member.shape: weight for member, weight in asked.members()}}
+    # a number or a text makes no input: only an option that says more has the shape's code imported
+    judged = asked.shape == POOLED or any(isinstance(value, Mapping) for value in said.options.values())
+    shown |= {"options": list(_options(said.options)), "needs": list(said.needs)}
+    shown |= {"inputs": _needs(asked.name) if judged else []}
+    shown |= {"shapes": [_said_of(each) for each in spec.shapes]}
+    stated = of_record(spec.where, spec.qualifiers, where=f"model '{asked.name}'")
+    reference = "; ".join(filter(None, (spec.reference, said.reference)))
+    return shown | {"qualifiers": dict(stated), "reference": reference}
+
+
+def _said_of(each: SeriesShape) -> dict[str, Any]:
+    named = {"options": ", ".join(each.options), "needs": ", ".join(each.needs)}
+    return {"name": each.name, "weight": each.weight, **named, "note": each.note, "refused": each.refused}
 
 
 def _options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -61,15 +146,6 @@ def _options(options: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"name": name, "value": stated, "unit": value.get("unit", ""), "source": value.get("source", "")}
 
 
-def _basis(spec: ModelSpec, record: Record) -> Mapping[str, str]:
-    """Return what a model states beside its unit; a trend also by the rows it keeps."""
-    if not isinstance(spec, TrendSpec):
-        return spec.qualifiers
-    from forecast.units import qualifiers
-
-    return qualifiers.of_record(spec.where, spec.qualifiers, where=f"model '{record.full_name}'")
-
-
 def _inputs(inputs: tuple[Input, ...]) -> list[dict[str, Any]]:
     return [
         {"name": i.name, "unit": i.unit, "distribution": dict(i.distribution), "source": i.source, "title": i.title}
@@ -77,12 +153,12 @@ def _inputs(inputs: tuple[Input, ...]) -> list[dict[str, Any]]:
     ]
 
 
-def _needs(record: Record) -> list[dict[str, Any]]:
+def _needs(full: str) -> list[dict[str, Any]]:
     """Ask the plugin's own model what it needs; only here is its code imported."""
     from forecast.models import OtherModel, model
 
     needs = []
-    for name, need in model(record.full_name).inputs.items():
+    for name, need in model(full).inputs.items():
         if isinstance(need, Input):
             needs += _inputs((need,))
         elif isinstance(need, OtherModel):
@@ -95,8 +171,33 @@ def _needs(record: Record) -> list[dict[str, Any]]:
 
 
 models = catalogue(
-    "models", "model", columns={"kind": _kind, "unit": lambda r: _spec(r).unit}, describe=_describe, reads=True
+    "models", "model", columns={"kind": _kind, "unit": lambda r: _spec(r).unit, "shape": _shape}, describe=_describe,
+    reads=True, overview=_overview,
 )  # fmt: skip
+
+
+@models.command("show")
+@click.argument("name")
+@click.option("--shape", default="", metavar="SHAPE", help="Beside a series, where NAME is not SERIES@SHAPE.")
+@access_options
+@json_option
+def show(name: str, shape: str, as_json: bool) -> None:
+    """Show one model; a bare name works while it is unique.
+
+    \b
+    forecast models show brain/power
+    forecast models show hardware/hpcg@changepoint
+    forecast models show hardware/hpcg --shape trends/changepoint
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.models.named import named
+
+    asked = named(name, shape=shape)
+    spec = asked.spec
+    described = _describe_series(asked, spec) if isinstance(spec, TrendSpec) else _describe(asked.record)
+    result = {"name": asked.name, "title": spec.title, "reference": spec.reference, **described, **origin(asked.record)}
+    render.emit(
+        result, json=as_json, command="models show", provenance=render.provenance([asked.record.plugin])
+    )  # fmt: skip
 
 
 @models.command("attribute")

@@ -1,0 +1,234 @@
+"""A model by its name: ``brain/power``, or a series and the shape beside it, ``hardware/hpcg@changepoint``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from forecast.contract.plugin_calls import guarded
+from forecast.contract.registry import Record, get_registry, resolve
+from forecast.contract.specs import EstimateSpec, MixtureSpec, ModelSpec, RelationSpec, SeriesShape, TrendSpec
+from forecast.errors import PluginContractError, PluginError, UsageError, printable
+from forecast.models import estimates, mixtures, relations, trends
+from forecast.models.check_output import checked_model
+from forecast.models.protocol import Broken, Model
+from forecast.units import qualifiers
+
+__all__ = ["POOLED", "Named", "attempt", "model", "named"]
+
+#: The pool of the shapes to which a series gives weights, where a shape is named: ``hardware/gpu-bandwidth@pooled``.
+POOLED = "pooled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Named:
+    """What a name stands for: a record and, beside a series, a shape.
+
+    Parameters
+    ----------
+    record : Record
+    shape : str
+        The full name of a shape, or `POOLED`; empty for what is no series.
+    """
+
+    record: Record
+    shape: str = ""
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The record that the plugin hands in."""
+        assert isinstance(self.record.spec, ModelSpec)
+        return self.record.spec
+
+    @property
+    def name(self) -> str:
+        """The one name of the model, which says the shape: names its random streams, its inputs and its results."""
+        if not self.shape:
+            return self.record.full_name
+        assert isinstance(self.spec, TrendSpec)
+        bare = self.shape.rpartition("/")[2]
+        # decided by the record alone: what else is installed changes no name, and so no draw
+        rivals = [full for full in _stated(self.spec) if full != self.shape and full.rpartition("/")[2] == bare]
+        return f"{self.record.full_name}@{self.shape if rivals else bare}"
+
+    def beside(self) -> SeriesShape:
+        """Return what the series says of the shape, the options of its own shape among it."""
+        assert isinstance(self.spec, TrendSpec)
+        said = next((s for s in self.spec.shapes if s.name == self.shape), SeriesShape(name=self.shape))
+        return replace(said, options={**self.spec.options, **said.options}) if self.shape == self.spec.shape else said
+
+    def members(self) -> list[tuple[Named, float]]:
+        """Return the trends of a pool and their weights."""
+        assert isinstance(self.spec, TrendSpec)
+        return [(Named(record=self.record, shape=s.name), s.weight) for s in self.spec.shapes if s.weight]
+
+
+def _stated(spec: TrendSpec) -> list[str]:
+    """Return the shapes that a series names."""
+    return list(dict.fromkeys([*filter(None, [spec.shape]), *(beside.name for beside in spec.shapes)]))
+
+
+def named(name: str, *, shape: str = "", where: str = "") -> Named:
+    """Return what a name stands for: ``plugin/series@shape``, or a series' default shape where none is named.
+
+    Raises
+    ------
+    UnknownNameError, AmbiguousNameError, ConflictError
+        If the model or the shape does not resolve.
+    UsageError
+        If a shape is named beside something that is no series, or twice.
+    """
+    at = f"{where}: " if where else ""
+    if not isinstance(shape, str):
+        raise UsageError(f"{at}expected the name of a shape, got {type(shape).__name__}")
+    series, marked, told = name.partition("@") if isinstance(name, str) else (name, "", "")
+    if marked and shape:
+        raise UsageError(
+            f"{at}model '{printable(name, 80)}' names a shape, and '{printable(shape, 60)}' is another: give one"
+        )
+    if marked and not told:
+        raise UsageError(f"{at}model '{printable(name, 80)}': expected the name of a shape after '@'")
+    record = get_registry().find("model", series, where=where, near=_trends)
+    asked = told or shape
+    if not isinstance(record.spec, TrendSpec):
+        if asked:
+            beside = printable(asked, 60)
+            raise UsageError(
+                f"{at}model '{record.full_name}' is no series: the shape '{beside}' cannot stand beside it"
+            )
+        return Named(record=record)
+    return Named(record=record, shape=_shape(record, record.spec, asked, where))
+
+
+def _trends() -> list[str]:
+    """Return every series with every shape, as names to be near to."""
+    registry = get_registry()
+    shapes = [POOLED, *(full.rpartition("/")[2] for full in registry.names("shape"))]
+    series = [r.full_name for r in registry.records("model") if isinstance(r.spec, TrendSpec)]
+    return [f"{name}@{shape}" for name in series for shape in shapes]
+
+
+def _shape(record: Record, spec: TrendSpec, asked: str, where: str) -> str:
+    if not asked:
+        return spec.shape or POOLED
+    stated = _stated(spec)
+    for full in stated:  # as the record writes it
+        if asked in (full, full.rpartition("/")[2]):
+            return full
+    registry = get_registry()
+    if asked.rpartition("/")[2] == POOLED and asked not in registry.names("shape"):
+        if not any(beside.weight for beside in spec.shapes):
+            at = f"{where}: " if where else ""
+            raise UsageError(f"{at}model '{record.full_name}': gives its shapes no weights: it has no pool of them")
+        return POOLED
+    at = f"{where}: model '{record.full_name}'" if where else f"model '{record.full_name}'"
+    full = registry.find("shape", asked, where=at).full_name
+    bare = full.rpartition("/")[2]
+    # a record may write a shape by its bare name
+    return bare if bare in stated and registry.find("shape", bare).full_name == full else full
+
+
+def model(name: str, *, shape: str = "", options: Mapping[str, Any] | None = None, where: str = "") -> Model:
+    """Return a registered model by name.
+
+    Parameters
+    ----------
+    name : str
+        ``brain/power``, or a bare name while unique. A trend is a series with a shape beside it,
+        ``hardware/hpcg@changepoint``; without one it has the series' own shape, or its pool of shapes.
+    shape : str
+        The shape beside a series, where `name` holds none: ``"trends/changepoint"``. ``"pooled"`` is the pool.
+    options : mapping, optional
+        Of the shape, beside those that the series states: ``{"cap": 1e15}``.
+    where : str
+        Where the name was written, for the error.
+
+    Raises
+    ------
+    UnknownNameError, AmbiguousNameError, ConflictError
+        If a name does not resolve.
+    UsageError
+        If the shape cannot stand beside it, or lacks an option.
+    PluginError
+        If the plugin's code fails or returns something else than a model.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> forecast.model("hardware/linpack", shape="trends/changepoint").name
+    'hardware/linpack@changepoint'
+    """
+    return _build(named(name, shape=shape, where=where), options or {}, where=where)
+
+
+def attempt(name: str, *, shape: str = "", options: Mapping[str, Any] | None = None, where: str = "") -> Model:
+    """Return a registered model; one whose plugin cannot make it fails when it is fitted, so that the rest goes on."""
+    asked = named(name, shape=shape, where=where)
+    try:
+        return _build(asked, options or {}, where=where)
+    except PluginError as error:
+        return Broken(name=asked.name, unit=asked.spec.unit, error=error, qualifiers=asked.spec.qualifiers)
+
+
+def _build(asked: Named, options: Mapping[str, Any], *, where: str = "", within: tuple[str, ...] = ()) -> Model:
+    spec, name = asked.spec, asked.name
+    if options and not asked.shape:
+        at = f"{where}: " if where else ""
+        raise UsageError(f"{at}model '{name}' is no series: no shape beside it takes options")
+    if spec.target is not None:
+        make = resolve(spec.target, what=f"model '{name}'")
+        model = checked_model(guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")
+        if dict(model.qualifiers) != dict(spec.qualifiers):
+            sides = (
+                f"the record states {qualifiers.text(spec.qualifiers)}, the model {qualifiers.text(model.qualifiers)}"
+            )
+            raise PluginContractError(f"model '{name}': qualifiers: {sides}")
+        return model
+    if isinstance(spec, TrendSpec):
+        return _pool(asked, spec, options, where) if asked.shape == POOLED else _trend(asked, spec, options, where)
+    if isinstance(spec, EstimateSpec):
+        return estimates.from_spec(name, spec)
+    if isinstance(spec, RelationSpec):
+        return relations.from_spec(name, spec)
+    if isinstance(spec, MixtureSpec):
+        if name in within:
+            raise PluginContractError(f"model '{name}': the mixture contains itself: {' → '.join((*within, name))}")
+        members = {
+            member: _build(named(member, where=f"model '{name}'"), {}, within=(*within, name))
+            for member in spec.weights
+        }
+        return mixtures.from_spec(name, spec, members)
+    raise PluginContractError(f"model '{name}': no kind of model is made from {type(spec).__name__}")
+
+
+def _trend(asked: Named, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
+    """Make a series with a shape beside it."""
+    at = f"{where}: model '{asked.name}'" if where else f"model '{asked.name}'"
+    said = asked.beside()
+    if said.refused:
+        raise UsageError(f"{at}: the shape '{asked.shape}' makes no sense beside it: {said.refused}")
+    said = replace(said, options={**said.options, **options})
+    for option in said.needs:
+        if option not in said.options:
+            raise UsageError(
+                f"{at}: the shape '{asked.shape}' needs the option '{option}' here"
+                f"{f' ({said.note})' if said.note else ''}: options = {{ {option} = … }}"
+            )
+    if asked.shape not in _stated(spec) or options:  # nobody has tried these: what they lack is said at once
+        trends.check_options(asked.shape, said.options, where=at)
+    return trends.from_spec(asked.name, spec, said)
+
+
+def _pool(asked: Named, spec: TrendSpec, options: Mapping[str, Any], where: str) -> Model:
+    """Make the pool of shapes beside a series: each world draws one."""
+    if options:
+        at = f"{where}: " if where else ""
+        raise UsageError(
+            f"{at}model '{asked.name}': options are those of one shape, and this is a pool: name the shape"
+        )
+    made = {member.name: _trend(member, spec, {}, where) for member, _ in asked.members()}
+    weights = {member.name: weight for member, weight in asked.members()}
+    return mixtures.mixture(
+        asked.name, made, weights=weights, unit=spec.unit, note=spec.note, sources=(spec.reference,), of="shapes"
+    )
