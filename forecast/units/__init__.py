@@ -261,7 +261,8 @@ def evaluate(
         shapes = f"gives {_say(shown, inferred.unit)}, expected {_say(answer, goal)}"
         fail(f"formula '{printable(made.text, 80)}': units do not balance: {shapes}", where)
     base = {n: _base(values[n], n, units, inference, where) for n in made.names if n in values}
-    return conversion.from_base(Formula(inferred.node).evaluate(base), goal, where)
+    over = made if inferred.node is made.root else Formula(inferred.node)
+    return conversion.from_base(over.evaluate(base), goal, where)
 
 
 def _base(values: Any, name: str, units: Mapping[str, str | None], inference: Inference, where: str) -> Any:

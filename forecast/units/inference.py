@@ -92,7 +92,7 @@ class Inference:
                 return Inferred(self.name(node, name), node)
             case Unary(op, operand):
                 inner = self.of(operand)
-                return Inferred(inner.unit, Unary(op, inner.node))
+                return Inferred(inner.unit, node if inner.node is operand else Unary(op, inner.node))
             case Call():
                 return self.call(node)
             case Comparison():
@@ -123,7 +123,8 @@ class Inference:
                 found = self.power(node, left.unit, right.unit)
             case _:
                 found = self.alike(node, [left.unit, right.unit])
-        return Inferred(found, Binary(node.op, left.node, right.node))
+        kept = left.node is node.left and right.node is node.right
+        return Inferred(found, node if kept else Binary(node.op, left.node, right.node))
 
     def alike(self, node: Node, parts: list[Any]) -> Any:
         """Return the unit of parts that must measure the same thing."""
@@ -184,7 +185,8 @@ class Inference:
                 same += [part.unit for part in parts]
             for part in parts:
                 self.check(rule, node, part.unit)
-        return Inferred(self.result(function.result, node, same), Call(node.function, tuple(nodes)))
+        kept = all(a is b for a, b in zip(nodes, node.args, strict=True))
+        return Inferred(self.result(function.result, node, same), node if kept else Call(node.function, tuple(nodes)))
 
     def check(self, rule: str, node: Call, found: Any) -> None:
         """Hold an argument to the rule for its unit."""
