@@ -9,7 +9,7 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,8 +84,10 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
         answered = count > 0  # a value of the choice may have failed throughout
         means = np.sum(np.where(taken, ranks * counts, 0.0), axis=others)[answered] / count[answered]
         shares.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
+    flat = (each.reshape(len(ranks), -1).T for each in (ranks, counts))
+    columns = [_Column(column, count) for column, count in zip(*flat, strict=True) if not np.isnan(column).any()]
     for name, draws in _numbers(tree):
-        share = _explained(ranks.reshape(len(draws), -1), counts.reshape(len(draws), -1), draws, total)
+        share = _explained(columns, draws) / total
         if share > 0:
             shares.append({"name": name, "kind": "number", "share": share})
     return sorted(shares, key=lambda row: -row["share"])
@@ -123,37 +125,46 @@ def _numbers(tree: xr.DataTree) -> Iterator[tuple[str, Array]]:
             yield str(name), np.asarray(drawn.isel(time=0).values, dtype=float)
 
 
-def _explained(ranks: Array, counts: Array, draws: Array, total: float) -> float:
-    """Return the share of the variance that bins of one number explain, over all combinations."""
-    size = len(draws)
-    bins = min(BINS, size // PER_BIN)
+class _Column:
+    """The ranks of one combination of choices about their mean, and what each draw counts for."""
+
+    def __init__(self, ranks: Array, counts: Array) -> None:
+        self.counts, self.squares = counts, counts**2
+        self.whole = float(np.sum(counts))
+        self.about = counts * (ranks - np.sum(counts * ranks) / self.whole)
+        self.scatter = float(np.sum(self.about * (ranks - np.sum(counts * ranks) / self.whole)))
+
+    def explained(self, place: NDArray[np.int64]) -> float:
+        """Return the variance between bins, less what chance alone would give."""
+        held = np.bincount(place, weights=self.counts)
+        divisor = np.where(held > 0, held, 1.0)
+        between = float(np.sum(np.bincount(place, weights=self.about) ** 2 / divisor))
+        # bins of a number that explains nothing differ by chance: as much as the scatter in them, times their number
+        # where all draws count alike
+        squares = np.bincount(place, weights=self.squares)
+        number = float(np.sum(squares / divisor))
+        if self.whole <= number:
+            return 0.0
+        within = (self.scatter - between) / (self.whole - number)
+        return max(between - (number - float(np.sum(squares)) / self.whole) * within, 0.0) / self.whole
+
+
+def _explained(columns: Sequence[_Column], draws: Array) -> float:
+    """Return the variance that bins of one number explain, over all combinations."""
+    bins = min(BINS, len(draws) // PER_BIN)
     if bins < 2 or not np.isfinite(draws).any() or np.nanmin(draws) == np.nanmax(draws):
         return 0.0
     place = _bins(np.nan_to_num(draws), bins)
-    share = 0.0
-    columns = [(c, w) for c, w in zip(ranks.T, counts.T, strict=True) if not np.isnan(c).any()]
-    for column, weight in columns:
-        held = np.bincount(place, weights=weight)
-        divisor = np.where(held > 0, held, 1.0)
-        means = np.bincount(place, weights=weight * column) / divisor
-        whole = float(np.sum(weight))
-        between = float(held @ (means - np.sum(weight * column) / whole) ** 2)
-        within = float(np.sum(weight * (column - means[place]) ** 2))
-        # bins of a number that explains nothing differ by chance: as much as the scatter in them, times their number
-        # where all draws count alike
-        squares = np.bincount(place, weights=weight**2)
-        number = float(np.sum(squares / divisor))
-        if whole > number:
-            chance = (number - float(np.sum(squares)) / whole) * within / (whole - number)
-            share += max(between - chance, 0.0) / whole
-    return share / max(len(columns), 1) / total
+    return sum(column.explained(place) for column in columns) / max(len(columns), 1)
 
 
 def _bins(draws: Array, bins: int) -> NDArray[np.int64]:
     """Sort draws into bins of as many each; a number of few values, such as a regime, has a bin for each value."""
-    values, place = np.unique(draws, return_inverse=True)
-    if len(values) <= bins:
-        return np.asarray(place)
-    order = np.empty(len(draws), dtype=np.int64)
-    order[np.argsort(draws, kind="stable")] = np.arange(len(draws))
-    return np.minimum(order * bins // len(draws), bins - 1)
+    order = np.argsort(draws, kind="stable")
+    rises = np.diff(draws[order]) > 0
+    place = np.empty(len(draws), dtype=np.int64)
+    if rises.sum() < bins:
+        place[order] = np.concatenate([[0], np.cumsum(rises)])
+    else:
+        place[order] = np.minimum(np.arange(len(draws)) * bins // len(draws), bins - 1)
+    return place
