@@ -122,7 +122,8 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     }
 )
 
-#: The functions of scenarios: those of laws and more, the last seven over time.
+#: The functions of scenarios: those of laws and more, the last nine over time. What a
+#: stock's ``log_rate`` and ``rate`` are, the stock says.
 SCENARIO_FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         **FUNCTIONS,
@@ -132,6 +133,8 @@ SCENARIO_FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "saturate": _named("saturate", arguments=(SAME, SAME), result=1.0),
         "softmin": _named("softmin", arguments=(SAME, PLAIN), result=1.0, least=3, most=9),
         "where": _named("where", arguments=(CONDITION, SAME, SAME), result=1.0),
+        "log_rate": _named("log_rate", arguments=(ANY,), over_time=True),
+        "rate": _named("rate", arguments=(ANY,), result="1/year", over_time=True),
         "at": _named("at", arguments=(SAME, PLAIN), result=1.0, over_time=True),
         "growth": _named("growth", arguments=(ANY, YEARS), result="1/year", least=1, over_time=True),
         "lag": _named("lag", arguments=(SAME, YEARS), result=1.0, over_time=True),

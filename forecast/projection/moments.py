@@ -47,7 +47,7 @@ def by_moments(world: World, node: Node, combination: Combination) -> Distributi
     where = f"quantities.{node.name}.of"
     values = np.empty(WORLDS)
     for block in range(WORLDS // BLOCK):
-        path = replace(world, block=block, memo={}).quantity(of, world.restrict(of, node.dims, combination))
+        path = replace(world, block=block, memo={}, walks={}).quantity(of, world.restrict(of, node.dims, combination))
         if (path != path[:1]).any():
             raise DataError(f"{where}: '{printable(of, 80)}' changes with time; fit to what is one number a world")
         values[block * BLOCK : (block + 1) * BLOCK] = path[0]

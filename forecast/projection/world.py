@@ -28,6 +28,7 @@ from forecast.models.check_output import (
 )
 from forecast.projection.histories import Past, over_time
 from forecast.projection.moments import by_moments
+from forecast.projection.walking import walk
 from forecast.scenarios.graph import Combination, Graph, Node
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, OverTime, Prior
@@ -166,6 +167,12 @@ class World:
     seed: int
     block: int
     memo: dict[Any, Array | ForecastError] = field(default_factory=dict)
+    walks: dict[Any, dict[str, Array] | ForecastError] = field(default_factory=dict)
+
+    @property
+    def draws(self) -> int:
+        """How many worlds there are."""
+        return BLOCK
 
     def quantity(self, name: str, combination: Combination) -> Array:
         """Return draws of a quantity, (time, draw), in its unit.
@@ -279,6 +286,8 @@ class World:
         if node.figures:
             picked = dict(zip(node.dims, combination, strict=True))
             return np.full(shape, node.figures[tuple(picked[c] for c in node.own)])
+        if node.cycle:
+            return self._walked(node, combination)[node.name]
         if isinstance(node.quantity, Schedule):
             return np.broadcast_to(node.quantity.values(self.time)[:, None], shape)
         if isinstance(node.quantity, (Prior, Regime, OwnDraws, Fitted)):
@@ -294,23 +303,36 @@ class World:
         drawn: Array = units.convert(self._model(model, node, combination), model.unit, node.unit, where=node.name)
         return drawn
 
+    def _walked(self, node: Node, combination: Combination) -> dict[str, Array]:
+        """Return the paths of a cycle's members, walked through time once."""
+        key = ("walk", node.cycle, combination)
+        if key not in self.walks:
+            try:
+                self.walks[key] = walk(self, node.cycle, combination)
+            except ForecastError as error:
+                self.walks[key] = error
+        paths = self.walks[key]
+        if isinstance(paths, ForecastError):
+            raise paths
+        return paths
+
     def _over_time(self, node: Node, quantity: OverTime, combination: Combination) -> Array:
         """Return a function over time of another quantity's path."""
         given: Array | float | None
         if isinstance(quantity.argument, str):
-            unit, given = self.graph.nodes[quantity.argument].unit, self._path(quantity.argument, node, combination)
+            unit, given = self.graph.nodes[quantity.argument].unit, self.path(quantity.argument, node, combination)
             given = units.convert(given, unit, "" if units.same_dimension(unit, "") else "year")
         else:
             given = quantity.argument
-        path = self._path(quantity.of, node, combination)
-        return over_time(quantity.function, self.time, path, given, self._past(quantity.of, node, combination))
+        path = self.path(quantity.of, node, combination)
+        return over_time(quantity.function, self.time, path, given, self.past(quantity.of, node, combination))
 
-    def _path(self, name: str, node: Node, combination: Combination) -> Array:
+    def path(self, name: str, node: Node, combination: Combination) -> Array:
         """Return the path of a quantity that another needs: (time, draw), or (1, draw) where it does not change."""
         path = self.quantity(name, self.restrict(name, node.dims, combination))
         return path[:1] if self.graph.nodes[name].steady else path
 
-    def _past(self, name: str, node: Node, combination: Combination) -> Past:
+    def past(self, name: str, node: Node, combination: Combination) -> Past:
         """Return what a quantity was before the first step: what was observed of it, and what the scenario says."""
         of, before = self.graph.nodes[name], self.graph.scenario.before.get(name)
         chosen = dict(zip(node.dims, combination, strict=True))

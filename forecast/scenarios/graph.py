@@ -21,6 +21,7 @@ from forecast.models import Model
 from forecast.models.nesting import asks, nested
 from forecast.scenarios import over_time, settings
 from forecast.scenarios import qualifiers as bases
+from forecast.scenarios.dynamics import Solved, Stock
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import (
     Cell,
@@ -96,6 +97,7 @@ class Node:
     fixed: float | None = None
     figures: Mapping[Combination, float] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
+    cycle: tuple[str, ...] = ()
     own_draws: NDArray[np.float64] | None = field(default=None, compare=False)
 
     @property
@@ -219,7 +221,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
             fixed = node.quantity.code(value, where=f"set {key}")
         else:
             fixed = settings.number(key, value, lower=_floor(scenario, node), unit=node.unit)
-        nodes[key] = replace(node, fixed=fixed, own=(), models={}, figures={}, needs=needs)
+        nodes[key] = replace(node, fixed=fixed, own=(), models={}, figures={}, needs=needs, past=())
     _check_needs(scenario, nodes)
     _check_names(nodes)
     _check_files(scenario, nodes)
@@ -250,6 +252,13 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         argument = (quantity.argument,) if isinstance(quantity.argument, str) else ()
         now = () if quantity.function in ("previous", "lag") else (quantity.of,)
         return Node(name=name, unit="", dims=(), needs=now + argument, past=(quantity.of,), quantity=quantity)
+    if isinstance(quantity, Stock):
+        named = [*quantity.initial.names, *(quantity.ceiling.names if quantity.ceiling else ())]
+        needs, past = _quantities(named), _quantities(quantity.change.names)
+        return Node(name=name, unit=quantity.unit, dims=(), needs=needs, past=past, quantity=quantity)
+    if isinstance(quantity, Solved):
+        past = tuple(n for n in _quantities(quantity.so.names) if n != name)
+        return Node(name=name, unit=quantity.unit, dims=(), past=past, quantity=quantity)
     if isinstance(quantity, Regime):
         return Node(name=name, unit="", dims=(), quantity=quantity)
     if isinstance(quantity, Schedule):
@@ -290,6 +299,10 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         at = f"{key}.shape" if quantity.shape else f"{key}.model"
         by_choice[combination] = models.attempt(full, shape=shape, options=quantity.options, where=at)
     return _of_models(scenario, name, quantity, own, by_choice)
+
+
+def _quantities(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(n for n in names if n not in TIME))
 
 
 def _of_models(
@@ -369,38 +382,90 @@ def _beside(made: Model) -> tuple[object, object]:
 
 
 def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
-    """Sort so that everything comes after what it needs.
+    """Sort so that everything comes after what it needs; the members of a cycle through time stand together.
 
     Raises
     ------
     CycleError
-        Walking the circle.
+        Walking the circle, where something needs itself at the same step.
     """
     done: dict[str, Node] = {}
+    for group in _components(nodes):
+        members = _in_order(scenario, {name: nodes[name] for name in group})
+        cycle = (
+            members if len(members) > 1 or members[0] in nodes[members[0]].sources or _moves(nodes[members[0]]) else ()
+        )
+        done |= {name: replace(nodes[name], cycle=cycle) for name in members}
+    return done
+
+
+def _moves(node: Node) -> bool:
+    """Tell whether a quantity goes through time, or is solved for, even alone."""
+    return isinstance(node.quantity, (Stock, Solved)) and node.fixed is None
+
+
+def _components(nodes: Mapping[str, Node]) -> Iterator[tuple[str, ...]]:
+    """Walk the strongly connected parts, each after those that it needs (Tarjan 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    for root in nodes:
+        if root in index:
+            continue
+        work = [(root, iter(nodes[root].sources))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        while work:
+            name, rest = work[-1]
+            following = next(rest, None)
+            if following is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[name])
+                if low[name] == index[name]:
+                    place = stack.index(name)
+                    group = tuple(stack[place:])
+                    del stack[place:]
+                    yield tuple(n for n in nodes if n in group) if len(group) > 1 else group
+            elif following not in index:
+                index[following] = low[following] = len(index)
+                stack.append(following)
+                work.append((following, iter(nodes[following].sources)))
+            elif following in stack:
+                low[name] = min(low[name], index[following])
+
+
+def _in_order(scenario: Scenario, nodes: Mapping[str, Node]) -> tuple[str, ...]:
+    """Return the members of a cycle, each after those that it needs at the same step."""
+    done: list[str] = []
     path: list[str] = []
 
     def visit(name: str) -> None:
-        if name in done:
+        if name in done or name not in nodes:
             return
         if name in path:
             circle = " → ".join((*path[path.index(name) :], name))
             key = nodes[name].owner or f"quantities.{name}"
-            raise CycleError(f"{scenario.where}: {key}: needs itself: {circle}")
+            raise CycleError(f"{scenario.where}: {key}: needs itself at the same step: {circle}")
         path.append(name)
-        for need in nodes[name].sources:
+        for need in nodes[name].needs:
             visit(need)
         path.pop()
-        done[name] = nodes[name]
+        done.append(name)
 
     for name in nodes:
         visit(name)
-    return done
+    return tuple(done)
 
 
 def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
     out: dict[str, Node] = {}
     for name, node in nodes.items():
-        depends = {d for need in node.sources for d in out[need].dims} | set(node.own)
+        together = [nodes[n] for n in node.cycle] or [node]
+        # what stands on a cycle has the unit that it states: no other can be known before it
+        out |= {n.name: n for n in together if n.name not in out}
+        depends = {d for n in together for need in n.sources if need not in node.cycle for d in out[need].dims}
+        depends |= {d for n in together for d in n.own}
         dims = () if node.fixed is not None else tuple(c for c in scenario.choices if c in depends)
         unit = node.unit
         key = f"{scenario.where}: {node.owner or f'quantities.{name}'}"
@@ -411,10 +476,10 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
         if isinstance(node.quantity, Expression):
             at = key if node.hidden else f"{key}.expression"
             inferred = units.infer(node.quantity.tree, unit_of, where=at, rates=node.quantity.rates)
-            if node.quantity.unit is None:
+            if node.quantity.unit is None and not node.cycle:
                 unit = inferred
             else:
-                units.check(inferred, node.quantity.unit, where=f"{key}: the expression against its unit")
+                units.check(inferred, node.quantity.unit or "", where=f"{key}: the expression against its unit")
         if isinstance(node.quantity, Fitted):
             unit = out[node.quantity.of].unit
         for made in node.models.values():
@@ -441,6 +506,8 @@ def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str | None], key: 
 
 def _steady(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether a quantity is known not to change with time."""
+    if node.fixed is None and node.cycle:
+        return isinstance(node.quantity, Solved)
     if node.fixed is not None or isinstance(node.quantity, (Prior, Cell)):
         return True
     if isinstance(node.quantity, OverTime):

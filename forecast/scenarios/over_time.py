@@ -13,6 +13,7 @@ from typing import TypeGuard
 from forecast.errors import UnknownNameError
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, Node, tree
 from forecast.formula.tree import Comparison, Text
+from forecast.scenarios.dynamics import MOVES, Solved, Stock
 from forecast.scenarios.inputs import Regime
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Expression, OverTime, Quantity
@@ -94,6 +95,24 @@ def _uses_time(*nodes: Node) -> bool:
     )
 
 
+def _of_stocks(formula: Formula, scenario: Scenario, key: str) -> Formula:
+    """Return a formula with a stock's own in the place of ``log_rate(S)`` and ``rate(S)``."""
+
+    def swapped(node: Node) -> Node:
+        made = tree.rebuild(node, tuple(map(swapped, tree.children(node))))
+        if not (isinstance(made, Call) and made.function in MOVES):
+            return made
+        stock = scenario.quantities.get(made.args[0].name) if isinstance(made.args[0], Name) else None
+        if not isinstance(stock, Stock) or stock.move != made.function:
+            named = [n for n, q in scenario.quantities.items() if isinstance(q, Stock) and q.move == made.function]
+            raise UnknownNameError(
+                f"stock with a {made.function}", tree.text(made.args[0]), named, where=f"{scenario.where}: {key}"
+            )
+        return stock.change.root
+
+    return Formula(swapped(formula.root))
+
+
 def _check_texts(formula: Formula, scenario: Scenario, key: str) -> None:
     """Refuse to compare a regime with a text that it never is."""
     for node in tree.walk(formula.root):
@@ -117,6 +136,7 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
     hidden = Hidden()
 
     def formula(made: Formula, key: str, what: str = "") -> Formula:
+        made = _of_stocks(made, scenario, key)
         for name in made.names:
             if name not in scenario.quantities and name not in TIME:
                 raise UnknownNameError("quantity", name, scenario.quantities, where=f"{scenario.where}: {key}{what}")
@@ -128,6 +148,16 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         return Condition(Formula(left), made.op, Formula(right))
 
     def quantity(name: str, made: Quantity) -> Quantity:
+        if isinstance(made, Stock):
+            key = f"stocks.{name}"
+            return replace(
+                made,
+                initial=formula(made.initial, f"{key}.initial"),
+                change=formula(made.change, f"{key}.{made.move}"),
+                ceiling=None if made.ceiling is None else formula(made.ceiling, f"{key}.ceiling"),
+            )
+        if isinstance(made, Solved):
+            return replace(made, so=condition(made.so, f"solve.{name}.so"))
         if not isinstance(made, Expression):
             return made
         key = f"quantities.{name}.expression"

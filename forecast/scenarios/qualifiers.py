@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forecast.formula import Condition
 from forecast.models.nesting import asks
+from forecast.scenarios.dynamics import Solved, Stock
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Cell, Expression, ModelRef, OverTime, Prior, Ranking, SeriesRef, fill
@@ -73,7 +74,7 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
     quantity = node.quantity
     if isinstance(quantity, _STATING):
         return quantity.qualifiers
-    if isinstance(quantity, Regime):
+    if isinstance(quantity, (Regime, Stock, Solved)):
         return {}
     if isinstance(quantity, SeriesRef):
         stated = {**of_rows(quantity.where), **quantity.qualifiers}

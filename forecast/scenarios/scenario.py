@@ -34,7 +34,7 @@ from typing import Any
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.formula import TIME, Formula
-from forecast.scenarios import inputs
+from forecast.scenarios import dynamics, inputs
 from forecast.scenarios.inputs import Correlation
 from forecast.scenarios.parse import TAKEN, Reader
 from forecast.scenarios.spec import (
@@ -73,8 +73,8 @@ __all__ = [
 LIMIT_BYTES = 1 << 20
 
 _TOP = (
-    "title", "extends", "start", "until", "step", "shown", "choices", "quantities", "correlations", "update",
-    "questions",
+    "title", "extends", "start", "until", "step", "shown", "choices", "quantities", "stocks", "solve", "correlations",
+    "update", "questions",
 )  # fmt: skip
 
 _PARTS = ("already", "date", "never")
@@ -176,6 +176,13 @@ class Scenario:
             key: reader.quantity(key, {k: v for k, v in value.items() if k not in ("lower", "before")}, asked)
             for key, value in given.items()
         }
+        moving: dict[str, Quantity] = {**dict(dynamics.stocks(reader, record)), **dict(dynamics.solved(reader, record))}
+        for key, made in moving.items():
+            if key in quantities:
+                raise ScenarioError(
+                    f"{where}: quantities.{key}: a stock, or a number that is solved for, has the same name"
+                )
+            quantities[key] = made
         for clash in sorted(set(quantities) & set(TIME)):
             raise reader.fail(f"quantities.{clash}", f"the name is taken: {', '.join(TIME)} are time in expressions")
         if not quantities:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from forecast import formula
 from forecast.base.distributions import Distribution
 from forecast.errors import ScenarioError, printable
+from forecast.scenarios.dynamics import Solved, Stock
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 
 __all__ = [
@@ -203,7 +204,9 @@ class TableChoice:
     kind: Literal["rival", "definition"] = "rival"
 
 
-Quantity = ModelRef | Expression | Prior | SeriesRef | Cell | OverTime | Regime | Schedule | OwnDraws | Fitted
+Quantity = (
+    ModelRef | Expression | Prior | SeriesRef | Cell | OverTime | Regime | Schedule | OwnDraws | Fitted | Stock | Solved
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,11 @@ is read here, name by name: pint sees single names only.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from forecast.errors import UnitError, printable
@@ -18,6 +20,7 @@ from forecast.units.inference import Inference
 from forecast.units.reader import MAX_POWER, check_definition, fail, registry, unit
 
 __all__ = [
+    "Prepared",
     "Sides",
     "check",
     "check_definition",
@@ -26,6 +29,7 @@ __all__ = [
     "factor",
     "infer",
     "label",
+    "prepared",
     "same_dimension",
     "sides",
     "unit",
@@ -251,6 +255,63 @@ def evaluate(
     >>> evaluate("size/rate", {"size": 8.0, "rate": 2.0}, {"size": "GB", "rate": "MB/s"}, target="s")
     4000.0
     """
+    return prepared(formula, units, target=target, where=where, rates=rates).evaluate(values)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A formula over quantities with units, checked once and computed many times. Made by `prepared`.
+
+    Parameters
+    ----------
+    formula : Formula
+        Over base units.
+    units : mapping of str to str or None
+        What each name is converted from; None for one that stands for texts.
+    rates : frozenset of str
+        The names that are plain numbers a year.
+    goal : pint.Unit
+    where : str
+    """
+
+    formula: Formula
+    units: Mapping[str, str | None]
+    rates: frozenset[str]
+    goal: Any
+    where: str
+
+    @functools.cached_property
+    def _parsed(self) -> dict[str, Any]:
+        return {name: unit(stated, where=self.where) for name, stated in self.units.items() if stated is not None}
+
+    def base(self, name: str, values: Any) -> Any:
+        """Return the numbers of a name in base units, as `compute` takes them."""
+        stated = self.units.get(name, "")
+        if not stated:
+            return values
+        if name in self.rates:
+            return convert(values, stated, "1/year", where=self.where)
+        return conversion.to_base(values, self._parsed[name], self.where)
+
+    def compute(self, base: Mapping[str, Any]) -> Any:
+        """Return the value in the unit of the answer, from arrays in base units; nothing is checked again."""
+        return conversion.from_base(tree.evaluate(self.formula.root, base), self.goal, self.where)
+
+    def evaluate(self, values: Mapping[str, Any]) -> Any:
+        """Return the value in the unit of the answer."""
+        known = {n: self.base(n, v) for n, v in values.items() if n in self.formula.names}
+        return conversion.from_base(self.formula.evaluate(known), self.goal, self.where)
+
+
+def prepared(
+    formula: Formula | str,
+    units: Mapping[str, str | None],
+    *,
+    target: str | None = None,
+    where: str = "",
+    rates: bool | None = None,
+) -> Prepared:
+    """Check the units of a formula and return it ready to be computed; see `evaluate` for the arguments."""
     made = _formula(formula, where)
     inference = Inference(made, units, where, rates=rates)
     inferred = inference.of(made.root)
@@ -260,16 +321,6 @@ def evaluate(
         shown = conversion.text(inferred.unit)
         shapes = f"gives {_say(shown, inferred.unit)}, expected {_say(answer, goal)}"
         fail(f"formula '{printable(made.text, 80)}': units do not balance: {shapes}", where)
-    base = {n: _base(values[n], n, units, inference, where) for n in made.names if n in values}
+    kept = {n: units[n] for n in made.names if n in units}
     over = made if inferred.node is made.root else Formula(inferred.node)
-    return conversion.from_base(over.evaluate(base), goal, where)
-
-
-def _base(values: Any, name: str, units: Mapping[str, str | None], inference: Inference, where: str) -> Any:
-    """Return the numbers of a name as a formula over base units takes them."""
-    stated = units.get(name, "")
-    if stated is None:
-        return values
-    if name in inference.rates:
-        return convert(values, stated, "1/year", where=where)
-    return conversion.to_base(values, unit(stated, where=where), where)
+    return Prepared(over, kept, inference.rates, goal, where)

@@ -1,0 +1,255 @@
+"""Through time step by step: quantities that need what they, or others, were before.
+
+A cycle of quantities (through a stock, `previous` or `lag`) cannot be computed path by path. At each step stocks stand
+as they are, then the other members follow in the order in which they need each other, then stocks move on. What is
+outside of the cycle is drawn before, as whole paths; at the half-steps of a Runge-Kutta step these are interpolated,
+positive ones in the logarithm, and functions over time keep the value that they had at the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast import units
+from forecast.base.budgets import check_time
+from forecast.errors import DataError
+from forecast.formula import TIME, Formula
+from forecast.planning.roots import roots
+from forecast.projection.histories import at_step
+from forecast.scenarios.dynamics import Solved, Stock
+from forecast.scenarios.spec import Expression, OverTime
+from forecast.units import Prepared
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from forecast.projection.world import World
+    from forecast.scenarios.graph import Combination, Node
+
+    Array = NDArray[np.float64]
+    Rows = dict[str, Array]
+
+__all__ = ["walk"]
+
+#: Where a solution is looked for: powers of ten, of either sign.
+DECADES = np.linspace(-15.0, 15.0, 121)
+#: A place is a solution if the sides differ by less than this share of their size there: a pole is none.
+CLOSE = 1e-6
+
+
+def walk(world: World, members: tuple[str, ...], combination: Combination) -> dict[str, Array]:
+    """Return the paths of a cycle's members, (time, draw) each, in their units.
+
+    Parameters
+    ----------
+    world : World
+    members : tuple of str
+        The nodes of one cycle, each after those that it needs at the same step.
+    combination : tuple of str
+        The values of the choices, which all members share.
+
+    Raises
+    ------
+    DataError
+        If a value is not a number, or an equation has no solution.
+    """
+    return _Walk(world, members, combination).paths()
+
+
+class _Walk:
+    def __init__(self, world: World, members: tuple[str, ...], combination: Combination) -> None:
+        self.world, self.combination, self.time = world, combination, world.time
+        self.nodes: dict[str, Node] = {name: world.graph.nodes[name] for name in members}
+        # a member that was set to a number keeps it
+        self.fixed = {n: np.full(world.draws, node.fixed) for n, node in self.nodes.items() if node.fixed is not None}
+        self.stocks = {n: node.quantity for n, node in self.nodes.items() if isinstance(node.quantity, Stock)}
+        self.solved = {n: node.quantity for n, node in self.nodes.items() if isinstance(node.quantity, Solved)}
+        self.formulas = {
+            n: self._prepared(node.quantity.tree, n, target=node.unit, rates=node.quantity.rates)
+            for n, node in self.nodes.items()
+            if isinstance(node.quantity, Expression) and node.fixed is None
+        }
+        self.initial = {n: self._prepared(s.initial, n, target=s.unit) for n, s in self.stocks.items()}
+        self.ceilings = {
+            n: self._prepared(s.ceiling, n, target=s.unit) for n, s in self.stocks.items() if s.ceiling is not None
+        }
+        self.changes = {n: self._prepared(s.change, n, target=_target(s), rates=True) for n, s in self.stocks.items()}
+        self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
+        self.paths_so_far: Rows = {}
+
+    def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
+        graph = self.world.graph
+        unit_of = {n: graph.nodes[n].measured for n in formula.names if n not in TIME}
+        where = graph.nodes[name].owner or f"{_kind(graph.nodes[name])}.{name}"
+        return units.prepared(formula, unit_of, target=target, where=where, rates=rates)
+
+    def paths(self) -> dict[str, Array]:
+        """Go through time."""
+        steps, draws = len(self.time), self.world.draws
+        shape = (steps, draws)
+        self.paths_so_far = {name: np.empty(shape) for name in self.nodes}
+        state: Rows = {}
+        for name in self.solved:
+            state[name] = self._solution(name, state)
+        for step in range(steps):
+            rows = self._rows(step, state if step else {**state, **self._begun(state)})
+            for name, row in rows.items():
+                self.paths_so_far[name][step] = row
+            if step + 1 < steps:
+                check_time("walking through time", step, steps, "steps")
+                state = {**{n: rows[n] for n in self.solved}, **self._moved(step, rows)}
+        for name, path in self.paths_so_far.items():
+            if missing := int(np.isnan(path).sum()):
+                raise DataError(
+                    f"{_kind(self.nodes[name])}.{name}: {missing} of {path.size} values are not numbers (NaN)"
+                )
+        return self.paths_so_far
+
+    def _begun(self, state: Rows) -> Rows:
+        """Return the stocks at the first step."""
+        return {name: self._value(made, 0, state) for name, made in self.initial.items()}
+
+    def _rows(self, step: int, state: Rows) -> Rows:
+        """Return every member at a step: `state` has the stocks and what was solved for."""
+        rows = {**self.fixed, **state}
+        for name, made in self.ceilings.items():
+            rows[name] = np.minimum(rows[name], self._value(made, step, rows))
+        for name, node in self.nodes.items():
+            if name in self.formulas:
+                rows[name] = self._value(self.formulas[name], step, rows)
+            elif isinstance(node.quantity, OverTime):
+                rows[name] = self._over_time(name, node.quantity, step, rows)
+        return rows
+
+    def _over_time(self, name: str, quantity: OverTime, step: int, rows: Rows) -> Array:
+        """Return a function over time at a step, from the rows so far."""
+        world, node = self.world, self.nodes[name]
+        argument: Array | float | None = quantity.argument if not isinstance(quantity.argument, str) else None
+        if isinstance(quantity.argument, str):
+            unit = world.graph.nodes[quantity.argument].unit
+            given = rows.get(quantity.argument, self._outside(quantity.argument, step))
+            argument = units.convert(given, unit, "" if units.same_dimension(unit, "") else "year")
+        of = quantity.of
+        if of in self.nodes:
+            path = self.paths_so_far[of]
+            if of in rows:
+                path[step] = rows[of]
+            seen = path[: step + 1] if of in rows else path[:step]
+        else:
+            seen = np.broadcast_to(world.path(of, node, self.combination), (len(self.time), world.draws))[: step + 1]
+        own = self.paths_so_far[name][:step]
+        return at_step(quantity.function, step, self.time, seen, own, argument, world.past(of, node, self.combination))
+
+    def _outside(self, name: str, step: int, half: bool = False) -> Array:
+        """Return a quantity that is no member, at a step or between it and the next one."""
+        node = next(iter(self.nodes.values()))
+        path = self.world.path(name, node, self.combination)
+        if len(path) == 1:
+            return np.asarray(path[0])
+        if not half:
+            return np.asarray(path[step])
+        low, high = path[step], path[step + 1]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.where((low > 0) & (high > 0), np.sqrt(np.abs(low * high)), (low + high) / 2))
+
+    def _value(self, made: Prepared, step: int, rows: Mapping[str, Array], *, half: bool = False) -> Array:
+        """Compute a formula at a step, or between it and the next one."""
+        known: dict[str, Any] = {}
+        for name in made.formula.names:
+            if name in TIME:
+                known[name] = self._clock(name, step, half=half)
+                continue
+            row = rows[name] if name in rows else self._outside(name, step, half)
+            labels = self.world.graph.nodes[name].labels
+            known[name] = np.asarray(labels)[row.astype(np.intp)] if labels else made.base(name, row)
+        value = np.asarray(made.compute(known), dtype=np.float64)
+        return value if value.ndim else np.full(self.world.draws, float(value))
+
+    def _clock(self, name: str, step: int, *, half: bool) -> np.float64:
+        last = len(self.time) - 1
+        width = self.time[min(step + 1, last)] - self.time[min(step, last - 1)]
+        now = self.time[step] + (0.5 * width if half else 0.0)
+        return np.float64({"t": now, "start": self.time[0], "dt": width}[name])
+
+    def _moved(self, step: int, rows: Rows) -> Rows:
+        """Return the stocks at the next step."""
+        dt = float(self.time[step + 1] - self.time[step])
+        first = {name: self._value(made, step, rows) for name, made in self.changes.items()}
+        rates = {name: rate for name, rate in first.items() if self.stocks[name].move != "next"}
+        if self.rk4:
+            halfway = self._stage(step, rows, self._gone(rows, rates, dt / 2), half=True)
+            again = self._stage(step, rows, self._gone(rows, halfway, dt / 2), half=True)
+            ended = self._stage(step + 1, rows, self._gone(rows, again, dt), half=False)
+            rates |= {
+                name: (rate + 2 * halfway[name] + 2 * again[name] + ended[name]) / 6
+                for name, rate in rates.items()
+                if self.stocks[name].method == "rk4"
+            }
+        return {**self._gone(rows, rates, dt), **{n: v for n, v in first.items() if n not in rates}}
+
+    def _stage(self, step: int, rows: Rows, state: Rows, *, half: bool) -> Rows:
+        """Return the rates of the stocks where these stand as given; functions over time stay as they are."""
+        here = {**rows, **state}
+        for name, made in self.formulas.items():
+            here[name] = self._value(made, step, here, half=half)
+        return {
+            name: self._value(made, step, here, half=half)
+            for name, made in self.changes.items()
+            if self.stocks[name].move != "next"
+        }
+
+    def _gone(self, rows: Rows, rates: Rows, years: float) -> Rows:
+        """Return the stocks after some years at these rates."""
+        return {
+            name: rows[name] * np.exp(years * rate)
+            if self.stocks[name].move == "log_rate"
+            else rows[name] + years * rate
+            for name, rate in rates.items()
+        }
+
+    def _solution(self, name: str, state: Rows) -> Array:
+        """Return the number a world for which an equation holds at the first step."""
+        quantity = self.solved[name]
+        graph, where = self.world.graph, f"solve.{name}.so"
+        unit_of = {n: graph.nodes[n].measured for n in quantity.so.names if n not in TIME}
+        sides = units.sides(quantity.so, unit_of, where=where)
+        left, right = (self._prepared(side, name, target=sides.unit, rates=True) for side in (sides.left, sides.right))
+        size: Array = np.ones(self.world.draws)
+
+        def difference(trial: Array) -> Array:
+            nonlocal size
+            known = {**state, name: trial}
+            with np.errstate(all="ignore"):
+                rows = self._rows(0, {**known, **self._begun(known)})
+                a, b = self._value(left, 0, rows), self._value(right, 0, rows)
+            size = np.maximum(np.abs(a), np.abs(b))
+            return a - b
+
+        best = np.full(self.world.draws, np.nan)
+        for sign in (1.0, -1.0):
+            trials = sign * 10.0**DECADES
+            values = np.array([difference(np.full(self.world.draws, trial)) for trial in trials])
+            changes = np.isfinite(values[:-1]) & np.isfinite(values[1:]) & (values[:-1] * values[1:] <= 0)
+            place, found = changes.argmax(axis=0), changes.any(axis=0) & np.isnan(best)
+            root = roots(difference, np.where(found, trials[place], np.nan), np.where(found, trials[place + 1], np.nan))
+            apart = np.abs(difference(root))
+            best = np.where(found & (apart <= CLOSE * size), root, best)
+            if not np.isnan(best).any():
+                break
+        if lost := int(np.isnan(best).sum()):
+            raise DataError(f"{where}: '{quantity.so.text}' has no solution in {lost} of {best.size} worlds")
+        return best
+
+
+def _target(stock: Stock) -> str:
+    """Return the unit of a stock's change."""
+    if stock.move == "log_rate" or not stock.unit:
+        return ""
+    return stock.unit if stock.move == "next" else f"{stock.unit}/year"
+
+
+def _kind(node: Node) -> str:
+    return {Stock: "stocks", Solved: "solve"}.get(type(node.quantity), "quantities")
