@@ -85,7 +85,7 @@ def project(
     -------
     xarray.DataTree
         ``/projection`` (time × draw × choices), ``/questions``, ``/rankings`` where one is asked for, ``/update`` where
-        worlds are weighed, ``/observed/<quantity>``, ``/posterior/<model>``;
+        worlds are weighed, ``/limits/<quantity>``, ``/observed/<quantity>``, ``/posterior/<model>``;
         everything needed to repeat it is in the attributes of the root.
 
     Raises
@@ -133,6 +133,7 @@ def project(
         "/": xr.Dataset(),
         "/projection": sampled.projection(steps.dates),
         "/questions": sampled.questions(),
+        **{f"/limits/{name}": data for name, data in sampled.binding(steps.dates)},
         **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
         **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, draws)},
     }
@@ -250,6 +251,9 @@ def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
     blocks = BLOCK * min(workers, -(-draws // BLOCK))
     each = 8 * (COPIES * steps * cells + DATES * asked)
     drawn = 8 * DRAWN * steps * (cells + hidden) * blocks
+    bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
+    bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
+    each += (steps + 8 * DATES) * bound  # at each step a truth value, and a date
     left = (memory() - drawn) // each
     check_memory(
         each * draws + drawn,

@@ -26,8 +26,10 @@ from forecast.models.check_output import (
     checked_observations,
     checked_posterior,
 )
-from forecast.projection.histories import Past, over_time
+from forecast.projection.crossing import Crossing
 from forecast.projection.moments import by_moments
+from forecast.projection.paths.histories import Past, over_time
+from forecast.projection.paths.limits import binding, limited
 from forecast.scenarios.graph import Combination, Graph, Node
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, OverTime, Prior
@@ -176,7 +178,49 @@ class World:
             If a model behind it fails in this combination of choices.
         """
         node = self.graph.nodes[name]
-        return self._once(("quantity", name, combination), lambda: self._quantity(node, combination))
+        return self._once(("quantity", name, combination), lambda: self._within(node, combination))
+
+    def _free(self, node: Node, combination: Combination) -> Array:
+        """Return a quantity without its limits."""
+        return self._once(("free", node.name, combination), lambda: self._quantity(node, combination))
+
+    def _within(self, node: Node, combination: Combination) -> Array:
+        """Return a quantity within its limits."""
+        path = self._free(node, combination)
+        if node.limits is None:
+            return path
+        if node.limits.limit is not None:
+            path = self._below(node, combination)
+        if node.limits.at_least is not None:
+            path = np.maximum(path, self._bound(node, node.limits.at_least, combination))
+        return path
+
+    def _below(self, node: Node, combination: Combination) -> Array:
+        """Return a quantity under its limit."""
+        limits, path = node.limits, self._free(node, combination)
+        if limits is None or limits.limit is None:
+            return path
+        limit = self._bound(node, limits.limit, combination)
+        return limited(path, limit, limits.how, limits.sharpness, where=f"quantities.{node.name}.limit")
+
+    def _bound(self, node: Node, condition: Condition, combination: Combination) -> Array:
+        """Return what a quantity is compared with, (time, draw), in its unit."""
+        where = f"quantities.{node.name}: {condition.text}"
+        found = units.sides(condition, {n: self.graph.nodes[n].measured for n in condition.names if n not in TIME})
+        value = self.formula(found.right, node.dims, combination, target=found.unit, where=where, rates=found.rates)
+        return np.asarray(units.convert(value, found.unit, node.unit, where=where))
+
+    def binding(self, name: str, part: str, combination: Combination) -> tuple[NDArray[np.bool_], Crossing]:
+        """Tell where one bound of a quantity, ``"limit"`` or ``"at_least"``, binds, and when it first does."""
+        node = self.graph.nodes[name]
+        assert node.limits is not None
+        floor = part == "at_least"
+        free = self._below(node, combination) if floor else self._free(node, combination)
+        if floor or node.limits.how == "hard":
+            held = self._bound(node, node.limits.conditions[part], combination)
+        else:
+            held = self._below(node, combination)
+        return binding(self.time, free, held, floor=floor)
 
     def formula(
         self,

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.projection import pooling
+from forecast.projection.answers import pooling
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.weights import along, effective, level_quantiles, share, spread, weights_of
+from forecast.report.limits import limits
+from forecast.report.limits import sentence as limit_sentence
 from forecast.report.plain import attribute, combinations, iso, numbers
 from forecast.report.rankings import rankings
 from forecast.report.rankings import sentence as ranking_sentence
@@ -25,6 +27,8 @@ __all__ = [
     "drivers",
     "headline",
     "hindcast",
+    "limit_sentence",
+    "limits",
     "pooled",
     "quantities",
     "questions",

@@ -22,6 +22,7 @@ from forecast.models.nesting import asks, nested
 from forecast.scenarios import over_time, settings
 from forecast.scenarios import qualifiers as bases
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.limits import Limits
 from forecast.scenarios.scenario import (
     Cell,
     Expression,
@@ -79,6 +80,8 @@ class Node:
         What was read in a table for each combination of `own`, in `unit`.
     bases : mapping of combination to qualifiers
         What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
+    limits : Limits or None
+        What bounds it; nothing, where it is fixed.
     own_draws : ndarray or None
         The column of draws that it reads, in `unit`.
     """
@@ -96,6 +99,7 @@ class Node:
     fixed: float | None = None
     figures: Mapping[Combination, float] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
+    limits: Limits | None = None
     own_draws: NDArray[np.float64] | None = field(default=None, compare=False)
 
     @property
@@ -115,8 +119,13 @@ class Node:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The quantities it needs, at whatever step."""
-        return tuple(dict.fromkeys((*self.needs, *self.past)))
+        """The quantities it needs, at whatever step, and those that bound it."""
+        return tuple(dict.fromkeys((*self.needs, *self.past, *self.bounds)))
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The quantities that bound it."""
+        return () if self.limits is None else tuple(n for n in self.limits.names if n not in TIME)
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
@@ -206,7 +215,8 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     named = list(scenario.quantities)
     scenario, owners = over_time.resolved(scenario)
     nodes = {
-        name: replace(_resolve(scenario, name, tables), owner=owners.get(name, "")) for name in scenario.quantities
+        name: replace(_resolve(scenario, name, tables), owner=owners.get(name, ""), limits=scenario.limits.get(name))
+        for name in scenario.quantities
     }
     # what a run leaves out by its settings may still stand in a group: the others then move as before
     correlated = dict(_correlated(scenario, nodes, _inputs(nodes.values()), narrowed=bool(narrowing)))
@@ -219,7 +229,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
             fixed = node.quantity.code(value, where=f"set {key}")
         else:
             fixed = settings.number(key, value, lower=_floor(scenario, node), unit=node.unit)
-        nodes[key] = replace(node, fixed=fixed, own=(), models={}, figures={}, needs=needs)
+        nodes[key] = replace(node, fixed=fixed, own=(), models={}, figures={}, needs=needs, limits=None)
     _check_needs(scenario, nodes)
     _check_names(nodes)
     _check_files(scenario, nodes)
@@ -232,6 +242,9 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     )
     for name, likelihood in scenario.updates.items():
         _check_update(graph, name, likelihood)
+    for name, bound in scenario.limits.items():
+        for part, condition in bound.conditions.items():
+            _check_bound(graph, name, condition, f"{scenario.where}: quantities.{name}.{part}")
     for name, question in scenario.questions.items():
         _check_condition(graph, question.when, f"{scenario.where}: questions.{name}.when")
     for name, ranking in scenario.rankings.items():
@@ -441,6 +454,8 @@ def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str | None], key: 
 
 def _steady(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether a quantity is known not to change with time."""
+    if node.limits and not all(n not in TIME and known[n].steady for n in node.limits.names):
+        return False
     if node.fixed is not None or isinstance(node.quantity, (Prior, Cell)):
         return True
     if isinstance(node.quantity, OverTime):
@@ -513,6 +528,15 @@ def _check_update(graph: Graph, name: str, tree: Formula) -> None:
     if not tree.names:
         raise ScenarioError(f"{key}.log_likelihood: '{tree.text}' is the same in every world: it weighs nothing")
     units.check(units.infer(tree, known, where=f"{key}.log_likelihood"), "", where=f"{key}.log_likelihood")
+
+
+def _check_bound(graph: Graph, name: str, condition: Condition, key: str) -> None:
+    node = graph.nodes[name]
+    if node.labels:
+        raise ScenarioError(f"{key}: '{name}' stands for texts: nothing bounds it")
+    _check_condition(graph, condition, key)
+    unit = units.sides(condition, graph.unit_of(), where=printable(key)).unit
+    units.check(unit, node.unit, where=key)
 
 
 def _check_condition(graph: Graph, when: Condition, key: str) -> None:

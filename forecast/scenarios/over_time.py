@@ -134,6 +134,7 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         return replace(made, tree=formula(made.tree, key, " needs an input"))
 
     quantities = {name: quantity(name, made) for name, made in scenario.quantities.items()}
+    limits = {name: bound.mapped(condition, f"quantities.{name}") for name, bound in scenario.limits.items()}
     questions = {
         name: replace(asked, when=condition(asked.when, f"questions.{name}.when"))
         for name, asked in scenario.questions.items()
@@ -146,5 +147,11 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         )
         for name, asked in scenario.rankings.items()
     }
-    made = replace(scenario, quantities={**quantities, **hidden.quantities}, questions=questions, rankings=rankings)
+    made = replace(
+        scenario,
+        quantities={**quantities, **hidden.quantities},
+        limits=limits,
+        questions=questions,
+        rankings=rankings,
+    )
     return made, hidden.owners

@@ -34,8 +34,9 @@ from typing import Any
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.formula import TIME, Formula
-from forecast.scenarios import inputs
+from forecast.scenarios import inputs, limits
 from forecast.scenarios.inputs import Correlation
+from forecast.scenarios.limits import Limits
 from forecast.scenarios.parse import TAKEN, Reader
 from forecast.scenarios.spec import (
     Cell,
@@ -77,6 +78,9 @@ _TOP = (
     "questions",
 )  # fmt: skip
 
+#: Keys that a quantity of any kind may have.
+_BESIDE = ("lower", "before", *limits.KEYS)
+
 _PARTS = ("already", "date", "never")
 
 
@@ -105,6 +109,8 @@ class Scenario:
         What a quantity may not be set below, in its unit.
     before : mapping of str to float
         What a quantity was before the first step, in its unit, where nobody observed it.
+    limits : mapping of str to Limits
+        What bounds a quantity.
     shown : tuple of str
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
     correlations : tuple of Correlation
@@ -125,6 +131,7 @@ class Scenario:
     step: float | str = "year"
     lower: Mapping[str, float] = field(default_factory=dict)
     before: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, Limits] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
     correlations: tuple[Correlation, ...] = ()
     updates: Mapping[str, Formula] = field(default_factory=dict)
@@ -172,8 +179,9 @@ class Scenario:
         given = dict(reader.tables(record, "quantities"))
         lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
         before = {key: reader.before(value, f"quantities.{key}") for key, value in given.items() if "before" in value}
+        bounds = {key: limits.read(reader, value, key) for key, value in given.items()}
         quantities = {
-            key: reader.quantity(key, {k: v for k, v in value.items() if k not in ("lower", "before")}, asked)
+            key: reader.quantity(key, {k: v for k, v in value.items() if k not in _BESIDE}, asked)
             for key, value in given.items()
         }
         for clash in sorted(set(quantities) & set(TIME)):
@@ -209,6 +217,7 @@ class Scenario:
             step=step,
             lower=lower,
             before=before,
+            limits={key: bound for key, bound in bounds.items() if bound is not None},
             shown=shown,
             correlations=tuple(inputs.correlations(reader, record)),
             updates=dict(inputs.updates(reader, record)),

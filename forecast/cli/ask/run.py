@@ -110,6 +110,7 @@ def run(
         "drivers": summary.drivers(tree),
         **({"rankings": ranked} if (ranked := summary.rankings(tree)) else {}),
         **({"update": weighed} if (weighed := summary.updates(tree)) else {}),
+        **({"limits": bounds} if (bounds := summary.limits(tree)) else {}),
         **({"regimes": drawn} if (drawn := summary.regimes(tree)) else {}),
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
@@ -165,6 +166,10 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
         _show_ranking(row)
     for row in result.get("update", ()):
         _show_update(row)
+    for row in result.get("limits", ()):
+        render.write(printable(summary.limit_sentence(row), 400))
+    if "limits" in result:
+        render.write()
     for row in result.get("regimes", ()):
         _show_regime(row)
     for model in result["models"]:

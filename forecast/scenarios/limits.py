@@ -1,0 +1,116 @@
+"""Limits on quantities: what a path may not exceed or fall below, and what it keeps.
+
+::
+
+    [quantities.spend]
+    expression = "60e6*(1 + g)**(t - start + 1)"
+    limit = "0.01*gdp"
+    how = "saturating"            # or "hard", the default, or "softmin", with its sharpness
+    at_least = "1e6 USD"
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from forecast import formula
+from forecast.contract.fields import number
+from forecast.errors import UnknownNameError, printable
+from forecast.formula import Condition
+
+if TYPE_CHECKING:
+    from forecast.scenarios.parse import Reader
+
+__all__ = ["KEYS", "Limits", "read"]
+
+#: The keys of a quantity that are read here, whatever kind it is.
+KEYS = ("limit", "how", "sharpness", "at_least")
+
+_HOW = ("hard", "saturating", "softmin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What bounds a quantity.
+
+    Parameters
+    ----------
+    limit : Condition, optional
+        ``quantity <= limit``: as a condition, a bare number has the unit of the quantity, and any may end in a unit.
+    how : {"hard", "saturating", "softmin"}
+        The smaller of value and limit; ``L*(1 - exp(-v/L))``; or ``(v**-s + L**-s)**(-1/s)``.
+    sharpness : float
+        s of ``softmin``.
+    at_least : Condition, optional
+        ``quantity >= at_least``: the larger of both is taken, after the limit.
+    """
+
+    limit: Condition | None = None
+    how: Literal["hard", "saturating", "softmin"] = "hard"
+    sharpness: float = 8.0
+    at_least: Condition | None = None
+
+    @property
+    def conditions(self) -> dict[str, Condition]:
+        """What is stated as a condition, by key."""
+        stated = {"limit": self.limit, "at_least": self.at_least}
+        return {key: condition for key, condition in stated.items() if condition is not None}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names on which the bounds depend."""
+        return tuple(dict.fromkeys(n for condition in self.conditions.values() for n in condition.right.names))
+
+    def mapped(self, change: Callable[[Condition, str], Condition], where: str) -> Limits:
+        """Return the limits with each condition changed by a function of it and its key below `where`."""
+        changed = {part: change(condition, f"{where}.{part}") for part, condition in self.conditions.items()}
+        return replace(self, **changed)  # type: ignore[arg-type]
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """What is stated, as plain data."""
+        out: dict[str, Any] = {key: condition.right.text for key, condition in self.conditions.items()}
+        if self.limit is not None:
+            out["how"] = self.how
+        if self.how == "softmin":
+            out["sharpness"] = self.sharpness
+        return out
+
+
+def read(reader: Reader, record: Mapping[str, Any], name: str) -> Limits | None:
+    """Read what bounds a quantity; None where nothing does."""
+    stated = {key: record[key] for key in KEYS if key in record}
+    if not stated:
+        return None
+    key = f"quantities.{name}"
+    how = reader.text(record, "how", key, default="hard")
+    if how not in _HOW:
+        raise UnknownNameError("kind of limit", how, _HOW, where=f"{reader.where}: {key}.how")
+    if "limit" not in stated and "how" in stated:
+        raise reader.fail(f"{key}.how", "says how a limit holds, and there is no limit")
+    if "sharpness" in stated and how != "softmin":
+        raise reader.fail(f"{key}.sharpness", 'belongs to how = "softmin"')
+    sharpness = record.get("sharpness", 8.0)
+    if not number(sharpness) or not 0 < sharpness <= 1e6:
+        raise reader.fail(f"{key}.sharpness", f"expected a number above 0, got '{printable(sharpness, 40)}'")
+    return Limits(
+        limit=_bound(reader, record, name, "limit", "<=") if "limit" in record else None,
+        how=how,  # type: ignore[arg-type]
+        sharpness=float(sharpness),
+        at_least=_bound(reader, record, name, "at_least", ">=") if "at_least" in record else None,
+    )
+
+
+def _bound(reader: Reader, record: Mapping[str, Any], name: str, part: str, op: str) -> Condition:
+    """Read one bound as the condition that it is: numbers then have their units as in every comparison."""
+    value, key = record[part], f"quantities.{name}.{part}"
+    if number(value) and math.isfinite(value):
+        value = repr(value)
+    if not isinstance(value, str):
+        raise reader.fail(
+            key, f"expected an expression, or a number in the quantity's unit, got {printable(value, 40)}"
+        )
+    return formula.parse_condition(f"{name} {op} {value}", where=f"{reader.where}: {key}")
