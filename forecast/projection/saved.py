@@ -97,10 +97,10 @@ def _group(value: Any) -> bool:
 
 def _bounds(value: Any) -> bool:
     """Tell whether this is what is stated of the limits of one quantity."""
-    if not isinstance(value, dict) or not set(value) <= {"limit", "how", "sharpness", "at_least"}:
+    numbers, texts = ("sharpness", "at_most"), ("limit", "how", "at_least", "keeps")
+    if not isinstance(value, dict) or not value or not set(value) <= {*numbers, *texts}:
         return False
-    texts = [v for k, v in value.items() if k != "sharpness"]
-    return _list(_text)(texts) and _number(value.get("sharpness", 1)) and bool({"limit", "at_least"} & set(value))
+    return all((_number if key in numbers else _text)(each) for key, each in value.items())
 
 
 def _anything(value: object) -> bool:
@@ -181,7 +181,8 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
     held = (
         {str(name): child.to_dataset() for name, child in nodes["limits"].children.items()} if "limits" in nodes else {}
     )
-    if set(held) != set(about.get("limits", {})) or ("limits" in nodes and nodes["limits"].variables):
+    bounding = {name for name, stated in about.get("limits", {}).items() if {"limit", "at_least"} & set(stated)}
+    if set(held) != bounding or ("limits" in nodes and nodes["limits"].variables):
         _refuse(where, "/limits", "expected the quantities of the attribute, and no others")
     for name, data in held.items():
         _check_limits(data, name, levels, weights_of(tree), about, f"{where}: /limits/{printable(name, 60)}")

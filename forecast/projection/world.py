@@ -29,7 +29,7 @@ from forecast.models.check_output import (
 from forecast.projection.crossing import Crossing
 from forecast.projection.moments import by_moments
 from forecast.projection.paths.histories import Past, over_time
-from forecast.projection.paths.limits import binding, limited
+from forecast.projection.paths.limits import binding, check_kept, frontier, limited
 from forecast.scenarios.graph import Combination, Graph, Node
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, OverTime, Prior
@@ -193,6 +193,21 @@ class World:
             path = self._below(node, combination)
         if node.limits.at_least is not None:
             path = np.maximum(path, self._bound(node, node.limits.at_least, combination))
+        if node.limits.keeps == "frontier":
+            path = self._frontier(node, path, combination)
+        where = f"quantities.{node.name}"
+        check_kept(self.time, path, node.limits.keeps, node.limits.at_most, where=where)
+        return path
+
+    def _frontier(self, node: Node, path: Array, combination: Combination) -> Array:
+        """Return a path that never falls, from the last record observed before the first step."""
+        path, raised = frontier(path, self._past(node.name, node, combination).highest())
+        if raised and self.block == 0:  # as the warnings of models: one thread alone writes
+            text = (
+                f"{raised:.1%} of the values of the first worlds had to be raised by a running maximum, from the last "
+            )
+            text += "observed record on: its draws are no path of records of their own"
+            self.fits.outside.setdefault((node.name, "keeps"), (text,))
         return path
 
     def _below(self, node: Node, combination: Combination) -> Array:

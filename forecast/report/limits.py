@@ -33,6 +33,8 @@ def limits(tree: xr.DataTree) -> list[dict[str, Any]]:
         return []
     weights, out = weights_of(tree), []
     for name, stated in attribute(tree, "limits").items():
+        if not {"limit", "at_least"} & set(stated):  # what only keeps a promise
+            continue
         data = tree["limits"][name].to_dataset()
         stamps = [iso(t) for t in data["time"].values]
         for bound in (part for part in ("limit", "at_least") if part in stated):

@@ -81,7 +81,7 @@ class Node:
     bases : mapping of combination to qualifiers
         What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
     limits : Limits or None
-        What bounds it; nothing, where it is fixed.
+        What bounds it.
     own_draws : ndarray or None
         The column of draws that it reads, in `unit`.
     """
@@ -229,7 +229,9 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
             fixed = node.quantity.code(value, where=f"set {key}")
         else:
             fixed = settings.number(key, value, lower=_floor(scenario, node), unit=node.unit)
-        nodes[key] = replace(node, fixed=fixed, own=(), models={}, figures={}, needs=needs, limits=None)
+        nodes[key] = replace(
+            node, fixed=fixed, own=(), models={}, figures={}, needs=needs, limits=node.limits and node.limits.set
+        )
     _check_needs(scenario, nodes)
     _check_names(nodes)
     _check_files(scenario, nodes)
@@ -243,6 +245,8 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     for name, likelihood in scenario.updates.items():
         _check_update(graph, name, likelihood)
     for name, bound in scenario.limits.items():
+        if graph.nodes[name].labels:
+            raise ScenarioError(f"{scenario.where}: quantities.{name}: stands for texts: nothing bounds it")
         for part, condition in bound.conditions.items():
             _check_bound(graph, name, condition, f"{scenario.where}: quantities.{name}.{part}")
     for name, question in scenario.questions.items():
@@ -532,8 +536,6 @@ def _check_update(graph: Graph, name: str, tree: Formula) -> None:
 
 def _check_bound(graph: Graph, name: str, condition: Condition, key: str) -> None:
     node = graph.nodes[name]
-    if node.labels:
-        raise ScenarioError(f"{key}: '{name}' stands for texts: nothing bounds it")
     _check_condition(graph, condition, key)
     unit = units.sides(condition, graph.unit_of(), where=printable(key)).unit
     units.check(unit, node.unit, where=key)

@@ -7,6 +7,10 @@
     limit = "0.01*gdp"
     how = "saturating"            # or "hard", the default, or "softmin", with its sharpness
     at_least = "1e6 USD"
+    [quantities.peak]
+    model = "hardware/hpcg"
+    keeps = "frontier"            # or "share", "positive"
+    at_most = 1e40                # more is an error, and nothing is cut off
 """
 
 from __future__ import annotations
@@ -27,8 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["KEYS", "Limits", "read"]
 
 #: The keys of a quantity that are read here, whatever kind it is.
-KEYS = ("limit", "how", "sharpness", "at_least")
+KEYS = ("limit", "how", "sharpness", "at_least", "keeps", "at_most")
 
+_KEEPS = ("frontier", "share", "positive")
 _HOW = ("hard", "saturating", "softmin")
 
 
@@ -46,12 +51,25 @@ class Limits:
         s of ``softmin``.
     at_least : Condition, optional
         ``quantity >= at_least``: the larger of both is taken, after the limit.
+    keeps : {"", "frontier", "share", "positive"}
+        A frontier never falls, and starts at the last observed record. A share that leaves 0 to 1, and what should be
+        positive and is not, are errors.
+    at_most : float
+        More, in the quantity's unit, is an error.
     """
 
     limit: Condition | None = None
     how: Literal["hard", "saturating", "softmin"] = "hard"
     sharpness: float = 8.0
     at_least: Condition | None = None
+    keeps: Literal["", "frontier", "share", "positive"] = ""
+    at_most: float = math.inf
+
+    @property
+    def set(self) -> Limits | None:
+        """What also holds of a number to which the quantity is set: what it keeps."""
+        kept = Limits(keeps=self.keeps, at_most=self.at_most)
+        return kept if kept.plain else None
 
     @property
     def conditions(self) -> dict[str, Condition]:
@@ -77,6 +95,10 @@ class Limits:
             out["how"] = self.how
         if self.how == "softmin":
             out["sharpness"] = self.sharpness
+        if self.keeps:
+            out["keeps"] = self.keeps
+        if self.at_most < math.inf:
+            out["at_most"] = self.at_most
         return out
 
 
@@ -96,11 +118,19 @@ def read(reader: Reader, record: Mapping[str, Any], name: str) -> Limits | None:
     sharpness = record.get("sharpness", 8.0)
     if not number(sharpness) or not 0 < sharpness <= 1e6:
         raise reader.fail(f"{key}.sharpness", f"expected a number above 0, got '{printable(sharpness, 40)}'")
+    keeps = reader.text(record, "keeps", key) if "keeps" in record else ""
+    if "keeps" in record and keeps not in _KEEPS:
+        raise UnknownNameError("word", keeps, _KEEPS, where=f"{reader.where}: {key}.keeps")
+    at_most = record.get("at_most", math.inf)
+    if "at_most" in record and not (number(at_most) and math.isfinite(at_most)):
+        raise reader.fail(f"{key}.at_most", f"expected a number in the quantity's unit, got {printable(at_most, 40)}")
     return Limits(
         limit=_bound(reader, record, name, "limit", "<=") if "limit" in record else None,
         how=how,  # type: ignore[arg-type]
         sharpness=float(sharpness),
         at_least=_bound(reader, record, name, "at_least", ">=") if "at_least" in record else None,
+        keeps=keeps,  # type: ignore[arg-type]
+        at_most=float(at_most),
     )
 
 

@@ -129,3 +129,63 @@ def test_it_is_kept_in_files_and_a_changed_one_is_refused(tmp_path):
     with pytest.raises(ResultError, match="/limits: expected the quantities of the attribute"):
         forecast.load(save(tree, tmp_path / "r.nc"))
     assert content_hash(changed) != content_hash(tree)
+
+
+# --- what a quantity keeps -------------------------------------------------------------------------------------------
+
+TABLE = "date,speed\n" + "".join(f"{2000 + i},{speed}\n" for i, speed in enumerate([1, 4, 3, 9, 30, 20, 80, 900, 250]))
+
+
+def trend(tmp_path, **stated):
+    (tmp_path / "mine.csv").write_text(TABLE, encoding="utf-8")
+    made = {"shape": "trends/exponential", "data": "mine.csv", "x": "date", "y": "speed", "unit": "FLOP/s"}
+    record = {"start": 2009, "until": 2012, "step": "month", "quantities": {"peak": {**made, **stated}}}
+    record["quantities"]["peak"]["data"] = str(tmp_path / "mine.csv")
+    return forecast.project(record, draws=300)
+
+
+def test_a_frontier_never_falls_and_starts_at_the_last_record(tmp_path):
+    free, kept = (trend(tmp_path, **stated)["projection"]["peak"].values for stated in ({}, {"keeps": "frontier"}))
+    assert (free[0] < 900).any()
+    assert (np.diff(kept, axis=0) >= 0).all()
+    assert (kept[0] >= 900).all()
+    assert np.array_equal(kept, np.maximum(np.maximum.accumulate(free, axis=0), 900))
+
+
+def test_a_running_maximum_of_draws_is_warned_of(tmp_path):
+    (text,) = [t for t in summary.warnings(trend(tmp_path, keeps="frontier")) if t.startswith("peak: keeps: ")]
+    assert "had to be raised by a running maximum" in text
+    rising = project(more={"up": {"expression": "t - start", "keeps": "frontier"}}.items(), draws=20)
+    assert summary.warnings(rising) == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "says"),
+    [
+        (
+            {"expression": "(t - 2027)/5", "keeps": "positive"},
+            "keeps: expected values above 0, got -0.4 on 2025-01-01",
+        ),
+        (
+            {"expression": "(t - 2024)/5", "keeps": "share"},
+            "keeps: expected shares from 0 to 1, got 1.2 on 2030-01-01",
+        ),
+        (
+            {"expression": "t - start", "at_most": 5},
+            "at_most: expected at most 5, got 6 on 2031-01-01, the first date",
+        ),
+    ],
+)
+def test_what_is_not_kept_is_an_error_with_the_first_date_and_the_number_of_worlds(stated, says):
+    with pytest.raises(DataError) as raised:
+        project(more={"x": stated}.items())
+    assert f"quantities.x.{says}" in str(raised.value)
+    assert "1,024 of 1,024 worlds leave it" in str(raised.value)
+
+
+def test_worlds_are_counted():
+    stated = {"expression": "rate*(t - start)/6"}
+    free = paths(project(more={"x": stated}.items(), draws=1024))["x"]
+    first = 2025 + int((free > 0.8).any(axis=1).argmax())
+    with pytest.raises(DataError, match=rf"on {first}-01-01, .*; {(free > 0.8).any(axis=0).sum()} of 1,024 worlds"):
+        project(more={"x": {**stated, "at_most": 0.8}}.items(), draws=10)

@@ -59,6 +59,8 @@ def test_a_limit_depends_on_choices():
 def test_what_is_set_to_a_number_has_no_limit():
     record = {"start": 2025, "until": 2030, "quantities": {"x": {"p05": 1, "p95": 9, "unit": "", "limit": 5}}}
     assert build(Scenario.from_dict(record), {"x": 7}).nodes["x"].limits is None
+    record["quantities"]["x"]["keeps"] = "positive"
+    assert build(Scenario.from_dict(record), {"x": 7}).nodes["x"].limits == Limits(keeps="positive")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +79,8 @@ def test_what_is_set_to_a_number_has_no_limit():
         ({"limit": "gdp", "sharpness": 8}, ForecastError, 'quantities.spend.sharpness: belongs to how = "softmin"'),
         ({"limit": "gdp", "how": "softmin", "sharpness": 0}, ForecastError, "sharpness: expected a number above 0"),
         ({"at_least": "size"}, UnitError, "quantities.spend.at_least"),
+        ({"keeps": "shares"}, UnknownNameError, "unknown word 'shares'; did you mean 'share'"),
+        ({"at_most": "gdp"}, ForecastError, "quantities.spend.at_most: expected a number in the quantity's unit"),
         ({"at_last": "gdp"}, UnknownNameError, "unknown key 'at_last'"),
     ],
 )
@@ -88,5 +92,5 @@ def test_a_wrong_limit_names_its_key(stated, error, says):
 
 def test_a_regime_has_no_limit():
     quantities = {"kind": {"draw": {"a": 0.5, "b": 0.5}, "limit": 1}}
-    with pytest.raises(ForecastError, match=r"quantities\.kind\.limit"):
+    with pytest.raises(ForecastError, match=r"quantities\.kind: stands for texts"):
         build(Scenario.from_dict({"start": 2025, "until": 2030, "quantities": quantities}))

@@ -6,10 +6,12 @@ A limit *binds* where it takes more than 1 % off the value that would be without
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forecast.base.dates import from_decimal_year
 from forecast.errors import DataError
 from forecast.formula.functions import implementation
 from forecast.projection.crossing import Crossing, crossing
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["BINDS", "binding", "limited"]
+__all__ = ["BINDS", "binding", "check_kept", "frontier", "limited"]
 
 #: The share of the unlimited value from which on a limit binds.
 BINDS = 0.01
@@ -89,3 +91,45 @@ def binding(time: Array, free: Array, held: Array, *, floor: bool = False) -> tu
         greater, lesser = (held, free + share) if floor else (free - share, held)
         greater = np.where(np.isposinf(free) & ~floor, np.inf, greater)
     return greater > lesser, crossing(time, greater, lesser, strict=True)
+
+
+def frontier(path: Array, record: float) -> tuple[Array, float]:
+    """Return a path that never falls and starts at a record, and the share of its values that had to be raised.
+
+    Examples
+    --------
+    >>> made, raised = frontier(np.array([[1.0], [3.0], [2.0]]), 1.5)
+    >>> made.ravel().tolist(), round(raised, 2)
+    ([1.5, 3.0, 3.0], 0.67)
+    """
+    made = np.maximum(np.maximum.accumulate(path, axis=0), record)
+    return made, float((made > path).mean())
+
+
+def check_kept(time: Array, path: Array, keeps: str, at_most: float, *, where: str) -> None:
+    """Refuse a path that leaves what it should keep.
+
+    Raises
+    ------
+    DataError
+        Naming the first date, and in how many worlds.
+    """
+    rules = {
+        "share": ("keeps: expected shares from 0 to 1", lambda: (path < 0) | (path > 1)),
+        "positive": ("keeps: expected values above 0", lambda: path <= 0),
+    }
+    if keeps in rules:
+        _refuse(time, path, *rules[keeps], where=where)
+    if at_most < np.inf:
+        _refuse(time, path, f"at_most: expected at most {at_most:g}", lambda: path > at_most, where=where)
+
+
+def _refuse(time: Array, path: Array, expected: str, outside: Callable[[], NDArray[np.bool_]], *, where: str) -> None:
+    bad = outside()
+    if not bad.any():
+        return
+    first = int(bad.any(axis=1).argmax())
+    when = str(from_decimal_year(time[[first]])[0])[:10]
+    value = path[first, int(bad[first].argmax())]
+    worlds = f"{int(bad.any(axis=0).sum()):,} of {path.shape[1]:,} worlds"
+    raise DataError(f"{where}.{expected}, got {value:g} on {when}, the first date; {worlds} leave it")
