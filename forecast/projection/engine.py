@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -54,6 +54,7 @@ def project(
     seed: int | None = 0,
     set: Mapping[str, Any] | None = None,
     as_of: float | None = None,
+    changes: Sequence[Mapping[str, Any]] = (),
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.DataTree:
@@ -76,6 +77,8 @@ def project(
         ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input.
     as_of : float, optional
         Use only what was known before this decimal year.
+    changes : sequence of mapping
+        What if, beside the scenario's: ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
     workers : int
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
@@ -106,7 +109,7 @@ def project(
     """
     import xarray as xr
 
-    asked = _scenario(scenario)
+    asked = _scenario(scenario).changed(changes)
     seed = check_seed(seed)
     draws = _whole("draws", draws, 1, 100_000_000)
     workers = _whole("workers", workers, 1, 1024)

@@ -98,9 +98,10 @@ def _updates(graph: Graph, effective: float | None) -> dict[str, Any]:
 
 
 def _limits(graph: Graph) -> dict[str, Any]:
-    """Return what bounds quantities, where anything does."""
+    """Return what bounds and changes quantities, where anything does."""
     bounds = {name: node.limits.plain for name, node in graph.nodes.items() if node.limits}
-    return {"limits": bounds} if bounds else {}
+    changes = [change.plain for change in graph.scenario.changes]
+    return {**({"limits": bounds} if bounds else {}), **({"changes": changes} if changes else {})}
 
 
 def _rankings(graph: Graph) -> dict[str, Any]:
@@ -145,6 +146,7 @@ def _hash(graph: Graph) -> str:
         *([sorted(scenario.updates.items())] if scenario.updates else []),
         *([scenario.correlations] if scenario.correlations else []),
         *([sorted((name, repr(bound)) for name, bound in scenario.limits.items())] if scenario.limits else []),
+        *([repr(scenario.changes)] if scenario.changes else []),
     )
     return hashlib.sha256(repr(contents).encode()).hexdigest()
 

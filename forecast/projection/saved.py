@@ -103,6 +103,15 @@ def _bounds(value: Any) -> bool:
     return all((_number if key in numbers else _text)(each) for key, each in value.items())
 
 
+def _change(value: Any) -> bool:
+    if not isinstance(value, dict) or not {"of", "since"} <= set(value) <= {"of", "growth", "value", "since", "until"}:
+        return False
+    numbers = all(_number(value[key]) for key in ("growth", "since", "until") if key in value)
+    return (
+        numbers and _text(value["of"]) and _text(value.get("value", "")) and ("growth" in value) != ("value" in value)
+    )
+
+
 def _anything(value: object) -> bool:
     return True
 
@@ -117,6 +126,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "effective_draws": (_number, "a number", True),
     "correlations": (_list(_group), "a list of groups, each with its names and their matrix", True),
     "limits": (_map(_bounds), "limits by quantity", True),
+    "changes": (_list(_change), "a list of changes", True),
     "shown": (_list(_text), "a list of names", True),
     "choices": (_map(_list(_text)), "lists of names by choice", False),
     "definitions": (_list(_text), "a list of choices", True),

@@ -28,6 +28,7 @@ from forecast.models.check_output import (
 )
 from forecast.projection.crossing import Crossing
 from forecast.projection.moments import by_moments
+from forecast.projection.paths.changes import grown, replaced
 from forecast.projection.paths.histories import Past, over_time
 from forecast.projection.paths.limits import binding, check_kept, frontier, limited
 from forecast.scenarios.graph import Combination, Graph, Node
@@ -181,8 +182,19 @@ class World:
         return self._once(("quantity", name, combination), lambda: self._within(node, combination))
 
     def _free(self, node: Node, combination: Combination) -> Array:
-        """Return a quantity without its limits."""
-        return self._once(("free", node.name, combination), lambda: self._quantity(node, combination))
+        """Return a quantity with its changes, and without its limits."""
+        return self._once(("free", node.name, combination), lambda: self._changed(node, combination))
+
+    def _changed(self, node: Node, combination: Combination) -> Array:
+        path = self._quantity(node, combination)
+        for each in node.changes:
+            if each.value is not None:
+                value = self._bound(node, each.value, combination)
+                path = replaced(self.time, path, value, each.since, each.until)
+            elif each.growth is not None:
+                where = f"changes of {node.name}"
+                path = grown(self.time, path, each.growth, each.since, each.until, where=where)
+        return path
 
     def _within(self, node: Node, combination: Combination) -> Array:
         """Return a quantity within its limits."""

@@ -21,6 +21,7 @@ from forecast.models import Model
 from forecast.models.nesting import asks, nested
 from forecast.scenarios import over_time, settings
 from forecast.scenarios import qualifiers as bases
+from forecast.scenarios.changes import Change
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.limits import Limits
 from forecast.scenarios.scenario import (
@@ -82,6 +83,8 @@ class Node:
         What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
     limits : Limits or None
         What bounds it.
+    changes : tuple of Change
+        What if: how it changes from a date on.
     own_draws : ndarray or None
         The column of draws that it reads, in `unit`.
     """
@@ -100,6 +103,7 @@ class Node:
     figures: Mapping[Combination, float] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
     limits: Limits | None = None
+    changes: tuple[Change, ...] = ()
     own_draws: NDArray[np.float64] | None = field(default=None, compare=False)
 
     @property
@@ -119,13 +123,18 @@ class Node:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The quantities it needs, at whatever step, and those that bound it."""
+        """The quantities it needs, at whatever step, and those that bound or change it."""
         return tuple(dict.fromkeys((*self.needs, *self.past, *self.bounds)))
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """The quantities that bound it."""
-        return () if self.limits is None else tuple(n for n in self.limits.names if n not in TIME)
+        """The quantities that bound or change it."""
+        return tuple(n for n in self._bounded_by if n not in TIME)
+
+    @property
+    def _bounded_by(self) -> tuple[str, ...]:
+        limits = () if self.limits is None else self.limits.names
+        return tuple(dict.fromkeys((*limits, *(n for change in self.changes for n in change.names))))
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
@@ -218,6 +227,10 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         name: replace(_resolve(scenario, name, tables), owner=owners.get(name, ""), limits=scenario.limits.get(name))
         for name in scenario.quantities
     }
+    for number, change in enumerate(scenario.changes, 1):
+        if change.of not in named:
+            raise UnknownNameError("quantity", change.of, named, where=f"{scenario.where}: changes[{number}].of")
+        nodes[change.of] = replace(nodes[change.of], changes=(*nodes[change.of].changes, change))
     # what a run leaves out by its settings may still stand in a group: the others then move as before
     correlated = dict(_correlated(scenario, nodes, _inputs(nodes.values()), narrowed=bool(narrowing)))
     for key in [k for k in rest if k in named]:
@@ -249,6 +262,8 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
             raise ScenarioError(f"{scenario.where}: quantities.{name}: stands for texts: nothing bounds it")
         for part, condition in bound.conditions.items():
             _check_bound(graph, name, condition, f"{scenario.where}: quantities.{name}.{part}")
+    for number, change in enumerate(scenario.changes, 1):
+        _check_change(graph, change, f"{scenario.where}: changes[{number}]")
     for name, question in scenario.questions.items():
         _check_condition(graph, question.when, f"{scenario.where}: questions.{name}.when")
     for name, ranking in scenario.rankings.items():
@@ -458,7 +473,9 @@ def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str | None], key: 
 
 def _steady(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether a quantity is known not to change with time."""
-    if node.limits and not all(n not in TIME and known[n].steady for n in node.limits.names):
+    if any(change.value is not None for change in node.changes):
+        return False
+    if not all(n not in TIME and known[n].steady for n in node._bounded_by):
         return False
     if node.fixed is not None or isinstance(node.quantity, (Prior, Cell)):
         return True
@@ -539,6 +556,16 @@ def _check_bound(graph: Graph, name: str, condition: Condition, key: str) -> Non
     _check_condition(graph, condition, key)
     unit = units.sides(condition, graph.unit_of(), where=printable(key)).unit
     units.check(unit, node.unit, where=key)
+
+
+def _check_change(graph: Graph, change: Change, key: str) -> None:
+    node = graph.nodes[change.of]
+    if node.labels:
+        raise ScenarioError(f"{key}.of: '{change.of}' stands for texts: it has neither growth nor another value")
+    if change.value is not None:
+        _check_bound(graph, change.of, change.value, f"{key}.value")
+    elif node.steady:
+        raise ScenarioError(f"{key}.growth: '{change.of}' does not change with time: it has no growth to multiply")
 
 
 def _check_condition(graph: Graph, when: Condition, key: str) -> None:

@@ -28,7 +28,7 @@ from forecast.formula import Condition
 if TYPE_CHECKING:
     from forecast.scenarios.parse import Reader
 
-__all__ = ["KEYS", "Limits", "read"]
+__all__ = ["KEYS", "Limits", "compared", "read"]
 
 #: The keys of a quantity that are read here, whatever kind it is.
 KEYS = ("limit", "how", "sharpness", "at_least", "keeps", "at_most")
@@ -125,22 +125,20 @@ def read(reader: Reader, record: Mapping[str, Any], name: str) -> Limits | None:
     if "at_most" in record and not (number(at_most) and math.isfinite(at_most)):
         raise reader.fail(f"{key}.at_most", f"expected a number in the quantity's unit, got {printable(at_most, 40)}")
     return Limits(
-        limit=_bound(reader, record, name, "limit", "<=") if "limit" in record else None,
+        limit=compared(reader, name, "<=", record["limit"], f"{key}.limit") if "limit" in record else None,
         how=how,  # type: ignore[arg-type]
         sharpness=float(sharpness),
-        at_least=_bound(reader, record, name, "at_least", ">=") if "at_least" in record else None,
+        at_least=compared(reader, name, ">=", record["at_least"], f"{key}.at_least") if "at_least" in record else None,
         keeps=keeps,  # type: ignore[arg-type]
         at_most=float(at_most),
     )
 
 
-def _bound(reader: Reader, record: Mapping[str, Any], name: str, part: str, op: str) -> Condition:
-    """Read one bound as the condition that it is: numbers then have their units as in every comparison."""
-    value, key = record[part], f"quantities.{name}.{part}"
-    if number(value) and math.isfinite(value):
-        value = repr(value)
-    if not isinstance(value, str):
-        raise reader.fail(
-            key, f"expected an expression, or a number in the quantity's unit, got {printable(value, 40)}"
-        )
-    return formula.parse_condition(f"{name} {op} {value}", where=f"{reader.where}: {key}")
+def compared(reader: Reader, name: str, op: str, stated: object, key: str) -> Condition:
+    """Read what a quantity is compared with, as the condition that it is: numbers have units as in every comparison."""
+    if number(stated) and math.isfinite(stated):
+        stated = repr(stated)
+    if not isinstance(stated, str):
+        what = "expected an expression, or a number in the quantity's unit"
+        raise reader.fail(key, f"{what}, got {printable(stated, 40)}")
+    return formula.parse_condition(f"{name} {op} {stated}", where=f"{reader.where}: {key}")

@@ -135,6 +135,7 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
 
     quantities = {name: quantity(name, made) for name, made in scenario.quantities.items()}
     limits = {name: bound.mapped(condition, f"quantities.{name}") for name, bound in scenario.limits.items()}
+    changes = tuple(each.mapped(condition, f"changes[{n}]") for n, each in enumerate(scenario.changes, 1))
     questions = {
         name: replace(asked, when=condition(asked.when, f"questions.{name}.when"))
         for name, asked in scenario.questions.items()
@@ -151,6 +152,7 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         scenario,
         quantities={**quantities, **hidden.quantities},
         limits=limits,
+        changes=changes,
         questions=questions,
         rankings=rankings,
     )

@@ -34,7 +34,8 @@ from typing import Any
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.formula import TIME, Formula
-from forecast.scenarios import inputs, limits
+from forecast.scenarios import changes, inputs, limits
+from forecast.scenarios.changes import Change
 from forecast.scenarios.inputs import Correlation
 from forecast.scenarios.limits import Limits
 from forecast.scenarios.parse import TAKEN, Reader
@@ -75,7 +76,7 @@ LIMIT_BYTES = 1 << 20
 
 _TOP = (
     "title", "extends", "start", "until", "step", "shown", "choices", "quantities", "correlations", "update",
-    "questions",
+    "questions", "changes",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -117,6 +118,8 @@ class Scenario:
         What moves together.
     updates : mapping of str to Formula
         By which worlds are weighed: the logarithm of a likelihood, under the quantity of which something is known.
+    changes : tuple of Change
+        What if: growth and values of quantities changed from a date on, in this order.
     """
 
     name: str
@@ -135,6 +138,7 @@ class Scenario:
     shown: tuple[str, ...] = ()
     correlations: tuple[Correlation, ...] = ()
     updates: Mapping[str, Formula] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -221,7 +225,13 @@ class Scenario:
             shown=shown,
             correlations=tuple(inputs.correlations(reader, record)),
             updates=dict(inputs.updates(reader, record)),
+            changes=tuple(changes.read(reader, record.get("changes", ()))),
         )
+
+    def changed(self, stated: object) -> Scenario:
+        """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""
+        more = tuple(changes.read(Reader("what if"), stated))
+        return replace(self, changes=(*self.changes, *more)) if more else self
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:
         """Return the scenario with one choice cut to some of its values."""
