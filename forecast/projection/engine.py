@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -54,6 +54,7 @@ def project(
     seed: int | None = 0,
     set: Mapping[str, Any] | None = None,
     as_of: float | None = None,
+    changes: Sequence[Mapping[str, Any]] = (),
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.DataTree:
@@ -76,6 +77,8 @@ def project(
         ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input.
     as_of : float, optional
         Use only what was known before this decimal year.
+    changes : sequence of mapping
+        What if, beside the scenario's: ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
     workers : int
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
@@ -85,7 +88,7 @@ def project(
     -------
     xarray.DataTree
         ``/projection`` (time × draw × choices), ``/questions``, ``/rankings`` where one is asked for, ``/update`` where
-        worlds are weighed, ``/observed/<quantity>``, ``/posterior/<model>``;
+        worlds are weighed, ``/limits/<quantity>``, ``/observed/<quantity>``, ``/posterior/<model>``;
         everything needed to repeat it is in the attributes of the root.
 
     Raises
@@ -106,7 +109,7 @@ def project(
     """
     import xarray as xr
 
-    asked = _scenario(scenario)
+    asked = _scenario(scenario).changed(changes)
     seed = check_seed(seed)
     draws = _whole("draws", draws, 1, 100_000_000)
     workers = _whole("workers", workers, 1, 1024)
@@ -133,6 +136,7 @@ def project(
         "/": xr.Dataset(),
         "/projection": sampled.projection(steps.dates),
         "/questions": sampled.questions(),
+        **{f"/limits/{name}": data for name, data in sampled.binding(steps.dates)},
         **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
         **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, draws)},
     }
@@ -250,6 +254,9 @@ def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
     blocks = BLOCK * min(workers, -(-draws // BLOCK))
     each = 8 * (COPIES * steps * cells + DATES * asked)
     drawn = 8 * DRAWN * steps * (cells + hidden) * blocks
+    bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
+    bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
+    each += (steps + 8 * DATES) * bound  # at each step a truth value, and a date
     left = (memory() - drawn) // each
     check_memory(
         each * draws + drawn,

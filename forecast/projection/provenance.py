@@ -67,6 +67,7 @@ def provenance(
         },
         **_rankings(graph),
         **_updates(graph, effective),
+        **_limits(graph),
         **({"shown": list(scenario.shown)} if scenario.shown else {}),
         "choices": {n: list(c.values) for n, c in scenario.choices.items()},
         **_kinds(scenario),
@@ -94,6 +95,13 @@ def _updates(graph: Graph, effective: float | None) -> dict[str, Any]:
         **({"update": updated, "effective_draws": effective} if updated else {}),
         **({"correlations": groups} if groups else {}),
     }
+
+
+def _limits(graph: Graph) -> dict[str, Any]:
+    """Return what bounds and changes quantities, where anything does."""
+    bounds = {name: node.limits.plain for name, node in graph.nodes.items() if node.limits}
+    changes = [change.plain for change in graph.scenario.changes]
+    return {**({"limits": bounds} if bounds else {}), **({"changes": changes} if changes else {})}
 
 
 def _rankings(graph: Graph) -> dict[str, Any]:
@@ -137,6 +145,8 @@ def _hash(graph: Graph) -> str:
         *([sorted(scenario.before.items())] if scenario.before else []),
         *([sorted(scenario.updates.items())] if scenario.updates else []),
         *([scenario.correlations] if scenario.correlations else []),
+        *([sorted((name, repr(bound)) for name, bound in scenario.limits.items())] if scenario.limits else []),
+        *([repr(scenario.changes)] if scenario.changes else []),
     )
     return hashlib.sha256(repr(contents).encode()).hexdigest()
 

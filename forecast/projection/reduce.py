@@ -11,8 +11,9 @@ import numpy as np
 from forecast.base.dates import from_decimal_year
 from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, printable
+from forecast.projection.answers.binding import Binding
+from forecast.projection.answers.ranking import Ranked
 from forecast.projection.crossing import QUANTILES, crossing, date_quantiles, weighted_quantiles
-from forecast.projection.ranking import Ranked
 from forecast.projection.weights import Updates, share
 from forecast.projection.world import World
 from forecast.scenarios.dynamics import Solved, Stock
@@ -52,9 +53,9 @@ class Sampled:
             name: graph.dims([*question.when.names, *graph.weighed_by])
             for name, question in graph.scenario.questions.items()
         }
-        self._dims = {name: graph.dims(question.when.names) for name, question in graph.scenario.questions.items()}
         self._dates = {name: np.full((draws, *self._sizes(dims)), np.nan) for name, dims in self._dims.items()}
         self._ranked = Ranked(graph, draws)
+        self._binding = Binding(graph, len(years), draws)
         self.updates = Updates(graph, draws)
         self._already = {name: np.zeros(dates.shape, dtype=bool) for name, dates in self._dates.items()}
 
@@ -98,6 +99,7 @@ class Sampled:
                 self._fail(name, combination, world.block, error)
 
         self._ranked.fill(world, part, failed)
+        self._binding.fill(world, part)
         self.updates.fill(world, part, failed)
 
     def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
@@ -132,6 +134,10 @@ class Sampled:
     def rankings(self) -> xr.Dataset | None:
         """Return the rankings; None where none is asked for."""
         return self._ranked.dataset(self._coordinates, self.updates.weights) if self._ranked.asked else None
+
+    def binding(self, time: NDArray[np.datetime64]) -> Iterator[tuple[str, xr.Dataset]]:
+        """Walk the limited quantities, with where and when their limits bind."""
+        return self._binding.datasets(time, self._coordinates, self.updates.weights)
 
     def likelihoods(self) -> xr.Dataset | None:
         """Return by what worlds are weighed; None where they all count alike."""

@@ -95,6 +95,23 @@ def _group(value: Any) -> bool:
     return _list(_list(_number))(value["matrix"]) and [len(row) for row in value["matrix"]] == [size] * size
 
 
+def _bounds(value: Any) -> bool:
+    """Tell whether this is what is stated of the limits of one quantity."""
+    numbers, texts = ("sharpness", "at_most"), ("limit", "how", "at_least", "keeps")
+    if not isinstance(value, dict) or not value or not set(value) <= {*numbers, *texts}:
+        return False
+    return all((_number if key in numbers else _text)(each) for key, each in value.items())
+
+
+def _change(value: Any) -> bool:
+    if not isinstance(value, dict) or not {"of", "since"} <= set(value) <= {"of", "growth", "value", "since", "until"}:
+        return False
+    numbers = all(_number(value[key]) for key in ("growth", "since", "until") if key in value)
+    return (
+        numbers and _text(value["of"]) and _text(value.get("value", "")) and ("growth" in value) != ("value" in value)
+    )
+
+
 def _anything(value: object) -> bool:
     return True
 
@@ -108,6 +125,8 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "update": (_map(_text), "log likelihoods by name", True),
     "effective_draws": (_number, "a number", True),
     "correlations": (_list(_group), "a list of groups, each with its names and their matrix", True),
+    "limits": (_map(_bounds), "limits by quantity", True),
+    "changes": (_list(_change), "a list of changes", True),
     "shown": (_list(_text), "a list of names", True),
     "choices": (_map(_list(_text)), "lists of names by choice", False),
     "definitions": (_list(_text), "a list of choices", True),
@@ -127,6 +146,10 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "warnings": (_list(_text), "a list of texts", True),
     "scenario_hash": (_text, "text", False),
 }
+
+
+#: Groups that stand there where something is asked for, or seen.
+_OPTIONAL = ("rankings", "update", "limits", "observed", "posterior")
 
 
 def check_projection(tree: xr.DataTree, where: str) -> None:
@@ -152,7 +175,7 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
     for name in ("projection", "questions"):
         if name not in nodes:
             _refuse(where, f"/{name}", "is missing")
-    for name in sorted(set(nodes) - {"projection", "questions", "rankings", "update", "observed", "posterior"}):
+    for name in sorted(set(nodes) - {"projection", "questions", *_OPTIONAL}):
         _refuse(where, f"/{printable(name, 60)}", "none of a projection's groups")
     levels = nodes["projection"].to_dataset()
     _check_levels(levels, about, where)
@@ -165,6 +188,14 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
         _refuse(where, "/rankings", "the group and the attribute go together")
     if "rankings" in nodes:
         _check_rankings(nodes["rankings"].to_dataset(), about, where)
+    held = (
+        {str(name): child.to_dataset() for name, child in nodes["limits"].children.items()} if "limits" in nodes else {}
+    )
+    bounding = {name for name, stated in about.get("limits", {}).items() if {"limit", "at_least"} & set(stated)}
+    if set(held) != bounding or ("limits" in nodes and nodes["limits"].variables):
+        _refuse(where, "/limits", "expected the quantities of the attribute, and no others")
+    for name, data in held.items():
+        _check_limits(data, name, levels, weights_of(tree), about, f"{where}: /limits/{printable(name, 60)}")
     for node in nodes["observed"].subtree if "observed" in nodes else ():
         if node.variables or not node.children:
             _check_observed(node.to_dataset(inherit=False), levels, f"{where}: {node.path}")
@@ -378,6 +409,36 @@ def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> N
             shares = values.values
             if values.dims != data[name].dims[1:] or not (np.isnan(shares) | ((shares >= 0) & (shares <= 1))).all():
                 raise ResultError(f"{each}{part}: expected shares from 0 to 1, along the same choices")
+
+
+def _check_limits(
+    data: xr.Dataset, name: str, levels: xr.Dataset, weights: xr.DataArray | None, about: Mapping[str, Any], at: str
+) -> None:
+    """Check where and when the limits of a quantity bind."""
+    import numpy as np
+
+    _coordinates(data, ["time"], about, at)
+    parts = [part for part in ("limit", "at_least") if part in about["limits"][name]]
+    if name not in levels or set(data.data_vars) != {f"{part}{more}" for part in parts for more in ("", "_date")}:
+        raise ResultError(f"{at}: expected a quantity of the projection, and what binds it: {', '.join(parts)}")
+    time = levels["time"].values
+    if not np.array_equal(data["time"].values, time):
+        raise ResultError(f"{at}/time: expected that of the projection")
+    for part in parts:
+        shares, dates, each = data[part], data[f"{part}_date"], f"{at}/{part}"
+        _dims(shares, ("time",), "f", about, each)
+        _dims(dates, ("draw",), "M", about, f"{each}_date")
+        if shares.dims[1:] != dates.dims[1:]:
+            raise ResultError(f"{each}: its parts extend along other choices")
+        if not (np.isnan(shares.values) | ((shares.values >= 0) & (shares.values <= 1 + 1e-9))).all():
+            raise ResultError(f"{each}: expected shares from 0 to 1")
+        bound = dates.values[~np.isnat(dates.values)]
+        if bound.size and (bound.min() < time[0] or bound.max() > time[-1]):
+            raise ResultError(f"{each}_date: expected dates between the first and the last step")
+        counts = None if weights is None else _counts(weights, dates, each)
+        for step, row in zip(time, shares.values, strict=True):
+            if (row > share(dates.values <= step, counts) + 1e-9).any():
+                raise ResultError(f"{each}: binds in more worlds than have a date")
 
 
 def _check_observed(data: xr.Dataset, levels: xr.Dataset, at: str) -> None:

@@ -26,9 +26,12 @@ from forecast.models.check_output import (
     checked_observations,
     checked_posterior,
 )
-from forecast.projection.histories import Past, over_time
+from forecast.projection.crossing import Crossing
 from forecast.projection.moments import by_moments
-from forecast.projection.walking import walk
+from forecast.projection.paths.changes import grown, replaced
+from forecast.projection.paths.histories import Past, over_time
+from forecast.projection.paths.limits import binding, check_kept, frontier, limited
+from forecast.projection.paths.walking import walk
 from forecast.scenarios.graph import Combination, Graph, Node
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, OverTime, Prior
@@ -183,7 +186,75 @@ class World:
             If a model behind it fails in this combination of choices.
         """
         node = self.graph.nodes[name]
-        return self._once(("quantity", name, combination), lambda: self._quantity(node, combination))
+        return self._once(("quantity", name, combination), lambda: self._within(node, combination))
+
+    def _free(self, node: Node, combination: Combination) -> Array:
+        """Return a quantity with its changes, and without its limits."""
+        return self._once(("free", node.name, combination), lambda: self._changed(node, combination))
+
+    def _changed(self, node: Node, combination: Combination) -> Array:
+        path = self._quantity(node, combination)
+        for each in node.changes:
+            if each.value is not None:
+                value = self._bound(node, each.value, combination)
+                path = replaced(self.time, path, value, each.since, each.until)
+            elif each.growth is not None:
+                where = f"changes of {node.name}"
+                path = grown(self.time, path, each.growth, each.since, each.until, where=where)
+        return path
+
+    def _within(self, node: Node, combination: Combination) -> Array:
+        """Return a quantity within its limits."""
+        path = self._free(node, combination)
+        if node.limits is None:
+            return path
+        if node.limits.limit is not None:
+            path = self._below(node, combination)
+        if node.limits.at_least is not None:
+            path = np.maximum(path, self._bound(node, node.limits.at_least, combination))
+        if node.limits.keeps == "frontier":
+            path = self._frontier(node, path, combination)
+        where = f"quantities.{node.name}"
+        check_kept(self.time, path, node.limits.keeps, node.limits.at_most, where=where)
+        return path
+
+    def _frontier(self, node: Node, path: Array, combination: Combination) -> Array:
+        """Return a path that never falls, from the last record observed before the first step."""
+        path, raised = frontier(path, self.past(node.name, node, combination).highest())
+        if raised and self.block == 0:  # as the warnings of models: one thread alone writes
+            text = (
+                f"{raised:.1%} of the values of the first worlds had to be raised by a running maximum, from the last "
+            )
+            text += "observed record on: its draws are no path of records of their own"
+            self.fits.outside.setdefault((node.name, "keeps"), (text,))
+        return path
+
+    def _below(self, node: Node, combination: Combination) -> Array:
+        """Return a quantity under its limit."""
+        limits, path = node.limits, self._free(node, combination)
+        if limits is None or limits.limit is None:
+            return path
+        limit = self._bound(node, limits.limit, combination)
+        return limited(path, limit, limits.how, limits.sharpness, where=f"quantities.{node.name}.limit")
+
+    def _bound(self, node: Node, condition: Condition, combination: Combination) -> Array:
+        """Return what a quantity is compared with, (time, draw), in its unit."""
+        where = f"quantities.{node.name}: {condition.text}"
+        found = units.sides(condition, {n: self.graph.nodes[n].measured for n in condition.names if n not in TIME})
+        value = self.formula(found.right, node.dims, combination, target=found.unit, where=where, rates=found.rates)
+        return np.asarray(units.convert(value, found.unit, node.unit, where=where))
+
+    def binding(self, name: str, part: str, combination: Combination) -> tuple[NDArray[np.bool_], Crossing]:
+        """Tell where one bound of a quantity, ``"limit"`` or ``"at_least"``, binds, and when it first does."""
+        node = self.graph.nodes[name]
+        assert node.limits is not None
+        floor = part == "at_least"
+        free = self._below(node, combination) if floor else self._free(node, combination)
+        if floor or node.limits.how == "hard":
+            held = self._bound(node, node.limits.conditions[part], combination)
+        else:
+            held = self._below(node, combination)
+        return binding(self.time, free, held, floor=floor)
 
     def formula(
         self,

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
-from forecast.projection import pooling
+from forecast.projection.answers import pooling
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.weights import along, effective, level_quantiles, share, spread, weights_of
+from forecast.report.limits import limits
+from forecast.report.limits import sentence as limit_sentence
 from forecast.report.plain import attribute, combinations, iso, numbers
 from forecast.report.rankings import rankings
 from forecast.report.rankings import sentence as ranking_sentence
+from forecast.scenarios.changes import spoken
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,6 +28,8 @@ __all__ = [
     "drivers",
     "headline",
     "hindcast",
+    "limit_sentence",
+    "limits",
     "pooled",
     "quantities",
     "questions",
@@ -182,7 +187,16 @@ def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
 
 
 def headline(tree: xr.DataTree) -> str:
-    """Return the sentence that opens the answer: the first question's, over all combinations of choices."""
+    """Return the sentence that opens the answer: the first question's, and what was changed for it."""
+    sentence = _headline(tree)
+    if "changes" not in tree.attrs:
+        return sentence
+    changed = ", ".join(spoken(change) for change in attribute(tree, "changes"))
+    return f"{sentence.removesuffix('.')}; with {changed}."
+
+
+def _headline(tree: xr.DataTree) -> str:
+    """Return the first question's sentence, over all combinations of choices."""
     asked = attribute(tree, "questions")
     if not asked and "rankings" in tree:
         return ranking_sentence(tree)

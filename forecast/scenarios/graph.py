@@ -21,8 +21,10 @@ from forecast.models import Model
 from forecast.models.nesting import asks, nested
 from forecast.scenarios import over_time, settings
 from forecast.scenarios import qualifiers as bases
+from forecast.scenarios.changes import Change
 from forecast.scenarios.dynamics import Solved, Stock
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.limits import Limits
 from forecast.scenarios.scenario import (
     Cell,
     Expression,
@@ -80,6 +82,10 @@ class Node:
         What was read in a table for each combination of `own`, in `unit`.
     bases : mapping of combination to qualifiers
         What is stated beside its unit, for each combination of `dims`; empty where nothing ever is.
+    limits : Limits or None
+        What bounds it.
+    changes : tuple of Change
+        What if: how it changes from a date on.
     own_draws : ndarray or None
         The column of draws that it reads, in `unit`.
     """
@@ -97,6 +103,8 @@ class Node:
     fixed: float | None = None
     figures: Mapping[Combination, float] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
+    limits: Limits | None = None
+    changes: tuple[Change, ...] = ()
     cycle: tuple[str, ...] = ()
     own_draws: NDArray[np.float64] | None = field(default=None, compare=False)
 
@@ -117,8 +125,18 @@ class Node:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The quantities it needs, at whatever step."""
-        return tuple(dict.fromkeys((*self.needs, *self.past)))
+        """The quantities it needs, at whatever step, and those that bound or change it."""
+        return tuple(dict.fromkeys((*self.needs, *self.past, *self.bounds)))
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The quantities that bound or change it."""
+        return tuple(n for n in self._bounded_by if n not in TIME)
+
+    @property
+    def _bounded_by(self) -> tuple[str, ...]:
+        limits = () if self.limits is None else self.limits.names
+        return tuple(dict.fromkeys((*limits, *(n for change in self.changes for n in change.names))))
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
@@ -208,8 +226,13 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     named = list(scenario.quantities)
     scenario, owners = over_time.resolved(scenario)
     nodes = {
-        name: replace(_resolve(scenario, name, tables), owner=owners.get(name, "")) for name in scenario.quantities
+        name: replace(_resolve(scenario, name, tables), owner=owners.get(name, ""), limits=scenario.limits.get(name))
+        for name in scenario.quantities
     }
+    for number, change in enumerate(scenario.changes, 1):
+        if change.of not in named:
+            raise UnknownNameError("quantity", change.of, named, where=f"{scenario.where}: changes[{number}].of")
+        nodes[change.of] = replace(nodes[change.of], changes=(*nodes[change.of].changes, change))
     # what a run leaves out by its settings may still stand in a group: the others then move as before
     correlated = dict(_correlated(scenario, nodes, _inputs(nodes.values()), narrowed=bool(narrowing)))
     for key in [k for k in rest if k in named]:
@@ -221,7 +244,10 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
             fixed = node.quantity.code(value, where=f"set {key}")
         else:
             fixed = settings.number(key, value, lower=_floor(scenario, node), unit=node.unit)
-        nodes[key] = replace(node, fixed=fixed, own=(), models={}, figures={}, needs=needs, past=())
+        nodes[key] = replace(
+            node, fixed=fixed, own=(), models={}, figures={}, needs=needs, past=(),
+            limits=node.limits and node.limits.set,
+        )  # fmt: skip
     _check_needs(scenario, nodes)
     _check_names(nodes)
     _check_files(scenario, nodes)
@@ -234,6 +260,13 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     )
     for name, likelihood in scenario.updates.items():
         _check_update(graph, name, likelihood)
+    for name, bound in scenario.limits.items():
+        if graph.nodes[name].labels:
+            raise ScenarioError(f"{scenario.where}: quantities.{name}: stands for texts: nothing bounds it")
+        for part, condition in bound.conditions.items():
+            _check_bound(graph, name, condition, f"{scenario.where}: quantities.{name}.{part}")
+    for number, change in enumerate(scenario.changes, 1):
+        _check_change(graph, change, f"{scenario.where}: changes[{number}]")
     for name, question in scenario.questions.items():
         _check_condition(graph, question.when, f"{scenario.where}: questions.{name}.when")
     for name, ranking in scenario.rankings.items():
@@ -395,8 +428,24 @@ def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
         cycle = (
             members if len(members) > 1 or members[0] in nodes[members[0]].sources or _moves(nodes[members[0]]) else ()
         )
+        for name in members if cycle else ():
+            _check_walked(scenario, nodes[name])
         done |= {name: replace(nodes[name], cycle=cycle) for name in members}
     return done
+
+
+def _check_walked(scenario: Scenario, node: Node) -> None:
+    """Refuse what is done to whole paths, of a quantity that is walked through time."""
+    key = f"{scenario.where}: {node.owner or f'quantities.{node.name}'}"
+    if node.fixed is not None:
+        return
+    if node.limits is not None:
+        way = "write it in the expression, such as min(x, 1e6), or give a stock a ceiling"
+        raise ScenarioError(f"{key}: a limit, or what it keeps, is not taken on a cycle through time; {way}")
+    if node.changes:
+        raise ScenarioError(f"{key}: a change is not taken on a cycle through time; change what feeds it")
+    if not isinstance(node.quantity, (Expression, OverTime, Stock, Solved)):
+        raise ScenarioError(f"{key}: a model cannot stand on a cycle through time: it gives whole paths")
 
 
 def _moves(node: Node) -> bool:
@@ -446,9 +495,9 @@ def _in_order(scenario: Scenario, nodes: Mapping[str, Node]) -> tuple[str, ...]:
         if name in path:
             circle = " → ".join((*path[path.index(name) :], name))
             key = nodes[name].owner or f"quantities.{name}"
-            raise CycleError(f"{scenario.where}: {key}: needs itself at the same step: {circle}")
+            raise CycleError(f"{scenario.where}: {key}: needs itself: {circle}")
         path.append(name)
-        for need in nodes[name].needs:
+        for need in (*nodes[name].needs, *nodes[name]._bounded_by):
             visit(need)
         path.pop()
         done.append(name)
@@ -506,6 +555,10 @@ def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str | None], key: 
 
 def _steady(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether a quantity is known not to change with time."""
+    if any(change.value is not None for change in node.changes):
+        return False
+    if not all(n not in TIME and known[n].steady for n in node._bounded_by):
+        return False
     if node.fixed is None and node.cycle:
         return isinstance(node.quantity, Solved)
     if node.fixed is not None or isinstance(node.quantity, (Prior, Cell)):
@@ -580,6 +633,23 @@ def _check_update(graph: Graph, name: str, tree: Formula) -> None:
     if not tree.names:
         raise ScenarioError(f"{key}.log_likelihood: '{tree.text}' is the same in every world: it weighs nothing")
     units.check(units.infer(tree, known, where=f"{key}.log_likelihood"), "", where=f"{key}.log_likelihood")
+
+
+def _check_bound(graph: Graph, name: str, condition: Condition, key: str) -> None:
+    node = graph.nodes[name]
+    _check_condition(graph, condition, key)
+    unit = units.sides(condition, graph.unit_of(), where=printable(key)).unit
+    units.check(unit, node.unit, where=key)
+
+
+def _check_change(graph: Graph, change: Change, key: str) -> None:
+    node = graph.nodes[change.of]
+    if node.labels:
+        raise ScenarioError(f"{key}.of: '{change.of}' stands for texts: it has neither growth nor another value")
+    if change.value is not None:
+        _check_bound(graph, change.of, change.value, f"{key}.value")
+    elif node.steady:
+        raise ScenarioError(f"{key}.growth: '{change.of}' does not change with time: it has no growth to multiply")
 
 
 def _check_condition(graph: Graph, when: Condition, key: str) -> None:

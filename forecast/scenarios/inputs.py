@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["FORMS", "Correlation", "Fitted", "OwnDraws", "Regime", "Schedule", "correlations", "updates"]
+__all__ = ["FORMS", "Correlation", "Fitted", "OwnDraws", "Regime", "Schedule", "correlations", "updates", "year"]
 
 #: What a label may be made of: what the CF conventions allow in ``flag_meanings``.
 _LABEL = re.compile(r"[A-Za-z0-9_.+@-]{1,64}", re.ASCII)
@@ -299,7 +299,7 @@ def _schedule(reader: Reader, record: Mapping[str, Any], key: str) -> Schedule:
     for pair in stated:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise reader.fail(at, f"expected a date and a value, such as [2026, 2.6], got '{printable(pair, 40)}'")
-        points.append((_year(reader, pair[0], at), _number(reader, pair[1], at)))
+        points.append((year(reader, pair[0], at), _number(reader, pair[1], at)))
     for (before, _), (after, _) in itertools.pairwise(points):
         if not before < after:
             raise reader.fail(at, f"expected dates that rise, got {after:g} after {before:g}")
@@ -322,7 +322,7 @@ def _schedule(reader: Reader, record: Mapping[str, Any], key: str) -> Schedule:
     )
 
 
-def _year(reader: Reader, value: object, key: str) -> float:
+def year(reader: Reader, value: object, key: str) -> float:
     """Return a decimal year: a number, or a date."""
     if isinstance(value, date):
         import numpy as np

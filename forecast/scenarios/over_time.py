@@ -164,6 +164,8 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         return replace(made, tree=formula(made.tree, key, " needs an input"))
 
     quantities = {name: quantity(name, made) for name, made in scenario.quantities.items()}
+    limits = {name: bound.mapped(condition, f"quantities.{name}") for name, bound in scenario.limits.items()}
+    changes = tuple(each.mapped(condition, f"changes[{n}]") for n, each in enumerate(scenario.changes, 1))
     questions = {
         name: replace(asked, when=condition(asked.when, f"questions.{name}.when"))
         for name, asked in scenario.questions.items()
@@ -176,5 +178,12 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         )
         for name, asked in scenario.rankings.items()
     }
-    made = replace(scenario, quantities={**quantities, **hidden.quantities}, questions=questions, rankings=rankings)
+    made = replace(
+        scenario,
+        quantities={**quantities, **hidden.quantities},
+        limits=limits,
+        changes=changes,
+        questions=questions,
+        rankings=rankings,
+    )
     return made, hidden.owners

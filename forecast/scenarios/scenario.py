@@ -34,8 +34,10 @@ from typing import Any
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.formula import TIME, Formula
-from forecast.scenarios import dynamics, inputs
+from forecast.scenarios import changes, dynamics, inputs, limits
+from forecast.scenarios.changes import Change
 from forecast.scenarios.inputs import Correlation
+from forecast.scenarios.limits import Limits
 from forecast.scenarios.parse import TAKEN, Reader
 from forecast.scenarios.spec import (
     Cell,
@@ -74,8 +76,11 @@ LIMIT_BYTES = 1 << 20
 
 _TOP = (
     "title", "extends", "start", "until", "step", "shown", "choices", "quantities", "stocks", "solve", "correlations",
-    "update", "questions",
+    "update", "questions", "changes",
 )  # fmt: skip
+
+#: Keys that a quantity of any kind may have.
+_BESIDE = ("lower", "before", *limits.KEYS)
 
 _PARTS = ("already", "date", "never")
 
@@ -105,12 +110,16 @@ class Scenario:
         What a quantity may not be set below, in its unit.
     before : mapping of str to float
         What a quantity was before the first step, in its unit, where nobody observed it.
+    limits : mapping of str to Limits
+        What bounds a quantity.
     shown : tuple of str
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
     correlations : tuple of Correlation
         What moves together.
     updates : mapping of str to Formula
         By which worlds are weighed: the logarithm of a likelihood, under the quantity of which something is known.
+    changes : tuple of Change
+        What if: growth and values of quantities changed from a date on, in this order.
     """
 
     name: str
@@ -125,9 +134,11 @@ class Scenario:
     step: float | str = "year"
     lower: Mapping[str, float] = field(default_factory=dict)
     before: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, Limits] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
     correlations: tuple[Correlation, ...] = ()
     updates: Mapping[str, Formula] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -172,8 +183,9 @@ class Scenario:
         given = dict(reader.tables(record, "quantities"))
         lower = {key: reader.lower(value, f"quantities.{key}") for key, value in given.items() if "lower" in value}
         before = {key: reader.before(value, f"quantities.{key}") for key, value in given.items() if "before" in value}
+        bounds = {key: limits.read(reader, value, key) for key, value in given.items()}
         quantities = {
-            key: reader.quantity(key, {k: v for k, v in value.items() if k not in ("lower", "before")}, asked)
+            key: reader.quantity(key, {k: v for k, v in value.items() if k not in _BESIDE}, asked)
             for key, value in given.items()
         }
         moving: dict[str, Quantity] = {**dict(dynamics.stocks(reader, record)), **dict(dynamics.solved(reader, record))}
@@ -216,10 +228,17 @@ class Scenario:
             step=step,
             lower=lower,
             before=before,
+            limits={key: bound for key, bound in bounds.items() if bound is not None},
             shown=shown,
             correlations=tuple(inputs.correlations(reader, record)),
             updates=dict(inputs.updates(reader, record)),
+            changes=tuple(changes.read(reader, record.get("changes", ()))),
         )
+
+    def changed(self, stated: object) -> Scenario:
+        """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""
+        more = tuple(changes.read(Reader("what if"), stated))
+        return replace(self, changes=(*self.changes, *more)) if more else self
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:
         """Return the scenario with one choice cut to some of its values."""

@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast.cli import main
 from forecast.errors import DataError, EmptyDataError, QualifierError, ScenarioError, UnitError, UnknownNameError
-from forecast.projection.ranking import first
+from forecast.projection.answers.ranking import first
 from forecast.report import figures, summary
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Cell, Scenario
@@ -92,10 +92,10 @@ def test_shares_of_the_draws():
 
 def test_choices_come_from_a_table_where_figures_are_known(record):
     made = Scenario.from_dict(record)
-    assert made.choices["card"] == ("old", "mid", "big")  # odd has neither price nor rate
+    assert made.choices["card"].values == ("old", "mid", "big")  # odd has neither price nor rate
     assert isinstance(made.quantities["rate"], Cell)
     record["choices"]["card"] = {**record["choices"]["card"], "where": {"kind": ["plain", "none"]}}
-    assert Scenario.from_dict(record).choices["card"] == ("old", "mid")
+    assert Scenario.from_dict(record).choices["card"].values == ("old", "mid")
 
 
 def test_a_list_takes_the_first_that_is_known(record):

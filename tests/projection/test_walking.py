@@ -147,7 +147,7 @@ def test_a_stock_may_be_set_and_fewer_worlds_are_the_first_of_more():
 WRONG = {
     "same step": (
         {"quantities": {"x": {"expression": "y"}, "y": {"expression": "x"}}},
-        CycleError, "at the same step: x → y → x",
+        CycleError, "needs itself: x → y → x",
     ),
     "no past": (
         {"quantities": {"x": {"expression": "previous(x)"}}},

@@ -44,7 +44,7 @@ def weighed():
         "path": {"schedule": [[2025, 0], [2060, 35]], "as": "level", "between": "linear", "unit": ""},
         "goal": {"expression": "10 + 3*m"},
     }
-    questions = {"q": {"when": "path >= goal", "by": ["2038-01-01"]}, "r": {"when": "path >= 33.2 + m"}}
+    questions = {"q": {"when": "path >= goal", "dates": ["2038-01-01"]}, "r": {"when": "path >= 33.2 + m"}}
     return project(quantities, update=SEEN, questions=questions)
 
 
@@ -86,7 +86,7 @@ def test_dates_and_shares_are_weighed(weighed):
         found = decimal_year(np.datetime64(one["crossing"][name], "s"))
         assert found == pytest.approx(2025 + 10 + 3 * POSTERIOR.ppf(q), abs=0.05)
     # 2038 is m = 1; never is 33.2 + m > 35
-    assert one["by"][0]["probability"] == pytest.approx(POSTERIOR.cdf(1.0), abs=0.02)
+    assert one["dates"][0]["probability"] == pytest.approx(POSTERIOR.cdf(1.0), abs=0.02)
     assert two["crossing"]["never"] == pytest.approx(POSTERIOR.sf(1.8), abs=0.02)
     assert norm.sf(1.8) < 0.05 < POSTERIOR.sf(1.8)
     assert two["crossing"]["p95"] is None
@@ -94,7 +94,11 @@ def test_dates_and_shares_are_weighed(weighed):
 
 def test_a_regime_has_its_posterior_share():
     """Bayes' theorem for two regimes, whose likelihoods are 1 and exp(-2)."""
-    run = project({"kind": {"draw": {"a": 0.3, "b": 0.7}}}, update={"kind": {"log_likelihood": "-2*kind"}}, until=2026)
+    run = project(
+        {"kind": {"draw": {"a": 0.3, "b": 0.7}}},
+        update={"kind": {"log_likelihood": 'where(kind == "b", -2, 0)'}},
+        until=2026,
+    )
     (row,) = summary.regimes(run)
     assert row["shares"]["a"] == pytest.approx(0.3 / (0.3 + 0.7 * np.exp(-2)), abs=0.012)
 

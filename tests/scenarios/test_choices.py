@@ -9,7 +9,7 @@ import xarray as xr
 import forecast
 from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
-from forecast.projection.pooling import held_by_worlds, pooled
+from forecast.projection.answers.pooling import held_by_worlds, pooled
 from forecast.report import summary
 from forecast.scenarios.scenario import Scenario
 from toolkit import package, resource

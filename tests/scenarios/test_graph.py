@@ -53,14 +53,14 @@ def test_inputs_are_nodes_of_their_own():
 
 
 def test_settings_narrow_a_choice():
-    assert parity(trend="changepoint").scenario.choices["trend"] == ("changepoint",)
-    several = parity(estimate="carlsmith-2020,pooled").scenario.choices["estimate"]
+    assert parity(trend="changepoint").scenario.choices["trend"].values == ("changepoint",)
+    several = parity(estimate="carlsmith-2020,pooled").scenario.choices["estimate"].values
     assert (
         several
         == ("carlsmith-2020", "pooled")
-        == parity(estimate=("carlsmith-2020", "pooled")).scenario.choices["estimate"]
+        == parity(estimate=("carlsmith-2020", "pooled")).scenario.choices["estimate"].values
     )
-    assert parity(trend="changepoint,changepoint").scenario.choices["trend"] == ("changepoint",)
+    assert parity(trend="changepoint,changepoint").scenario.choices["trend"].values == ("changepoint",)
 
 
 def test_settings_fix_a_quantity_in_its_unit():

@@ -96,7 +96,7 @@ def test_the_observed_history_comes_first():
     record = {
         "start": 2024, "until": 2030,
         "quantities": {
-            "machine": {"model": "hardware/hpcg-exponential"},
+            "machine": {"model": "hardware/hpcg@exponential"},
             "earlier": {"expression": "lag(machine, 3)"},
             "record": {"expression": "maximum(machine)"},
             "gained": {"expression": "growth(machine, 3)"},

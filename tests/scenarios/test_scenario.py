@@ -54,7 +54,7 @@ def write(tmp_path):
 def test_everything_a_scenario_may_hold_is_read(write):
     made = Scenario.load(write(GOOD))
     assert (made.name, made.title, made.start, made.until, made.step) == ("mine", "When?", 2020, 2030, "month")
-    assert made.choices == {"metric": ("hpcg", "linpack")}
+    assert {n: c.values for n, c in made.choices.items()} == {"metric": ("hpcg", "linpack")}
     kinds = {n: type(q) for n, q in made.quantities.items()}
     assert kinds == {
         "machine": ModelRef, "brain": Prior, "ratio": Expression, "mine": SeriesRef, "ppl": ModelRef, "size": Prior,
@@ -91,10 +91,10 @@ WRONG = {
     "wrong type of title": ("title = 3\n" + Q, ScenarioError, "title: expected text, got 3"),
     "wrong type of until": ("until = '2030'\n" + Q, ScenarioError, "until: expected a year from 1 to 9999, got '2030'"),
     "bool for until": ("until = true\n" + Q, ScenarioError, "until: expected a year"),
-    "float for until": ("until = 2030.0\n" + Q, ScenarioError, "until: expected a year"),
+    "infinite until": ("until = inf\n" + Q, ScenarioError, "until: expected a year"),
     "huge until": ("until = 10000\n" + Q, ScenarioError, "until: expected a year from 1 to 9999"),
     "date for until": ("until = 2030-01-01\n" + Q, ScenarioError, "until: expected a year"),
-    "wrong step": ("step = 'yaer'\n" + Q, UnknownNameError, "unknown step 'yaer'; did you mean 'year'"),
+    "wrong step": ("step = true\n" + Q, ScenarioError, "step: expected 'year', 'month', or years such as '1/12'"),
     "choices no table": ("choices = 3\n" + Q, ScenarioError, "choices: expected a table, got int"),
     "choice no list": ("choices.a = 'b'\n" + Q, ScenarioError, "choices.a: expected a list of texts"),
     "choice empty": ("choices.a = []\n" + Q, ScenarioError, "choices.a: expected a list of texts"),
@@ -189,7 +189,7 @@ WRONG = {
     "a condition that is none": (
         TWO + "[quantities.z]\nexpression = 'since(x)'", UnitError, r"z.expression: .*since\(\) needs a condition"),
     "a cycle over time": (
-        "[quantities.a]\nexpression = '2*previous(a + 1)'", CycleError, r"a → previous\(a \+ 1\) → a \+ 1 → a"),
+        "[quantities.a]\nexpression = '2*maximum(a + 1)'", CycleError, r"a → maximum\(a \+ 1\) → a \+ 1 → a"),
     "unit of an expression": (
         Q + "[quantities.z]\nexpression = 'x'\nunit = 'USD'", UnitError, "z: the expression against its unit"),
     "unknown model": (

@@ -35,6 +35,13 @@ _ENDS = ("p05", "p50", "p95")
 @click.option(
     "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Narrow a choice, fix a quantity or an input."
 )
+@click.option(
+    "--what-if",
+    "changes",
+    multiple=True,
+    metavar="CHANGE",
+    help="Change a quantity from a date on: machine.growth*0.5 since 2028.",
+)
 @click.option("--until", type=float, metavar="YEAR", help="Last date: 2040, or 2040.5.")
 @click.option("--start", type=float, metavar="YEAR", help="First date.")
 @click.option("--step", metavar="STEP", help="Grid: year, month, or years such as 1/12.")
@@ -56,6 +63,7 @@ def run(
     ctx: click.Context,
     scenario: str,
     settings: tuple[str, ...],
+    changes: tuple[str, ...],
     until: float | None,
     start: float | None,
     step: str | None,
@@ -76,12 +84,14 @@ def run(
     \b
     forecast run brain-parity
     forecast run brain-parity --set trend=changepoint --set brain=1.075e21 --until 2100
+    forecast run brain-parity --what-if "machine.growth*0.5 since 2028 until 2032"
     forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.base.files import safe_output
     from forecast.base.netcdf import save
     from forecast.projection.engine import project
     from forecast.report import figures, summary
+    from forecast.scenarios.changes import parse
 
     targets = [safe_output(path) for path in (out, *plots) if path is not None]  # refuse before the work
     for target in targets:
@@ -89,6 +99,7 @@ def run(
             raise UsageError(f"{printable(target.name)}: two of SCENARIO, --out and --plot name the same file")
     for path in plots:
         figures.check_format(path)
+    stated = [parse(text) for text in changes]
     with render.progress("drawing") as report:
         tree = project(
             scenario,
@@ -99,6 +110,7 @@ def run(
             seed=seed,
             workers=workers,
             set=_pairs(settings),
+            changes=stated,
             progress=report,
         )
     failures = summary.attribute(tree, "failures")
@@ -110,6 +122,7 @@ def run(
         "drivers": summary.drivers(tree),
         **({"rankings": ranked} if (ranked := summary.rankings(tree)) else {}),
         **({"update": weighed} if (weighed := summary.updates(tree)) else {}),
+        **({"limits": bounds} if (bounds := summary.limits(tree)) else {}),
         **({"regimes": drawn} if (drawn := summary.regimes(tree)) else {}),
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
@@ -117,6 +130,8 @@ def run(
     asked = ("seed", "draws", "start", "until", "step", "set", "data", "scenario_hash")
     more = {k: summary.attribute(tree, k) for k in asked}
     record = {**render.provenance(**more), "plugins": summary.attribute(tree, "plugins")}
+    if "changes" in tree.attrs:
+        record["changes"] = summary.attribute(tree, "changes")
     record["versions"] = summary.attribute(tree, "versions")
     render.emit(
         result,
@@ -165,6 +180,10 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
         _show_ranking(row)
     for row in result.get("update", ()):
         _show_update(row)
+    for row in result.get("limits", ()):
+        render.write(printable(summary.limit_sentence(row), 400))
+    if "limits" in result:
+        render.write()
     for row in result.get("regimes", ()):
         _show_regime(row)
     for model in result["models"]:

@@ -41,12 +41,15 @@ class Past:
         What was observed: decimal years, increasing, and values, (n,).
     before : float or None
         What it was where nobody observed it.
+    record : float or None
+        The highest observation, where several of one date count as their mean; by default the highest `value`.
     """
 
     name: str
     time: Array = field(default_factory=lambda: np.empty(0))
     value: Array = field(default_factory=lambda: np.empty(0))
     before: float | None = None
+    record: float | None = None
 
     @classmethod
     def observed(cls, name: str, time: Array, value: Array, *, start: float, before: float | None = None) -> Past:
@@ -65,7 +68,8 @@ class Past:
         seen = value[kept]
         positive = bool((seen > 0).all())
         mean = np.bincount(which, np.log(seen) if positive else seen, len(dates)) / count
-        return cls(name=name, time=dates, value=np.exp(mean) if positive else mean, before=before)
+        record = float(seen.max(initial=-np.inf))
+        return cls(name=name, time=dates, value=np.exp(mean) if positive else mean, before=before, record=record)
 
     @property
     def known(self) -> bool:
@@ -74,7 +78,8 @@ class Past:
 
     def highest(self) -> float:
         """Return the highest value; minus infinity where nothing is known."""
-        return float(max([*self.value, *([] if self.before is None else [self.before])], default=-np.inf))
+        seen = self.value.max(initial=-np.inf) if self.record is None else self.record
+        return float(seen if self.before is None else max(seen, self.before))
 
     def at(self, when: Array, start: float, first: Array | None, what: str) -> Array:
         """Return what a path was at dates before its first step.

@@ -1,0 +1,1 @@
+"""What is done to paths: functions over time, limits, changes."""

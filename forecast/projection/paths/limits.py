@@ -1,0 +1,135 @@
+"""How limits act on a path, and when they bind.
+
+A limit *binds* where it takes more than 1 % off the value that would be without it; a floor, where it adds more than
+1 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forecast.base.dates import from_decimal_year
+from forecast.errors import DataError
+from forecast.formula.functions import implementation
+from forecast.projection.crossing import Crossing, crossing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["BINDS", "binding", "check_kept", "frontier", "limited"]
+
+#: The share of the unlimited value from which on a limit binds.
+BINDS = 0.01
+
+
+def limited(value: Array, limit: Array, how: str, sharpness: float, *, where: str) -> Array:
+    """Return a path under a limit.
+
+    Parameters
+    ----------
+    value, limit : ndarray
+        (time, draw), in one unit.
+    how : {"hard", "saturating", "softmin"}
+    sharpness : float
+        Of ``softmin``.
+    where : str
+        For the message.
+
+    Raises
+    ------
+    DataError
+        For a soft limit of what is negative, or by what is not above 0.
+
+    Examples
+    --------
+    >>> value, limit = np.array([[0.1], [1.0], [1e9]]), np.full((3, 1), 1.0)
+    >>> limited(value, limit, "hard", 8.0, where="demo").ravel().tolist()
+    [0.1, 1.0, 1.0]
+    >>> limited(value, limit, "saturating", 8.0, where="demo").ravel().round(6).tolist()
+    [0.095163, 0.632121, 1.0]
+    """
+    if how == "hard":
+        return np.minimum(value, limit)
+    if bad := int(((value < 0) | (limit <= 0)).sum()):
+        raise DataError(
+            f"{where}: {how}: {bad} of {value.size} values are negative, or have a limit that is not above 0"
+        )
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        if how == "saturating":
+            return np.where(np.isinf(limit), value, implementation("saturate")(value, limit))
+        soft = implementation("softmin")(value, limit, sharpness)
+    # by rounding alone could it lie above either
+    return np.minimum(np.where(np.isinf(value) & np.isinf(limit), value, soft), np.minimum(value, limit))
+
+
+def binding(time: Array, free: Array, held: Array, *, floor: bool = False) -> tuple[NDArray[np.bool_], Crossing]:
+    """Tell where a limit binds, (time, draw), and when it first does.
+
+    Parameters
+    ----------
+    time : ndarray
+        Decimal years, (time,).
+    free, held : ndarray
+        The path without the limit and with it, (time, draw). Of a hard one the limit itself does too: between two
+        steps it is then met where both paths cross.
+    floor : bool
+        It is one from below.
+
+    Examples
+    --------
+    >>> binds, first = binding(np.array([2025.0, 2026.0]), np.array([[1.0], [4.0]]), np.array([[2.0], [2.0]]))
+    >>> binds.ravel().tolist(), first.date.round(2).tolist()
+    ([False, True], [2025.51])
+    """
+    with np.errstate(invalid="ignore"):
+        share = BINDS * np.abs(free)
+        greater, lesser = (held, free + share) if floor else (free - share, held)
+        greater = np.where(np.isposinf(free) & ~floor, np.inf, greater)
+    return greater > lesser, crossing(time, greater, lesser, strict=True)
+
+
+def frontier(path: Array, record: float) -> tuple[Array, float]:
+    """Return a path that never falls and starts at a record, and the share of its values that had to be raised.
+
+    Examples
+    --------
+    >>> made, raised = frontier(np.array([[1.0], [3.0], [2.0]]), 1.5)
+    >>> made.ravel().tolist(), round(raised, 2)
+    ([1.5, 3.0, 3.0], 0.67)
+    """
+    made = np.maximum(np.maximum.accumulate(path, axis=0), record)
+    return made, float((made > path).mean())
+
+
+def check_kept(time: Array, path: Array, keeps: str, at_most: float, *, where: str) -> None:
+    """Refuse a path that leaves what it should keep.
+
+    Raises
+    ------
+    DataError
+        Naming the first date, and in how many worlds.
+    """
+    rules = {
+        "share": ("keeps: expected shares from 0 to 1", lambda: (path < 0) | (path > 1)),
+        "positive": ("keeps: expected values above 0", lambda: path <= 0),
+    }
+    if keeps in rules:
+        _refuse(time, path, *rules[keeps], where=where)
+    if at_most < np.inf:
+        _refuse(time, path, f"at_most: expected at most {at_most:g}", lambda: path > at_most, where=where)
+
+
+def _refuse(time: Array, path: Array, expected: str, outside: Callable[[], NDArray[np.bool_]], *, where: str) -> None:
+    bad = outside()
+    if not bad.any():
+        return
+    first = int(bad.any(axis=1).argmax())
+    when = str(from_decimal_year(time[[first]])[0])[:10]
+    value = path[first, int(bad[first].argmax())]
+    worlds = f"{int(bad.any(axis=0).sum()):,} of {path.shape[1]:,} worlds"
+    raise DataError(f"{where}.{expected}, got {value:g} on {when}, the first date; {worlds} leave it")

@@ -1,0 +1,144 @@
+"""Limits on quantities: what a path may not exceed or fall below, and what it keeps.
+
+::
+
+    [quantities.spend]
+    expression = "60e6*(1 + g)**(t - start + 1)"
+    limit = "0.01*gdp"
+    how = "saturating"            # or "hard", the default, or "softmin", with its sharpness
+    at_least = "1e6 USD"
+    [quantities.peak]
+    model = "hardware/hpcg"
+    keeps = "frontier"            # or "share", "positive"
+    at_most = 1e40                # more is an error, and nothing is cut off
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from forecast import formula
+from forecast.contract.fields import number
+from forecast.errors import UnknownNameError, printable
+from forecast.formula import Condition
+
+if TYPE_CHECKING:
+    from forecast.scenarios.parse import Reader
+
+__all__ = ["KEYS", "Limits", "compared", "read"]
+
+#: The keys of a quantity that are read here, whatever kind it is.
+KEYS = ("limit", "how", "sharpness", "at_least", "keeps", "at_most")
+
+_KEEPS = ("frontier", "share", "positive")
+_HOW = ("hard", "saturating", "softmin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What bounds a quantity.
+
+    Parameters
+    ----------
+    limit : Condition, optional
+        ``quantity <= limit``: as a condition, a bare number has the unit of the quantity, and any may end in a unit.
+    how : {"hard", "saturating", "softmin"}
+        The smaller of value and limit; ``L*(1 - exp(-v/L))``; or ``(v**-s + L**-s)**(-1/s)``.
+    sharpness : float
+        s of ``softmin``.
+    at_least : Condition, optional
+        ``quantity >= at_least``: the larger of both is taken, after the limit.
+    keeps : {"", "frontier", "share", "positive"}
+        A frontier never falls, and starts at the last observed record. A share that leaves 0 to 1, and what should be
+        positive and is not, are errors.
+    at_most : float
+        More, in the quantity's unit, is an error.
+    """
+
+    limit: Condition | None = None
+    how: Literal["hard", "saturating", "softmin"] = "hard"
+    sharpness: float = 8.0
+    at_least: Condition | None = None
+    keeps: Literal["", "frontier", "share", "positive"] = ""
+    at_most: float = math.inf
+
+    @property
+    def set(self) -> Limits | None:
+        """What also holds of a number to which the quantity is set: what it keeps."""
+        kept = Limits(keeps=self.keeps, at_most=self.at_most)
+        return kept if kept.plain else None
+
+    @property
+    def conditions(self) -> dict[str, Condition]:
+        """What is stated as a condition, by key."""
+        stated = {"limit": self.limit, "at_least": self.at_least}
+        return {key: condition for key, condition in stated.items() if condition is not None}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names on which the bounds depend."""
+        return tuple(dict.fromkeys(n for condition in self.conditions.values() for n in condition.right.names))
+
+    def mapped(self, change: Callable[[Condition, str], Condition], where: str) -> Limits:
+        """Return the limits with each condition changed by a function of it and its key below `where`."""
+        changed = {part: change(condition, f"{where}.{part}") for part, condition in self.conditions.items()}
+        return replace(self, **changed)  # type: ignore[arg-type]
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """What is stated, as plain data."""
+        out: dict[str, Any] = {key: condition.right.text for key, condition in self.conditions.items()}
+        if self.limit is not None:
+            out["how"] = self.how
+        if self.how == "softmin":
+            out["sharpness"] = self.sharpness
+        if self.keeps:
+            out["keeps"] = self.keeps
+        if self.at_most < math.inf:
+            out["at_most"] = self.at_most
+        return out
+
+
+def read(reader: Reader, record: Mapping[str, Any], name: str) -> Limits | None:
+    """Read what bounds a quantity; None where nothing does."""
+    stated = {key: record[key] for key in KEYS if key in record}
+    if not stated:
+        return None
+    key = f"quantities.{name}"
+    how = reader.text(record, "how", key, default="hard")
+    if how not in _HOW:
+        raise UnknownNameError("kind of limit", how, _HOW, where=f"{reader.where}: {key}.how")
+    if "limit" not in stated and "how" in stated:
+        raise reader.fail(f"{key}.how", "says how a limit holds, and there is no limit")
+    if "sharpness" in stated and how != "softmin":
+        raise reader.fail(f"{key}.sharpness", 'belongs to how = "softmin"')
+    sharpness = record.get("sharpness", 8.0)
+    if not number(sharpness) or not 0 < sharpness <= 1e6:
+        raise reader.fail(f"{key}.sharpness", f"expected a number above 0, got '{printable(sharpness, 40)}'")
+    keeps = reader.text(record, "keeps", key) if "keeps" in record else ""
+    if "keeps" in record and keeps not in _KEEPS:
+        raise UnknownNameError("word", keeps, _KEEPS, where=f"{reader.where}: {key}.keeps")
+    at_most = record.get("at_most", math.inf)
+    if "at_most" in record and not (number(at_most) and math.isfinite(at_most)):
+        raise reader.fail(f"{key}.at_most", f"expected a number in the quantity's unit, got {printable(at_most, 40)}")
+    return Limits(
+        limit=compared(reader, name, "<=", record["limit"], f"{key}.limit") if "limit" in record else None,
+        how=how,  # type: ignore[arg-type]
+        sharpness=float(sharpness),
+        at_least=compared(reader, name, ">=", record["at_least"], f"{key}.at_least") if "at_least" in record else None,
+        keeps=keeps,  # type: ignore[arg-type]
+        at_most=float(at_most),
+    )
+
+
+def compared(reader: Reader, name: str, op: str, stated: object, key: str) -> Condition:
+    """Read what a quantity is compared with, as the condition that it is: numbers have units as in every comparison."""
+    if number(stated) and math.isfinite(stated):
+        stated = repr(stated)
+    if not isinstance(stated, str):
+        what = "expected an expression, or a number in the quantity's unit"
+        raise reader.fail(key, f"{what}, got {printable(stated, 40)}")
+    return formula.parse_condition(f"{name} {op} {stated}", where=f"{reader.where}: {key}")

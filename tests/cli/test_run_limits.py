@@ -1,0 +1,31 @@
+"""``forecast run`` of quantities with limits: which bind, when, in how many worlds."""
+
+from __future__ import annotations
+
+TEXT = """
+start = 2025
+until = 2050
+[quantities.rate]
+normal = [0.1, 0.3]
+unit = ""
+[quantities.spend]
+expression = "exp(rate*(t - start))"
+limit = "20"
+"""
+
+
+def test_which_limit_binds_is_said_in_text_and_json(said, scenario):
+    path = scenario(TEXT)
+    code, out, err = said("run", path, "--draws", "500")
+    assert (code, err) == (0, "")
+    (line,) = [each for each in out.splitlines() if each.startswith("limit of spend")]
+    (row,) = said("run", path, "--draws", "500", "--json").json["result"]["limits"]
+    share, first = f"{100 * row['ever']:.0f}", row["first"]["p50"][:4]
+    assert line == f"limit of spend binds by 2050 in {share} % of worlds, first in {first} (median)"
+    assert 0.5 < row["ever"] < 1
+    assert row["binds"] == sorted(row["binds"])  # a path that grows stays at its limit
+
+
+def test_a_wrong_limit_is_one_line(said, scenario):
+    refusal = said("run", scenario(TEXT.replace('"20"', '"20 FLOP"'))).refused()
+    assert "quantities.spend.limit" in refusal
