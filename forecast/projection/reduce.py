@@ -17,6 +17,7 @@ from forecast.projection.weights import Updates, share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.laws import LawRef
 from forecast.scenarios.scenario import Cell, Expression, ModelRef, Prior, SeriesRef
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ __all__ = ["Sampled"]
 #: What stands behind a quantity, for those who read the results.
 _KINDS = {
     ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", Cell: "table", Regime: "regime",
-    Schedule: "schedule", OwnDraws: "draws", Fitted: "fitted",
+    Schedule: "schedule", OwnDraws: "draws", Fitted: "fitted", LawRef: "law",
 }  # fmt: skip
 
 

@@ -19,9 +19,10 @@ from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageEr
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, tree
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
-from forecast.scenarios import over_time, settings
+from forecast.scenarios import laws, over_time, settings
 from forecast.scenarios import qualifiers as bases
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.laws import LawRef
 from forecast.scenarios.scenario import (
     Cell,
     Expression,
@@ -32,10 +33,10 @@ from forecast.scenarios.scenario import (
     Ranking,
     Scenario,
     SeriesRef,
-    braces,
     fill,
 )
 from forecast.scenarios.table_values import Tables, choices_of
+from forecast.scenarios.templates import own_choices, walk
 from forecast.units.qualifiers import Qualifiers
 
 if TYPE_CHECKING:
@@ -120,8 +121,12 @@ class Node:
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
-        assert isinstance(self.quantity, ModelRef)
-        return self.quantity.inputs.get(need, need)
+        return self.wired.get(need, need)
+
+    @property
+    def wired(self) -> Mapping[str, str]:
+        """Input of its model to quantity, where the scenario says so."""
+        return self.quantity.inputs if isinstance(self.quantity, (ModelRef, LawRef)) else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,14 +283,16 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         return Node(name=name, unit=quantity.unit, dims=(), models={(): made}, quantity=quantity)
     if isinstance(quantity, Cell):
         return _of_cell(scenario, name, quantity, tables)
+    if isinstance(quantity, LawRef):
+        own = own_choices(scenario, quantity.templates, key=key)
+        _check_size(scenario, own, key)
+        return _of_models(scenario, name, quantity, own, laws.by_choice(scenario, name, quantity, own, key))
     if isinstance(quantity.model, Model):
         return _of_models(scenario, name, quantity, (), {(): quantity.model})
-    used = [*braces(quantity.model, where=f"{key}.model"), *braces(quantity.shape, where=f"{key}.shape")]
-    own = tuple(c for c in scenario.choices if c in used)
+    own = own_choices(scenario, {"model": quantity.model, "shape": quantity.shape}, key=key)
     _check_size(scenario, own, key)
     by_choice: dict[Combination, Model] = {}
-    for combination in itertools.product(*(scenario.choices[c].values for c in own)):
-        chosen = dict(zip(own, combination, strict=True))
+    for combination, chosen in walk(scenario, own):
         full, shape = fill(quantity.model, chosen), fill(quantity.shape, chosen)
         at = f"{key}.shape" if quantity.shape else f"{key}.model"
         by_choice[combination] = models.attempt(full, shape=shape, options=quantity.options, where=at)
@@ -293,7 +300,11 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
 
 
 def _of_models(
-    scenario: Scenario, name: str, quantity: ModelRef, own: tuple[str, ...], by_choice: dict[Combination, Model]
+    scenario: Scenario,
+    name: str,
+    quantity: ModelRef | LawRef,
+    own: tuple[str, ...],
+    by_choice: Mapping[Combination, Model],
 ) -> Node:
     unit = next(iter(by_choice.values())).unit
     needs: dict[str, None] = {}
@@ -335,8 +346,10 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
         for need in node.needs:
             if need not in nodes:
                 named = [n for n, other in nodes.items() if not other.hidden]
-                what = "of" if isinstance(node.quantity, Fitted) else "model"
-                where = f"{scenario.where}: quantities.{name}.{what} needs an input"
+                what = "of needs an input" if isinstance(node.quantity, Fitted) else "model needs an input"
+                if not isinstance(node.quantity, ModelRef):  # its wires are keys of their own
+                    what = next((key for key, source in node.wired.items() if source == need), what)
+                where = f"{scenario.where}: quantities.{name}.{what}"
                 raise UnknownNameError("quantity", need, named, where=where)
 
 

@@ -14,7 +14,7 @@ from forecast.base.distributions import distribution
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
-from forecast.scenarios import inputs
+from forecast.scenarios import inputs, laws
 from forecast.scenarios.spec import (
     ByChoice,
     Cell,
@@ -65,14 +65,42 @@ class Reader:
             raise self.fail(at, f"expected text, got {printable(value, 40)}")
         return value
 
-    def source(self, record: Mapping[str, Any], name: str, key: str) -> str:
-        """Return what data are read from: a table's name, or a path that a scenario in a file may reach."""
+    def source(self, record: Mapping[str, Any], name: str, key: str, choices: Mapping[str, Any] | None = None) -> str:
+        """Return what data are read from: a table's name, or a path that a scenario in a file may reach.
+
+        With `choices` it may hold some in braces: it then stays as it is, and is checked when they are made.
+        """
         from forecast import tables
 
         text = self.text(record, name, key)
-        if self.folder is None:
+        if self._chosen(text, choices, f"{key}.{name}") or self.folder is None:
             return text
         return tables.named(text, self.folder, where=f"{printable(self.where)}: {printable(f'{key}.{name}', 120)}")
+
+    def file(self, record: Mapping[str, Any], name: str, key: str, choices: Mapping[str, Any]) -> str:
+        """Return a file that a scenario may reach; one with choices in braces as in `source`."""
+        from forecast.base import access
+
+        text = self.text(record, name, key)
+        if self._chosen(text, choices, f"{key}.{name}") or self.folder is None:
+            return text
+        where = f"{printable(self.where)}: {printable(f'{key}.{name}', 120)}"
+        return str(access.within(self.folder, text, where=where, what="scenario", error=ScenarioError))
+
+    def _chosen(self, text: str, choices: Mapping[str, Any] | None, key: str) -> bool:
+        """Check the choices that a text holds in braces, where it may, and tell whether it does."""
+        if choices is None:
+            return False
+        self.filled(text, choices, key)
+        return bool(braces(text, where=f"{printable(self.where)}: {key}"))
+
+    def texts_by_name(self, record: Mapping[str, Any], name: str, key: str) -> dict[str, str]:
+        """Return a table of texts."""
+        stated = self.mapping(record, name, key)
+        for each, value in stated.items():
+            if not isinstance(value, (str, bool)):
+                raise self.fail(f"{key}.{name}.{each}", f"expected text, got {printable(value, 40)}")
+        return {each: str(value).lower() if isinstance(value, bool) else value for each, value in stated.items()}
 
     def year(self, record: Mapping[str, Any], key: str) -> float | None:
         """Return a date as a decimal year, or None where it is absent."""
@@ -185,6 +213,8 @@ class Reader:
         key = f"quantities.{name}"
         if "model" in record:
             return self.model(record, key, choices)
+        if "law" in record:
+            return laws.read(self, record, key, choices)
         if "expression" in record:
             self.only(record, ("expression", "unit", "qualifiers"), key)
             tree = self.formula(self.text(record, "expression", key), f"{key}.expression")

@@ -10,7 +10,7 @@ from forecast.formula import Condition
 from forecast.models.nesting import asks
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import Cell, Expression, ModelRef, OverTime, Prior, Ranking, SeriesRef, fill
+from forecast.scenarios.spec import Cell, Expression, OverTime, Prior, Ranking, SeriesRef, fill
 from forecast.tables.series import states
 from forecast.units.qualifiers import Qualifiers, check, infer, meet, of_rows
 
@@ -84,7 +84,6 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
     if isinstance(quantity, Expression):
         stated = {name: fill(value, chosen) for name, value in quantity.qualifiers.items()}
         return infer(quantity.tree, sides, stated=stated, where=f"{key}.expression")
-    assert isinstance(quantity, ModelRef)
     made = node.models[tuple(chosen[c] for c in node.own)]
     for need, asked in asks(made):
         source = node.source(need)

@@ -18,9 +18,10 @@
 
 What a quantity may be: ``model`` (with ``shape`` and its ``options`` beside a series, with ``inputs`` to wire a
 relation to other quantities), ``expression`` (with an optional ``unit``), ``table`` + ``column`` + ``where`` (a figure
-read in a table), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), a distribution with a ``unit``,
-or an input of `forecast.scenarios.inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks ``when`` or
-for a ``rank`` over a choice.
+read in a table), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), ``law`` with a quantity
+for each of its variables (`forecast.scenarios.laws`), a distribution with a ``unit``, or an
+input of `forecast.scenarios.inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks
+``when`` or for a ``rank`` over a choice.
 """
 
 from __future__ import annotations
@@ -111,6 +112,8 @@ class Scenario:
         What moves together.
     updates : mapping of str to Formula
         By which worlds are weighed: the logarithm of a likelihood, under the quantity of which something is known.
+    folder : Path or None
+        The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
     """
 
     name: str
@@ -128,6 +131,7 @@ class Scenario:
     shown: tuple[str, ...] = ()
     correlations: tuple[Correlation, ...] = ()
     updates: Mapping[str, Formula] = field(default_factory=dict)
+    folder: Path | None = None
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -212,6 +216,7 @@ class Scenario:
             shown=shown,
             correlations=tuple(inputs.correlations(reader, record)),
             updates=dict(inputs.updates(reader, record)),
+            folder=folder,
         )
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:

@@ -12,6 +12,7 @@ from forecast import formula
 from forecast.base.distributions import Distribution
 from forecast.errors import ScenarioError, printable
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.laws import LawRef
 
 __all__ = [
     "ByChoice",
@@ -203,7 +204,7 @@ class TableChoice:
     kind: Literal["rival", "definition"] = "rival"
 
 
-Quantity = ModelRef | Expression | Prior | SeriesRef | Cell | OverTime | Regime | Schedule | OwnDraws | Fitted
+Quantity = ModelRef | LawRef | Expression | Prior | SeriesRef | Cell | OverTime | Regime | Schedule | OwnDraws | Fitted
 
 
 @dataclass(frozen=True, kw_only=True)
