@@ -15,6 +15,7 @@ from forecast.projection.crossing import QUANTILES, crossing, date_quantiles, we
 from forecast.projection.ranking import Ranked
 from forecast.projection.weights import Updates, share
 from forecast.projection.world import World
+from forecast.scenarios.functions import FunctionRef
 from forecast.scenarios.graph import Combination, Graph
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.laws import LawRef
@@ -32,6 +33,7 @@ __all__ = ["Sampled"]
 _KINDS = {
     ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", Cell: "table", Regime: "regime",
     Schedule: "schedule", OwnDraws: "draws", Fitted: "fitted", LawRef: "law",
+    FunctionRef: "function",
 }  # fmt: skip
 
 

@@ -19,8 +19,9 @@ from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageEr
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, tree
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
-from forecast.scenarios import laws, over_time, settings
+from forecast.scenarios import functions, laws, over_time, settings
 from forecast.scenarios import qualifiers as bases
+from forecast.scenarios.functions import FunctionRef
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.laws import LawRef
 from forecast.scenarios.scenario import (
@@ -126,7 +127,7 @@ class Node:
     @property
     def wired(self) -> Mapping[str, str]:
         """Input of its model to quantity, where the scenario says so."""
-        return self.quantity.inputs if isinstance(self.quantity, (ModelRef, LawRef)) else {}
+        return self.quantity.inputs if isinstance(self.quantity, (ModelRef, LawRef, FunctionRef)) else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,13 +285,14 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     if isinstance(quantity, Cell):
         return _of_cell(scenario, name, quantity, tables)
     if isinstance(quantity, LawRef):
-        own = own_choices(scenario, quantity.templates, key=key)
-        _check_size(scenario, own, key)
+        own = _own(scenario, quantity.templates, key)
         return _of_models(scenario, name, quantity, own, laws.by_choice(scenario, name, quantity, own, key))
+    if isinstance(quantity, FunctionRef):
+        own = _own(scenario, quantity.templates, key)
+        return _of_models(scenario, name, quantity, own, functions.by_choice(scenario, name, quantity, own, key))
     if isinstance(quantity.model, Model):
         return _of_models(scenario, name, quantity, (), {(): quantity.model})
-    own = own_choices(scenario, {"model": quantity.model, "shape": quantity.shape}, key=key)
-    _check_size(scenario, own, key)
+    own = _own(scenario, {"model": quantity.model, "shape": quantity.shape}, key)
     by_choice: dict[Combination, Model] = {}
     for combination, chosen in walk(scenario, own):
         full, shape = fill(quantity.model, chosen), fill(quantity.shape, chosen)
@@ -299,10 +301,17 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     return _of_models(scenario, name, quantity, own, by_choice)
 
 
+def _own(scenario: Scenario, templates: Mapping[str, str], key: str) -> tuple[str, ...]:
+    """Return the choices that these texts hold, where their combinations are not too many."""
+    own = own_choices(scenario, templates, key=key)
+    _check_size(scenario, own, key)
+    return own
+
+
 def _of_models(
     scenario: Scenario,
     name: str,
-    quantity: ModelRef | LawRef,
+    quantity: ModelRef | LawRef | FunctionRef,
     own: tuple[str, ...],
     by_choice: Mapping[Combination, Model],
 ) -> Node:

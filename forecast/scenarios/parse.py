@@ -14,7 +14,7 @@ from forecast.base.distributions import distribution
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
-from forecast.scenarios import inputs, laws
+from forecast.scenarios import functions, inputs, laws
 from forecast.scenarios.spec import (
     ByChoice,
     Cell,
@@ -213,6 +213,8 @@ class Reader:
         key = f"quantities.{name}"
         if "model" in record:
             return self.model(record, key, choices)
+        if "function" in record:
+            return functions.read(self, record, key, choices)
         if "law" in record:
             return laws.read(self, record, key, choices)
         if "expression" in record:
@@ -231,8 +233,8 @@ class Reader:
                 return read(self, record, key)
         numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers")}
         if not numbers:
-            forms = "an expression, a table, a shape with data, a draw, a schedule, draws, a fitted or a distribution"
-            raise self.fail(key, f"expected a model, {forms}")
+            forms = "an expression, a law, a function, a table, a shape with data, a draw, a schedule, draws, a fitted"
+            raise self.fail(key, f"expected a model, {forms} or a distribution")
         made = distribution(numbers, where=f"{self.where}: {key}")
         return Prior(distribution=made, unit=self.unit(record, key), qualifiers=self.qualifiers(record, key))
 

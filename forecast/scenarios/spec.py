@@ -11,6 +11,7 @@ from typing import Any, Literal
 from forecast import formula
 from forecast.base.distributions import Distribution
 from forecast.errors import ScenarioError, printable
+from forecast.scenarios.functions import FunctionRef
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.laws import LawRef
 
@@ -204,7 +205,20 @@ class TableChoice:
     kind: Literal["rival", "definition"] = "rival"
 
 
-Quantity = ModelRef | LawRef | Expression | Prior | SeriesRef | Cell | OverTime | Regime | Schedule | OwnDraws | Fitted
+Quantity = (
+    ModelRef
+    | LawRef
+    | FunctionRef
+    | Expression
+    | Prior
+    | SeriesRef
+    | Cell
+    | OverTime
+    | Regime
+    | Schedule
+    | OwnDraws
+    | Fitted
+)
 
 
 @dataclass(frozen=True, kw_only=True)
