@@ -158,7 +158,7 @@ def _said(quantity: Any) -> str:
         return f"expression {quantity.tree.text} {quantity.unit}{stated}"
     if isinstance(quantity, SeriesRef):
         # where the file stands is not said: its contents have a hash of their own
-        return repr(replace(quantity, data=""))
+        return repr(replace(quantity, data=Path(quantity.data).name if "{" in quantity.data else ""))
     if isinstance(quantity, LawRef):
         return repr(replace(quantity, fit=Path(quantity.fit).name, data=Path(quantity.data).name))
     if isinstance(quantity, OwnDraws):
@@ -178,8 +178,8 @@ def _data(graph: Graph) -> dict[str, str]:
     known = set(registry.names("model"))
     used: dict[str, None] = {}
     for node in graph.nodes.values():
-        if isinstance(node.quantity, SeriesRef) and node.models:
-            used[node.quantity.data] = None
+        if isinstance(node.quantity, SeriesRef):
+            used.update(dict.fromkeys(made.data for made in node.models.values()))  # type: ignore[attr-defined]
         if isinstance(node.quantity, OwnDraws):
             used[node.quantity.draws] = None
         if isinstance(node.quantity, Cell) and node.figures:

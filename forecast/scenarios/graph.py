@@ -37,7 +37,7 @@ from forecast.scenarios.scenario import (
     fill,
 )
 from forecast.scenarios.table_values import Tables, choices_of
-from forecast.scenarios.templates import own_choices, walk
+from forecast.scenarios.templates import chosen_name, own_choices, source_of, walk
 from forecast.units.qualifiers import Qualifiers
 
 if TYPE_CHECKING:
@@ -266,22 +266,26 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         column = quantity.values(where=key)
         return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity, own_draws=column)
     if isinstance(quantity, SeriesRef):
-        made = models.trend(
-            quantity.data,
-            x=quantity.x,
-            y=quantity.y,
-            unit=quantity.unit,
-            shape=quantity.shape,
-            frontier=quantity.frontier,
-            records=quantity.records,
-            yearly=quantity.yearly,
-            since=quantity.since,
-            where=quantity.where,
-            options=quantity.options,
-            qualifiers=quantity.qualifiers,
-            name=name,
-        )
-        return Node(name=name, unit=quantity.unit, dims=(), models={(): made}, quantity=quantity)
+        own = _own(scenario, {"shape": quantity.shape, "data": quantity.data}, key)
+        trends = {
+            values: models.trend(
+                source_of(scenario, quantity.data, chosen, key=f"{key}.data"),
+                x=quantity.x,
+                y=quantity.y,
+                unit=quantity.unit,
+                shape=fill(quantity.shape, chosen),
+                frontier=quantity.frontier,
+                records=quantity.records,
+                yearly=quantity.yearly,
+                since=quantity.since,
+                where=quantity.where,
+                options=quantity.options,
+                qualifiers=quantity.qualifiers,
+                name=chosen_name(name, values),
+            )
+            for values, chosen in walk(scenario, own)
+        }
+        return Node(name=name, unit=quantity.unit, dims=(), own=own, models=trends, quantity=quantity)
     if isinstance(quantity, Cell):
         return _of_cell(scenario, name, quantity, tables)
     if isinstance(quantity, LawRef):

@@ -227,7 +227,7 @@ class Reader:
         if "table" in record:
             return self.cell(record, key, choices)
         if "shape" in record or "data" in record:
-            return self.series(record, key)
+            return self.series(record, key, choices)
         for form, read in inputs.FORMS.items():
             if form in record:
                 return read(self, record, key)
@@ -238,10 +238,11 @@ class Reader:
         made = distribution(numbers, where=f"{self.where}: {key}")
         return Prior(distribution=made, unit=self.unit(record, key), qualifiers=self.qualifiers(record, key))
 
-    def series(self, record: Mapping[str, Any], key: str) -> SeriesRef:
-        """Return a shape and a column."""
+    def series(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> SeriesRef:
+        """Return a shape and a column; the shape and the data may hold choices in braces."""
         self.only(record, tuple(each.name for each in fields(SeriesRef)), key)
-        data = self.source(record, "data", key)
+        data, shape = self.source(record, "data", key, choices), self.text(record, "shape", key)
+        self.filled(shape, choices, f"{key}.shape")
         columns = self.mapping(record, "where", key)
         where: dict[str, str] = {}
         for column, value in columns.items():
@@ -250,9 +251,9 @@ class Reader:
             (where[column],) = self.held(value, f"{key}.where.{column}")
         for column, text in where.items():
             if braces(text, where=f"{printable(self.where)}: {key}.where"):
-                raise self.fail(f"{key}.where.{column}", "a trend of your own data does not depend on a choice")
+                raise self.fail(f"{key}.where.{column}", "a choice may stand in shape and in data, not here")
         return SeriesRef(
-            shape=self.text(record, "shape", key),
+            shape=shape,
             data=data,
             x=self.text(record, "x", key),
             y=self.text(record, "y", key),

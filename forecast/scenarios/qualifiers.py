@@ -77,7 +77,8 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
         return {}
     if isinstance(quantity, SeriesRef):
         stated = {**of_rows(quantity.where), **quantity.qualifiers}
-        return states(quantity.data, quantity.y, stated=stated, where=f"{key}.y")
+        data = node.models[tuple(chosen[c] for c in node.own)].data  # type: ignore[attr-defined]
+        return states(data, quantity.y, stated=stated, where=f"{key}.y")
     sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.sources}
     if isinstance(quantity, (Fitted, OverTime)):
         return sides[quantity.of]  # a condition states nothing, and neither does since or once when it held

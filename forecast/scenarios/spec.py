@@ -97,7 +97,10 @@ class Prior:
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesRef:
-    """Shape + column of the user's own data; what it holds is what `forecast.models.trend` takes."""
+    """Shape + column of the user's own data; what it holds is what `forecast.models.trend` takes.
+
+    `shape` and `data` may hold choices in braces.
+    """
 
     shape: str
     data: str
