@@ -52,17 +52,9 @@ def test_the_examples_of_a_scenario_are_ones():
     record["quantities"]["brain"] = {"value": 1e18, "unit": "FLOP/s"}
     made = forecast.Scenario.from_dict(record)
     assert set(made.quantities) == {
-        "machine",
-        "goal",
-        "cluster",
-        "price",
-        "ratio",
-        "planned",
-        "gained",
-        "brain",
-        "S",
+        "machine", "goal", "cluster", "loss", "power", "price", "ratio", "planned", "gained", "brain", "spend", "S",
         "k",
-    }
+    }  # fmt: skip
     assert set(made.questions) == {"parity"}
     assert set(made.rankings) == {"cheapest"}
     assert "geforce-rtx-4090" in made.choices["device"].values

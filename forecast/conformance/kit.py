@@ -22,6 +22,7 @@ from typing import Literal
 
 from forecast.contract import plugin_calls
 from forecast.contract.registry import LOAD_S, Plugin, Record, get_registry
+from forecast.contract.specs import FunctionSpec, Input
 from forecast.errors import ForecastError, PluginContractError, PluginError, printable
 
 __all__ = ["Check", "Outcome", "checks", "run_checks"]
@@ -144,6 +145,8 @@ def _of(record: Record) -> Iterator[tuple[str, Callable[[Record], None]]]:
     from forecast.conformance import records
 
     yield from records.CHECKS.get(record.spec.kind, ())
+    if isinstance(record.spec, FunctionSpec):
+        yield from records.FUNCTION_CHECKS
 
 
 def _fail(problem: ForecastError) -> None:
@@ -199,6 +202,10 @@ def _references(plugin: Plugin) -> None:
             if not p.reference.strip()
         ]
         inputs = getattr(spec, "inputs", ())
-        bare += [f"{spec.kind} '{spec.name}': input '{i.name}'" for i in inputs if not i.source.strip()]
+        bare += [
+            f"{spec.kind} '{spec.name}': input '{i.name}'"
+            for i in inputs
+            if isinstance(i, Input) and not i.source.strip()
+        ]
     if bare:
         raise PluginContractError(f"without a reference or source: {', '.join(bare)}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.conformance.laws import LAW_CHECKS, guarded, numbers, refuse
 from forecast.contract.registry import Record, get_registry, resolve
-from forecast.contract.specs import EstimateSpec, TrendSpec
+from forecast.contract.specs import EstimateSpec, FunctionSpec, TrendSpec
 from forecast.errors import printable
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "FUNCTION_CHECKS"]
 
 # Models -------------------------------------------------------------------------------------------------------------
 
@@ -40,6 +40,9 @@ def _model_unit(record: Record) -> None:
         formula = parse(spec.expression, where=where)
         inferred = units.infer(formula, {i.name: i.unit for i in spec.inputs}, where=where)
         units.check(inferred, spec.unit, where=where)
+    if isinstance(spec, FunctionSpec):
+        for name, unit in spec.inputs.items():
+            units.unit(unit, where=f"{where}: input '{printable(name, 60)}'")
 
 
 class _Trial:
@@ -66,6 +69,7 @@ class _Trial:
         from forecast.models.protocol import OtherModel
 
         drawn = {}
+        domain = getattr(self.record.spec, "domain", {})
         for index, (name, need) in enumerate(model.inputs.items()):
             u = np.random.default_rng(index).random(BLOCK)
             if isinstance(need, Input):
@@ -74,7 +78,8 @@ class _Trial:
                 draws = self._sample(need.model, need.model.fit(seed=0), self.time, self._inputs(need.model))
             else:
                 self.free = True
-                draws = np.broadcast_to(1 + u, (len(self.time), BLOCK)).copy()
+                low, high = domain.get(name, (1.0, 2.0))
+                draws = np.broadcast_to(low + (high - low) * u, (len(self.time), BLOCK)).copy()
             draws.flags.writeable = False
             drawn[name] = draws
         return drawn
@@ -145,6 +150,22 @@ def _model_prefix(record: Record) -> None:
     fitted = trial.model.fit(seed=0)
     if not np.array_equal(trial.sample(fitted)[:5], trial.sample(fitted, 5), equal_nan=True):
         raise refuse(record, "a longer horizon changes the earlier steps: draw arrays as (time, draw)")
+
+
+def _function_vectorises(record: Record) -> None:
+    """Each element rests on those at its place alone: a part of the inputs gives that part of the output."""
+    import numpy as np
+
+    spec: Any = record.spec
+    call = resolve(spec.target, what=f"function '{record.full_name}'")
+    given = _Trial(record).inputs
+    with guarded(record, "its function"):
+        whole = np.asarray(call(**given))
+        if whole.shape != next(iter(given.values())).shape:
+            raise refuse(record, f"its function returns shape {whole.shape} for inputs of another")
+        part = np.asarray(call(**{name: values[3:5, 7:10] for name, values in given.items()}))
+    if part.shape != (2, 3) or not np.allclose(part, whole[3:5, 7:10], rtol=1e-12, atol=0, equal_nan=True):
+        raise refuse(record, "its function gives other numbers for a part of its inputs than for all of them")
 
 
 # The others ---------------------------------------------------------------------------------------------------------
@@ -275,3 +296,6 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
     "reader": (("its code loads", _target_loads),),
     "command": (("its code loads", _command_loads),),
 }
+
+#: What is asked of a function besides what is asked of every model.
+FUNCTION_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (("vectorises", _function_vectorises),)

@@ -19,6 +19,7 @@ from pluggy import HookimplMarker, HookspecMarker
 from forecast.contract.specs import (
     ClaimSpec,
     CommandSpec,
+    FunctionSpec,
     LawSpec,
     ModelSpec,
     ReaderSpec,
@@ -92,6 +93,22 @@ def forecast_models() -> Iterable[ModelSpec]:  # type: ignore[empty-body]
     ...     yield EstimateSpec(name="x", unit="FLOP/s", expression="rate*size", inputs=(rate, size), reference="demo")
     >>> [model.unit for model in forecast_models()]
     ['FLOP/s']
+    """
+
+
+@hookspec
+def forecast_functions() -> Iterable[FunctionSpec]:  # type: ignore[empty-body]
+    """Which functions of other quantities do you bring? Code that takes plain arrays and returns one.
+
+    Examples
+    --------
+    >>> from forecast import FunctionSpec, hookimpl
+    >>> @hookimpl
+    ... def forecast_functions():
+    ...     yield FunctionSpec(name="power", target="my_plugin.chips:power", unit="W",
+    ...                        inputs={"chips": "", "each": "W"}, reference="our cluster's manual")
+    >>> [dict(function.inputs) for function in forecast_functions()]
+    [{'chips': '', 'each': 'W'}]
     """
 
 

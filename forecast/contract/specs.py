@@ -33,6 +33,7 @@ __all__ = [
     "ClaimSpec",
     "CommandSpec",
     "EstimateSpec",
+    "FunctionSpec",
     "Input",
     "LawSpec",
     "MixtureSpec",
@@ -364,6 +365,38 @@ class RelationSpec(ModelSpec):
     y: str = text_field()
     where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
     objective: str | None = maybe_text()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionSpec(ModelSpec):
+    """A function of other quantities, as code.
+
+    Parameters
+    ----------
+    target : str
+        ``"module:attribute"`` of a callable ``f(**inputs)``: given an array for each input by its name, all of one
+        shape and read-only, it returns an array of that shape. Each element depends on the elements at its place
+        alone, and the same inputs give the same numbers.
+    inputs : mapping of str to str
+        Name to unit.
+    domain : mapping of str to (float, float)
+        A plausible range for each input, in which the conformance kit tries it; 1 to 2 where none is stated.
+    """
+
+    inputs: Mapping[str, str] = checked(maps(text), "a mapping of input to unit", default_factory=empty)
+    domain: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
+
+    def _check(self) -> None:
+        if self.target is None:
+            self._refuse("target", "a function is code: name it as 'module:attribute'")
+        if not self.inputs:
+            self._refuse("inputs", "is empty: say which quantities it takes, and in which units")
+        for name in self.inputs:
+            if not name.isidentifier() or name in ("function", "unit", "inputs"):
+                self._refuse("inputs", f"'{printable(name, 60)}' cannot be an argument and a key of a scenario")
+        for name in self.domain:
+            if name not in self.inputs:
+                self._refuse("domain", f"'{printable(name, 60)}' is none of its inputs")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,17 @@ from typing import Any
 
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import Record, get_registry, resolve
-from forecast.contract.specs import EstimateSpec, MixtureSpec, ModelSpec, RelationSpec, SeriesShape, TrendSpec
+from forecast.contract.specs import (
+    EstimateSpec,
+    FunctionSpec,
+    MixtureSpec,
+    ModelSpec,
+    RelationSpec,
+    SeriesShape,
+    TrendSpec,
+)
 from forecast.errors import PluginContractError, PluginError, UsageError, printable
-from forecast.models import estimates, mixtures, relations, trends
+from forecast.models import estimates, functions, mixtures, relations, trends
 from forecast.models.check_output import checked_model
 from forecast.models.protocol import Broken, Model
 from forecast.units import qualifiers
@@ -176,6 +184,8 @@ def _build(asked: Named, options: Mapping[str, Any], *, where: str = "", within:
     if options and not asked.shape:
         at = f"{where}: " if where else ""
         raise UsageError(f"{at}model '{name}' is no series: no shape beside it takes options")
+    if isinstance(spec, FunctionSpec):
+        return functions.from_spec(name, spec)
     if spec.target is not None:
         make = resolve(spec.target, what=f"model '{name}'")
         model = checked_model(guarded(f"model '{name}'", lambda: make(name, spec)), f"model '{name}'")

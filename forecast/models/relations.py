@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["from_spec"]
+__all__ = ["FittedRelation", "from_spec", "left_out"]
 
 
 def from_spec(name: str, spec: RelationSpec) -> Model:
@@ -66,25 +66,30 @@ class _Relation(Model):
         whole = series.complete(rows, [*(spec.let.get(v, v) for v in form.variables), spec.y], self.name)
         separate.check(whole, self.name)
         fitted = form.fit(whole, let=dict(spec.let), y=spec.y, objective=spec.objective, seed=seed)
-        note = "; ".join(filter(None, [_left_out(rows.rows - whole.rows), spec.note]))
-        return _FittedRelation(name=self.name, fit=fitted, note=note, sources=(spec.reference,))
+        note = "; ".join(filter(None, [left_out(rows.rows - whole.rows), spec.note]))
+        return FittedRelation(name=self.name, fit=fitted, note=note, sources=(spec.reference,))
 
 
-def _left_out(rows: int) -> str:
+def left_out(rows: int) -> str:
+    """Say how many rows had no value."""
     return f"{rows} row{'s' if rows > 1 else ''} without a value left out" if rows else ""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _FittedRelation(FittedModel):
+class FittedRelation(FittedModel):
+    """A law with a fit of it, handed draws of its variables."""
+
     name: str
     fit: Fit
     note: str
     sources: tuple[str, ...]
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return draws of the parameters of the law."""
         return self.fit.sample_parameters(streams("parameters"), streams.draws)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        """Return the law under draws of its variables."""
         drawn = self.posterior(streams)
         self._check_meaning({**drawn, **inputs}, (len(time), streams.draws))
         level = self.fit.law.value(drawn, **inputs)
@@ -120,6 +125,7 @@ class _FittedRelation(FittedModel):
         return tuple(out)
 
     def describe(self) -> Description:
+        """Say what the parameters are, and where they come from."""
         stated = {name: (float(v), *map(float, self.fit.interval(name, 0.9))) for name, v in self.fit.values.items()}
         said = ", ".join(f"{name} = {v:.3g} [{low:.3g}, {high:.3g}]" for name, (v, low, high) in stated.items())
         facts: dict[str, float] = {}

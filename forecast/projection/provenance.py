@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from forecast.errors import ForecastError
+from forecast.models.law_fits import LawModel
 from forecast.scenarios.graph import Graph, nested
 from forecast.scenarios.inputs import OwnDraws
+from forecast.scenarios.laws import LawRef
 from forecast.scenarios.scenario import Cell, Scenario
 
 __all__ = ["provenance", "versions"]
@@ -57,7 +59,8 @@ def provenance(
 ) -> dict[str, str]:
     """Return the attributes of a projection's root, each JSON text."""
     scenario = graph.scenario
-    used = [m.name for node in graph.nodes.values() for outer in node.models.values() for m in nested(outer)]
+    behind = [m for node in graph.nodes.values() for outer in node.models.values() for m in nested(outer)]
+    used = [m.name for m in behind] + [m.law.name for m in behind if isinstance(m, LawModel)]
     what = {
         "scenario": scenario.name,
         "title": scenario.title,
@@ -165,7 +168,9 @@ def _said(quantity: Any) -> str:
         return f"expression {quantity.tree.text} {quantity.unit}{stated}"
     if isinstance(quantity, SeriesRef):
         # where the file stands is not said: its contents have a hash of their own
-        return repr(replace(quantity, data=""))
+        return repr(replace(quantity, data=Path(quantity.data).name if "{" in quantity.data else ""))
+    if isinstance(quantity, LawRef):
+        return repr(replace(quantity, fit=Path(quantity.fit).name, data=Path(quantity.data).name))
     if isinstance(quantity, OwnDraws):
         return repr(replace(quantity, draws=Path(quantity.draws).name))  # its name chooses the rows
     return repr(quantity)
@@ -183,14 +188,16 @@ def _data(graph: Graph) -> dict[str, str]:
     known = set(registry.names("model"))
     used: dict[str, None] = {}
     for node in graph.nodes.values():
-        if isinstance(node.quantity, SeriesRef) and node.models:
-            used[node.quantity.data] = None
+        if isinstance(node.quantity, SeriesRef):
+            used.update(dict.fromkeys(made.data for made in node.models.values()))  # type: ignore[attr-defined]
         if isinstance(node.quantity, OwnDraws):
             used[node.quantity.draws] = None
         if isinstance(node.quantity, Cell) and node.figures:
             used.update(dict.fromkeys(_tables(node.quantity)))
         for outer in node.models.values():
             for made in nested(outer):
+                if isinstance(made, LawModel):
+                    used.update(dict.fromkeys(filter(None, (made.data, made.file))))
                 series = made.name.partition("@")[0]
                 spec = registry.find("model", series).spec if series in known else None
                 if isinstance(spec, (TrendSpec, RelationSpec)):
@@ -198,7 +205,7 @@ def _data(graph: Graph) -> dict[str, str]:
     hashes = {}
     for name in used:
         with contextlib.suppress(ForecastError):
-            if tables.is_plain_file(name):
+            if tables.is_plain_file(name) or name.endswith(".nc"):
                 hashes[Path(name).name] = files.file_hash(name)
             else:
                 table = tables.table(name)

@@ -17,8 +17,10 @@ from forecast.projection.crossing import QUANTILES, crossing, date_quantiles, we
 from forecast.projection.weights import Updates, share
 from forecast.projection.world import World
 from forecast.scenarios.dynamics import Solved, Stock
+from forecast.scenarios.functions import FunctionRef
 from forecast.scenarios.graph import Combination, Graph
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.laws import LawRef
 from forecast.scenarios.scenario import Cell, Expression, ModelRef, Prior, SeriesRef
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ __all__ = ["Sampled"]
 #: What stands behind a quantity, for those who read the results.
 _KINDS = {
     ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", Cell: "table", Regime: "regime",
-    Schedule: "schedule", OwnDraws: "draws", Fitted: "fitted", Stock: "stock", Solved: "solved",
+    Schedule: "schedule", OwnDraws: "draws", Fitted: "fitted", Stock: "stock", Solved: "solved", LawRef: "law",
+    FunctionRef: "function",
 }  # fmt: skip
 
 

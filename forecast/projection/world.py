@@ -130,7 +130,13 @@ class Fits:
 
     def warnings(self) -> list[str]:
         """Return what models warn of, a line each."""
-        return [f"{name}: {model}: {text}" for (name, model), every in self.outside.items() for text in every]
+        return [
+            f"{name}: {text}"
+            if name == model
+            else f"{name}: {model}: {text}"  # of one's own, it has its quantity's name
+            for (name, model), every in self.outside.items()
+            for text in every
+        ]
 
     def _aside(self, model: Model, what: str, call: Callable[[FittedModel], T]) -> T | None:
         try:

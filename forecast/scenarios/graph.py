@@ -19,11 +19,13 @@ from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageEr
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, tree
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
-from forecast.scenarios import over_time, settings
+from forecast.scenarios import functions, laws, over_time, settings
 from forecast.scenarios import qualifiers as bases
 from forecast.scenarios.changes import Change
 from forecast.scenarios.dynamics import Solved, Stock
+from forecast.scenarios.functions import FunctionRef
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.laws import LawRef
 from forecast.scenarios.limits import Limits
 from forecast.scenarios.scenario import (
     Cell,
@@ -35,10 +37,10 @@ from forecast.scenarios.scenario import (
     Ranking,
     Scenario,
     SeriesRef,
-    braces,
     fill,
 )
 from forecast.scenarios.table_values import Tables, choices_of
+from forecast.scenarios.templates import chosen_name, own_choices, source_of, walk
 from forecast.units.qualifiers import Qualifiers
 
 if TYPE_CHECKING:
@@ -140,8 +142,12 @@ class Node:
 
     def source(self, need: str) -> str:
         """Return the quantity that feeds the input `need` of this node's model."""
-        assert isinstance(self.quantity, ModelRef)
-        return self.quantity.inputs.get(need, need)
+        return self.wired.get(need, need)
+
+    @property
+    def wired(self) -> Mapping[str, str]:
+        """Input of its model to quantity, where the scenario says so."""
+        return self.quantity.inputs if isinstance(self.quantity, (ModelRef, LawRef, FunctionRef)) else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,32 +308,39 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         column = quantity.values(where=key)
         return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity, own_draws=column)
     if isinstance(quantity, SeriesRef):
-        made = models.trend(
-            quantity.data,
-            x=quantity.x,
-            y=quantity.y,
-            unit=quantity.unit,
-            shape=quantity.shape,
-            frontier=quantity.frontier,
-            records=quantity.records,
-            yearly=quantity.yearly,
-            since=quantity.since,
-            where=quantity.where,
-            options=quantity.options,
-            qualifiers=quantity.qualifiers,
-            name=name,
-        )
-        return Node(name=name, unit=quantity.unit, dims=(), models={(): made}, quantity=quantity)
+        own = _own(scenario, {"shape": quantity.shape, "data": quantity.data}, key)
+        trends = {
+            values: models.trend(
+                source_of(scenario, quantity.data, chosen, key=f"{key}.data"),
+                x=quantity.x,
+                y=quantity.y,
+                unit=quantity.unit,
+                shape=fill(quantity.shape, chosen),
+                frontier=quantity.frontier,
+                records=quantity.records,
+                yearly=quantity.yearly,
+                since=quantity.since,
+                where=quantity.where,
+                options=quantity.options,
+                qualifiers=quantity.qualifiers,
+                name=chosen_name(name, values),
+            )
+            for values, chosen in walk(scenario, own)
+        }
+        return Node(name=name, unit=quantity.unit, dims=(), own=own, models=trends, quantity=quantity)
     if isinstance(quantity, Cell):
         return _of_cell(scenario, name, quantity, tables)
+    if isinstance(quantity, LawRef):
+        own = _own(scenario, quantity.templates, key)
+        return _of_models(scenario, name, quantity, own, laws.by_choice(scenario, name, quantity, own, key))
+    if isinstance(quantity, FunctionRef):
+        own = _own(scenario, quantity.templates, key)
+        return _of_models(scenario, name, quantity, own, functions.by_choice(scenario, name, quantity, own, key))
     if isinstance(quantity.model, Model):
         return _of_models(scenario, name, quantity, (), {(): quantity.model})
-    used = [*braces(quantity.model, where=f"{key}.model"), *braces(quantity.shape, where=f"{key}.shape")]
-    own = tuple(c for c in scenario.choices if c in used)
-    _check_size(scenario, own, key)
+    own = _own(scenario, {"model": quantity.model, "shape": quantity.shape}, key)
     by_choice: dict[Combination, Model] = {}
-    for combination in itertools.product(*(scenario.choices[c].values for c in own)):
-        chosen = dict(zip(own, combination, strict=True))
+    for combination, chosen in walk(scenario, own):
         full, shape = fill(quantity.model, chosen), fill(quantity.shape, chosen)
         at = f"{key}.shape" if quantity.shape else f"{key}.model"
         by_choice[combination] = models.attempt(full, shape=shape, options=quantity.options, where=at)
@@ -338,8 +351,19 @@ def _quantities(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in names if n not in TIME))
 
 
+def _own(scenario: Scenario, templates: Mapping[str, str], key: str) -> tuple[str, ...]:
+    """Return the choices that these texts hold, where their combinations are not too many."""
+    own = own_choices(scenario, templates, key=key)
+    _check_size(scenario, own, key)
+    return own
+
+
 def _of_models(
-    scenario: Scenario, name: str, quantity: ModelRef, own: tuple[str, ...], by_choice: dict[Combination, Model]
+    scenario: Scenario,
+    name: str,
+    quantity: ModelRef | LawRef | FunctionRef,
+    own: tuple[str, ...],
+    by_choice: Mapping[Combination, Model],
 ) -> Node:
     unit = next(iter(by_choice.values())).unit
     needs: dict[str, None] = {}
@@ -381,8 +405,10 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
         for need in node.needs:
             if need not in nodes:
                 named = [n for n, other in nodes.items() if not other.hidden]
-                what = "of" if isinstance(node.quantity, Fitted) else "model"
-                where = f"{scenario.where}: quantities.{name}.{what} needs an input"
+                what = "of needs an input" if isinstance(node.quantity, Fitted) else "model needs an input"
+                if not isinstance(node.quantity, ModelRef):  # its wires are keys of their own
+                    what = next((key for key, source in node.wired.items() if source == need), what)
+                where = f"{scenario.where}: quantities.{name}.{what}"
                 raise UnknownNameError("quantity", need, named, where=where)
 
 

@@ -14,7 +14,7 @@ from forecast.base.distributions import distribution
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
-from forecast.scenarios import inputs
+from forecast.scenarios import functions, inputs, laws
 from forecast.scenarios.spec import (
     ByChoice,
     Cell,
@@ -65,14 +65,42 @@ class Reader:
             raise self.fail(at, f"expected text, got {printable(value, 40)}")
         return value
 
-    def source(self, record: Mapping[str, Any], name: str, key: str) -> str:
-        """Return what data are read from: a table's name, or a path that a scenario in a file may reach."""
+    def source(self, record: Mapping[str, Any], name: str, key: str, choices: Mapping[str, Any] | None = None) -> str:
+        """Return what data are read from: a table's name, or a path that a scenario in a file may reach.
+
+        With `choices` it may hold some in braces: it then stays as it is, and is checked when they are made.
+        """
         from forecast import tables
 
         text = self.text(record, name, key)
-        if self.folder is None:
+        if self._chosen(text, choices, f"{key}.{name}") or self.folder is None:
             return text
         return tables.named(text, self.folder, where=f"{printable(self.where)}: {printable(f'{key}.{name}', 120)}")
+
+    def file(self, record: Mapping[str, Any], name: str, key: str, choices: Mapping[str, Any]) -> str:
+        """Return a file that a scenario may reach; one with choices in braces as in `source`."""
+        from forecast.base import access
+
+        text = self.text(record, name, key)
+        if self._chosen(text, choices, f"{key}.{name}") or self.folder is None:
+            return text
+        where = f"{printable(self.where)}: {printable(f'{key}.{name}', 120)}"
+        return str(access.within(self.folder, text, where=where, what="scenario", error=ScenarioError))
+
+    def _chosen(self, text: str, choices: Mapping[str, Any] | None, key: str) -> bool:
+        """Check the choices that a text holds in braces, where it may, and tell whether it does."""
+        if choices is None:
+            return False
+        self.filled(text, choices, key)
+        return bool(braces(text, where=f"{printable(self.where)}: {key}"))
+
+    def texts_by_name(self, record: Mapping[str, Any], name: str, key: str) -> dict[str, str]:
+        """Return a table of texts."""
+        stated = self.mapping(record, name, key)
+        for each, value in stated.items():
+            if not isinstance(value, (str, bool)):
+                raise self.fail(f"{key}.{name}.{each}", f"expected text, got {printable(value, 40)}")
+        return {each: str(value).lower() if isinstance(value, bool) else value for each, value in stated.items()}
 
     def year(self, record: Mapping[str, Any], key: str) -> float | None:
         """Return a date as a decimal year, or None where it is absent."""
@@ -185,6 +213,10 @@ class Reader:
         key = f"quantities.{name}"
         if "model" in record:
             return self.model(record, key, choices)
+        if "function" in record:
+            return functions.read(self, record, key, choices)
+        if "law" in record:
+            return laws.read(self, record, key, choices)
         if "expression" in record:
             self.only(record, ("expression", "unit", "qualifiers"), key)
             tree = self.formula(self.text(record, "expression", key), f"{key}.expression")
@@ -195,21 +227,22 @@ class Reader:
         if "table" in record:
             return self.cell(record, key, choices)
         if "shape" in record or "data" in record:
-            return self.series(record, key)
+            return self.series(record, key, choices)
         for form, read in inputs.FORMS.items():
             if form in record:
                 return read(self, record, key)
         numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers")}
         if not numbers:
-            forms = "an expression, a table, a shape with data, a draw, a schedule, draws, a fitted or a distribution"
-            raise self.fail(key, f"expected a model, {forms}")
+            forms = "an expression, a law, a function, a table, a shape with data, a draw, a schedule, draws, a fitted"
+            raise self.fail(key, f"expected a model, {forms} or a distribution")
         made = distribution(numbers, where=f"{self.where}: {key}")
         return Prior(distribution=made, unit=self.unit(record, key), qualifiers=self.qualifiers(record, key))
 
-    def series(self, record: Mapping[str, Any], key: str) -> SeriesRef:
-        """Return a shape and a column."""
+    def series(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> SeriesRef:
+        """Return a shape and a column; the shape and the data may hold choices in braces."""
         self.only(record, tuple(each.name for each in fields(SeriesRef)), key)
-        data = self.source(record, "data", key)
+        data, shape = self.source(record, "data", key, choices), self.text(record, "shape", key)
+        self.filled(shape, choices, f"{key}.shape")
         columns = self.mapping(record, "where", key)
         where: dict[str, str] = {}
         for column, value in columns.items():
@@ -218,9 +251,9 @@ class Reader:
             (where[column],) = self.held(value, f"{key}.where.{column}")
         for column, text in where.items():
             if braces(text, where=f"{printable(self.where)}: {key}.where"):
-                raise self.fail(f"{key}.where.{column}", "a trend of your own data does not depend on a choice")
+                raise self.fail(f"{key}.where.{column}", "a choice may stand in shape and in data, not here")
         return SeriesRef(
-            shape=self.text(record, "shape", key),
+            shape=shape,
             data=data,
             x=self.text(record, "x", key),
             y=self.text(record, "y", key),

@@ -11,7 +11,7 @@ from forecast.models.nesting import asks
 from forecast.scenarios.dynamics import Solved, Stock
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import Cell, Expression, ModelRef, OverTime, Prior, Ranking, SeriesRef, fill
+from forecast.scenarios.spec import Cell, Expression, OverTime, Prior, Ranking, SeriesRef, fill
 from forecast.tables.series import states
 from forecast.units.qualifiers import Qualifiers, check, infer, meet, of_rows
 
@@ -78,14 +78,14 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
         return {}
     if isinstance(quantity, SeriesRef):
         stated = {**of_rows(quantity.where), **quantity.qualifiers}
-        return states(quantity.data, quantity.y, stated=stated, where=f"{key}.y")
+        data = node.models[tuple(chosen[c] for c in node.own)].data  # type: ignore[attr-defined]
+        return states(data, quantity.y, stated=stated, where=f"{key}.y")
     sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.sources}
     if isinstance(quantity, (Fitted, OverTime)):
         return sides[quantity.of]  # a condition states nothing, and neither does since or once when it held
     if isinstance(quantity, Expression):
         stated = {name: fill(value, chosen) for name, value in quantity.qualifiers.items()}
         return infer(quantity.tree, sides, stated=stated, where=f"{key}.expression")
-    assert isinstance(quantity, ModelRef)
     made = node.models[tuple(chosen[c] for c in node.own)]
     for need, asked in asks(made):
         source = node.source(need)

@@ -18,9 +18,10 @@
 
 What a quantity may be: ``model`` (with ``shape`` and its ``options`` beside a series, with ``inputs`` to wire a
 relation to other quantities), ``expression`` (with an optional ``unit``), ``table`` + ``column`` + ``where`` (a figure
-read in a table), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), a distribution with a ``unit``,
-or an input of `forecast.scenarios.inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks ``when`` or
-for a ``rank`` over a choice.
+read in a table), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), ``law`` with a quantity
+for each of its variables (`forecast.scenarios.laws`), a distribution with a ``unit``, or an
+input of `forecast.scenarios.inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks
+``when`` or for a ``rank`` over a choice.
 """
 
 from __future__ import annotations
@@ -120,6 +121,8 @@ class Scenario:
         By which worlds are weighed: the logarithm of a likelihood, under the quantity of which something is known.
     changes : tuple of Change
         What if: growth and values of quantities changed from a date on, in this order.
+    folder : Path or None
+        The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
     """
 
     name: str
@@ -139,6 +142,7 @@ class Scenario:
     correlations: tuple[Correlation, ...] = ()
     updates: Mapping[str, Formula] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
+    folder: Path | None = None
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -233,6 +237,7 @@ class Scenario:
             correlations=tuple(inputs.correlations(reader, record)),
             updates=dict(inputs.updates(reader, record)),
             changes=tuple(changes.read(reader, record.get("changes", ()))),
+            folder=folder,
         )
 
     def changed(self, stated: object) -> Scenario:

@@ -12,7 +12,9 @@ from forecast import formula
 from forecast.base.distributions import Distribution
 from forecast.errors import ScenarioError, printable
 from forecast.scenarios.dynamics import Solved, Stock
+from forecast.scenarios.functions import FunctionRef
 from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.laws import LawRef
 
 __all__ = [
     "ByChoice",
@@ -96,7 +98,10 @@ class Prior:
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesRef:
-    """Shape + column of the user's own data; what it holds is what `forecast.models.trend` takes."""
+    """Shape + column of the user's own data; what it holds is what `forecast.models.trend` takes.
+
+    `shape` and `data` may hold choices in braces.
+    """
 
     shape: str
     data: str
@@ -205,7 +210,20 @@ class TableChoice:
 
 
 Quantity = (
-    ModelRef | Expression | Prior | SeriesRef | Cell | OverTime | Regime | Schedule | OwnDraws | Fitted | Stock | Solved
+    ModelRef
+    | LawRef
+    | FunctionRef
+    | Expression
+    | Prior
+    | SeriesRef
+    | Cell
+    | OverTime
+    | Regime
+    | Schedule
+    | OwnDraws
+    | Fitted
+    | Stock
+    | Solved
 )
 
 

@@ -371,6 +371,61 @@ def forecast_commands():
     assert "expected something to call, got float" in found["reader n: its code loads"]
 
 
+FUNCTION = """
+from forecast import FunctionSpec, hookimpl
+
+calls = []
+
+def good(x):
+    return (x - 5)**0.5
+
+def sorts(x):
+    x = x.copy()
+    x.sort()
+    return x
+
+def writes(x):
+    x[0] = 1
+    return x
+
+def counts(x):
+    calls.append(1)
+    return x + len(calls)
+
+def few(x):
+    return x[:3]
+
+@hookimpl
+def forecast_functions():
+    yield FunctionSpec(name="f", target=f"{{__name__}}:{name}", unit="{unit}", inputs={{"x": "{of}"}},
+                       domain={{"x": (6, 9)}}, reference="r")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "says"),
+    [
+        ("sorts", "vectorises", "its function gives other numbers for a part of its inputs than for all of them"),
+        ("writes", "samples finite numbers and leaves its inputs alone", "sample writes into its inputs"),
+        ("counts", "same seed, same draws", "the same seed gives other draws"),
+        ("few", "samples finite numbers and leaves its inputs alone", "expected the shape of its inputs"),
+    ],
+)
+def test_a_function_that_breaks_its_rules_is_caught(fake_plugins, name, check, says):
+    fake_plugins.add("kit", FUNCTION.format(name=name, unit="W", of=""))
+    assert says in failures("kit")[f"model f: {check}"]
+
+
+def test_a_function_is_tried_in_its_domain(fake_plugins):
+    fake_plugins.add("kit", FUNCTION.format(name="good", unit="W", of=""))
+    assert failures("kit") == {}
+
+
+def test_the_units_of_a_function_are_read(fake_plugins):
+    fake_plugins.add("kit", FUNCTION.format(name="good", unit="W", of="wat"))
+    assert "input 'x'" in failures("kit")["model f: units parse and balance"]
+
+
 def test_a_table_whose_reader_is_not_registered_is_caught(fake_plugins, tmp_path, described):
     path = described(tmp_path, "price.csv", parser="datasets/gpu-trend", format="data")
     fake_plugins.add(

@@ -8,6 +8,7 @@ from forecast.contract import published, specs
 from forecast.contract.specs import (
     ClaimSpec,
     EstimateSpec,
+    FunctionSpec,
     Input,
     LawSpec,
     MixtureSpec,
@@ -45,6 +46,7 @@ def test_names_are_lower_case_letters_digits_and_hyphens(name):
         LawSpec(**{**LAW, "name": name})
 
 
+CODE = {"reference": "r", "unit": "", "target": "a:b"}
 TREND = {"reference": "r", "unit": "", "table": "t", "x": "x", "y": "y"}
 
 
@@ -92,6 +94,13 @@ def test_bad_input_064_a_wrong_field_is_named(field, value):
         (lambda: MixtureSpec(name="m", reference="r", unit="", weights={"a": 0}), "weights"),
         (lambda: MixtureSpec(name="m", reference="r", unit="", weights={}), "weights"),
         (lambda: ModelSpec(name="m", reference="r", unit=""), "target"),
+        (lambda: FunctionSpec(name="f", reference="r", unit="", inputs={"x": ""}), "target"),
+        (lambda: FunctionSpec(name="f", **CODE), "inputs"),
+        (lambda: FunctionSpec(name="f", **CODE, inputs={"x": 1}), "inputs"),
+        (lambda: FunctionSpec(name="f", **CODE, inputs={"no name": ""}), "inputs"),
+        (lambda: FunctionSpec(name="f", **CODE, inputs={"unit": ""}), "inputs"),
+        (lambda: FunctionSpec(name="f", **CODE, inputs={"x": ""}, domain={"y": (1, 2)}), "domain"),
+        (lambda: FunctionSpec(name="f", **CODE, inputs={"x": ""}, domain={"x": (2, 1)}), "domain"),
         (lambda: ShapeSpec(name="s", reference="r", target="no colon"), "target"),
         (lambda: ShapeSpec(name="s", reference="r", target="os:system('x')"), "target"),
         (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,7 +117,7 @@ def test_the_hash_of_a_scenario_tells_which_rows_are_kept(csv):
             "quantities.mine.where.year: expected text, true or false, got 2000",
         ),
         ({"where": {"kind": ["a"]}}, ScenarioError, "quantities.mine.where.kind: expected text"),
-        ({"where": {"kind": "{metric}"}}, ScenarioError, "where.kind: a trend of your own data does not depend"),
+        ({"where": {"kind": "{metric}"}}, ScenarioError, "where.kind: a choice may stand in shape and in data"),
         ({"where": {"knid": "a"}}, UnknownNameError, "unknown column 'knid'; did you mean 'kind'"),
         ({"where": {"kind": "z"}}, forecast.errors.EmptyDataError, "no row is left where kind = z"),
         ({"since": "then"}, ScenarioError, "quantities.mine.since: expected a date such as 2030-01-01, got 'then'"),
@@ -161,3 +163,66 @@ def test_a_figure_is_read_by_a_truth_value():
 def test_a_truth_value_that_is_none_says_what_is_accepted():
     with pytest.raises(UsageError, match="mine: where: year: expected text, True or False, got 2000"):
         forecast.trend({"year": [2000.0]}, where={"year": 2000}, name="mine", **PLAIN)
+
+
+# --- choices ----------------------------------------------------------------------------------------------------------
+
+FORK = """
+start = 2005
+until = 2008
+[choices]
+trend = ["exponential", "local-linear"]
+set = [{sets}]
+[quantities.mine]
+shape = "trends/{{trend}}"
+data = "{{set}}.csv"
+x = "year"
+y = "speed"
+unit = "TFLOP/s"
+where = {{ precision = "fp32" }}
+"""
+
+
+def fork(csv, sets='"mine", "other"'):
+    other = CSV.replace("64", "128")
+    Path(csv).with_name("other.csv").write_text(other)
+    path = Path(csv).with_name("fork.toml")
+    path.write_text(FORK.format(sets=sets))
+    return path
+
+
+def test_a_shape_and_the_data_are_choices(csv):
+    run = forecast.project(fork(csv), draws=30)
+    level = run["projection"]["mine"]
+    assert level.dims[2:] == ("trend", "set")
+    assert np.isfinite(level.values).all()
+    names = {f"mine@{trend},{data}" for trend in ("exponential", "local-linear") for data in ("mine", "other")}
+    assert set(run["posterior"].children) == names
+    assert {name.partition(":")[0] for name in json.loads(run.attrs["data"])} == {"mine.csv", "other.csv"}
+    points = run["observed/mine"].to_dataset()
+    assert set(points.coords) == {"date", "set"}  # the shape changes no point
+
+
+def test_to_narrow_a_choice_leaves_the_draws_of_the_rest(csv):
+    path = fork(csv)
+    every = forecast.project(path, draws=30)["projection"]["mine"]
+    one = forecast.project(path, draws=30, set={"trend": "local-linear", "set": "other"})["projection"]["mine"]
+    assert one.values.ravel().tobytes() == every.sel(trend="local-linear", set="other").values.ravel().tobytes()
+
+
+def test_a_trend_with_one_shape_is_what_it_is_without_a_choice(csv):
+    fitted = forecast.project(fork(csv), draws=30).attrs["models"]
+    alone = scenario(csv, where={"precision": "fp32"})
+    whole = json.loads(forecast.project(dataclasses.replace(alone, start=2005, until=2008), draws=30).attrs["models"])
+    assert json.loads(fitted)["mine@exponential,mine"]["facts"] == whole["mine"]["facts"]
+
+
+def test_a_choice_does_not_lead_out_of_the_folder(csv):
+    with pytest.raises(ScenarioError, match=r"quantities\.mine\.data: '\.\./mine\.csv' leaves the scenario's folder"):
+        forecast.project(fork(csv, sets='"mine", "../mine"'), draws=5)
+
+
+@pytest.mark.parametrize("key", ["shape", "data"])
+def test_braces_name_a_choice(key):
+    with pytest.raises(UnknownNameError, match=rf"quantities\.mine\.{key}: unknown choice 'which'"):
+        Scenario.from_dict({"quantities": {"mine": {**PLAIN, "data": "mine.csv", key: "{which}"}}})

@@ -14,6 +14,7 @@ from forecast.cli.catalogue.listing import catalogue, json_option, origin
 from forecast.contract.registry import Record
 from forecast.contract.specs import (
     EstimateSpec,
+    FunctionSpec,
     Input,
     MixtureSpec,
     ModelSpec,
@@ -26,7 +27,10 @@ from forecast.errors import printable
 if TYPE_CHECKING:
     from forecast.models.named import Named
 
-_KINDS = {TrendSpec: "trend", EstimateSpec: "estimate", MixtureSpec: "mixture", RelationSpec: "relation"}
+_KINDS = {
+    TrendSpec: "trend", EstimateSpec: "estimate", MixtureSpec: "mixture", RelationSpec: "relation",
+    FunctionSpec: "function",
+}  # fmt: skip
 #: What people see at once: two screens of fifty lines, as wide as any terminal.
 LINES, WIDTH = 100, 80
 #: Most columns that names and units take of a line; a longer one pushes its own line alone.

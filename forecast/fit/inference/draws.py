@@ -14,7 +14,7 @@ from forecast.errors import UsageError, printable
 if TYPE_CHECKING:
     from forecast.fit.solution import Fit
 
-__all__ = ["MOST", "check_draws", "interval", "parameter_draws"]
+__all__ = ["MOST", "check_draws", "interval", "joint_draws", "parameter_draws"]
 
 Array = NDArray[np.float64]
 
@@ -40,12 +40,12 @@ def parameter_draws(fit: Fit, draws: int, seed: int, node: str = "fit") -> dict[
         If the fit has no joint uncertainty, saying why.
     """
     count, seed = check_draws(draws, fit.name), check_seed(seed)
-    blocks = [_block(fit, Streams(seed, node, block)("parameters")) for block in range(-(-count // BLOCK))]
+    blocks = [joint_draws(fit, Streams(seed, node, block)("parameters")) for block in range(-(-count // BLOCK))]
     return {n: np.concatenate([b[n] for b in blocks])[:count] for n in blocks[0]}
 
 
-def _block(fit: Fit, generator: np.random.Generator) -> dict[str, Array]:
-    """Return one block of draws: of the bootstrap's replicates where there are enough, else about the estimate."""
+def joint_draws(fit: Fit, generator: np.random.Generator) -> dict[str, Array]:
+    """Return a block of joint draws: of the bootstrap's replicates where there are enough, else about the estimate."""
     repeated = fit.replicates
     if repeated is None or repeated.good.shape[1] < ENOUGH:
         return fit.sample_parameters(generator, BLOCK)

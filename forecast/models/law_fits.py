@@ -1,0 +1,219 @@
+"""A law whose parameters are published, saved, or fitted to data of one's own: its variables are other quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from forecast.errors import DataError, FitError
+from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, OtherQuantity
+from forecast.models.relations import FittedRelation, left_out
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.base.streams import Streams
+    from forecast.fit.solution import Fit
+    from forecast.laws import Law
+
+    Array = NDArray[np.float64]
+
+__all__ = ["FittedLaw", "LawModel", "fitted_law"]
+
+
+def fitted_law(
+    law: Law,
+    *,
+    name: str,
+    stream: str = "",
+    fit: Fit | None = None,
+    data: str = "",
+    file: str = "",
+    y: str | None = None,
+    let: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+    objective: str | None = None,
+    scatter: bool = False,
+    qualifiers: Mapping[str, str] | None = None,
+) -> Model:
+    """Make a model of a law and a fit of it, or the data that it is fitted to.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    name : str
+    stream : str
+        The name by which parameters are drawn; by default the model's.
+    fit : forecast.Fit, optional
+    data, y, let, where, objective
+        Without a fit: the table and how the law is fitted to it.
+    file : str
+        Where a saved fit was read.
+    scatter : bool
+        Add the scatter of one observation to the level.
+    qualifiers : mapping of str to str
+        What the law gives, beside its unit.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> law = forecast.law("scaling/chinchilla")
+    >>> made = fitted_law(law, name="loss", fit=law.published("besiroglu2024"))
+    >>> made.unit, sorted(made.inputs)
+    ('nat/token', ['D', 'N'])
+    """
+    return LawModel(
+        name=name,
+        unit=law.unit,
+        inputs={v: OtherQuantity(unit=unit) for v, unit in law.variables.items()},
+        law=law,
+        stream=stream or name,
+        parameters=fit,
+        data=data,
+        file=file,
+        y=y,
+        let=let or {},
+        where=where or {},
+        objective=objective,
+        scatter=scatter,
+        qualifiers=qualifiers or {},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LawModel(ModelRecord):
+    """A law with a fit of it, or with the data it is to be fitted to; made by `fitted_law`."""
+
+    law: Law
+    stream: str
+    parameters: Fit | None = None
+    data: str = ""
+    file: str = ""
+    y: str | None = None
+    let: Mapping[str, str] = field(default_factory=dict)
+    where: Mapping[str, str] = field(default_factory=dict)
+    objective: str | None = None
+    scatter: bool = False
+
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        """Return the law with its parameters, fitted to the data where there is no fit yet."""
+        fit, note = self.parameters, ""
+        if fit is None:
+            fit, note = self._fitted(as_of)
+        if self.scatter and fit.residual_scale is None:
+            raise FitError(f"{fit.name}: scatter: the source states no scatter of observations about the law")
+        published = fit.published
+        sources = (published.reference,) if published else ()
+        return FittedLaw(
+            name=self.name, fit=fit, note=note, sources=sources, stream=self.stream, scattered=self.scatter
+        )
+
+    def _fitted(self, as_of: float | None) -> tuple[Fit, str]:
+        """Fit the law to the data; the search has one seed, so that a fit is the same in every run."""
+        from forecast.tables import series
+        from forecast.tables.schema import separate
+
+        y = self.law.output if self.y is None else self.y
+        rows = series.rows(self.data, where=self.where, as_of=as_of, name=self.name)
+        whole = series.complete(rows, [*(self.let.get(v, v) for v in self.law.variables), y], self.name)
+        separate.check(whole, self.name)
+        fit = self.law.fit(whole, let=dict(self.let), y=y, objective=self.objective, seed=0)
+        return fit, left_out(rows.rows - whole.rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedLaw(FittedRelation):
+    """A law with known parameters: joint draws, independent ones, or none, by what its source states."""
+
+    stream: str
+    scattered: bool = False
+
+    @property
+    def _alone(self) -> Mapping[str, float]:
+        """The standard errors, where they are all that is stated."""
+        fit = self.fit
+        return fit.published.stderr if fit.published is not None and fit.uncertainty is None else {}
+
+    @property
+    def _joint(self) -> bool:
+        return self.fit.uncertainty is not None
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return draws of the parameters of the law."""
+        import numpy as np
+
+        if self._joint:
+            from forecast.fit.inference.draws import joint_draws
+
+            return joint_draws(self.fit, self._own(streams)("parameters"))
+        if self._alone:
+            return self._independent(streams)
+        return {name: np.full(streams.draws, value) for name, value in self.fit.values.items()}
+
+    def _own(self, streams: Streams) -> Streams:
+        return replace(streams, node=self.stream)
+
+    def _independent(self, streams: Streams) -> dict[str, Array]:
+        """Draw normal parameters, cut off at the law's bounds by the inverse distribution function."""
+        import numpy as np
+        from scipy.special import ndtr, ndtri
+
+        from forecast.base.streams import symmetric_t
+
+        law, errors = self.fit.law, self._alone
+        scores = symmetric_t(self._own(streams)("parameters"), streams.draws, len(law.parameters), np.inf)
+        drawn = {}
+        for name, score in zip(law.parameters, scores, strict=True):
+            value, error = self.fit.values[name], errors.get(name, 0.0)
+            if not error:
+                drawn[name] = np.full(streams.draws, value)
+                continue
+            low, high = (float(ndtr((end - value) / error)) for end in law.bounds.get(name, (-np.inf, np.inf)))
+            inside = np.clip(low + ndtr(score) * (high - low), 2.0**-54, 1 - 2.0**-53)
+            drawn[name] = value + error * ndtri(inside)
+        return drawn
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        """Return the law under draws of its variables."""
+        import numpy as np
+
+        drawn = self.posterior(streams)
+        shape = (len(time), streams.draws)
+        self._check_meaning({**drawn, **inputs}, shape)
+        level = np.broadcast_to(self.fit.law.value(drawn, **inputs), shape)
+        if lost := int(np.isnan(level).sum()):
+            ends = ", ".join(f"{n} {v.min():.3g} to {v.max():.3g}" for n, v in inputs.items())
+            raise DataError(f"{self.name}: the law has no value in {lost} of {level.size} cases; it was given {ends}")
+        return self.fit.scatter(level, self._own(streams)("noise")) if observed or self.scattered else level
+
+    def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+        """Say what is not known of the parameters, and which variables lie far outside the data."""
+        said = list(self.fit.notes)
+        if self._alone:
+            said.append("its parameters are drawn independently of each other: the source states only standard errors")
+        elif not self._joint:
+            said.append("its parameters are fixed: the source states no uncertainty of them")
+        return (*said, *super().warnings(inputs))
+
+    def describe(self) -> Description:
+        """Say what the parameters are, and where they come from."""
+        if self._joint:
+            return super().describe()
+        fit, errors = self.fit, self._alone
+        bounded = [n for n in errors if fit.law.bounds.get(n, (None, None)) != (None, None)]
+        stated = ", ".join(
+            f"{n} = {v:.4g}" + (f" ± {errors[n]:.3g}" if errors.get(n) else "") for n, v in fit.values.items()
+        )
+        how = "fixed: the source states no uncertainty"
+        if errors:
+            how = "independent normal numbers: the source states standard errors, and not how they vary together"
+            how += f"; cut off at the bounds of {', '.join(bounded)}" if bounded else ""
+        facts = {**fit.values, **{f"{n}_stderr": float(e) for n, e in errors.items()}}
+        return Description(
+            summary=f"{fit.name}: {stated}",
+            assumptions=(f"the parameters are {how}", *fit.notes),
+            sources=self.sources,
+            facts=facts,
+        )

@@ -1,0 +1,70 @@
+"""Texts that hold choices in braces: which choices, what each combination fills in, and where it may reach."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from forecast.errors import ScenarioError
+from forecast.scenarios.spec import braces, fill
+
+if TYPE_CHECKING:
+    from forecast.scenarios.scenario import Scenario
+
+__all__ = ["chosen_name", "file_of", "own_choices", "source_of", "walk"]
+
+
+def own_choices(scenario: Scenario, templates: Mapping[str, str], *, key: str) -> tuple[str, ...]:
+    """Return the choices that these texts hold, in the scenario's order; `templates` is key to text."""
+    used = {each for name, text in templates.items() for each in braces(text, where=f"{key}.{name}")}
+    return tuple(choice for choice in scenario.choices if choice in used)
+
+
+def walk(scenario: Scenario, own: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, str]]]:
+    """Walk every combination of choices, as values and by choice."""
+    for values in itertools.product(*(scenario.choices[choice].values for choice in own)):
+        yield values, dict(zip(own, values, strict=True))
+
+
+def chosen_name(name: str, values: tuple[str, ...]) -> str:
+    """Return the name of a model of a quantity under these values of its choices.
+
+    Examples
+    --------
+    >>> chosen_name("loss", ()), chosen_name("loss", ("a/b", "c"))
+    ('loss', 'loss@a%2Fb,c')
+    """
+    return f"{name}@{','.join(quote(value, safe='') for value in values)}" if values else name
+
+
+def source_of(scenario: Scenario, template: str, chosen: Mapping[str, str], *, key: str) -> str:
+    """Return the data that a text names under a choice; a path that only a choice completes is checked here.
+
+    Raises
+    ------
+    UnknownNameError, ScenarioError
+    """
+    from forecast import tables
+
+    text = fill(template, chosen)
+    if text == template or scenario.folder is None:
+        return text
+    return tables.named(text, scenario.folder, where=key)
+
+
+def file_of(scenario: Scenario, template: str, chosen: Mapping[str, str], *, key: str) -> str:
+    """Return the file that a text names under a choice.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    from forecast.base import access
+
+    text = fill(template, chosen)
+    if text == template or scenario.folder is None:
+        return text
+    return str(access.within(Path(scenario.folder), text, where=key, what="scenario", error=ScenarioError))
