@@ -376,6 +376,13 @@ class World:
         path = self._path(quantity.of, node, combination)
         return over_time(quantity.function, self.time, path, given, self._past(quantity.of, node, combination))
 
+    def at(self, name: str, combination: Combination, dates: Array) -> Array:
+        """Return a quantity at dates in decimal years, (date, draw); before the first step what was observed."""
+        node = self.graph.nodes[name]
+        path, past = self._path(name, node, combination), self._past(name, node, combination)
+        rows = [over_time("at", self.time, path, float(date), past)[-1] for date in dates]
+        return np.stack(np.broadcast_arrays(*rows))
+
     def _path(self, name: str, node: Node, combination: Combination) -> Array:
         """Return the path of a quantity that another needs: (time, draw), or (1, draw) where it does not change."""
         path = self.quantity(name, self.restrict(name, node.dims, combination))

@@ -266,6 +266,11 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         _check_change(graph, change, f"{scenario.where}: changes[{number}]")
     for name, question in scenario.questions.items():
         _check_condition(graph, question.when, f"{scenario.where}: questions.{name}.when")
+    for name, figure in scenario.figures.items():
+        for of in figure.of.names:
+            if graph.nodes[of].labels:
+                raise ScenarioError(f"{scenario.where}: questions.{name}: '{of}' stands for texts: it has no value")
+        _check_size(scenario, graph.dims([*figure.of.names, *graph.weighed_by]), f"{scenario.where}: questions.{name}")
     for name, ranking in scenario.rankings.items():
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
     return replace(graph, fixed_inputs=dict(_fixed(graph, rest)))

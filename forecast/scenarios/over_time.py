@@ -55,6 +55,10 @@ class Hidden:
 
         return Formula(swapped(formula.root))
 
+    def whole(self, formula: Formula, owner: str) -> Formula:
+        """Return a formula as the name of one quantity, of which the dates before the first step may be asked too."""
+        return Formula(Name(self._part(formula.root, owner, rates=False)))
+
     def _function(self, call: Call, owner: str, *, rates: bool) -> str:
         """Return the name of what stands for a function over time."""
         path, *rest = call.args
@@ -136,6 +140,10 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
     quantities = {name: quantity(name, made) for name, made in scenario.quantities.items()}
     limits = {name: bound.mapped(condition, f"quantities.{name}") for name, bound in scenario.limits.items()}
     changes = tuple(each.mapped(condition, f"changes[{n}]") for n, each in enumerate(scenario.changes, 1))
+    figures = {
+        name: replace(asked, of=hidden.whole(formula(asked.of, f"questions.{name}"), f"questions.{name}"))
+        for name, asked in scenario.figures.items()
+    }
     questions = {
         name: replace(asked, when=condition(asked.when, f"questions.{name}.when"))
         for name, asked in scenario.questions.items()
@@ -153,6 +161,7 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         quantities={**quantities, **hidden.quantities},
         limits=limits,
         changes=changes,
+        figures=figures,
         questions=questions,
         rankings=rankings,
     )

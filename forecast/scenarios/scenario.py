@@ -35,10 +35,12 @@ from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.formula import TIME, Formula
 from forecast.scenarios import changes, inputs, limits
+from forecast.scenarios import questions as asking
 from forecast.scenarios.changes import Change
 from forecast.scenarios.inputs import Correlation
 from forecast.scenarios.limits import Limits
 from forecast.scenarios.parse import TAKEN, Reader
+from forecast.scenarios.questions import Figure, First
 from forecast.scenarios.spec import (
     Cell,
     Choice,
@@ -100,6 +102,12 @@ class Scenario:
     questions : mapping of str to Question
     rankings : mapping of str to Ranking
         The questions that ask who is best.
+    figures : mapping of str to Figure
+        The questions that ask for values at dates.
+    firsts : mapping of str to First
+        The questions that ask what comes first.
+    opens : str
+        The question that the answer opens with, if it is one of the last two kinds.
     until : float or None
         The last date, as a decimal year.
     start : float or None
@@ -129,6 +137,9 @@ class Scenario:
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    firsts: Mapping[str, First] = field(default_factory=dict)
+    opens: str = ""
     until: float | None = None
     start: float | None = None
     step: float | str = "year"
@@ -202,7 +213,7 @@ class Scenario:
         choices = resolve(asked, cells, Tables(where))
         for clash in sorted(set(quantities) & set(choices)):
             raise ScenarioError(f"{where}: quantities.{clash}: a choice has the same name")
-        questions = {key: reader.question(key, value, choices) for key, value in reader.tables(record, "questions")}
+        questions = asking.read(reader, dict(reader.tables(record, "questions")), choices)
         for kind, names in (("quantity", quantities), ("choice", choices)):
             for clash in sorted(set(questions) & set(names)):
                 raise ScenarioError(f"{where}: questions.{clash}: a {kind} has the same name")
@@ -216,6 +227,9 @@ class Scenario:
             quantities=quantities,
             questions={name: part for name, part in questions.items() if isinstance(part, Question)},
             rankings={name: part for name, part in questions.items() if isinstance(part, Ranking)},
+            figures={name: part for name, part in questions.items() if isinstance(part, Figure)},
+            firsts={name: part for name, part in questions.items() if isinstance(part, First)},
+            opens=next((name for name in list(questions)[:1] if isinstance(questions[name], (Figure, First))), ""),
             until=until,
             start=start,
             step=step,
