@@ -88,8 +88,8 @@ def project(
     -------
     xarray.DataTree
         ``/projection`` (time × draw × choices), ``/questions``, ``/rankings`` where one is asked for, ``/update`` where
-        worlds are weighed, ``/limits/<quantity>``, ``/observed/<quantity>``, ``/posterior/<model>``;
-        everything needed to repeat it is in the attributes of the root.
+        worlds are weighed, ``/values/<question>``, ``/limits/<quantity>``, ``/observed/<quantity>`` and
+        ``/posterior/<model>``; everything needed to repeat it is in the attributes of the root.
 
     Raises
     ------
@@ -136,6 +136,7 @@ def project(
         "/": xr.Dataset(),
         "/projection": sampled.projection(steps.dates),
         "/questions": sampled.questions(),
+        **{f"/values/{name}": data for name, data in sampled.values()},
         **{f"/limits/{name}": data for name, data in sampled.binding(steps.dates)},
         **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
         **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, draws)},
@@ -254,6 +255,8 @@ def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
     blocks = BLOCK * min(workers, -(-draws // BLOCK))
     each = 8 * (COPIES * steps * cells + DATES * asked)
     drawn = 8 * DRAWN * steps * (cells + hidden) * blocks
+    figures = [(len(f.dates), graph.dims([*f.of.names, *weighed])) for f in graph.scenario.figures.values()]
+    each += 8 * COPIES * sum(count * _combinations(graph, dims) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
     bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
     each += (steps + 8 * DATES) * bound  # at each step a truth value, and a date

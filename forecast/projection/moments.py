@@ -11,7 +11,7 @@ import numpy as np
 from forecast.base.distributions import Distribution
 from forecast.base.streams import BLOCK
 from forecast.errors import DataError, ForecastError, printable
-from forecast.scenarios.inputs import Fitted
+from forecast.scenarios.quantities.inputs import Fitted
 
 if TYPE_CHECKING:
     from forecast.projection.world import World

@@ -17,8 +17,8 @@ from typing import Any
 from forecast.errors import ForecastError
 from forecast.models.law_fits import LawModel
 from forecast.scenarios.graph import Graph, nested
-from forecast.scenarios.inputs import OwnDraws
-from forecast.scenarios.laws import LawRef
+from forecast.scenarios.quantities.inputs import OwnDraws
+from forecast.scenarios.quantities.laws import LawRef
 from forecast.scenarios.scenario import Cell, Scenario
 
 __all__ = ["provenance", "versions"]
@@ -44,7 +44,7 @@ def plugins_behind(names: Any) -> list[dict[str, str]]:
 
 
 #: Attributes whose order says something.
-_ORDERED = ("questions", "rankings")
+_ORDERED = ("questions", "rankings", "values", "first")
 
 
 def provenance(
@@ -69,6 +69,7 @@ def provenance(
             for n, q in scenario.questions.items()
         },
         **_rankings(graph),
+        **_asked(graph.scenario),
         **_updates(graph, effective),
         **_limits(graph),
         **({"shown": list(scenario.shown)} if scenario.shown else {}),
@@ -105,6 +106,14 @@ def _limits(graph: Graph) -> dict[str, Any]:
     bounds = {name: node.limits.plain for name, node in graph.nodes.items() if node.limits}
     changes = [change.plain for change in graph.scenario.changes]
     return {**({"limits": bounds} if bounds else {}), **({"changes": changes} if changes else {})}
+
+
+def _asked(scenario: Scenario) -> dict[str, Any]:
+    """Return what is asked beside dates and orders, and which of it opens the answer."""
+    values = {name: figure.plain for name, figure in scenario.figures.items()}
+    first = {name: each.plain for name, each in scenario.firsts.items()}
+    asked = {"values": values, "first": first, "opens": scenario.opens}
+    return {key: each for key, each in asked.items() if each}
 
 
 def _rankings(graph: Graph) -> dict[str, Any]:
@@ -149,6 +158,7 @@ def _hash(graph: Graph) -> str:
         *([sorted(scenario.updates.items())] if scenario.updates else []),
         *([scenario.correlations] if scenario.correlations else []),
         *([sorted((name, repr(bound)) for name, bound in scenario.limits.items())] if scenario.limits else []),
+        *([repr(_asked(scenario))] if _asked(scenario) else []),
         *([repr(scenario.changes)] if scenario.changes else []),
     )
     return hashlib.sha256(repr(contents).encode()).hexdigest()

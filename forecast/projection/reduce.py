@@ -12,15 +12,16 @@ from forecast.base.dates import from_decimal_year
 from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, printable
 from forecast.projection.answers.binding import Binding
+from forecast.projection.answers.figures import Figures
 from forecast.projection.answers.ranking import Ranked
 from forecast.projection.crossing import QUANTILES, crossing, date_quantiles, weighted_quantiles
 from forecast.projection.weights import Updates, share
 from forecast.projection.world import World
-from forecast.scenarios.dynamics import Solved, Stock
-from forecast.scenarios.functions import FunctionRef
 from forecast.scenarios.graph import Combination, Graph
-from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
-from forecast.scenarios.laws import LawRef
+from forecast.scenarios.quantities.dynamics import Solved, Stock
+from forecast.scenarios.quantities.functions import FunctionRef
+from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.quantities.laws import LawRef
 from forecast.scenarios.scenario import Cell, Expression, ModelRef, Prior, SeriesRef
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Sampled:
         }
         self._dates = {name: np.full((draws, *self._sizes(dims)), np.nan) for name, dims in self._dims.items()}
         self._ranked = Ranked(graph, draws)
+        self._figures = Figures(graph, years, draws)
         self._binding = Binding(graph, len(years), draws)
         self.updates = Updates(graph, draws)
         self._already = {name: np.zeros(dates.shape, dtype=bool) for name, dates in self._dates.items()}
@@ -102,6 +104,7 @@ class Sampled:
                 self._fail(name, combination, world.block, error)
 
         self._ranked.fill(world, part, failed)
+        self._figures.fill(world, part, failed)
         self._binding.fill(world, part)
         self.updates.fill(world, part, failed)
 
@@ -127,7 +130,7 @@ class Sampled:
     @property
     def _asked(self) -> dict[str, tuple[str, ...]]:
         """The choices of every question."""
-        return {**self._weighed, **self._dims, **self._ranked.dims}
+        return {**self._weighed, **self._dims, **self._ranked.dims, **self._figures.dims}
 
     @property
     def _weighed(self) -> dict[str, tuple[str, ...]]:
@@ -141,6 +144,10 @@ class Sampled:
     def binding(self, time: NDArray[np.datetime64]) -> Iterator[tuple[str, xr.Dataset]]:
         """Walk the limited quantities, with where and when their limits bind."""
         return self._binding.datasets(time, self._coordinates, self.updates.weights)
+
+    def values(self) -> Iterator[tuple[str, xr.Dataset]]:
+        """Walk the questions for values at dates."""
+        return self._figures.datasets(self._coordinates)
 
     def likelihoods(self) -> xr.Dataset | None:
         """Return by what worlds are weighed; None where they all count alike."""

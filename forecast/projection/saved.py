@@ -112,6 +112,18 @@ def _change(value: Any) -> bool:
     )
 
 
+def _figure(value: Any) -> bool:
+    if not isinstance(value, dict) or set(value) not in ({"value", "dates", "title"}, {"growth", "dates", "title"}):
+        return False
+    dates = _listed(value["dates"])
+    return bool(dates) and all(map(_date, dates)) and all(_text(v) for k, v in value.items() if k != "dates")
+
+
+def _first(value: Any) -> bool:
+    named = isinstance(value, dict) and set(value) == {"first", "title"} and _text(value["title"])
+    return named and _list(_text)(value["first"]) and len(value["first"]) > 1
+
+
 def _anything(value: object) -> bool:
     return True
 
@@ -127,6 +139,9 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "correlations": (_list(_group), "a list of groups, each with its names and their matrix", True),
     "limits": (_map(_bounds), "limits by quantity", True),
     "changes": (_list(_change), "a list of changes", True),
+    "values": (_map(_figure), "questions for values by name", True),
+    "first": (_map(_first), "questions by name, each with first and title", True),
+    "opens": (_text, "text", True),
     "shown": (_list(_text), "a list of names", True),
     "choices": (_map(_list(_text)), "lists of names by choice", False),
     "definitions": (_list(_text), "a list of choices", True),
@@ -149,7 +164,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
 
 
 #: Groups that stand there where something is asked for, or seen.
-_OPTIONAL = ("rankings", "update", "limits", "observed", "posterior")
+_OPTIONAL = ("rankings", "update", "values", "limits", "observed", "posterior")
 
 
 def check_projection(tree: xr.DataTree, where: str) -> None:
@@ -188,6 +203,7 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
         _refuse(where, "/rankings", "the group and the attribute go together")
     if "rankings" in nodes:
         _check_rankings(nodes["rankings"].to_dataset(), about, where)
+    _check_asked(nodes, about, where)
     held = (
         {str(name): child.to_dataset() for name, child in nodes["limits"].children.items()} if "limits" in nodes else {}
     )
@@ -409,6 +425,34 @@ def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> N
             shares = values.values
             if values.dims != data[name].dims[1:] or not (np.isnan(shares) | ((shares >= 0) & (shares <= 1))).all():
                 raise ResultError(f"{each}{part}: expected shares from 0 to 1, along the same choices")
+
+
+def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str) -> None:
+    """Check the values at dates, and that what comes first is among questions with dates."""
+    import numpy as np
+
+    asked = about.get("values", {})
+    held = (
+        {str(name): child.to_dataset() for name, child in nodes["values"].children.items()} if "values" in nodes else {}
+    )
+    if set(held) != set(asked) or ("values" in nodes and nodes["values"].variables):
+        _refuse(where, "/values", "expected the questions of the attribute, and no others")
+    for name, data in held.items():
+        at = f"{where}: /values/{printable(name, 60)}"
+        if set(data.data_vars) != {"value"}:
+            raise ResultError(f"{at}: expected a value")
+        _coordinates(data, ["date"], about, at)
+        _dims(data["value"], ("draw", "date"), "f", about, at)
+        if not np.array_equal(data["date"].values, np.array(asked[name]["dates"], dtype="datetime64[s]")):
+            raise ResultError(f"{at}/date: expected the dates that are asked for")
+        if not isinstance(data["value"].attrs.get("units"), str):
+            raise ResultError(f"{at}: the attribute 'units' is missing")
+        _check_unit(data["value"].attrs["units"], at)
+    for name, each in about.get("first", {}).items():
+        if not set(each["first"]) <= set(about["questions"]):
+            _refuse(where, f"attribute 'first': {printable(name, 60)}", "expected names of questions")
+    if "opens" in about and about["opens"] not in {*asked, *about.get("first", {})}:
+        _refuse(where, "attribute 'opens'", "expected the name of a question")
 
 
 def _check_limits(

@@ -33,7 +33,7 @@ from forecast.projection.paths.histories import Past, over_time
 from forecast.projection.paths.limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.walking import walk
 from forecast.scenarios.graph import Combination, Graph, Node
-from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, OverTime, Prior
 
 if TYPE_CHECKING:
@@ -403,6 +403,13 @@ class World:
             given = quantity.argument
         path = self.path(quantity.of, node, combination)
         return over_time(quantity.function, self.time, path, given, self.past(quantity.of, node, combination))
+
+    def at(self, name: str, combination: Combination, dates: Array) -> Array:
+        """Return a quantity at dates in decimal years, (date, draw); before the first step what was observed."""
+        node = self.graph.nodes[name]
+        path, past = self.path(name, node, combination), self.past(name, node, combination)
+        rows = [over_time("at", self.time, path, float(date), past)[-1] for date in dates]
+        return np.stack(np.broadcast_arrays(*rows))
 
     def path(self, name: str, node: Node, combination: Combination) -> Array:
         """Return the path of a quantity that another needs: (time, draw), or (1, draw) where it does not change."""

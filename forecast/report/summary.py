@@ -11,21 +11,26 @@ from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.projection.answers import pooling
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.weights import along, effective, level_quantiles, share, spread, weights_of
+from forecast.report.asked import figures, firsts
+from forecast.report.asked import sentence as asked_sentence
 from forecast.report.limits import limits
 from forecast.report.limits import sentence as limit_sentence
 from forecast.report.plain import attribute, combinations, iso, numbers
 from forecast.report.rankings import rankings
 from forecast.report.rankings import sentence as ranking_sentence
-from forecast.scenarios.changes import spoken
+from forecast.scenarios.quantities.changes import spoken
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
 __all__ = [
+    "asked_sentence",
     "attribute",
     "combinations",
     "drivers",
+    "figures",
+    "firsts",
     "headline",
     "hindcast",
     "limit_sentence",
@@ -189,6 +194,8 @@ def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
 def headline(tree: xr.DataTree) -> str:
     """Return the sentence that opens the answer: the first question's, and what was changed for it."""
     sentence = _headline(tree)
+    if "opens" in tree.attrs:
+        sentence = asked_sentence(tree, attribute(tree, "opens"))
     if "changes" not in tree.attrs:
         return sentence
     changed = ", ".join(spoken(change) for change in attribute(tree, "changes"))

@@ -19,14 +19,15 @@ from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageEr
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, tree
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
-from forecast.scenarios import functions, laws, over_time, settings
 from forecast.scenarios import qualifiers as bases
-from forecast.scenarios.changes import Change
-from forecast.scenarios.dynamics import Solved, Stock
-from forecast.scenarios.functions import FunctionRef
-from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
-from forecast.scenarios.laws import LawRef
-from forecast.scenarios.limits import Limits
+from forecast.scenarios import settings
+from forecast.scenarios.quantities import functions, laws, over_time
+from forecast.scenarios.quantities.changes import Change
+from forecast.scenarios.quantities.dynamics import Solved, Stock
+from forecast.scenarios.quantities.functions import FunctionRef
+from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.quantities.laws import LawRef
+from forecast.scenarios.quantities.limits import Limits
 from forecast.scenarios.scenario import (
     Cell,
     Expression,
@@ -275,6 +276,11 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         _check_change(graph, change, f"{scenario.where}: changes[{number}]")
     for name, question in scenario.questions.items():
         _check_condition(graph, question.when, f"{scenario.where}: questions.{name}.when")
+    for name, figure in scenario.figures.items():
+        for of in figure.of.names:
+            if graph.nodes[of].labels:
+                raise ScenarioError(f"{scenario.where}: questions.{name}: '{of}' stands for texts: it has no value")
+        _check_size(scenario, graph.dims([*figure.of.names, *graph.weighed_by]), f"{scenario.where}: questions.{name}")
     for name, ranking in scenario.rankings.items():
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
     return replace(graph, fixed_inputs=dict(_fixed(graph, rest)))

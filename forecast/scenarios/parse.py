@@ -14,7 +14,7 @@ from forecast.base.distributions import distribution
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
-from forecast.scenarios import functions, inputs, laws
+from forecast.scenarios.quantities import functions, inputs, laws
 from forecast.scenarios.spec import (
     ByChoice,
     Cell,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from forecast.formula import Condition
 from forecast.models.nesting import asks
-from forecast.scenarios.dynamics import Solved, Stock
-from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.quantities.dynamics import Solved, Stock
+from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Cell, Expression, OverTime, Prior, Ranking, SeriesRef, fill
 from forecast.tables.series import states

@@ -19,8 +19,8 @@
 What a quantity may be: ``model`` (with ``shape`` and its ``options`` beside a series, with ``inputs`` to wire a
 relation to other quantities), ``expression`` (with an optional ``unit``), ``table`` + ``column`` + ``where`` (a figure
 read in a table), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), ``law`` with a quantity
-for each of its variables (`forecast.scenarios.laws`), a distribution with a ``unit``, or an
-input of `forecast.scenarios.inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks
+for each of its variables (`forecast.scenarios.quantities.laws`), a distribution with a ``unit``, or an
+input of `forecast.scenarios.quantities.inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks
 ``when`` or for a ``rank`` over a choice.
 """
 
@@ -35,11 +35,13 @@ from typing import Any
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.formula import TIME, Formula
-from forecast.scenarios import changes, dynamics, inputs, limits
-from forecast.scenarios.changes import Change
-from forecast.scenarios.inputs import Correlation
-from forecast.scenarios.limits import Limits
+from forecast.scenarios import questions as asking
 from forecast.scenarios.parse import TAKEN, Reader
+from forecast.scenarios.quantities import changes, dynamics, inputs, limits
+from forecast.scenarios.quantities.changes import Change
+from forecast.scenarios.quantities.inputs import Correlation
+from forecast.scenarios.quantities.limits import Limits
+from forecast.scenarios.questions import Figure, First
 from forecast.scenarios.spec import (
     Cell,
     Choice,
@@ -101,6 +103,12 @@ class Scenario:
     questions : mapping of str to Question
     rankings : mapping of str to Ranking
         The questions that ask who is best.
+    figures : mapping of str to Figure
+        The questions that ask for values at dates.
+    firsts : mapping of str to First
+        The questions that ask what comes first.
+    opens : str
+        The question that the answer opens with, if it is one of the last two kinds.
     until : float or None
         The last date, as a decimal year.
     start : float or None
@@ -132,6 +140,9 @@ class Scenario:
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    firsts: Mapping[str, First] = field(default_factory=dict)
+    opens: str = ""
     until: float | None = None
     start: float | None = None
     step: float | str = "year"
@@ -213,7 +224,7 @@ class Scenario:
         choices = resolve(asked, cells, Tables(where))
         for clash in sorted(set(quantities) & set(choices)):
             raise ScenarioError(f"{where}: quantities.{clash}: a choice has the same name")
-        questions = {key: reader.question(key, value, choices) for key, value in reader.tables(record, "questions")}
+        questions = asking.read(reader, dict(reader.tables(record, "questions")), choices)
         for kind, names in (("quantity", quantities), ("choice", choices)):
             for clash in sorted(set(questions) & set(names)):
                 raise ScenarioError(f"{where}: questions.{clash}: a {kind} has the same name")
@@ -227,6 +238,9 @@ class Scenario:
             quantities=quantities,
             questions={name: part for name, part in questions.items() if isinstance(part, Question)},
             rankings={name: part for name, part in questions.items() if isinstance(part, Ranking)},
+            figures={name: part for name, part in questions.items() if isinstance(part, Figure)},
+            firsts={name: part for name, part in questions.items() if isinstance(part, First)},
+            opens=next((name for name in list(questions)[:1] if isinstance(questions[name], (Figure, First))), ""),
             until=until,
             start=start,
             step=step,

@@ -11,10 +11,10 @@ from typing import Any, Literal
 from forecast import formula
 from forecast.base.distributions import Distribution
 from forecast.errors import ScenarioError, printable
-from forecast.scenarios.dynamics import Solved, Stock
-from forecast.scenarios.functions import FunctionRef
-from forecast.scenarios.inputs import Fitted, OwnDraws, Regime, Schedule
-from forecast.scenarios.laws import LawRef
+from forecast.scenarios.quantities.dynamics import Solved, Stock
+from forecast.scenarios.quantities.functions import FunctionRef
+from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.quantities.laws import LawRef
 
 __all__ = [
     "ByChoice",

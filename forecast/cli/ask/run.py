@@ -91,7 +91,7 @@ def run(
     from forecast.base.netcdf import save
     from forecast.projection.engine import project
     from forecast.report import figures, summary
-    from forecast.scenarios.changes import parse
+    from forecast.scenarios.quantities.changes import parse
 
     targets = [safe_output(path) for path in (out, *plots) if path is not None]  # refuse before the work
     for target in targets:
@@ -122,6 +122,8 @@ def run(
         "drivers": summary.drivers(tree),
         **({"rankings": ranked} if (ranked := summary.rankings(tree)) else {}),
         **({"update": weighed} if (weighed := summary.updates(tree)) else {}),
+        **({"values": figures_asked} if (figures_asked := summary.figures(tree)) else {}),
+        **({"first": race} if (race := summary.firsts(tree)) else {}),
         **({"limits": bounds} if (bounds := summary.limits(tree)) else {}),
         **({"regimes": drawn} if (drawn := summary.regimes(tree)) else {}),
         "quantities": summary.quantities(tree),
@@ -180,6 +182,9 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
         _show_ranking(row)
     for row in result.get("update", ()):
         _show_update(row)
+    for name in dict.fromkeys(row["name"] for key in ("values", "first") for row in result.get(key, ())):
+        render.write(f"{printable(name)}: {printable(summary.asked_sentence(tree, name), 2000)}")
+        render.write()
     for row in result.get("limits", ()):
         render.write(printable(summary.limit_sentence(row), 400))
     if "limits" in result:

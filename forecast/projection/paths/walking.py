@@ -19,7 +19,7 @@ from forecast.errors import DataError
 from forecast.formula import TIME, Formula
 from forecast.planning.roots import roots
 from forecast.projection.paths.histories import at_step
-from forecast.scenarios.dynamics import Solved, Stock
+from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.spec import Expression, OverTime
 from forecast.units import Prepared
 

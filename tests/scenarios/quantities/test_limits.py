@@ -6,7 +6,7 @@ import pytest
 
 from forecast.errors import CycleError, ForecastError, UnitError, UnknownNameError
 from forecast.scenarios.graph import build
-from forecast.scenarios.limits import Limits
+from forecast.scenarios.quantities.limits import Limits
 from forecast.scenarios.scenario import Scenario
 
 NUMBERS = {

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.errors import ScenarioError, printable
 from forecast.models.nesting import asks
-from forecast.scenarios.laws import check_wires, wires
+from forecast.scenarios.quantities.laws import check_wires, wires
 
 if TYPE_CHECKING:
     from forecast.models import Model

@@ -13,8 +13,8 @@ from typing import TypeGuard
 from forecast.errors import UnknownNameError
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, Node, tree
 from forecast.formula.tree import Comparison, Text
-from forecast.scenarios.dynamics import MOVES, Solved, Stock
-from forecast.scenarios.inputs import Regime
+from forecast.scenarios.quantities.dynamics import MOVES, Solved, Stock
+from forecast.scenarios.quantities.inputs import Regime
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Expression, OverTime, Quantity
 
@@ -55,6 +55,10 @@ class Hidden:
             return Name(self._function(made, owner, rates=rates)) if _over_time(made) else made
 
         return Formula(swapped(formula.root))
+
+    def whole(self, formula: Formula, owner: str) -> Formula:
+        """Return a formula as the name of one quantity, of which the dates before the first step may be asked too."""
+        return Formula(Name(self._part(formula.root, owner, rates=False)))
 
     def _function(self, call: Call, owner: str, *, rates: bool) -> str:
         """Return the name of what stands for a function over time."""
@@ -166,6 +170,10 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
     quantities = {name: quantity(name, made) for name, made in scenario.quantities.items()}
     limits = {name: bound.mapped(condition, f"quantities.{name}") for name, bound in scenario.limits.items()}
     changes = tuple(each.mapped(condition, f"changes[{n}]") for n, each in enumerate(scenario.changes, 1))
+    figures = {
+        name: replace(asked, of=hidden.whole(formula(asked.of, f"questions.{name}"), f"questions.{name}"))
+        for name, asked in scenario.figures.items()
+    }
     questions = {
         name: replace(asked, when=condition(asked.when, f"questions.{name}.when"))
         for name, asked in scenario.questions.items()
@@ -183,6 +191,7 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         quantities={**quantities, **hidden.quantities},
         limits=limits,
         changes=changes,
+        figures=figures,
         questions=questions,
         rankings=rankings,
     )

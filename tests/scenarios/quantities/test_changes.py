@@ -9,8 +9,8 @@ from datetime import date
 import pytest
 
 from forecast.errors import CycleError, ForecastError, ScenarioError, UnitError, UnknownNameError, UsageError
-from forecast.scenarios.changes import parse, spoken
 from forecast.scenarios.graph import build
+from forecast.scenarios.quantities.changes import parse, spoken
 from forecast.scenarios.scenario import Scenario
 
 TEXT = """

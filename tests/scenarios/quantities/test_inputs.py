@@ -11,7 +11,7 @@ from scipy.integrate import quad
 import forecast
 from forecast.errors import ForecastError, ScenarioError, UnitError, UnknownNameError
 from forecast.scenarios.graph import build
-from forecast.scenarios.inputs import Correlation, OwnDraws, Regime, Schedule
+from forecast.scenarios.quantities.inputs import Correlation, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Scenario
 
 TEXT = """

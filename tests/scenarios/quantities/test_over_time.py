@@ -13,7 +13,7 @@ from forecast.errors import ScenarioError, UnitError
 from forecast.formula import parse_expression
 from forecast.projection.world import Fits, World
 from forecast.scenarios.graph import build
-from forecast.scenarios.over_time import resolved
+from forecast.scenarios.quantities.over_time import resolved
 from forecast.scenarios.scenario import OverTime, Scenario
 
 YEARS = np.arange(6.0)[:, np.newaxis]

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
-from forecast.scenarios.inputs import year
-from forecast.scenarios.limits import compared
+from forecast.scenarios.quantities.inputs import year
+from forecast.scenarios.quantities.limits import compared
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import Reader

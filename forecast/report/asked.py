@@ -1,0 +1,114 @@
+"""Values asked for at dates, and what comes first, as plain data and as sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.weights import along, level_quantiles, share, weights_of
+from forecast.report.plain import attribute, combinations, numbers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["figures", "firsts", "sentence"]
+
+
+def figures(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return every value asked for at dates, in every combination of choices.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``title``, ``value`` or ``growth`` (the expression), ``unit``, ``choices``, and ``dates``: each
+        ``date`` with the quantiles ``p05`` to ``p95``, None where it failed.
+    """
+    out, weights = [], weights_of(tree)
+    for name, asked in (attribute(tree, "values") if "values" in tree.attrs else {}).items():
+        drawn = tree["values"][name].to_dataset()["value"]
+        word = "growth" if "growth" in asked else "value"
+        for chosen, each in combinations(drawn, ("draw", "date")):
+            levels = level_quantiles(each.transpose("draw", "date").values, along(weights, chosen))
+            rows = [dict(zip(QUANTILES, numbers(level), strict=True)) for level in np.asarray(levels).T]
+            about = {"name": name, "title": asked["title"], word: asked[word], "unit": drawn.attrs["units"]}
+            dates = [{"date": date, **row} for date, row in zip(asked["dates"], rows, strict=True)]
+            out.append({**about, "choices": chosen, "dates": dates})
+    return out
+
+
+def firsts(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return which of several questions' dates comes first, in every combination of choices.
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``title``, ``choices``, ``first``: each question with the probability that its date comes before
+        those of all others; ``together`` (several of them on the same first date, as where more than one is so
+        already) and ``none`` (none by the last step). None where one of them failed.
+    """
+    import xarray as xr
+
+    out, weights = [], weights_of(tree)
+    for name, asked in (attribute(tree, "first") if "first" in tree.attrs else {}).items():
+        data = tree["questions"].to_dataset()
+        dated = [data[f"{each}_date"].reset_coords(drop=True) for each in asked["first"]]
+        whole = xr.concat(xr.broadcast(*dated), dim="event")
+        for chosen, dates in combinations(whole, ("event", "draw")):
+            failed = any(_failed(data[f"{each}_never"], chosen) for each in asked["first"])
+            counts = along(weights, chosen)
+            never = np.isnat(dates.transpose("event", "draw").values)
+            years = np.where(
+                never, np.inf, dates.transpose("event", "draw").values.astype("datetime64[s]").astype(float)
+            )
+            least = years == years.min(axis=0)
+            none = never.all(axis=0)
+            alone = least.sum(axis=0) == 1
+            parts = {each: least[i] & alone for i, each in enumerate(asked["first"])}
+            shares = {
+                each: None if failed else float(share(holds, counts))
+                for each, holds in {**parts, " together": ~alone & ~none, " none": none}.items()
+            }
+            together, nothing = shares.pop(" together"), shares.pop(" none")
+            about = {"name": name, "title": asked["title"], "choices": chosen}
+            out.append({**about, "first": shares, "together": together, "none": nothing})
+    return out
+
+
+def _failed(never: xr.DataArray, chosen: dict[str, str]) -> bool:
+    return bool(np.isnan(never.sel({d: v for d, v in chosen.items() if d in never.dims}).values).any())
+
+
+def sentence(tree: xr.DataTree, name: str) -> str:
+    """Answer one of these questions in a sentence, under every combination of choices."""
+    rows = [row for row in (*figures(tree), *firsts(tree)) if row["name"] == name]
+    title = rows[0]["title"] or rows[0].get("value") or _grown(rows[0]) or "What comes first"
+    return f"{title}: {'; '.join(map(_said, rows))}."
+
+
+def _grown(row: dict[str, Any]) -> str:
+    return f"growth of {row['growth']}" if "growth" in row else ""
+
+
+def _said(row: dict[str, Any]) -> str:
+    given = ", ".join(f"{k} = {v}" for k, v in row["choices"].items())
+    given = f"{given}: " if given else ""
+    if "first" in row:
+        if row["none"] is None:
+            return f"{given}failed"
+        parts = [f"{name} first in {part:.0%}" for name, part in row["first"].items()]
+        parts += [f"together in {row['together']:.0%}"] if row["together"] else []
+        return f"{given}{', '.join(parts)}, none in {row['none']:.0%} of the draws"
+    unit = f" {row['unit']}" if row["unit"] else ""
+    told = [
+        f"failed by {each['date']}"
+        if each["p50"] is None
+        else f"{each['p50']:.3g}{unit} on {each['date']} (90 %: {_end(each['p05'])} to {_end(each['p95'])})"
+        for each in row["dates"]
+    ]
+    return given + ", ".join(told)
+
+
+def _end(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"

@@ -1,0 +1,117 @@
+"""Questions beside dates of conditions and orders: a value at dates, its growth, and what comes first.
+
+::
+
+    [questions.spending]
+    value = "spend/gdp"           # or growth = "machine"
+    dates = [2030, 2040]
+    [questions.race]
+    first = ["parity", "ruin"]    # names of questions that ask when
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import UnknownNameError, printable
+from forecast.formula import Formula
+from forecast.scenarios.spec import Question, Ranking
+
+if TYPE_CHECKING:
+    from forecast.scenarios.parse import Reader
+
+__all__ = ["Figure", "First", "read"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A value asked for at dates, or its growth.
+
+    Parameters
+    ----------
+    of : Formula
+    growth : bool
+        What its logarithm gained over the year before each date is asked for, not the value itself.
+    dates : tuple of str
+        ISO dates.
+    title : str
+    """
+
+    of: Formula
+    growth: bool = False
+    dates: tuple[str, ...]
+    title: str = ""
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """What is asked, as plain data."""
+        return {"growth" if self.growth else "value": self.of.text, "dates": list(self.dates), "title": self.title}
+
+
+@dataclass(frozen=True, kw_only=True)
+class First:
+    """Which of several questions' dates comes first.
+
+    Parameters
+    ----------
+    first : tuple of str
+        Names of questions that ask when.
+    title : str
+    """
+
+    first: tuple[str, ...]
+    title: str = ""
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """What is asked, as plain data."""
+        return {"first": list(self.first), "title": self.title}
+
+
+def read(
+    reader: Reader, group: Mapping[str, Mapping[str, Any]], choices: Mapping[str, Any]
+) -> dict[str, Question | Ranking | Figure | First]:
+    """Read the questions of a scenario, whatever they ask."""
+    made: dict[str, Question | Ranking | Figure | First] = {}
+    for name, record in group.items():
+        key = f"questions.{name}"
+        if "first" in record:
+            made[name] = _first(reader, record, group, key)
+        elif "value" in record or "growth" in record:
+            made[name] = _figure(reader, record, key)
+        else:
+            made[name] = reader.question(name, record, choices)
+    return made
+
+
+def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
+    word = "growth" if "growth" in record else "value"
+    reader.only(record, (word, "dates", "title"), key)
+    dates = record.get("dates")
+    if not isinstance(dates, (list, tuple)) or not dates:
+        raise reader.fail(f"{key}.dates", f"expected dates at which the {word} is asked for, such as [2030, 2040]")
+    read_as = tuple(reader.date(given, f"{key}.dates") for given in dates)
+    if len(set(read_as)) < len(read_as):
+        raise reader.fail(f"{key}.dates", "a date stands there twice")
+    return Figure(
+        of=reader.formula(reader.text(record, word, key), f"{key}.{word}"),
+        growth=word == "growth",
+        dates=read_as,
+        title=reader.text(record, "title", key, default=""),
+    )
+
+
+def _first(reader: Reader, record: Mapping[str, Any], group: Mapping[str, Mapping[str, Any]], key: str) -> First:
+    reader.only(record, ("first", "title"), key)
+    names = reader.texts(record["first"], f"{key}.first")
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise reader.fail(f"{key}.first", "expected two or more questions, each once")
+    when = [name for name, other in group.items() if "when" in other]
+    for name in names:
+        if name not in group:
+            raise UnknownNameError("question", name, when, where=f"{reader.where}: {key}.first")
+        if name not in when:
+            raise reader.fail(f"{key}.first", f"'{printable(name, 60)}' does not ask when: it has no date")
+    return First(first=names, title=reader.text(record, "title", key, default=""))
