@@ -28,6 +28,7 @@ PLACES = {
     "cli/__init__.py: _signals: getattr": OURS,
     "cli/catalogue/diff.py: _headline: getattr": OURS,
     "conformance/records.py: _command_loads: resolve": RECORD,
+    "conformance/records.py: _function_vectorises: resolve": RECORD,
     "conformance/records.py: _target_loads: resolve": RECORD,
     "contract/fields.py: Checked.__post_init__: getattr": OURS,
     "fit/inference/bootstrap.py: _audited: getattr": OURS,
@@ -59,6 +60,7 @@ PLACES = {
     "laws/pickling.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
     "laws/compiled/tape.py: _function: getattr": LISTED,
     "models/check_output.py: checked_model: getattr": OURS,
+    "models/functions.py: _Function.fit: resolve": RECORD,  # named by a file: tests/scenarios/test_functions.py
     "models/named.py: _build: resolve": RECORD,
     "models/trends.py: _target: resolve": RECORD,
     "fit/protocols.py: fit_by: getattr": OURS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast.contract.registry import resolve
@@ -24,12 +24,11 @@ __all__ = ["from_spec", "function"]
 
 def from_spec(name: str, spec: FunctionSpec) -> Model:
     """Build the model that a `FunctionSpec` describes; its code is imported when it is fitted."""
-    assert spec.target is not None
     return _Function(
         name=name,
         unit=spec.unit,
         inputs={n: OtherQuantity(unit=unit) for n, unit in spec.inputs.items()},
-        call=spec.target,
+        spec=spec,
         title=spec.title,
         note=spec.note,
         sources=(spec.reference,),
@@ -63,13 +62,15 @@ def function(call: Callable[..., Any], *, unit: str, inputs: Mapping[str, str], 
 
 @dataclass(frozen=True, kw_only=True)
 class _Function(ModelRecord):
-    call: Callable[..., Any] | str = field(compare=False)
+    call: Callable[..., Any] | None = None
+    spec: FunctionSpec | None = None
     title: str = ""
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        call = self.call
-        if isinstance(call, str):
-            call = resolve(call, what=f"model '{self.name}'")
+        call, spec = self.call, self.spec
+        if spec is not None:
+            assert spec.target is not None
+            call = resolve(spec.target, what=f"model '{self.name}'")
         if not callable(call):
             raise PluginContractError(f"model '{self.name}': expected a function, got {type(call).__name__}")
         return _FittedFunction(model=self, call=call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["chosen_name", "file_of", "own_choices", "source_of", "walk"]
+
+#: A record's full name, perhaps with what stands beside it.
+_NAME = re.compile(r"[\w-]+(/[\w-]+)?(@[\w-]+)?", re.ASCII)
 
 
 def own_choices(scenario: Scenario, templates: Mapping[str, str], *, key: str) -> tuple[str, ...]:
@@ -32,12 +36,15 @@ def walk(scenario: Scenario, own: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
 def chosen_name(name: str, values: tuple[str, ...]) -> str:
     """Return the name of a model of a quantity under these values of its choices.
 
+    Results have groups of this name: what is no name of a record is escaped, so that different values stay different.
+
     Examples
     --------
-    >>> chosen_name("loss", ()), chosen_name("loss", ("a/b", "c"))
-    ('loss', 'loss@a%2Fb,c')
+    >>> chosen_name("loss", ()), chosen_name("loss", ("scaling/power@p", "../c"))
+    ('loss', 'loss@scaling/power@p,..%2Fc')
     """
-    return f"{name}@{','.join(quote(value, safe='') for value in values)}" if values else name
+    said = (value if _NAME.fullmatch(value) else quote(value, safe="") for value in values)
+    return f"{name}@{','.join(said)}" if values else name
 
 
 def source_of(scenario: Scenario, template: str, chosen: Mapping[str, str], *, key: str) -> str:

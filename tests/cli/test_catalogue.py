@@ -369,3 +369,14 @@ def test_listing_loads_nothing_heavy(demo, command_line, words):
     )
     assert (done.returncode, done.stderr) == (0, "[]\n")
     assert done.stdout
+
+
+def test_a_function_is_listed_among_the_models_and_shows_its_inputs(fake_plugins, capsys):
+    source = "from forecast import FunctionSpec, hookimpl\n@hookimpl\ndef forecast_functions():\n"
+    source += "    yield FunctionSpec(name='power', target='math:prod', unit='W', inputs={'chips': '', 'each': 'kW'},\n"
+    fake_plugins.add("demo", source + "                       reference='a manual')\n")
+    (row,) = answer(capsys, "models", "list", "demo")["result"]
+    assert (row["name"], row["kind"], row["unit"]) == ("demo/power", "function", "W")
+    shown = answer(capsys, "models", "show", "demo/power")["result"]
+    assert (shown["code"], shown["reference"]) == ("math:prod", "a manual")
+    assert [(need["name"], need["unit"]) for need in shown["inputs"]] == [("chips", ""), ("each", "kW")]

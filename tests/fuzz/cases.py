@@ -183,6 +183,23 @@ unit = ""
 [quantities.req]
 fitted = "normal"
 of = "raw"
+[quantities.size]
+value = 1e9
+unit = "param"
+[quantities.tokens]
+value = 1e11
+unit = "token"
+[quantities.loss]
+law = "scaling/chinchilla@besiroglu2024"
+N = "size"
+D = "tokens"
+[quantities.own]
+law = "E + A*M**-alpha"
+variables = ["M"]
+data = "rows.csv"
+y = "loss"
+let = { M = "loss*2" }
+M = "exact"
 [[correlations]]
 of = ["raw", "exact", "kind"]
 matrix = [[1, 0.3, 0.1], [0.3, 1, 0.2], [0.1, 0.2, 1]]

@@ -117,7 +117,8 @@ def test_a_law_is_a_choice_by_its_whole_name():
         {"law": "{law}", **WIRED}, choices={"law": ["scaling/chinchilla@hoffmann2022", "scaling/kaplan@kaplan2020"]}
     )
     assert np.isfinite(made["projection"]["loss"]).all()
-    assert len(made["posterior"].children) == 2
+    for name in ("scaling/chinchilla@hoffmann2022", "scaling/kaplan@kaplan2020"):
+        assert set(posterior(made, f"loss@{name}")) == set(forecast.law(name.partition("@")[0]).parameters)
 
 
 # --- saved and fitted ------------------------------------------------------------------------------------------------
