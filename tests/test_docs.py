@@ -52,7 +52,7 @@ def test_the_examples_of_a_scenario_are_ones():
     record["quantities"]["brain"] = {"value": 1e18, "unit": "FLOP/s"}
     made = forecast.Scenario.from_dict(record)
     assert set(made.quantities) == {
-        "machine", "goal", "cluster", "loss", "power", "price", "ratio", "planned", "gained", "brain", "spend", "S",
+        "machine", "goal", "cluster", "loss", "power", "price", "ratio", "planned", "gained", "brain", "S",
         "k",
     }  # fmt: skip
     assert set(made.questions) == {"parity"}
