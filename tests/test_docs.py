@@ -51,10 +51,12 @@ def test_the_examples_of_a_scenario_are_ones():
     record = tomllib.loads("until = 2050\n" + "\n".join(parts))
     record["quantities"]["brain"] = {"value": 1e18, "unit": "FLOP/s"}
     made = forecast.Scenario.from_dict(record)
-    assert set(made.quantities) == {"machine", "goal", "cluster", "price", "ratio", "brain", "dollar"}
-    assert set(made.questions) == {"parity"}
+    assert set(made.quantities) == {"machine", "goal", "cluster", "price", "ratio", "brain", "spend"}
+    assert set(made.questions) == {"parity", "enough"}
+    assert (set(made.figures), set(made.firsts)) == ({"budget", "speed"}, {"race"})
+    assert [change.of for change in made.changes] == ["machine"]
     assert set(made.rankings) == {"cheapest"}
-    assert "geforce-rtx-4090" in made.choices["device"]
+    assert "geforce-rtx-4090" in made.choices["device"].values
 
 
 def rows(page, heading):
