@@ -55,7 +55,9 @@ def test_the_examples_of_a_scenario_are_ones():
         "machine", "goal", "cluster", "loss", "power", "price", "ratio", "planned", "gained", "brain", "S",
         "k",
     }  # fmt: skip
-    assert set(made.questions) == {"parity"}
+    assert set(made.questions) == {"parity", "enough"}
+    assert (set(made.figures), set(made.firsts)) == ({"budget", "speed"}, {"race"})
+    assert [change.of for change in made.changes] == ["machine"]
     assert set(made.rankings) == {"cheapest"}
     assert "geforce-rtx-4090" in made.choices["device"].values
 

@@ -147,7 +147,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "definitions": (_list(_text), "a list of choices", True),
     "rivals": (_map(_list(_number)), "weights by choice", True),
     "seed": (_whole, "a whole number", False),
-    "draws": (lambda v: _whole(v) and v > 0, "a count", False),
+    "draws": (lambda v: _whole(v) and 0 < v <= 100_000_000, "a count", False),
     "start": (_number, "a year", False),
     "until": (_number, "a year", False),
     "step": (_step, "'year', 'month' or a share of a year", False),

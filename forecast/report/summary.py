@@ -222,7 +222,7 @@ def _headline(tree: xr.DataTree) -> str:
         return _one(event, rows[0], first, last)
     total = next((row for row in pooled(tree) if row["name"] == name and row["crossing"]["never"] is not None), None)
     if total is not None:
-        return _pooled(event, total, first, last)
+        return _pooled(event, total, first, last) + _moved_most(data, name, last)
     medians = [_year_or_word(r["crossing"], "p50", first, last) for r in rows]
     order = np.argsort([_rank(r["crossing"], "p50", first, last) for r in rows], kind="stable")
     never = [r["crossing"]["never"] for r in rows]
@@ -233,11 +233,14 @@ def _headline(tree: xr.DataTree) -> str:
         f"{' × '.join(rows[0]['choices'])}; the probability of never by {last} runs from {min(never):.1%} "
         f"to {max(never):.1%}"
     )
+    return sentence + _moved_most(data, name, last)
+
+
+def _moved_most(data: xr.Dataset, name: str, last: int) -> str:
+    """Say which choice moves a question's median most, at the end of a sentence."""
     moves = _what_moves(data[name], data[f"{name}_never"], last)
     top, years = max(moves.items(), key=lambda item: item[1], default=("", 0.0))
-    if years >= 0.5:
-        sentence += f"; the choice of {top} moves it most, by {years:.0f} years on average"
-    return sentence + "."
+    return f"; the choice of {top} moves it most, by {years:.0f} years on average." if years >= 0.5 else "."
 
 
 def hindcast(tree: xr.DataTree) -> str:
@@ -273,11 +276,14 @@ def _one(event: str, row: Mapping[str, Any], first: int, last: int) -> str:
 
 
 def _pooled(event: str, row: Mapping[str, Any], first: int, last: int) -> str:
-    """Say the answer over pooled rivals, for the first of the definitions."""
+    """Say the answer over pooled rivals, for the first of the definitions; without its full stop."""
+    low, middle, high = (_year_or_word(row["crossing"], q, first, last) for q in ("p05", "p50", "p95"))
     defined = ", ".join(f"{choice} = {value}" for choice, value in row["choices"].items())
-    sentence = _one(event, row, first, last).removesuffix(".")
     over = " × ".join(row["weights"])
-    return f"{sentence}; pooled over {over} by their stated weights{f', with {defined}' if defined else ''}."
+    return (
+        f"When {event}{f', with {defined}' if defined else ''}: {middle} in the median world (90 %: {low} to {high}; "
+        f"probability of never by {last}: {row['crossing']['never']:.1%}), pooled over {over} by their stated weights"
+    )
 
 
 def _year_or_word(crossing: Mapping[str, Any], quantile: str, first: int, last: int) -> str:

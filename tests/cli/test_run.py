@@ -32,7 +32,7 @@ def test_the_headline_opens_then_crossings_then_quantities(said):
     code, out, err = said("run", "brain-parity", *QUICK, *FEWER, "--every", "25")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("When the fastest supercomputer matches the brain: the median date runs from ")
+    assert lines[0].startswith("When the fastest supercomputer matches the brain, with metric = hpcg: ")
     assert lines[1] == ""
     assert lines[2] == "parity: machine >= brain"
     assert lines[3].split()[:3] == ["metric", "trend", "estimate"]
@@ -94,7 +94,7 @@ def test_json_is_one_object_of_the_agreed_form(said):
     assert answer["command"] == "run"
     assert answer["warnings"] == []
     result = answer["result"]
-    assert list(result) == ["scenario", "headline", "questions", "drivers", "quantities", "models"]
+    assert list(result) == ["scenario", "headline", "questions", "pooled", "drivers", "quantities", "models"]
     assert result["headline"].startswith("When the fastest supercomputer")
     assert len(result["questions"]) == 12
     first = result["questions"][0]

@@ -18,13 +18,13 @@ from forecast.report import summary
 CHANGES = Path(__file__).parents[1] / "fit" / "test_save_changed.py"
 
 
-def some_changes(tree: xr.DataTree) -> Iterator[tuple[str, xr.DataTree]]:
+def some_changes(tree: xr.DataTree, every: int) -> Iterator[tuple[str, xr.DataTree]]:
     spec = importlib.util.spec_from_file_location("saved_changes", CHANGES)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    yield from module.changes(tree, every=8)
+    yield from module.changes(tree, every=every)
 
 
 @pytest.fixture(scope="module")
@@ -34,19 +34,42 @@ def tree() -> xr.DataTree:
     )
 
 
+@pytest.fixture(scope="module")
+def asked() -> xr.DataTree:
+    """A projection with limits, changes, and every question beside dates and orders."""
+    record = {
+        "start": 2025,
+        "until": 2035,
+        "quantities": {
+            "rate": {"normal": [0.1, 0.3], "unit": ""},
+            "x": {"expression": "exp(rate*(t - start))", "limit": 3, "at_least": 1.1, "at_most": 1e9},
+        },
+        "questions": {
+            "a": {"when": "x >= 2"},
+            "b": {"when": "t >= 2029"},
+            "race": {"first": ["a", "b"]},
+            "v": {"value": "2*x", "dates": [2030]},
+            "w": {"growth": "x", "dates": [2031]},
+        },
+        "changes": [{"of": "x", "growth": "0.5*", "since": 2028, "until": 2030}],
+    }
+    return forecast.project(record, draws=20)
+
+
 def test_a_projection_comes_back(tree: xr.DataTree, tmp_path: Path) -> None:
     assert forecast.load(netcdf.save(tree, tmp_path / "p.nc")).identical(tree)
 
 
+@pytest.mark.parametrize(("made", "every"), [("tree", 8), ("asked", 2)])
 def test_every_change_is_refused_or_read_without_a_surprise(
-    tree: xr.DataTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made: str, every: int, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = netcdf.save(tree, tmp_path / "p.nc")
+    path = netcdf.save(request.getfixturevalue(made), tmp_path / "p.nc")
     whole = netcdf.load(path)
     now: list[xr.DataTree] = []
     monkeypatch.setattr(netcdf, "load", lambda _: now[-1])
     wrong, refused, count, read = [], 0, 0, set()
-    for what, changed in some_changes(whole):
+    for what, changed in some_changes(whole, every):
         count += 1
         now[:] = [changed]
         try:
@@ -70,6 +93,9 @@ def test_every_change_is_refused_or_read_without_a_surprise(
             summary.headline(back)
             summary.warnings(back)
             summary.rankings(back)
+            summary.limits(back)
+            summary.figures(back)
+            summary.firsts(back)
         except ForecastError:
             pass
         except Exception as error:
@@ -86,7 +112,7 @@ def test_every_change_is_refused_or_read_without_a_surprise(
         (lambda t: t.attrs.update(evil='"x"'), "attribute 'evil': none of a projection's"),
         (lambda t: t.attrs.update(draws='"20"'), "attribute 'draws': expected a count, got '20'"),
         (lambda t: t.attrs.update(until="2061"), r"/projection/time: expected \d+ to 2061, got [\d.]+ to 2060"),
-        (lambda t: t.attrs.update(choices="{}"), "/projection/"),
+        (lambda t: t.attrs.update(choices="{}"), "attribute 'choices': lacks 'metric'"),
     ],
 )
 def test_the_sentence_names_the_field(edit: object, says: str, tree: xr.DataTree, tmp_path: Path) -> None:
