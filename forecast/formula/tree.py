@@ -7,9 +7,11 @@ Nothing here executes text: a formula is evaluated by walking this tree. A law i
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from forecast.errors import FormulaError, printable
@@ -28,6 +30,7 @@ __all__ = [
     "Unary",
     "apply",
     "children",
+    "compiled",
     "constant",
     "evaluate",
     "latex",
@@ -166,6 +169,11 @@ def _compare(op: str, left: Any, right: Any) -> Any:
     return np.where(np.isnan(left) | np.isnan(right), np.nan, holds(left, right))[()]
 
 
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "**": _power}
+)
+
+
 def apply(node: Node, parts: tuple[Any, ...]) -> Any:
     """Compute the value of a node from the values of its children (float64 arrays or scalars, and texts).
 
@@ -187,35 +195,37 @@ def apply(node: Node, parts: tuple[Any, ...]) -> Any:
     if isinstance(node, Measured):
         raise FormulaError(f"'{printable(text(node), 60)}' has a unit: forecast.units.evaluate computes it")
     assert isinstance(node, Binary)
-    left, right = parts
-    match node.op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            return left / right
-        case _:
-            return _power(left, right)
+    return _OPERATORS[node.op](*parts)
 
 
 def evaluate(node: Node, values: Mapping[str, Any]) -> Any:
     """Compute a tree in float64 over values that are float64 already; what overflows is inf, and nothing warns."""
     import numpy as np
 
-    def compute(part: Node) -> Any:
-        if isinstance(part, Name):
-            return values[part.name]
-        if isinstance(part, Number):
-            return np.float64(part.value)
-        if isinstance(part, Text):
-            return part.value
-        return apply(part, tuple(map(compute, children(part))))
-
     with np.errstate(all="ignore"):
-        return compute(node)
+        return compiled(node)(values)
+
+
+def compiled(node: Node) -> Callable[[Mapping[str, Any]], Any]:
+    """Return a function that computes a tree as `evaluate` does, for whoever computes it many times.
+
+    It leaves numpy's warnings as they are.
+    """
+    import numpy as np
+
+    if isinstance(node, Name):
+        return operator.itemgetter(node.name)
+    if isinstance(node, (Number, Text)):
+        value = np.float64(node.value) if isinstance(node, Number) else node.value
+        return lambda values: value
+    parts = [compiled(part) for part in children(node)]
+    if isinstance(node, Binary):
+        (left, right), combine = parts, _OPERATORS[node.op]
+        return lambda values: combine(left(values), right(values))
+    if isinstance(node, Call) and not SCENARIO_FUNCTIONS[node.function].over_time and len(parts) == 1:
+        (argument,), function = parts, implementation(node.function)
+        return lambda values: function(argument(values))
+    return lambda values: apply(node, tuple([part(values) for part in parts]))
 
 
 def constant(node: Node) -> bool:

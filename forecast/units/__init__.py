@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -284,6 +284,10 @@ class Prepared:
     def _parsed(self) -> dict[str, Any]:
         return {name: unit(stated, where=self.where) for name, stated in self.units.items() if stated is not None}
 
+    @functools.cached_property
+    def _run(self) -> Callable[[Mapping[str, Any]], Any]:
+        return tree.compiled(self.formula.root)
+
     def base(self, name: str, values: Any) -> Any:
         """Return the numbers of a name in base units, as `compute` takes them."""
         stated = self.units.get(name, "")
@@ -294,8 +298,8 @@ class Prepared:
         return conversion.to_base(values, self._parsed[name], self.where)
 
     def compute(self, base: Mapping[str, Any]) -> Any:
-        """Return the value in the unit of the answer, from arrays in base units; nothing is checked again."""
-        return conversion.from_base(tree.evaluate(self.formula.root, base), self.goal, self.where)
+        """Return the value in the unit of the answer, from arrays in base units: nothing is checked, numpy may warn."""
+        return conversion.from_base(self._run(base), self.goal, self.where)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """Return the value in the unit of the answer."""

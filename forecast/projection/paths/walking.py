@@ -79,6 +79,7 @@ class _Walk:
         self.changes = {n: self._prepared(s.change, n, target=_target(s), rates=True) for n, s in self.stocks.items()}
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
+        self._known: dict[tuple[int, str, bool], Array] = {}
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
         graph = self.world.graph
@@ -87,7 +88,11 @@ class _Walk:
         return units.prepared(formula, unit_of, target=target, where=where, rates=rates)
 
     def paths(self) -> dict[str, Array]:
-        """Go through time."""
+        """Go through time; what overflows is inf, and nothing warns."""
+        with np.errstate(all="ignore"):
+            return self._walked()
+
+    def _walked(self) -> dict[str, Array]:
         steps, draws = len(self.time), self.world.draws
         shape = (steps, draws)
         self.paths_so_far = {name: np.empty(shape) for name in self.nodes}
@@ -130,7 +135,10 @@ class _Walk:
         argument: Array | float | None = quantity.argument if not isinstance(quantity.argument, str) else None
         if isinstance(quantity.argument, str):
             unit = world.graph.nodes[quantity.argument].unit
-            given = rows.get(quantity.argument, self._outside(quantity.argument, step))
+            given = rows.get(quantity.argument)
+            if given is None:
+                path = world.path(quantity.argument, node, self.combination)
+                given = path[0] if len(path) == 1 else path[step]
             argument = units.convert(given, unit, "" if units.same_dimension(unit, "") else "year")
         of = quantity.of
         if of in self.nodes:
@@ -143,17 +151,18 @@ class _Walk:
         own = self.paths_so_far[name][:step]
         return at_step(quantity.function, step, self.time, seen, own, argument, world.past(of, node, self.combination))
 
-    def _outside(self, name: str, step: int, half: bool = False) -> Array:
-        """Return a quantity that is no member, at a step or between it and the next one."""
-        node = next(iter(self.nodes.values()))
-        path = self.world.path(name, node, self.combination)
-        if len(path) == 1:
-            return np.asarray(path[0])
-        if not half:
-            return np.asarray(path[step])
-        low, high = path[step], path[step + 1]
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.where((low > 0) & (high > 0), np.sqrt(np.abs(low * high)), (low + high) / 2))
+    def _outside(self, made: Prepared, name: str, *, half: bool) -> Array:
+        """Return the path of a quantity that is no member, as a formula takes it; of half-steps, that between steps."""
+        key = (id(made), name, half)
+        if key not in self._known:
+            node, labels = next(iter(self.nodes.values())), self.world.graph.nodes[name].labels
+            path = self.world.path(name, node, self.combination)
+            if half and len(path) > 1:
+                low, high = path[:-1], path[1:]
+                both = (low > 0) & (high > 0)
+                path = np.where(both, np.sqrt(np.abs(low)) * np.sqrt(np.abs(high)), (low + high) / 2)
+            self._known[key] = np.asarray(labels)[path.astype(np.intp)] if labels else made.base(name, path)
+        return self._known[key]
 
     def _value(self, made: Prepared, step: int, rows: Mapping[str, Array], *, half: bool = False) -> Array:
         """Compute a formula at a step, or between it and the next one."""
@@ -162,9 +171,11 @@ class _Walk:
             if name in TIME:
                 known[name] = self._clock(name, step, half=half)
                 continue
-            row = rows[name] if name in rows else self._outside(name, step, half)
-            labels = self.world.graph.nodes[name].labels
-            known[name] = np.asarray(labels)[row.astype(np.intp)] if labels else made.base(name, row)
+            if name in rows:
+                known[name] = made.base(name, rows[name])
+            else:
+                path = self._outside(made, name, half=half)
+                known[name] = path[0] if len(path) == 1 else path[step]
         value = np.asarray(made.compute(known), dtype=np.float64)
         return value if value.ndim else np.full(self.world.draws, float(value))
 
