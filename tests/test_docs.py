@@ -1,7 +1,10 @@
 """What can be said about the pages without building them; `.ci/run` builds them with warnings as errors."""
 
 import ast
+import doctest
+import importlib
 import importlib.util
+import pkgutil
 import re
 import tomllib
 from pathlib import Path
@@ -148,3 +151,18 @@ def test_a_function_is_shown_with_its_decorators(plain):
     assert plain.function(source, "f") == "@x.y\ndef f():\n    return 1"
     with pytest.raises(ValueError, match="no function h"):
         plain.function(source, "h")
+
+
+def modules():
+    for found in pkgutil.walk_packages(forecast.__path__, "forecast."):
+        if "templates" not in found.name and not found.name.endswith("__main__"):
+            yield importlib.import_module(found.name)
+
+
+def test_every_example_of_a_docstring_gives_what_it_shows(capsys):
+    tried = wrong = 0
+    for module in modules():
+        result = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+        tried, wrong = tried + result.attempted, wrong + result.failed
+    assert wrong == 0, capsys.readouterr().out
+    assert tried > 300
