@@ -5,7 +5,6 @@ Its code runs, because the user named it. Nothing in a file of somebody else can
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import sys
@@ -92,6 +91,8 @@ def local_plugin(path: str) -> LocalPlugin:
     UsageError
         If there is no such file, or it is not Python's.
     """
+    import hashlib
+
     shown = printable(path)
     if Path(path).suffix != ".py":
         raise UsageError(f"local plugin '{shown}': expected a Python file, NAME.py")

@@ -393,7 +393,8 @@ class Registry:
     def find(self, kind: str, name: str, *, where: str = "", near: Callable[[], Iterable[str]] = tuple) -> Record:
         """Return the record of that name: full (``scaling/power``), or bare while unique.
 
-        `near` gives further names that one which is unknown may have been meant for.
+        Where two distributions offer a full name, ``distribution::plugin/name`` names one of them, and is then its full
+        name. `near` gives further names that one which is unknown may have been meant for.
 
         Raises
         ------
@@ -403,6 +404,9 @@ class Registry:
         at = f"{where}: " if where else ""
         if not isinstance(name, str):
             raise UsageError(f"{at}expected the name of a {kind}, got {type(name).__name__}")
+        distribution, apart, name = name.rpartition("::")
+        if apart:
+            table = self._of_distribution(kind, distribution, where)
         full = [name] if name in table else sorted(n for n in table if n.partition("/")[2] == name)
         if not full:
             raise UnknownNameError(kind, name, [*table, *near()], where=where, note=self._absent(name))
@@ -411,11 +415,26 @@ class Registry:
             raise AmbiguousNameError(f"{at}{kind} '{printable(name, 80)}' is offered by several plugins: {who}")
         offers = table[full[0]]
         if len(offers) > 1:
-            who = " and ".join(sorted(r.plugin.distribution for r in offers))
+            makers = sorted({r.plugin.distribution for r in offers})
+            hint = f"; name one: '{makers[0]}::{full[0]}'" if len(makers) > 1 else ""
             raise ConflictError(
-                f"{at}{kind} '{full[0]}' is offered by two distributions, {who}: it resolves to neither"
+                f"{at}{kind} '{full[0]}' is offered by two distributions, {' and '.join(makers)}: "
+                f"it resolves to neither{hint}"
             )
         return offers[0]
+
+    def _of_distribution(self, kind: str, distribution: str, where: str) -> dict[str, list[Record]]:
+        """Return the records that one distribution brings; those that clash have the distribution in their name."""
+        makers = {p.distribution for p in self.plugins}
+        if distribution not in makers:
+            raise UnknownNameError("distribution", distribution, makers, where=where)
+        table: dict[str, list[Record]] = {}
+        for full, offers in self._by_kind.get(kind, {}).items():
+            own = [r for r in offers if r.plugin.distribution == distribution]
+            if own:
+                apart = len(offers) > len(own)
+                table[full] = [replace(r, full_name=f"{distribution}::{full}") for r in own] if apart else own
+        return table
 
     def _absent(self, name: str) -> str:
         """Say why a plugin named before the slash brings nothing, where it is installed but not loaded."""
