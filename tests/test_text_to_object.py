@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RECORD = "what an installed plugin hands in: its records, entry point and classes"
 OURS = "our own: a constant, or the name of a field of a class of ours"
 LISTED = "anybody's, and it has to be a key of a list of ours"
-ANSWERS = (RECORD, OURS, LISTED)
+NAMED = "the user's: a file named on the command line or in the environment, whose code is to run"
+ANSWERS = (RECORD, OURS, LISTED, NAMED)
 
 #: Every such place: file, function, what is called.
 PLACES = {
@@ -64,6 +65,8 @@ PLACES = {
     "models/named.py: _build: resolve": RECORD,
     "models/trends.py: _target: resolve": RECORD,
     "fit/protocols.py: fit_by: getattr": OURS,
+    "contract/local_plugins.py: LocalPlugin.load: find_spec": NAMED,
+    "contract/local_plugins.py: LocalPlugin.load: spec_from_file_location": NAMED,
     "contract/registry.py: _answers: getattr": OURS,
     "contract/registry.py: _hook_fault: getattr": RECORD,
     "contract/registry.py: Registry._load: entry.load": RECORD,

@@ -2,7 +2,7 @@
 
 Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted, 141 the reader closed the pipe, 143 terminated.
 Every error is one line on stderr; ``--debug`` anywhere on the line adds the traceback. The limits of a command,
-``--max-seconds`` and ``--max-memory``, may stand anywhere on it too.
+``--max-seconds`` and ``--max-memory``, and ``--plugin`` may stand anywhere on it too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from forecast.base import budgets
 from forecast.cli import render
 from forecast.contract import plugin_calls
 from forecast.contract.plugin_calls import Interrupted, Terminated
-from forecast.errors import ForecastError, PluginContractError, UnknownNameError, printable
+from forecast.errors import ForecastError, PluginContractError, UnknownNameError, UsageError, printable
 
 __all__ = ["cli", "main"]
 
@@ -57,6 +57,7 @@ COMMANDS = {
 
 #: Options with a value that hold for every command, and may stand anywhere on the line.
 LIMITS = ("--max-seconds", "--max-memory")
+PLUGIN = "--plugin"
 
 
 class LazyGroup(click.Group):
@@ -147,6 +148,7 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
 )
 @click.option("--max-seconds", metavar="SECONDS", expose_value=False, help="End with an error after so long.")
 @click.option("--max-memory", metavar="SIZE", expose_value=False, help="Refuse what needs more than this: 8GiB.")
+@click.option("--plugin", metavar="FILE", multiple=True, expose_value=False, help="Load a plugin of yours: ./mine.py.")
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -171,14 +173,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     own = words[: words.index("--")] if "--" in words else words
     debug, isolate = "--debug" in own, "--isolate" in own or os.environ.get("FORECAST_ISOLATE", "") not in ("", "0")
-    own, limits = _limits([w for w in own if w not in ("--debug", "--isolate")])
+    own, stated = _stated([w for w in own if w not in ("--debug", "--isolate")])
+    limits = {name: value for name, value in stated if name in LIMITS}
+    files = [value for name, value in stated if name == PLUGIN]
     words = own + words[words.index("--") :] if "--" in words else own
     _tolerant_streams()
     context: dict[str, Any] = {"argv": words, "debug": debug}
     render.written.clear()
     with _signals(), _one_line_warnings():
         try:
-            with budgets.of_command_line(limits.get("--max-memory"), limits.get("--max-seconds")):
+            with _beside(files), budgets.of_command_line(limits.get("--max-memory"), limits.get("--max-seconds")):
                 if isolate and "FORECAST_SUPERVISED" not in os.environ:
                     code = _isolated(words, debug, limits)
                 else:
@@ -190,21 +194,46 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _limits(words: list[str]) -> tuple[list[str], dict[str, str]]:
-    """Take the limits of the command out of its words; one without its value is left for click to refuse."""
-    rest, limits = [], {}
+def _stated(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Take the options of every command out of its words; one without its value is left for click to refuse."""
+    rest, stated = [], []
     left = iter(words)
     for word in left:
         name, sign, value = word.partition("=")
-        if name not in LIMITS:
+        if name not in (*LIMITS, PLUGIN):
             rest.append(word)
         elif sign:
-            limits[name] = value
+            stated.append((name, value))
         elif (following := next(left, None)) is not None:
-            limits[name] = following
+            stated.append((name, following))
         else:
-            return [word], {}
-    return rest, limits
+            return [word], []
+    return rest, stated
+
+
+@contextlib.contextmanager
+def _beside(files: Sequence[str]) -> Iterator[None]:
+    """Have the local plugins in these files beside the others, in this process and those that it starts."""
+    if not files:
+        yield
+        return
+    from forecast.contract.local_plugins import is_path
+    from forecast.contract.registry import get_registry
+
+    if clash := next((file for file in files if "," in file), None):
+        raise UsageError(f"{PLUGIN}: '{printable(clash)}': a path with a comma cannot be told from two")
+    before = os.environ.get("FORECAST_PLUGINS")
+    paths = [file if is_path(file) else f"./{file}" for file in files]
+    os.environ["FORECAST_PLUGINS"] = ",".join([*filter(None, [before]), *paths])
+    get_registry.cache_clear()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["FORECAST_PLUGINS"]
+        else:
+            os.environ["FORECAST_PLUGINS"] = before
+        get_registry.cache_clear()
 
 
 def _isolated(words: list[str], debug: bool, limits: dict[str, str]) -> int:

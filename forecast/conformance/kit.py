@@ -14,10 +14,14 @@ On the command line: ``forecast plugins check demo``.
 
 from __future__ import annotations
 
+import contextlib
+import re
+import traceback
 import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from forecast.contract import plugin_calls
@@ -117,15 +121,16 @@ def run_checks(plugin: str, *, report: Callable[[float, float], None] | None = N
     True
     """
     todo = checks(plugin)
+    modules = _modules(plugin)
     outcomes = []
     for index, check in enumerate(todo):
-        outcomes.append(_outcome(check))
+        outcomes.append(_outcome(check, modules))
         if report is not None:
             report(index + 1, len(todo))
     return outcomes
 
 
-def _outcome(check: Check) -> Outcome:
+def _outcome(check: Check, modules: Collection[str]) -> Outcome:
     label = f"check '{check.label}'"
     try:
         with plugin_calls.code(label):
@@ -133,12 +138,38 @@ def _outcome(check: Check) -> Outcome:
     except unittest.SkipTest as reason:
         return Outcome(check.label, "skipped", printable(reason, 1000))
     except ForecastError as problem:
-        return Outcome(check.label, "failed", printable(str(problem).removeprefix(f"{label}: "), 1000))
+        said = str(problem).removeprefix(f"{label}: ")
+        return Outcome(check.label, "failed", printable(said, 1000) + _place(problem, modules))
     except BaseException as problem:  # the plugin's code may raise anything
         if plugin_calls.interrupts(problem):
             raise
-        return Outcome(check.label, "failed", printable(f"{type(problem).__name__}: {problem}", 1000))
+        said = f"{type(problem).__name__}: {problem}"
+        return Outcome(check.label, "failed", printable(said, 1000) + _place(problem, modules))
     return Outcome(check.label, "passed")
+
+
+def _modules(plugin: str) -> set[str]:
+    """Return the packages that hold the plugin's code: its own, and those that its records name."""
+    named = []
+    with contextlib.suppress(ForecastError):
+        for one in get_registry().plugin(plugin):
+            targets = (getattr(spec, "target", None) for spec in one.specs)
+            named += [one.value, *(target for target in targets if target)]
+    return {name.partition(":")[0].partition(".")[0] for name in named}
+
+
+def _place(problem: BaseException, modules: Collection[str]) -> str:
+    """Say in which file and line of the plugin an exception arose; nothing where none of its code was running."""
+    place = ""
+    error: BaseException | None = problem
+    while error is not None:
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if str(frame.f_globals.get("__name__")).partition(".")[0] in modules:
+                place = f" ({printable(frame.f_code.co_filename)}, line {line})"
+        if isinstance(error, SyntaxError) and error.filename:
+            place = f" ({printable(error.filename)}, line {error.lineno})"
+        error = error.__cause__
+    return place
 
 
 def _of(record: Record) -> Iterator[tuple[str, Callable[[Record], None]]]:
@@ -158,7 +189,17 @@ def _loads(offers: list[Plugin]) -> None:
         who = " and ".join(p.distribution for p in offers)
         raise PluginContractError(f"plugin '{offers[0].name}' is offered by {who}")
     if offers[0].status != "loaded":
-        raise PluginContractError(f"plugin {offers[0].origin} is {offers[0].status}: {offers[0].reason}")
+        lines = re.findall(r'^ *File "([^<].*)", line (\d+)', offers[0].traceback, re.MULTILINE)
+        places = [f" ({printable(file)}, line {line})" for file, line in lines if not _is_ours(file)]
+        raise PluginContractError(
+            f"plugin {offers[0].origin} is {offers[0].status}: {offers[0].reason}{''.join(places[-1:])}"
+        )
+
+
+def _is_ours(file: str) -> bool:
+    import forecast
+
+    return Path(file).is_relative_to(Path(forecast.__file__).parent)
 
 
 def _imports(plugin: Plugin) -> None:

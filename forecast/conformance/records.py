@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.conformance.laws import LAW_CHECKS, guarded, numbers, refuse
+from forecast.conformance.shapes import SHAPE_CHECKS
 from forecast.contract.registry import Record, get_registry, resolve
 from forecast.contract.specs import EstimateSpec, FunctionSpec, TrendSpec
 from forecast.errors import printable
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["CHECKS", "FUNCTION_CHECKS"]
+
+#: Worlds in which every scenario of a plugin is run.
+WORLDS = 64
 
 # Models -------------------------------------------------------------------------------------------------------------
 
@@ -152,6 +156,22 @@ def _model_prefix(record: Record) -> None:
         raise refuse(record, "a longer horizon changes the earlier steps: draw arrays as (time, draw)")
 
 
+def _model_keeps(record: Record) -> None:
+    """It draws nothing below what its record declares, and nothing negative where everything observed is positive."""
+    spec: Any = record.spec
+    trial = _Trial(record)
+    fitted = trial.model.fit(seed=0)
+    seen = fitted.observed()
+    positive = seen is not None and len(seen.value) > 0 and bool((seen.value > 0).all())
+    lowest = spec.at_least if spec.at_least is not None else 0.0 if positive else None
+    if lowest is None:
+        raise unittest.SkipTest("declares nothing it never falls below, and rests on no positive series")
+    least = float(trial.sample(fitted).min())
+    if least < lowest:
+        why = "at_least declares" if spec.at_least is not None else "everything it observed is positive:"
+        raise refuse(record, f"draws {least:.4g} {spec.unit}; {why} {lowest:g} at the least")
+
+
 def _function_vectorises(record: Record) -> None:
     """Each element rests on those at its place alone: a part of the inputs gives that part of the output."""
     import numpy as np
@@ -169,49 +189,6 @@ def _function_vectorises(record: Record) -> None:
 
 
 # The others ---------------------------------------------------------------------------------------------------------
-
-
-#: Points of the series that a shape is tried on; the longer one only where the shape refuses the shorter.
-_LENGTHS = (20, 60)
-
-
-def _shape_fits(record: Record) -> None:
-    """Fit an exponential with noise, from 2000 to 2020; a shape may refuse twenty points as too few.
-
-    Each further column that a shape asks for is the sum of another exponential with noise: it grows from row to row.
-    """
-    import numpy as np
-
-    from forecast.base.streams import BLOCK, Streams
-    from forecast.errors import FitError
-    from forecast.models import shape
-
-    made = shape(record.full_name)
-    ahead = np.arange(2020.0, 2031.0)
-    draws: list[Any] = []
-    for points in _LENGTHS:
-        time = 2000.0 + np.arange(points) * 20 / points
-        value = 2.0 ** (time - 2000) * np.exp(0.05 * np.random.default_rng(0).standard_normal(points))
-        time.flags.writeable = value.flags.writeable = False
-        covariates = {
-            name: np.cumsum(1.5 ** (time - 2000) * np.exp(0.1 * np.random.default_rng(i).standard_normal(points)))
-            for i, name in enumerate(made.columns, 1)
-        }
-        for column in covariates.values():
-            column.flags.writeable = False
-        asked: dict[str, Any] = {"columns": covariates} if covariates else {}
-        try:
-            with guarded(record, "fit or sample"):
-                for _ in range(2):
-                    fitted = made.fit(time, value, seed=0, **asked)
-                    draws.append(fitted.sample(ahead, Streams(seed=0, node="check", block=0)))
-            break
-        except FitError:
-            if points == _LENGTHS[-1]:
-                raise
-    numbers(record, "sample", draws[0], (len(ahead), BLOCK))
-    if not np.array_equal(draws[0], draws[1]):
-        raise refuse(record, "the same seed gives other draws after fitting again")
 
 
 def _table_described(record: Record) -> None:
@@ -246,11 +223,31 @@ def _scenario_reads(record: Record) -> None:
     Scenario.load(record.full_name)
 
 
+def _scenario_runs(record: Record) -> None:
+    """It runs whole, in every combination of its choices."""
+    from forecast.errors import DownloadError
+    from forecast.projection.engine import project
+    from forecast.report.plain import attribute
+
+    try:
+        run = project(record.full_name, draws=WORLDS)
+    except DownloadError as problem:
+        raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
+    if failed := attribute(run, "failures"):
+        raise refuse(record, f"{len(failed)} of its parts cannot be had: {printable(failed[0], 400)}")
+
+
 def _claim_computes(record: Record) -> None:
     from forecast import claims
 
     spec: Any = record.spec
-    claims.evaluate(spec)
+    claim = claims.evaluate(spec)
+    if claim["verdict"] == claims.FAILED:
+        raise refuse(record, f"cannot be computed: {claim['note']}")
+    if claim["verdict"] == "disagrees" and not spec.note.strip():
+        raise refuse(
+            record, f"computes {claim['computed']:.6g} where {claim['stated']} is stated, and its note does not say why"
+        )
 
 
 def _unit_parses(record: Record) -> None:
@@ -286,11 +283,12 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
         ("samples finite numbers and leaves its inputs alone", _model_samples),
         ("same seed, same draws", _model_repeats),
         ("a longer horizon keeps the earlier steps", _model_prefix),
+        ("keeps what it declares", _model_keeps),
     ),
-    "shape": (("fits, and same seed, same draws", _shape_fits),),
+    "shape": SHAPE_CHECKS,
     "table": (("has schema, licence, source and hash", _table_described), ("reads", _table_reads)),
-    "scenario": (("reads", _scenario_reads),),
-    "claim": (("computes", _claim_computes),),
+    "scenario": (("reads", _scenario_reads), (f"runs at {WORLDS} worlds", _scenario_runs)),
+    "claim": (("computes, and says where it disagrees", _claim_computes),),
     "unit": (("parses", _unit_parses),),
     "score": (("its code loads", _target_loads),),
     "reader": (("its code loads", _target_loads),),

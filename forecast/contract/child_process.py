@@ -34,11 +34,11 @@ import json, os, sys, tempfile, time
 answers = os.fdopen(os.dup(1), "w")
 written = tempfile.TemporaryFile()
 os.dup2(written.fileno(), 1)
-from importlib.metadata import EntryPoint
+from forecast.contract.local_plugins import entry_point
 from forecast.contract.registry import GROUP, Registry
 name, value = sys.argv[1:]
 began = time.process_time(), time.monotonic()
-plugin = Registry([EntryPoint(name, value, GROUP)], select="").plugins[0]
+plugin = Registry([entry_point(name, value, GROUP)], select="").plugins[0]
 spent, waited = time.process_time() - began[0], time.monotonic() - began[1]
 if plugin.threads:
     time.sleep(1)  # they may end the process a little later

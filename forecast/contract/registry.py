@@ -21,6 +21,7 @@ from typing import Any, Literal
 import pluggy
 
 from forecast.contract import hookspecs, plugin_calls, recorder
+from forecast.contract.local_plugins import LOCAL, LocalPlugin, is_path, local_plugin
 from forecast.contract.specs import (
     NAME,
     ClaimSpec,
@@ -83,9 +84,10 @@ class Plugin:
     name : str
         The entry point's name; the prefix of everything it brings.
     distribution, version : str
-        The installed distribution it came with.
+        The installed distribution it came with. A local plugin has the distribution ``local``, and the hash of its file
+        for a version.
     value : str
-        The module the entry point names.
+        The module the entry point names; of a local plugin the path of its file.
     status : {"loaded", "failed", "off"}
         ``off``: deselected by ``FORECAST_PLUGINS``.
     reason : str
@@ -112,6 +114,11 @@ class Plugin:
     specs: tuple[Spec, ...] = field(default=(), repr=False)
 
     @property
+    def local(self) -> bool:
+        """Tell whether it is a file that the user named."""
+        return is_path(self.value)
+
+    @property
     def origin(self) -> str:
         """Say where it comes from, for messages."""
         return f"{self.name} ({self.distribution} {self.version})".replace(" )", ")")
@@ -131,13 +138,17 @@ def strict() -> bool:
     return os.environ.get("FORECAST_STRICT", "") not in ("", "0")
 
 
+def _words(text: str | None) -> list[str]:
+    return [w.strip() for w in (text or "").split(",") if w.strip()]
+
+
 def _selection(text: str | None, known: Collection[str]) -> Callable[[str], bool]:
     """Read ``FORECAST_PLUGINS``: ``none``, ``scaling,brain`` (only these) or ``-brain`` (all but).
 
     A name both kept and dropped is off. A name that no installed plugin has is an error: a misspelt one would
-    select something else in silence.
+    select something else in silence. A path, of a local plugin, selects nothing among the others.
     """
-    words = [w.strip() for w in (text or "").split(",") if w.strip()]
+    words = [w for w in _words(text) if not is_path(w)]
     if words == ["none"]:
         return lambda name: False
     drop = {w[1:] for w in words if w.startswith("-")}
@@ -148,8 +159,10 @@ def _selection(text: str | None, known: Collection[str]) -> Callable[[str], bool
     return lambda name: name not in drop and (not keep or name in keep)
 
 
-def _origin(entry: EntryPoint) -> tuple[str, str]:
+def _origin(entry: EntryPoint | LocalPlugin) -> tuple[str, str]:
     """Return the name and version of an entry point's distribution, whose metadata may be broken or missing."""
+    if isinstance(entry, LocalPlugin):
+        return LOCAL, entry.version
     return ("?", "") if entry.dist is None else _origin_of(entry.dist)
 
 
@@ -170,12 +183,12 @@ def _normal(distribution: Distribution) -> str:
     return printable(known if isinstance(known, str) else _origin_of(distribution)[0], 100)
 
 
-def _installed() -> tuple[list[EntryPoint], list[Plugin]]:
+def _installed() -> tuple[list[EntryPoint | LocalPlugin], list[Plugin]]:
     """Return the entry points of every installed distribution, and those distributions whose list cannot be read.
 
     `importlib.metadata.entry_points` passes over a list that it may not read, and fails whole where one is not UTF-8.
     """
-    entries: list[EntryPoint] = []
+    entries: list[EntryPoint | LocalPlugin] = []
     unreadable: list[Plugin] = []
     seen: set[str] = set()
     for distribution in distributions():
@@ -205,7 +218,7 @@ def ended_inside() -> tuple[str, ...]:
     return tuple(recorder.deaths())
 
 
-def _try_alone(entry: EntryPoint, what: str) -> None:
+def _try_alone(entry: EntryPoint | LocalPlugin, what: str) -> None:
     """Load a plugin that ended an earlier command in a process of its own first; leave it out if it does so again."""
     from forecast.contract import child_process
 
@@ -291,8 +304,8 @@ class Registry:
 
     Parameters
     ----------
-    entries : iterable of importlib.metadata.EntryPoint, optional
-        Default: the entry points of the group ``forecast.plugins``.
+    entries : iterable of importlib.metadata.EntryPoint or LocalPlugin, optional
+        Default: the entry points of the group ``forecast.plugins``. Local plugins that `select` names come beside them.
     select : str, optional
         As ``FORECAST_PLUGINS``, which is the default.
     hooks : collection of str, optional
@@ -301,16 +314,17 @@ class Registry:
 
     def __init__(
         self,
-        entries: Iterable[EntryPoint] | None = None,
+        entries: Iterable[EntryPoint | LocalPlugin] | None = None,
         *,
         select: str | None = None,
         hooks: Collection[str] = tuple(HOOKS),
     ) -> None:
+        installed: list[EntryPoint | LocalPlugin]
         installed, unreadable = _installed() if entries is None else (list(entries), [])
-        unique = {(e.name, *_origin(e), e.value): e for e in installed}
-        chosen = _selection(
-            os.environ.get("FORECAST_PLUGINS") if select is None else select, sorted({e.name for e in installed})
-        )
+        asked = os.environ.get("FORECAST_PLUGINS") if select is None else select
+        chosen = _selection(asked, sorted({e.name for e in installed}))
+        local = [local_plugin(word) for word in _words(asked) if is_path(word)]
+        unique = {(e.name, *_origin(e), e.value): e for e in (*installed, *local)}
         loaded = [self._load(unique[key], key[1], key[2], chosen, hooks) for key in sorted(unique)]
         self.plugins: tuple[Plugin, ...] = tuple(sorted([*loaded, *unreadable], key=lambda p: p.name))
         self._by_kind: dict[str, dict[str, list[Record]]] = {}
@@ -321,15 +335,20 @@ class Registry:
 
     @staticmethod
     def _load(
-        entry: EntryPoint, distribution: str, version: str, chosen: Callable[[str], bool], hooks: Collection[str]
+        entry: EntryPoint | LocalPlugin,
+        distribution: str,
+        version: str,
+        chosen: Callable[[str], bool],
+        hooks: Collection[str],
     ) -> Plugin:
         plugin = Plugin(name=entry.name, distribution=distribution, version=version, value=entry.value)
-        if not chosen(entry.name):
+        if not (plugin.local or chosen(entry.name)):
             return replace(plugin, status="off", reason="deselected by FORECAST_PLUGINS")
         what, threads = f"plugin {plugin.origin}", plugin_calls.running_threads()
         try:
             if not NAME.fullmatch(entry.name):
-                raise PluginContractError("the entry point's name: expected lower case letters, digits and hyphens")
+                named = "the file's" if plugin.local else "the entry point's"
+                raise PluginContractError(f"{named} name: expected lower case letters, digits and hyphens")
             if what in ended_inside() and what not in plugin_calls.left_out():
                 _try_alone(entry, what)
             with plugin_calls.code(what), plugin_calls.within(LOAD_S, what):
@@ -374,7 +393,8 @@ class Registry:
     def find(self, kind: str, name: str, *, where: str = "", near: Callable[[], Iterable[str]] = tuple) -> Record:
         """Return the record of that name: full (``scaling/power``), or bare while unique.
 
-        `near` gives further names that one which is unknown may have been meant for.
+        Where two distributions offer a full name, ``distribution::plugin/name`` names one of them, and is then its full
+        name. `near` gives further names that one which is unknown may have been meant for.
 
         Raises
         ------
@@ -384,6 +404,9 @@ class Registry:
         at = f"{where}: " if where else ""
         if not isinstance(name, str):
             raise UsageError(f"{at}expected the name of a {kind}, got {type(name).__name__}")
+        distribution, apart, name = name.rpartition("::")
+        if apart:
+            table = self._of_distribution(kind, distribution, where)
         full = [name] if name in table else sorted(n for n in table if n.partition("/")[2] == name)
         if not full:
             raise UnknownNameError(kind, name, [*table, *near()], where=where, note=self._absent(name))
@@ -392,11 +415,26 @@ class Registry:
             raise AmbiguousNameError(f"{at}{kind} '{printable(name, 80)}' is offered by several plugins: {who}")
         offers = table[full[0]]
         if len(offers) > 1:
-            who = " and ".join(sorted(r.plugin.distribution for r in offers))
+            makers = sorted({r.plugin.distribution for r in offers})
+            hint = f"; name one: '{makers[0]}::{full[0]}'" if len(makers) > 1 else ""
             raise ConflictError(
-                f"{at}{kind} '{full[0]}' is offered by two distributions, {who}: it resolves to neither"
+                f"{at}{kind} '{full[0]}' is offered by two distributions, {' and '.join(makers)}: "
+                f"it resolves to neither{hint}"
             )
         return offers[0]
+
+    def _of_distribution(self, kind: str, distribution: str, where: str) -> dict[str, list[Record]]:
+        """Return the records that one distribution brings; those that clash have the distribution in their name."""
+        makers = {p.distribution for p in self.plugins}
+        if distribution not in makers:
+            raise UnknownNameError("distribution", distribution, makers, where=where)
+        table: dict[str, list[Record]] = {}
+        for full, offers in self._by_kind.get(kind, {}).items():
+            own = [r for r in offers if r.plugin.distribution == distribution]
+            if own:
+                apart = len(offers) > len(own)
+                table[full] = [replace(r, full_name=f"{distribution}::{full}") for r in own] if apart else own
+        return table
 
     def _absent(self, name: str) -> str:
         """Say why a plugin named before the slash brings nothing, where it is installed but not loaded."""

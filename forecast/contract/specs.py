@@ -206,6 +206,9 @@ class ModelSpec(Spec):
         What a reader of its numbers must know (a lower bound, mixed qualifiers).
     qualifiers : mapping of str to str
         What its unit cannot say: ``{"precision": "fp16", "sparsity": "dense"}`` (see `forecast.units.qualifiers`).
+    at_least : float, optional
+        What it never falls below, in `unit`: 0 for a bandwidth. The conformance kit holds the model to it; a series
+        whose observations are all positive is held to 0 without it.
     """
 
     kind: ClassVar[str] = "model"
@@ -215,6 +218,7 @@ class ModelSpec(Spec):
     quantity: str = text_field(default="")
     note: str = text_field(default="")
     qualifiers: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
+    at_least: float | None = checked(lambda v: v is None or number(v), "a number, or None", default=None)
 
     def _check(self) -> None:
         if type(self) is ModelSpec and self.target is None:

@@ -26,8 +26,10 @@ __all__ = [
 ]
 
 _NAME = r"[A-Za-z0-9_][\w-]{0,63}(/[A-Za-z0-9_][\w-]{0,63})?"
+#: Of which distribution, where two offer a name.
+_OF = r"([\w.-]{1,100}::)?"
 #: A name, and beside a series the shape: ``hardware/hpcg@changepoint``.
-_MODEL_NAME = re.compile(f"{_NAME}(@{_NAME})?", re.ASCII)
+_MODEL_NAME = re.compile(f"{_OF}{_NAME}(@{_OF}{_NAME})?", re.ASCII)
 
 
 def checked_model(made: object, what: str) -> Model:

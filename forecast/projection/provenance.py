@@ -39,7 +39,7 @@ def plugins_behind(names: Any) -> list[dict[str, str]]:
     return [
         {"name": p.name, "distribution": p.distribution, "version": p.version}
         for p in get_registry().plugins
-        if p.name in wanted
+        if not wanted.isdisjoint((p.name, f"{p.distribution}::{p.name}"))
     ]
 
 
@@ -209,7 +209,7 @@ def _data(graph: Graph) -> dict[str, str]:
                 if isinstance(made, LawModel):
                     used.update(dict.fromkeys(filter(None, (made.data, made.file))))
                 series = made.name.partition("@")[0]
-                spec = registry.find("model", series).spec if series in known else None
+                spec = registry.find("model", series).spec if series in known or "::" in series else None
                 if isinstance(spec, (TrendSpec, RelationSpec)):
                     used[spec.table] = None
     hashes = {}

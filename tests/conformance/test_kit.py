@@ -258,9 +258,11 @@ def test_bad_input_064_a_model_that_returns_rubbish_is_named(model, body, says):
 
 
 @pytest.mark.bad_input(63)
-def test_bad_input_063_a_model_that_raises_fails_its_checks_with_the_reason(model):
+def test_bad_input_063_a_model_that_raises_fails_its_checks_with_the_reason_and_its_line(model, fake_plugins):
     found = model("raise RuntimeError('boom')")
-    assert set(found.values()) == {"RuntimeError: boom"}
+    code = fake_plugins.folder / "kit_code.py"
+    (line,) = (n for n, text in enumerate(code.read_text().splitlines(), 1) if "boom" in text)
+    assert set(found.values()) == {f"RuntimeError: boom ({code}, line {line})"}
     assert len(found) == 3
 
 

@@ -32,6 +32,7 @@ def _row(plugin: Plugin) -> dict[str, Any]:
         "distribution": plugin.distribution,
         "version": plugin.version,
         "module": plugin.value,
+        "local": plugin.local,
         "brings": brings,
     }
 
@@ -50,7 +51,7 @@ def list_(as_json: bool) -> None:
         rows = []
         for row in result:
             brings = ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for kind, n in row["brings"].items())
-            from_ = f"{row['distribution']} {row['version']}".strip()
+            from_ = f"{row['distribution']} {row['module'] if row['local'] else row['version']}".strip()
             rows.append([row["name"], row["status"], from_, row["reason"] or brings, row["title"]])
         render.table(["name", "status", "distribution", "brings", "title"], rows)
 
