@@ -97,7 +97,8 @@ def project(
         If what was asked cannot be.
     ForecastError
         If a quantity fails in every combination of choices; one that fails in some is NaN there, and listed under
-        ``failures`` in the root's attributes.
+        ``failures`` in the root's attributes. A quantity fails where it is no number in more than 1 in 1,000 worlds; up
+        to that these worlds are NaN, are left out of the answers, and are counted under ``failing``.
 
     Examples
     --------
@@ -130,6 +131,7 @@ def project(
             check_time(f"{graph.scenario.where}: drawing", done, len(blocks), "blocks")
             if progress is not None:
                 progress(done, len(blocks))
+    sampled.settle()
     sampled.raise_if_nothing_is_left()
 
     tree = {
@@ -169,6 +171,7 @@ def project(
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
             warnings=[*fits.warnings(), *_few(effective, draws)],
             effective=effective,
+            failing=sampled.failing(),
         )
     )
     return result

@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import json
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -56,6 +56,7 @@ def provenance(
     failures: list[str],
     warnings: list[str],
     effective: float | None = None,
+    failing: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, str]:
     """Return the attributes of a projection's root, each JSON text."""
     scenario = graph.scenario
@@ -83,6 +84,7 @@ def provenance(
         "models": models,
         "failures": failures,
         **({"warnings": warnings} if warnings else {}),
+        **({"failing": list(failing)} if failing else {}),
     }
     # questions stay in the scenario's order: the first opens the answer
     out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}

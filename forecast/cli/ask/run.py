@@ -126,6 +126,7 @@ def run(
         **({"first": race} if (race := summary.firsts(tree)) else {}),
         **({"limits": bounds} if (bounds := summary.limits(tree)) else {}),
         **({"regimes": drawn} if (drawn := summary.regimes(tree)) else {}),
+        **({"failing": failing} if (failing := summary.failing(tree)) else {}),
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
     }
