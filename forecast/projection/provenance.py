@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -143,7 +144,11 @@ def _kinds(scenario: Scenario) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return list(value)
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):  # where a distribution is cut
+        return str(value)
     return value if isinstance(value, (int, str)) else float(value)  # a number of numpy's
 
 
@@ -153,7 +158,7 @@ def _hash(graph: Graph) -> str:
     contents = (
         scenario.title,
         sorted((name, choice.values, choice.kind, choice.weights) for name, choice in scenario.choices.items()),
-        sorted((name, _said(node.quantity)) for name, node in graph.quantities.items()),
+        sorted((name, _said(scenario.quantities[name])) for name in graph.quantities),
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
         *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),
         *([sorted(scenario.before.items())] if scenario.before else []),

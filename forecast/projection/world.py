@@ -359,9 +359,8 @@ class World:
         """Return draws of a named uncertain number, (draw,)."""
 
         def draw() -> Array:
-            if node in self.graph.fixed_inputs:
-                return np.full(BLOCK, self.graph.fixed_inputs[node])
-            return distribution(asked.distribution, where=node).ppf(self.uniform(node))
+            record = self.graph.set_inputs.get(node, asked.distribution)
+            return distribution(record, where=node).ppf(self.uniform(node))
 
         return self._once(("input", node), draw)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.errors import printable
 from forecast.projection.answers import pooling
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.failing import too_many
@@ -20,6 +21,7 @@ from forecast.report.plain import attribute, combinations, iso, numbers
 from forecast.report.rankings import rankings
 from forecast.report.rankings import sentence as ranking_sentence
 from forecast.scenarios.quantities.changes import spoken
+from forecast.scenarios.settings import said
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -207,10 +209,11 @@ def headline(tree: xr.DataTree) -> str:
     sentence = _headline(tree)
     if "opens" in tree.attrs:
         sentence = asked_sentence(tree, attribute(tree, "opens"))
-    if "changes" not in tree.attrs:
-        return sentence
-    changed = ", ".join(spoken(change) for change in attribute(tree, "changes"))
-    return f"{sentence.removesuffix('.')}; with {changed}."
+    choices = attribute(tree, "choices")
+    stated = {key: value for key, value in attribute(tree, "set").items() if key not in choices}
+    changes = attribute(tree, "changes") if "changes" in tree.attrs else []
+    changed = [*said(stated), *(spoken(change) for change in changes)]
+    return f"{sentence.removesuffix('.')}; with {printable(', '.join(changed), 1000)}." if changed else sentence
 
 
 def _headline(tree: xr.DataTree) -> str:
