@@ -63,6 +63,16 @@ def checked_model(made: object, what: str) -> Model:
 
 
 def _numbers(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
+    """Return a copy as float64 of an array of real numbers of this shape, none of them NaN."""
+    import numpy as np
+
+    out = _floats(array, shape, what, dims)
+    if np.isnan(out).any():
+        raise PluginContractError(f"{what}: {int(np.isnan(out).sum())} of {out.size} values are NaN")
+    return out
+
+
+def _floats(array: object, shape: tuple[int, ...], what: str, dims: str) -> Array:
     """Return a copy as float64 of an array of real numbers of this shape."""
     import numpy as np
 
@@ -74,20 +84,17 @@ def _numbers(array: object, shape: tuple[int, ...], what: str, dims: str) -> Arr
         raise PluginContractError(f"{what}: expected shape {dims} = {shape}, got {array.shape}")
     if isinstance(array, np.ma.MaskedArray):
         array = np.ma.filled(array.astype(np.float64), np.nan)
-    out = np.array(array, dtype=np.float64)
-    if np.isnan(out).any():
-        raise PluginContractError(f"{what}: {int(np.isnan(out).sum())} of {out.size} values are NaN")
-    return out
+    return np.array(array, dtype=np.float64)
 
 
 def checked_draws(drawn: object, shape: tuple[int, int], what: str) -> Array:
-    """Return what a model sampled as float64, or say how it breaks its contract.
+    """Return what a model sampled as float64, or say how it breaks its contract; NaN stays, for the world to fail.
 
     Raises
     ------
     PluginContractError
     """
-    return _numbers(drawn, shape, what, "(time, draw)")
+    return _floats(drawn, shape, what, "(time, draw)")
 
 
 def checked_posterior(drawn: object, draws: int, what: str) -> dict[str, Array]:

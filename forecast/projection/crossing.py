@@ -89,14 +89,17 @@ def crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False
 
 
 def date_quantiles(date: Array) -> Array:
-    """Return the five `QUANTILES` of dates, (quantile,); infinite inside the never mass, NaN without an answer.
+    """Return the five `QUANTILES` of dates, (quantile,); infinite inside the never mass.
+
+    Draws without an answer, NaN, are left out; the quantiles are NaN where all are.
 
     Each is the smallest date by which at least that share of the draws has crossed, so that ``p95`` is infinite exactly
     when more than 5 % of the draws never cross. `weighted_quantiles` says the same of draws that count differently.
     """
     import numpy as np
 
-    if np.isnan(date).any():
+    date = date[~np.isnan(date)]
+    if not len(date):
         return np.full(len(QUANTILES), np.nan)
     # by rank, in whole numbers: no rounding of n·q and no arithmetic with infinities
     ranks = [-(-len(date) * round(100 * q) // 100) - 1 for q in QUANTILES.values()]
@@ -109,7 +112,7 @@ def weighted_quantiles(values: Array, weights: Array, q: Sequence[float]) -> Arr
     Parameters
     ----------
     values : ndarray
-        (draw, ...); infinities are values like others, NaN makes the quantiles beside it NaN.
+        (draw, ...); infinities are values like others, and NaN is left out.
     weights : ndarray
         Not negative, (draw,) or as `values`; NaN, where there are none, makes the quantiles beside it NaN.
     q : sequence of float
@@ -124,6 +127,8 @@ def weighted_quantiles(values: Array, weights: Array, q: Sequence[float]) -> Arr
 
     order = np.argsort(values, axis=0, kind="stable")
     weights = np.broadcast_to(weights.reshape(*weights.shape, *(1,) * (values.ndim - weights.ndim)), values.shape)
+    lost = np.isnan(values).all(axis=0) | np.isnan(weights).any(axis=0)
+    weights = np.where(np.isnan(values), 0.0, weights)
     reached = np.cumsum(np.take_along_axis(weights, order, axis=0), axis=0)
     out = np.empty((len(q), *values.shape[1:]))
     for i, share in enumerate(q):
@@ -131,5 +136,4 @@ def weighted_quantiles(values: Array, weights: Array, q: Sequence[float]) -> Arr
         place = (reached >= share * reached[-1] * (1 - 1e-12)).argmax(axis=0)
         at = np.take_along_axis(order, place[None], axis=0)
         out[i] = np.take_along_axis(values, at, axis=0)[0]
-    lost = np.isnan(values).any(axis=0) | np.isnan(weights).any(axis=0)
     return np.where(lost, np.nan, out)

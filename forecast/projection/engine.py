@@ -74,7 +74,8 @@ def project(
         None takes a fresh seed, recorded in the result.
     set : mapping, optional
         ``{"trend": "changepoint"}`` narrows a choice; ``{"brain": 1e18}`` fixes a quantity in its unit;
-        ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input.
+        ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input. Instead of a number: ``"1 EFLOP/s"``, a range
+        ``"1e13..1e17"``, or a distribution ``{"lognormal": [1e14, 1e18]}``.
     as_of : float, optional
         Use only what was known before this decimal year.
     changes : sequence of mapping
@@ -97,7 +98,8 @@ def project(
         If what was asked cannot be.
     ForecastError
         If a quantity fails in every combination of choices; one that fails in some is NaN there, and listed under
-        ``failures`` in the root's attributes.
+        ``failures`` in the root's attributes. A quantity fails where it is no number in more than 1 in 1,000 worlds; up
+        to that these worlds are NaN, are left out of the answers, and are counted under ``failing``.
 
     Examples
     --------
@@ -130,6 +132,7 @@ def project(
             check_time(f"{graph.scenario.where}: drawing", done, len(blocks), "blocks")
             if progress is not None:
                 progress(done, len(blocks))
+    sampled.settle()
     sampled.raise_if_nothing_is_left()
 
     tree = {
@@ -169,6 +172,7 @@ def project(
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
             warnings=[*fits.warnings(), *_few(effective, draws)],
             effective=effective,
+            failing=sampled.failing(),
         )
     )
     return result

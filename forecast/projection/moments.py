@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from forecast.base.distributions import Distribution
 from forecast.base.streams import BLOCK
 from forecast.errors import DataError, ForecastError, printable
+from forecast.projection.failing import Record
 from forecast.scenarios.quantities.inputs import Fitted
 
 if TYPE_CHECKING:
@@ -45,12 +47,18 @@ def by_moments(world: World, node: Node, combination: Combination) -> Distributi
     assert isinstance(node.quantity, Fitted)
     of, family = node.quantity.of, node.quantity.fitted
     where = f"quantities.{node.name}.of"
-    values = np.empty(WORLDS)
+    values, failing, record = np.empty(WORLDS), np.zeros(WORLDS, dtype=bool), Record()
     for block in range(WORLDS // BLOCK):
-        path = replace(world, block=block, memo={}, walks={}).quantity(of, world.restrict(of, node.dims, combination))
+        each = replace(world, block=block, memo={}, faults=[])
+        own = world.restrict(of, node.dims, combination)
+        path, faults = each.watched(partial(each.quantity, of, own))
         if (path != path[:1]).any():
             raise DataError(f"{where}: '{printable(of, 80)}' changes with time; fit to what is one number a world")
-        values[block * BLOCK : (block + 1) * BLOCK] = path[0]
+        part = slice(block * BLOCK, (block + 1) * BLOCK)
+        values[part], failing[part] = path[0], record.add((of, own), faults, block, BLOCK)
+    for _, _, error in record.too_many(WORLDS):
+        raise error
+    values = values[~failing]
     if family == "lognormal":
         if not (values > 0).all():
             below = int((values <= 0).sum())
@@ -60,7 +68,7 @@ def by_moments(world: World, node: Node, combination: Combination) -> Distributi
         lost = int((~np.isfinite(values)).sum())
         raise DataError(f"{where}: {lost} of {WORLDS} values are not finite: they have no mean")
     if values.min() == values.max():  # somebody has set it to a number
-        return Distribution("fixed", ((0.5, float(path[0, 0])),))
+        return Distribution("fixed", ((0.5, float(values[0])),))
     mean, deviation = float(values.mean()), float(values.std())
     ends = [(p, mean + side * deviation) for side, p in ((-1, 0.15865525393145707), (1, 0.8413447460685429))]
     if family == "lognormal":

@@ -7,8 +7,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -56,6 +57,7 @@ def provenance(
     failures: list[str],
     warnings: list[str],
     effective: float | None = None,
+    failing: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, str]:
     """Return the attributes of a projection's root, each JSON text."""
     scenario = graph.scenario
@@ -83,6 +85,7 @@ def provenance(
         "models": models,
         "failures": failures,
         **({"warnings": warnings} if warnings else {}),
+        **({"failing": list(failing)} if failing else {}),
     }
     # questions stay in the scenario's order: the first opens the answer
     out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}
@@ -141,7 +144,11 @@ def _kinds(scenario: Scenario) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return list(value)
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):  # where a distribution is cut
+        return str(value)
     return value if isinstance(value, (int, str)) else float(value)  # a number of numpy's
 
 
@@ -151,7 +158,7 @@ def _hash(graph: Graph) -> str:
     contents = (
         scenario.title,
         sorted((name, choice.values, choice.kind, choice.weights) for name, choice in scenario.choices.items()),
-        sorted((name, _said(node.quantity)) for name, node in graph.quantities.items()),
+        sorted((name, _said(scenario.quantities[name])) for name in graph.quantities),
         sorted((name, question.when.text) for name, question in scenario.questions.items()),
         *([sorted(_rankings(graph)["rankings"].items())] if scenario.rankings else []),
         *([sorted(scenario.before.items())] if scenario.before else []),

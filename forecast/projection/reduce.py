@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from forecast.errors import ForecastError, printable
 from forecast.projection.answers.binding import Binding
 from forecast.projection.answers.figures import Figures
 from forecast.projection.answers.ranking import Ranked
-from forecast.projection.crossing import QUANTILES, crossing, date_quantiles, weighted_quantiles
+from forecast.projection.crossing import QUANTILES, Crossing, crossing, date_quantiles, weighted_quantiles
+from forecast.projection.failing import Record
 from forecast.projection.weights import Updates, share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+T = TypeVar("T")
 
 __all__ = ["Sampled"]
 
@@ -48,6 +53,8 @@ class Sampled:
         # By what failed and the combination: the block and the error. The first block's is kept, whichever thread
         # is first, so that the result is the same for any number of workers.
         self._failed: dict[tuple[str, Combination], tuple[int, ForecastError]] = {}
+        self._unanswered: set[tuple[str, Combination]] = set()
+        self._record = Record()
         self._lock = Lock()
         self._levels = {
             name: np.full((len(years), draws, *self._sizes(node.dims)), np.nan)
@@ -75,43 +82,86 @@ class Sampled:
         low = world.block * BLOCK
         high = min(low + BLOCK, self.draws)
         part: slice[Any, Any, Any] = slice(low, high)
-        lost: list[ForecastError] = []
+        listed: list[ForecastError] = []
+
+        def attempt(name: str, combination: Combination, make: Callable[[], T]) -> tuple[T, Mask] | None:
+            try:
+                made, faults = world.watched(make)
+            except ForecastError as error:
+                if name in self.graph.quantities:
+                    listed.append(error)
+                elif any(error is other for other in listed):  # the quantity's
+                    self._unanswered.add((name, combination))
+                    return None
+                self._fail(name, combination, world.block, error)
+                return None
+            return made, self._record.add((name, combination), faults, world.block, high - low)
+
         for name, node in self.graph.quantities.items():
             for index, combination in self._cells(node.dims):
-                try:
-                    drawn = world.quantity(name, combination)
-                except ForecastError as error:
-                    self._fail(name, combination, world.block, error)
-                    lost.append(error)
-                    continue
-                self._levels[name][(slice(None), part, *index)] = drawn[:, : high - low]
-        for name, question in self.graph.scenario.questions.items():
-            dims, when = self._dims[name], question.when
-            where = f"questions.{name}.when"
-            for index, combination in self._cells(dims):
-                try:
-                    greater, lesser = world.sides(when, dims, combination, where=where)
-                except ForecastError as error:
-                    if not any(error is listed for listed in lost):  # else listed as the quantity's already
-                        self._fail(name, combination, world.block, error)
-                    continue
-                crossed = crossing(self.years, greater, lesser, strict=when.op in (">", "<"))
-                self._dates[name][(part, *index)] = crossed.date[: high - low]
-                self._already[name][(part, *index)] = crossed.already[: high - low]
-
-        def failed(name: str, combination: Combination, error: ForecastError) -> None:
-            if not any(error is listed for listed in lost):
-                self._fail(name, combination, world.block, error)
-
-        self._ranked.fill(world, part, failed)
-        self._figures.fill(world, part, failed)
+                drawn = attempt(name, combination, partial(world.quantity, name, combination))
+                if drawn is not None:
+                    level, failing = drawn
+                    kept = level[:, : high - low]
+                    kept = np.where(failing, np.nan, kept) if failing.any() else kept
+                    self._levels[name][(slice(None), part, *index)] = kept
+        for name in self.graph.scenario.questions:
+            for index, combination in self._cells(self._dims[name]):
+                crossed = attempt(name, combination, partial(self._crossed, world, name, combination))
+                if crossed is not None:
+                    crossing, failing = crossed
+                    self._dates[name][(part, *index)] = np.where(failing, np.nan, crossing.date[: high - low])
+                    self._already[name][(part, *index)] = crossing.already[: high - low] & ~failing
+        self._ranked.fill(world, part, attempt)
+        self._figures.fill(world, part, attempt)
         self._binding.fill(world, part)
-        self.updates.fill(world, part, failed)
+        self.updates.fill(world, part, attempt)
+
+    def _crossed(self, world: World, name: str, combination: Combination) -> Crossing:
+        when = self.graph.scenario.questions[name].when
+        greater, lesser = world.sides(when, self._dims[name], combination, where=f"questions.{name}.when")
+        return crossing(self.years, greater, lesser, strict=when.op in (">", "<"))
 
     def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
         with self._lock:
             first = self._failed.get((name, combination), (block, error))
             self._failed[name, combination] = min(first, (block, error), key=lambda failure: failure[0])
+
+    def settle(self) -> None:
+        """Take out, once all blocks are there, what failed in one of them or in too many worlds."""
+        quantities = self.graph.quantities
+        known = [error for (name, _), (_, error) in self._failed.items() if name in quantities]
+        many = sorted(self._record.too_many(self.draws), key=lambda failure: failure[0][0] not in quantities)
+        for (name, combination), block, error in many:
+            if name in quantities:
+                known.append(error)
+            elif any(error is other for other in known):
+                self._unanswered.add((name, combination))
+                continue
+            self._fail(name, combination, block, error)
+        for name, combination in (*self._failed, *self._unanswered):
+            self._blank(name, combination)
+
+    def _blank(self, name: str, combination: Combination) -> None:
+        for arrays, dims in ((self._levels, None), (self._dates, self._dims)):
+            if name in arrays:
+                along = self.graph.nodes[name].dims if dims is None else dims[name]
+                place = {c: i for i, c in self._cells(along)}[combination]
+                lead = (slice(None),) * (arrays[name].ndim - len(along))
+                arrays[name][(*lead, *place)] = np.nan
+        for part in (self._ranked, self._figures, self.updates):
+            part.blank(name, combination)
+
+    def failing(self) -> list[dict[str, Any]]:
+        """Say what fails in few worlds, and is answered by the others."""
+        every = {**{name: node.dims for name, node in self.graph.quantities.items()}, **self._asked}
+        asked = (
+            ((name, combination), dict(zip(dims, combination, strict=True)))
+            for name, dims in every.items()
+            for combination in self.graph.combinations(dims)
+            if (name, combination) not in self._failed
+        )
+        return list(self._record.rows(asked, self.years, self.draws))
 
     def reasons(self) -> Iterator[str]:
         """Say what failed, where and why."""
@@ -184,12 +234,15 @@ class Sampled:
             else:
                 quantiles = weighted_quantiles(dates, weights, list(QUANTILES.values()))
             answered = ~np.isnan(quantiles[0])
+            failing = np.isnan(dates) & answered
             finite = np.where(np.isfinite(dates), dates, np.nan)
             title = self.graph.scenario.questions[name].title or self.graph.scenario.questions[name].when.text
             data[name] = (("quantile", *dims), _stamps(quantiles), {"long_name": printable(title, 500)})
-            data[f"{name}_already"] = (dims, np.where(answered, share(self._already[name], weights), np.nan))
-            data[f"{name}_never"] = (dims, np.where(answered, share(np.isposinf(dates), weights), np.nan))
+            data[f"{name}_already"] = (dims, np.where(answered, share(self._already[name], weights, failing), np.nan))
+            data[f"{name}_never"] = (dims, np.where(answered, share(np.isposinf(dates), weights, failing), np.nan))
             data[f"{name}_date"] = (("draw", *dims), _stamps(finite))
+            if failing.any():
+                data[f"{name}_failing"] = (("draw", *dims), failing.astype(np.int8))
         coords = {"quantile": list(QUANTILES.values())} if data else {}
         return xr.Dataset(
             data, coords={**coords, **self._coordinates(d for d in self.graph.scenario.choices if d in dims_used)}

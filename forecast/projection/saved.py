@@ -6,13 +6,14 @@ the quantiles of dates and the share of never. What nothing in the file can tell
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from forecast.base.dates import decimal_year
 from forecast.base.json_text import strict_json
 from forecast.errors import ResultError, UsageError, printable
 from forecast.projection.crossing import weighted_quantiles
+from forecast.projection.failing import too_many
 from forecast.projection.horizon import step_of
 from forecast.projection.weights import effective, share, summed, weights_of
 
@@ -124,6 +125,19 @@ def _first(value: Any) -> bool:
     return named and _list(_text)(value["first"]) and len(value["first"]) > 1
 
 
+def _failing(value: Any) -> bool:
+    needed = {"name", "choices", "worlds", "first", "reason"}
+    return (
+        isinstance(value, dict)
+        and set(value) == needed
+        and _text(value["name"])
+        and _text(value["reason"])
+        and _map(_text)(value["choices"])
+        and _whole(value["worlds"])
+        and _date(value["first"])
+    )
+
+
 def _anything(value: object) -> bool:
     return True
 
@@ -159,6 +173,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "models": (_map(lambda v: isinstance(v, dict)), "descriptions by name", False),
     "failures": (_list(_text), "a list of texts", False),
     "warnings": (_list(_text), "a list of texts", True),
+    "failing": (_list(_failing), "a list of what fails in some worlds", True),
     "scenario_hash": (_text, "text", False),
 }
 
@@ -194,6 +209,7 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
         _refuse(where, f"/{printable(name, 60)}", "none of a projection's groups")
     levels = nodes["projection"].to_dataset()
     _check_levels(levels, about, where)
+    _check_failing(levels, nodes["questions"].to_dataset(), about, where)
     if not ("update" in nodes) == ("update" in about) == ("effective_draws" in about):
         _refuse(where, "/update", "the group and its attributes go together")
     if "update" in nodes:
@@ -294,6 +310,50 @@ def _check_levels(data: xr.Dataset, about: Mapping[str, Any], where: str) -> Non
                 raise ResultError(f"{each}: expected the numbers of labels, and 'flag_meanings' to say which")
 
 
+def _check_failing(levels: xr.Dataset, asked: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
+    """Check that the worlds that fail are few, are out as a whole, and are those that are counted."""
+    import numpy as np
+
+    counted: dict[tuple[str, frozenset[tuple[str, str]]], int] = {}
+    first, last = levels["time"].values[[0, -1]]
+    for row in about.get("failing", ()):
+        at = f"attribute 'failing': {printable(row['name'], 60)}"
+        key = (row["name"], frozenset(row["choices"].items()))
+        if key in counted or row["worlds"] < 1 or too_many(row["worlds"], about["draws"]):
+            _refuse(where, at, "expected each once, with at most 1 in 1,000 worlds")
+        # a date has no hour: the step may be later on the same day
+        if not first.astype("datetime64[D]") <= np.datetime64(row["first"], "D") <= last:
+            _refuse(where, at, "expected a first date between the first and the last step")
+        counted[key] = row["worlds"]
+    rest = set(counted)
+    known = {str(name): values.isnull() for name, values in levels.data_vars.items()}
+    for name, missing in known.items():
+        if not (missing == missing.isel(time=0)).all():
+            raise ResultError(f"{where}: /projection/{printable(name, 60)}: a world that fails is NaN at every step")
+    worlds = {name: missing.isel(time=0) for name, missing in known.items()}
+    worlds |= {n: asked[f"{n}_failing"] for n in about["questions"] if f"{n}_failing" in asked}
+    for name, missing in worlds.items():
+        counts = missing.sum("draw")
+        for chosen, count in _cells(counts):
+            key = (name, frozenset(chosen.items()))
+            rest.discard(key)
+            if count not in (0, about["draws"]) and counted.get(key) != count:
+                _refuse(where, "attribute 'failing'", f"expected the {count:,} worlds of {printable(name, 60)}")
+    others = {*about.get("values", {}), *about.get("rankings", {}), *(f"update.{n}" for n in about.get("update", {}))}
+    for name, _ in rest:
+        if name not in others:
+            _refuse(where, "attribute 'failing'", f"names '{printable(name, 60)}', which fails in no world")
+
+
+def _cells(counts: xr.DataArray) -> Iterator[tuple[dict[str, str], int]]:
+    """Walk counts by the values of choices."""
+    import numpy as np
+
+    for place in np.ndindex(*counts.shape):
+        dims = zip(counts.dims, place, strict=True)
+        yield {str(d): str(counts[d].values[i]) for d, i in dims}, int(counts.values[place])
+
+
 def _check_unit(text: str, at: str) -> None:
     from forecast import units
     from forecast.errors import UnitError
@@ -306,7 +366,8 @@ def _check_unit(text: str, at: str) -> None:
 
 def _expected(data: xr.Dataset, names: Mapping[str, Any], parts: Sequence[str], at: str) -> None:
     wanted = [f"{name}{part}" for name in names for part in parts]
-    for name in sorted({str(n) for n in data.data_vars} ^ set(wanted)):
+    optional = {f"{name}_failing" for name in names if "_date" in parts}
+    for name in sorted(({str(n) for n in data.data_vars} - optional) ^ set(wanted)):
         raise ResultError(f"{at}/{printable(name, 60)}: is missing, or not asked for")
     if wanted and (data["quantile"].dims != ("quantile",) or data["quantile"].values.tolist() != _QUANTILES):
         raise ResultError(f"{at}/quantile: expected {', '.join(map(str, _QUANTILES))}")
@@ -354,9 +415,18 @@ def _check_questions(
         if len({dates.dims[1:], quantiles.dims[1:], already.dims, never.dims}) > 1:
             raise ResultError(f"{each}: its parts extend along other choices")
         answered = ~np.isnan(never.values)
+        failing = np.zeros(dates.shape, dtype=bool)
+        if f"{name}_failing" in data:
+            stated = data[f"{name}_failing"]
+            _dims(stated, ("draw",), "iu", about, f"{each}_failing")
+            if stated.dims != dates.dims or not np.isin(stated.values, (0, 1)).all():
+                raise ResultError(f"{each}_failing: expected 0 or 1, one for each date")
+            failing = stated.values == 1
         missing = np.isnat(dates.values)
+        if not (missing | ~failing).all():
+            raise ResultError(f"{each}_failing: a world that fails has no date")
         counts = None if weights is None else _counts(weights, dates, each)
-        without = share(missing, counts)[answered]
+        without = share(missing & ~failing, counts, failing)[answered]
         same = np.array_equal if weights is None else np.allclose  # weights are added in the order of the file
         if (answered != ~np.isnan(already.values)).any() or not same(never.values[answered], without):
             raise ResultError(f"{each}_never: expected the share of draws without a date")
@@ -365,16 +435,21 @@ def _check_questions(
         crossed = dates.values[~missing]
         if crossed.size and (crossed.min() < time[0] or crossed.max() > time[-1]):
             raise ResultError(f"{each}_date: expected dates between the first and the last step")
-        _check_quantiles(dates.values, quantiles.values, answered, counts, each)
+        _check_quantiles(dates.values, quantiles.values, answered, counts, failing, each)
 
 
 def _counts(weights: xr.DataArray, dates: xr.DataArray, at: str) -> NDArray[np.float64]:
     """Return what each draw of a question counts for, (draw, choices) as its dates."""
-    import numpy as np
-
     if not set(weights.dims) <= set(dates.dims):
         raise ResultError(f"{at}: expected the choices on which the weights depend among its own")
-    return np.asarray(weights.broadcast_like(dates).transpose(*dates.dims).values)
+    return _broadcast(weights, dates)
+
+
+def _broadcast(values: xr.DataArray, dates: xr.DataArray) -> NDArray[Any]:
+    """Return values along the dimensions of dates."""
+    import numpy as np
+
+    return np.asarray(values.broadcast_like(dates).transpose(*dates.dims).values)
 
 
 def _check_quantiles(
@@ -382,16 +457,20 @@ def _check_quantiles(
     quantiles: NDArray[Any],
     answered: NDArray[np.bool_],
     counts: NDArray[np.float64] | None,
+    failing: NDArray[np.bool_],
     at: str,
 ) -> None:
-    """Take the quantiles of the dates again: by rank, those without a date last."""
+    """Take the quantiles of the dates again: by rank, those without a date last, without worlds that fail."""
     import numpy as np
 
+    if counts is None and failing.any():
+        counts = np.ones(dates.shape)
     if counts is None:
         ranks = [-(-len(dates) * round(100 * q) // 100) - 1 for q in _QUANTILES]
         again = np.sort(dates, axis=0)[ranks]  # NaT sorts last
     else:
         late = np.where(np.isnat(dates), np.inf, dates.astype("datetime64[s]").astype(np.int64))
+        late = np.where(failing, np.nan, late)
         chosen = weighted_quantiles(late, counts, _QUANTILES)
         known = np.isfinite(chosen)
         again = np.where(
@@ -480,8 +559,9 @@ def _check_limits(
         if bound.size and (bound.min() < time[0] or bound.max() > time[-1]):
             raise ResultError(f"{each}_date: expected dates between the first and the last step")
         counts = None if weights is None else _counts(weights, dates, each)
+        failing = _broadcast(levels[name].isel(time=0).isnull(), dates)
         for step, row in zip(time, shares.values, strict=True):
-            if (row > share(dates.values <= step, counts) + 1e-9).any():
+            if (row > share(dates.values <= step, counts, failing) + 1e-9).any():
                 raise ResultError(f"{each}: binds in more worlds than have a date")
 
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forecast.base.netcdf import quantiles
-from forecast.errors import DataError, ForecastError, printable
+from forecast.errors import DataError, printable
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.projection.failing import Attempt
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 
@@ -30,6 +32,7 @@ __all__ = [
     "Updates",
     "along",
     "effective",
+    "failing_of",
     "level_quantiles",
     "normalised",
     "share",
@@ -45,13 +48,17 @@ FEWEST = 200
 def normalised(log_likelihood: Array) -> Array:
     """Return weights that sum to 1 over the worlds, (draw, ...); NaN where none is possible.
 
+    A world whose likelihood is no number weighs nothing.
+
     Examples
     --------
     >>> normalised(np.log([1.0, 2.0, 1.0])).tolist()
     [0.25, 0.5, 0.25]
     """
     with np.errstate(invalid="ignore"):
-        weight = np.exp(log_likelihood - log_likelihood.max(axis=0))
+        best = np.fmax.reduce(log_likelihood, axis=0)
+        weight = np.exp(log_likelihood - best)
+        weight = np.where(np.isnan(log_likelihood) & ~np.isnan(best) & (best > -np.inf), 0.0, weight)
         return np.asarray(weight / weight.sum(axis=0))
 
 
@@ -66,9 +73,21 @@ def effective(weight: Array) -> Array:
     return np.asarray(1 / (weight**2).sum(axis=0))
 
 
-def share(holds: Array | NDArray[np.bool_], weights: Array | None) -> Array:
-    """Return the share of the worlds in which something holds, (...); `weights` as `holds`, (draw, ...)."""
-    return np.asarray(holds.mean(axis=0) if weights is None else (holds * weights).sum(axis=0))
+def share(holds: NDArray[np.bool_], weights: Array | None, failing: NDArray[np.bool_] | None = None) -> Array:
+    """Return the share of the worlds in which something holds, (...); `weights` as `holds`, (draw, ...).
+
+    Those that are `failing` are left out; where all are the share is NaN.
+
+    Examples
+    --------
+    >>> float(share(np.array([True, False, True]), None, np.array([False, False, True])))
+    0.5
+    """
+    if failing is None or not failing.any():
+        return np.asarray(holds.mean(axis=0) if weights is None else (holds * weights).sum(axis=0))
+    left = np.where(failing, 0.0, 1.0 if weights is None else weights)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((holds * left).sum(axis=0) / left.sum(axis=0))
 
 
 def weights_of(tree: xr.DataTree) -> xr.DataArray | None:
@@ -76,6 +95,13 @@ def weights_of(tree: xr.DataTree) -> xr.DataArray | None:
     if "update" not in tree:
         return None
     return summed(tree["update"].to_dataset())
+
+
+def failing_of(data: xr.Dataset, question: str) -> xr.DataArray:
+    """Return in which worlds a question fails though others answer it, as its dates: those are left out of shares."""
+    dates = data[f"{question}_date"]
+    stated = data.get(f"{question}_failing")
+    return dates.copy(data=np.zeros(dates.shape, dtype=bool)) if stated is None else stated == 1
 
 
 def summed(log_likelihoods: xr.Dataset) -> xr.DataArray:
@@ -100,9 +126,19 @@ def spread(data: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
 
 
 def level_quantiles(values: Array, weights: Array | None) -> Array:
-    """Return the five `QUANTILES` of levels (draw, ...), (quantile, ...); `weights` (draw,)."""
+    """Return the five `QUANTILES` of levels (draw, ...), (quantile, ...); `weights` (draw,) or as `values`.
+
+    NaN is left out; where nothing else is there the quantiles are NaN.
+    """
     levels = list(QUANTILES.values())
-    return quantiles(values, levels, axis=0) if weights is None else weighted_quantiles(values, weights, levels)
+    if weights is not None:
+        return weighted_quantiles(values, weights, levels)
+    out = quantiles(values, levels, axis=0)
+    failing = np.isnan(values)
+    for place in zip(*np.nonzero(failing.any(axis=0) & ~failing.all(axis=0)), strict=True):
+        column = values[(slice(None), *place)]
+        out[(slice(None), *place)] = quantiles(column[~np.isnan(column)], levels)
+    return out
 
 
 class Updates:
@@ -114,21 +150,27 @@ class Updates:
         sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
         self._log = {name: np.full((draws, *size), np.nan) for name, size in sizes.items()}
 
-    def fill(
-        self, world: World, part: slice[Any, Any, Any], failed: Callable[[str, Combination, ForecastError], None]
-    ) -> None:
+    def fill(self, world: World, part: slice[Any, Any, Any], attempt: Attempt) -> None:
         """Compute one block; `part` is where it goes."""
-        for name, tree in self.asked.items():
-            dims, where = self.dims[name], f"update.{name}.log_likelihood"
+        for name in self.asked:
             for index, combination in self._cells(name):
-                try:
-                    value = world.formula(tree, dims, combination, target="", where=where, step=0)[0]
-                    if np.isposinf(value).any():
-                        raise DataError(f"{where}: '{printable(tree.text, 80)}' is infinite: no likelihood is")
-                except ForecastError as error:
-                    failed(f"update.{name}", combination, error)
-                    continue
-                self._log[name][(part, *index)] = value[: part.stop - part.start]
+                made = attempt(f"update.{name}", combination, partial(self._likelihood, world, name, combination))
+                if made is not None:
+                    value, failing = made
+                    self._log[name][(part, *index)] = np.where(failing, np.nan, value[: len(failing)])
+
+    def _likelihood(self, world: World, name: str, combination: Combination) -> Array:
+        tree, where = self.asked[name], f"update.{name}.log_likelihood"
+        value = world.formula(tree, self.dims[name], combination, target="", where=where, step=0)[0]
+        if np.isposinf(value).any():
+            raise DataError(f"{where}: '{printable(tree.text, 80)}' is infinite: no likelihood is")
+        return np.asarray(value)
+
+    def blank(self, name: str, combination: Combination) -> None:
+        """Take out what failed under a combination of choices."""
+        if (of := name.removeprefix("update.")) in self._log:
+            place = {c: i for i, c in self._cells(of)}[combination]
+            self._log[of][(slice(None), *place)] = np.nan
 
     def _cells(self, name: str) -> Iterator[tuple[Any, Combination]]:
         return zip(np.ndindex(*self._log[name].shape[1:]), self.graph.combinations(self.dims[name]), strict=True)
@@ -154,7 +196,7 @@ class Updates:
         """
         dims = self.graph.dims(self.graph.weighed_by)
         total = self._total(dims)
-        lost = np.asarray(np.isneginf(total).all(axis=0))
+        lost = np.asarray(np.isneginf(np.fmax.reduce(total, axis=0)))
         for index, combination in zip(np.ndindex(*lost.shape), self.graph.combinations(dims), strict=True):
             if lost[index]:
                 chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))

@@ -6,8 +6,9 @@ once. A model is foreign code, so every call of one goes through `forecast.model
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -27,6 +28,7 @@ from forecast.models.check_output import (
     checked_posterior,
 )
 from forecast.projection.crossing import Crossing
+from forecast.projection.failing import Fault, others_instead
 from forecast.projection.moments import by_moments
 from forecast.projection.paths.changes import grown, replaced
 from forecast.projection.paths.histories import Past, over_time
@@ -175,16 +177,53 @@ class World:
     time: Array
     seed: int
     block: int
-    memo: dict[Any, Array | ForecastError] = field(default_factory=dict)
-    walks: dict[Any, dict[str, Array] | ForecastError] = field(default_factory=dict)
+    memo: dict[Any, tuple[Any, tuple[Fault, ...]] | ForecastError] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
 
     @property
     def draws(self) -> int:
         """How many worlds there are."""
         return BLOCK
 
+    def watched(self, make: Callable[[], T]) -> tuple[T, tuple[Fault, ...]]:
+        """Return what is computed, and in which worlds something failed on the way to it."""
+        outer, self.faults = self.faults, []
+        try:
+            return make(), tuple(dict.fromkeys(self.faults))
+        finally:
+            self.faults = outer
+
+    def numbers(
+        self, values: Array, error: Callable[[int], ForecastError], *, steps: Sequence[int] | NDArray[np.int64] = ()
+    ) -> Array:
+        """Return values, (time, draw), without those that are no numbers: their worlds fail.
+
+        Parameters
+        ----------
+        values : ndarray
+        error : callable
+            Makes the error from the number of such values.
+        steps : sequence of int
+            The step of each row, where that is not its place.
+
+        Raises
+        ------
+        ForecastError
+            If every world fails.
+        """
+        bad = np.isnan(values)
+        failing = np.asarray(bad.any(axis=0))
+        if not failing.any():
+            return values
+        problem = error(int(bad.sum()))
+        if failing.all():
+            raise problem
+        row = bad.argmax(axis=0)
+        self.faults.append(Fault(np.where(failing, np.asarray(steps)[row] if len(steps) else row, -1), problem))
+        return others_instead(values, failing)
+
     def quantity(self, name: str, combination: Combination) -> Array:
-        """Return draws of a quantity, (time, draw), in its unit.
+        """Return draws of a quantity, (time, draw), in its unit; worlds that fail have the values of another one.
 
         Raises
         ------
@@ -205,8 +244,10 @@ class World:
                 value = self._bound(node, each.value, combination)
                 path = replaced(self.time, path, value, each.since, each.until)
             elif each.growth is not None:
-                where = f"changes of {node.name}"
-                path = grown(self.time, path, each.growth, each.since, each.until, where=where)
+                path = self.numbers(
+                    grown(self.time, path, each.growth, each.since, each.until),
+                    partial(_no_growth, f"changes of {node.name}"),
+                )
         return path
 
     def _within(self, node: Node, combination: Combination) -> Array:
@@ -241,7 +282,9 @@ class World:
         if limits is None or limits.limit is None:
             return path
         limit = self._bound(node, limits.limit, combination)
-        return limited(path, limit, limits.how, limits.sharpness, where=f"quantities.{node.name}.limit")
+        below = limited(path, limit, limits.how, limits.sharpness)
+        where = f"quantities.{node.name}.limit: {limits.how}"
+        return self.numbers(below, partial(_no_limit, where, below.size))
 
     def _bound(self, node: Node, condition: Condition, combination: Combination) -> Array:
         """Return what a quantity is compared with, (time, draw), in its unit."""
@@ -286,9 +329,8 @@ class World:
         texts = {n: self._texts(n, values[n]) for n in names if unit_of[n] is None}
         value = units.evaluate(tree, {**values, **texts}, unit_of, target=target, where=where, rates=rates)
         drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self.time) if step is None else 1, BLOCK))
-        if missing := int(np.isnan(drawn).sum()):
-            raise DataError(f"{where}: '{tree.text}': {missing} of {drawn.size} values are not numbers (NaN)")
-        return drawn
+        steps = () if step is None else (step % len(self.time),)
+        return self.numbers(drawn, partial(_no_numbers, f"{where}: '{tree.text}'", drawn.size), steps=steps)
 
     def sides(
         self, when: Condition, dims: tuple[str, ...], combination: Combination, *, where: str
@@ -317,9 +359,8 @@ class World:
         """Return draws of a named uncertain number, (draw,)."""
 
         def draw() -> Array:
-            if node in self.graph.fixed_inputs:
-                return np.full(BLOCK, self.graph.fixed_inputs[node])
-            return distribution(asked.distribution, where=node).ppf(self.uniform(node))
+            record = self.graph.set_inputs.get(node, asked.distribution)
+            return distribution(record, where=node).ppf(self.uniform(node))
 
         return self._once(("input", node), draw)
 
@@ -341,15 +382,21 @@ class World:
         return np.maximum(uniform, 2.0**-54)
 
     def _once(self, key: Any, make: Callable[[], Array]) -> Array:
+        return self._kept(key, lambda: _frozen(make()))
+
+    def _kept(self, key: Any, make: Callable[[], T]) -> T:
+        """Compute something once; whoever asks for it again fails in the same worlds."""
         if key not in self.memo:
             try:
-                self.memo[key] = _frozen(make())
+                self.memo[key] = self.watched(make)
             except ForecastError as error:
                 self.memo[key] = error
-        values = self.memo[key]
-        if isinstance(values, ForecastError):
-            raise values
-        return values
+        kept = self.memo[key]
+        if isinstance(kept, ForecastError):
+            raise kept
+        self.faults.extend(kept[1])
+        made: T = kept[0]
+        return made
 
     def restrict(self, name: str, dims: tuple[str, ...], combination: Combination) -> Combination:
         """Return which values of a quantity's own choices stand in a combination of these `dims`."""
@@ -382,16 +429,7 @@ class World:
 
     def _walked(self, node: Node, combination: Combination) -> dict[str, Array]:
         """Return the paths of a cycle's members, walked through time once."""
-        key = ("walk", node.cycle, combination)
-        if key not in self.walks:
-            try:
-                self.walks[key] = walk(self, node.cycle, combination)
-            except ForecastError as error:
-                self.walks[key] = error
-        paths = self.walks[key]
-        if isinstance(paths, ForecastError):
-            raise paths
-        return paths
+        return self._kept(("walk", node.cycle, combination), lambda: walk(self, node.cycle, combination))
 
     def _over_time(self, node: Node, quantity: OverTime, combination: Combination) -> Array:
         """Return a function over time of another quantity's path."""
@@ -470,4 +508,17 @@ class World:
             texts = guarded(aside, lambda: tuple(map(str, fitted.warnings(given))))
             if texts:
                 self.fits.outside.setdefault((node.name, model.name), texts)
-        return checked_draws(drawn, (len(self.time), BLOCK), what)
+        drawn = checked_draws(drawn, (len(self.time), BLOCK), what)
+        return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
+
+
+def _no_numbers(what: str, size: int, bad: int) -> DataError:
+    return DataError(f"{what}: {bad} of {size} values are not numbers (NaN)")
+
+
+def _no_growth(what: str, bad: int) -> DataError:
+    return DataError(f"{what}: growth of what is not above 0 and finite: {bad} values")
+
+
+def _no_limit(what: str, size: int, bad: int) -> DataError:
+    return DataError(f"{what}: {bad} of {size} values are negative, or have a limit that is not above 0")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.projection.crossing import QUANTILES
-from forecast.projection.weights import along, level_quantiles, share, weights_of
+from forecast.projection.weights import along, failing_of, level_quantiles, share, weights_of
 from forecast.report.plain import attribute, combinations, numbers
 
 if TYPE_CHECKING:
@@ -58,6 +58,10 @@ def firsts(tree: xr.DataTree) -> list[dict[str, Any]]:
         for chosen, dates in combinations(whole, ("event", "draw")):
             failed = any(_failed(data[f"{each}_never"], chosen) for each in asked["first"])
             counts = along(weights, chosen)
+            left_out = np.zeros(dates.sizes["draw"], dtype=bool)
+            for each in asked["first"]:
+                own = failing_of(data, each)
+                left_out |= own.sel({d: v for d, v in chosen.items() if d in own.dims}).values
             never = np.isnat(dates.transpose("event", "draw").values)
             years = np.where(
                 never, np.inf, dates.transpose("event", "draw").values.astype("datetime64[s]").astype(float)
@@ -67,7 +71,7 @@ def firsts(tree: xr.DataTree) -> list[dict[str, Any]]:
             alone = least.sum(axis=0) == 1
             parts = {each: least[i] & alone for i, each in enumerate(asked["first"])}
             shares = {
-                each: None if failed else float(share(holds, counts))
+                each: None if failed else float(share(holds, counts, left_out))
                 for each, holds in {**parts, " together": ~alone & ~none, " none": none}.items()
             }
             together, nothing = shares.pop(" together"), shares.pop(" none")

@@ -143,7 +143,7 @@ def _panel(axis: Axes, tree: xr.DataTree, title: str, lines: list[tuple[str, dic
         if np.isnan(values).all() or not units.same_dimension(own_unit, unit):
             continue
         values = np.clip(units.convert(values, own_unit, unit), -_LARGEST, _LARGEST)
-        positive &= bool((values > 0).all())
+        positive &= not (values <= 0).any()  # a world that fails, NaN, is left out
         p05, p25, p50, p75, p95 = level_quantiles(values, along(weights, chosen))
         for low, high, alpha in ((p05, p95, 0.15), (p25, p75, 0.25)):
             axis.fill_between(years, low, high, color=colour, alpha=alpha, linewidth=0)

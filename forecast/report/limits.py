@@ -13,6 +13,7 @@ from forecast.report.plain import attribute, combinations, iso, numbers
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
 __all__ = ["limits", "sentence"]
 
@@ -40,6 +41,7 @@ def limits(tree: xr.DataTree) -> list[dict[str, Any]]:
         for bound in (part for part in ("limit", "at_least") if part in stated):
             for chosen, shares in combinations(data[bound], ("time",)):
                 failed = bool(np.isnan(shares.values).any())
+                left_out = _failing(tree, name, chosen)
                 dates, counts = data[f"{bound}_date"].sel(chosen).values, along(weights, chosen)
                 ever = ~np.isnat(dates)
                 among = np.full(ever.sum(), 1.0) if counts is None else counts[ever]
@@ -56,11 +58,17 @@ def limits(tree: xr.DataTree) -> list[dict[str, Any]]:
                         "choices": chosen,
                         "time": stamps,
                         "binds": numbers(shares.values),
-                        "ever": None if failed else float(share(ever, counts)),
+                        "ever": None if failed else float(share(ever, counts, left_out)),
                         "first": dict(zip(QUANTILES, levels, strict=True)),
                     }
                 )
     return out
+
+
+def _failing(tree: xr.DataTree, name: str, chosen: dict[str, str]) -> NDArray[np.bool_]:
+    """Tell in which worlds a quantity fails."""
+    levels = tree["projection"].to_dataset()[name].isel(time=0)
+    return np.asarray(levels.sel({d: v for d, v in chosen.items() if d in levels.dims}).isnull().values)
 
 
 def sentence(row: dict[str, Any]) -> str:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.errors import printable
 from forecast.projection.answers import pooling
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
-from forecast.projection.weights import along, effective, level_quantiles, share, spread, weights_of
+from forecast.projection.failing import too_many
+from forecast.projection.weights import along, effective, failing_of, level_quantiles, share, spread, weights_of
 from forecast.report.asked import figures, firsts
 from forecast.report.asked import sentence as asked_sentence
 from forecast.report.limits import limits
@@ -19,6 +21,7 @@ from forecast.report.plain import attribute, combinations, iso, numbers
 from forecast.report.rankings import rankings
 from forecast.report.rankings import sentence as ranking_sentence
 from forecast.scenarios.quantities.changes import spoken
+from forecast.scenarios.settings import said
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,6 +32,7 @@ __all__ = [
     "attribute",
     "combinations",
     "drivers",
+    "failing",
     "figures",
     "firsts",
     "headline",
@@ -43,6 +47,9 @@ __all__ = [
     "updates",
     "warnings",
 ]
+
+#: So many of what fails in some worlds are named in the warning.
+_MOST_FAILING = 3
 
 
 def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -67,8 +74,8 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
             row = {**about, "choices": chosen, "crossing": crossing}
             if "dates" in asked:
                 reached, counts = data[f"{name}_date"].sel(chosen).values, along(weights, chosen)
-                answered = crossing["never"] is not None
-                row["dates"] = [_by(date, reached, counts, answered=answered) for date in asked["dates"]]
+                failing = failing_of(data, name).sel(chosen).values if crossing["never"] is not None else None
+                row["dates"] = [_by(date, reached, counts, failing) for date in asked["dates"]]
             out.append(row)
     return out
 
@@ -93,7 +100,7 @@ def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
         stated = {rival: rivals[rival] for rival in touched}
         years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
         already = dates == tree["projection"].to_dataset()["time"].values[0]
-        years = years.where(never.notnull())
+        years = years.where(never.notnull() & ~failing_of(data, name))
         drawn, begun = pooling.pooled(years, stated, seed=seed), pooling.pooled(already, stated, seed=seed)
         # a likelihood weighs the worlds of each rival, and leaves the rivals' own weights as they are stated
         kept = None if counts is None else pooling.pooled(counts, stated, seed=seed)
@@ -102,10 +109,13 @@ def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
             weight = None if weight is None else weight / weight.sum()
             dated, shares = worlds.values, list(QUANTILES.values())
             levels = date_quantiles(dated) if weight is None else weighted_quantiles(dated, weight, shares)
-            failed = bool(np.isnan(worlds.values).any())
+            failing = np.isnan(dated)
+            failed = bool(failing.all()) or bool(too_many(failing.sum(), len(dated)))
+            if failed:
+                levels = np.full(len(QUANTILES), np.nan)
             crossing: dict[str, Any] = dict(zip(QUANTILES, map(_iso_year, levels), strict=True))
-            crossing["never"] = None if failed else float(share(np.isposinf(worlds.values), weight))
-            crossing["already"] = None if failed else float(share(begun.sel(chosen).values, weight))
+            crossing["never"] = None if failed else float(share(np.isposinf(dated), weight, failing))
+            crossing["already"] = None if failed else float(share(begun.sel(chosen).values, weight, failing))
             about = {"name": name, "title": asked["title"], "when": asked["when"]}
             out.append({**about, "choices": chosen, "weights": stated, "crossing": crossing})
     return out
@@ -116,10 +126,13 @@ def _iso_year(year: float) -> str | None:
 
 
 def _by(
-    date: str, reached: NDArray[np.datetime64], weights: NDArray[np.float64] | None, *, answered: bool
+    date: str,
+    reached: NDArray[np.datetime64],
+    weights: NDArray[np.float64] | None,
+    failing: NDArray[np.bool_] | None,
 ) -> dict[str, Any]:
     is_so = reached <= np.datetime64(date, "s")  # NaT, never, is not by any date
-    return {"date": date, "probability": float(share(is_so, weights)) if answered else None}
+    return {"date": date, "probability": None if failing is None else float(share(is_so, weights, failing))}
 
 
 def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
@@ -196,10 +209,11 @@ def headline(tree: xr.DataTree) -> str:
     sentence = _headline(tree)
     if "opens" in tree.attrs:
         sentence = asked_sentence(tree, attribute(tree, "opens"))
-    if "changes" not in tree.attrs:
-        return sentence
-    changed = ", ".join(spoken(change) for change in attribute(tree, "changes"))
-    return f"{sentence.removesuffix('.')}; with {changed}."
+    choices = attribute(tree, "choices")
+    stated = {key: value for key, value in attribute(tree, "set").items() if key not in choices}
+    changes = attribute(tree, "changes") if "changes" in tree.attrs else []
+    changed = [*said(stated), *(spoken(change) for change in changes)]
+    return f"{sentence.removesuffix('.')}; with {printable(', '.join(changed), 1000)}." if changed else sentence
 
 
 def _headline(tree: xr.DataTree) -> str:
@@ -256,10 +270,40 @@ def hindcast(tree: xr.DataTree) -> str:
     return f"hindcast: the projection starts in {first}, its data end in {last}; until then it shows the fit"
 
 
+def failing(tree: xr.DataTree) -> list[dict[str, Any]]:
+    """Return what fails in some worlds, at most 1 in 1,000, which are left out of its answers.
+
+    Returns
+    -------
+    list of dict
+        ``name`` (a quantity or a question), ``choices``, how many ``worlds``, the ``first`` date on which any of them
+        fails, and the ``reason``, in the words of the first block of worlds.
+    """
+    return attribute(tree, "failing") if "failing" in tree.attrs else []
+
+
+def _left_out(tree: xr.DataTree) -> str:
+    """Say in one line which worlds are left out."""
+    rows = failing(tree)
+    if not rows:
+        return ""
+    told = [
+        f"{row['name']}{_given(row['choices'])} fails in {row['worlds']:,}, from {row['first']} on"
+        for row in rows[:_MOST_FAILING]
+    ]
+    more = [f"and {len(rows) - len(told)} more"] if len(rows) > len(told) else []
+    draws = attribute(tree, "draws")
+    return f"worlds that fail are left out, of {draws:,}: {'; '.join([*told, *more])}: {rows[0]['reason']}"
+
+
+def _given(choices: Mapping[str, str]) -> str:
+    return f" ({', '.join(f'{choice} = {value}' for choice, value in choices.items())})" if choices else ""
+
+
 def warnings(tree: xr.DataTree) -> list[str]:
-    """Return what a reader must be warned of: inputs of a relation far outside its data, and a hindcast."""
+    """Return what a reader must be warned of: inputs outside a relation's data, worlds that fail, and a hindcast."""
     recorded = attribute(tree, "warnings") if "warnings" in tree.attrs else []
-    return [*recorded, *filter(None, [hindcast(tree)])]
+    return [*recorded, *filter(None, [_left_out(tree), hindcast(tree)])]
 
 
 def _one(event: str, row: Mapping[str, Any], first: int, last: int) -> str:

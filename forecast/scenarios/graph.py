@@ -10,7 +10,8 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from forecast import models, units
 from forecast.base.distributions import distribution
@@ -162,8 +163,8 @@ class Graph:
         In an order in which everything is computed before it is needed.
     inputs : mapping of str to Input
         Every named uncertain number, under ``model.input``.
-    fixed_inputs : mapping of str to float
-        Those set to a number.
+    set_inputs : mapping of str to mapping
+        Those that were set, with the record of a distribution in the input's unit.
     correlated : mapping of str to (tuple of str, tuple of float)
         Who moves with others: those before it in its group and itself, and the weights of their normal scores.
     """
@@ -171,7 +172,7 @@ class Graph:
     scenario: Scenario
     nodes: Mapping[str, Node]
     inputs: Mapping[str, Input]
-    fixed_inputs: Mapping[str, float] = field(default_factory=dict)
+    set_inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     correlated: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = field(default_factory=dict)
 
     @property
@@ -193,10 +194,10 @@ class Graph:
         return bases.at(self.nodes, names, dims, combination)
 
     def settings_of(self, model: str) -> dict[str, Input]:
-        """Return the inputs of a model that were set to a number, as that number."""
-        keys = {key.removeprefix(f"{model}."): key for key in self.fixed_inputs if key.rpartition(".")[0] == model}
+        """Return the inputs of a model that were set, as that."""
+        keys = {key.removeprefix(f"{model}."): key for key in self.set_inputs if key.rpartition(".")[0] == model}
         return {
-            name: replace(self.inputs[key], distribution={"value": self.fixed_inputs[key]}, source="set for this run")
+            name: replace(self.inputs[key], distribution=self.set_inputs[key], source="set for this run")
             for name, key in keys.items()
         }
 
@@ -218,7 +219,8 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     scenario : Scenario
     given : mapping, optional
         ``{"trend": "changepoint"}`` narrows a choice (a tuple of texts keeps several), ``{"brain": 1e18}`` fixes a
-        quantity in its unit, ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input.
+        quantity in its unit, ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input. Either may also have a unit,
+        be a range, or a distribution (see `forecast.scenarios.settings.stated`).
 
     Raises
     ------
@@ -229,6 +231,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     narrowing = [k for k in rest if k in scenario.choices]
     for key in narrowing:
         scenario = scenario.narrowed(key, settings.texts(key, rest.pop(key)))
+    before = scenario
     tables = Tables(scenario.where)
     named = list(scenario.quantities)
     scenario, owners = over_time.resolved(scenario)
@@ -248,13 +251,19 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         needs = node.needs if isinstance(node.quantity, (Expression, Fitted)) else ()
         value = rest.pop(key)
         if isinstance(node.quantity, Regime):
-            fixed = node.quantity.code(value, where=f"set {key}")
+            record: Mapping[str, Any] = {"value": node.quantity.code(value, where=f"set {key}")}
         else:
-            fixed = settings.number(key, value, lower=_floor(scenario, node), unit=node.unit)
+            record = settings.stated(key, value, partial(_unit, before, node), lower=_floor(scenario, node))
         nodes[key] = replace(
-            node, fixed=fixed, own=(), models={}, figures={}, needs=needs, past=(),
-            limits=node.limits and node.limits.set,
+            node, own=(), models={}, figures={}, past=(), limits=node.limits and node.limits.set,
         )  # fmt: skip
+        if set(record) == {"value"}:
+            nodes[key] = replace(nodes[key], fixed=record["value"], needs=needs)
+        else:
+            stated = node.quantity.qualifiers if isinstance(node.quantity, Prior) else {}
+            made = distribution(record, where=f"set {key}")
+            prior = Prior(distribution=made, unit=_unit(before, node), qualifiers=stated)
+            nodes[key] = replace(nodes[key], unit=prior.unit, quantity=prior, needs=(), own_draws=None)
     _check_needs(scenario, nodes)
     _check_names(nodes)
     _check_files(scenario, nodes)
@@ -283,7 +292,13 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         _check_size(scenario, graph.dims([*figure.of.names, *graph.weighed_by]), f"{scenario.where}: questions.{name}")
     for name, ranking in scenario.rankings.items():
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
-    return replace(graph, fixed_inputs=dict(_fixed(graph, rest)))
+    return replace(graph, set_inputs=dict(_set(graph, rest)))
+
+
+def _unit(scenario: Scenario, node: Node) -> str:
+    """Return the unit of a quantity that is set: what its expression gives where it states none."""
+    of_others = isinstance(node.quantity, Expression) and node.quantity.unit is None
+    return build(scenario).nodes[node.name].unit if of_others or isinstance(node.quantity, Fitted) else node.unit
 
 
 def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
@@ -715,7 +730,7 @@ def _floor(scenario: Scenario, node: Node) -> float | None:
     return settings.floor(stated, scenario.lower.get(node.name))
 
 
-def _fixed(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, float]]:
+def _set(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Match the other settings with inputs: by full name, by the model's bare name, by series, or by quantity."""
     for key, value in given.items():
         owner, _, name = str(key).rpartition(".")
@@ -732,4 +747,4 @@ def _fixed(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, flo
         for match in matches:
             asked = graph.inputs[match]
             lower = settings.floor(distribution(asked.distribution, where=match), asked.lower)
-            yield match, settings.number(key, value, lower=lower, unit=asked.unit)
+            yield match, settings.stated(key, value, partial(str, asked.unit), lower=lower)

@@ -85,7 +85,7 @@ _TOP = (
 #: Keys that a quantity of any kind may have.
 _BESIDE = ("lower", "before", *limits.KEYS)
 
-_PARTS = ("already", "date", "never")
+_PARTS = ("already", "date", "failing", "never")
 
 
 @dataclass(frozen=True, kw_only=True)

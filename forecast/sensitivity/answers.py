@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.errors import UnknownNameError
-from forecast.projection.weights import weights_of
+from forecast.projection.weights import failing_of, weights_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -72,6 +72,10 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
     counts = np.ones(dates.shape)
     if weights is not None:  # 1 on average, so that every combination of choices counts alike
         counts = np.nan_to_num(weights.broadcast_like(dates).transpose("draw", *dims).values) * dates.sizes["draw"]
+    failing = failing_of(data, question).transpose("draw", *dims).values
+    if failing.any():
+        counts = np.where(failing, 0.0, counts)
+        counts *= len(counts) / np.where((held := counts.sum(axis=0)) > 0, held, 1.0)
     ranks = _ranks(dates.values, data[f"{question}_never"].transpose(*dims).values, counts)
     taken = ~np.isnan(ranks) & (counts > 0)
     if not taken.any() or ranks[taken].min() == ranks[taken].max():  # else the variance may be a rounding error, not 0

@@ -64,7 +64,7 @@ def test_a_soft_limit_tends_to_the_hard_one_from_below():
 def test_limits_of_no_use_leave_the_path():
     value = np.array([[0.0], [1.0], [np.inf]])
     for how in ("hard", "saturating", "softmin"):
-        free = limited(value, np.full((3, 1), np.inf), how, 8.0, where="demo")
+        free = limited(value, np.full((3, 1), np.inf), how, 8.0)
         np.testing.assert_array_equal(free, value)
 
 

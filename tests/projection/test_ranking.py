@@ -84,10 +84,17 @@ def record(tables):
 
 
 def test_shares_of_the_draws():
-    value = np.array([[3.0, 2.0, np.nan], [1.0, 1.0, 9.0], [1.0, 2.0, 9.0], [1.0, 2.0, 9.0]])
-    among = np.array([[True, True, True], [True, True, False], [True, True, True], [False, False, False]])
+    value = np.array([[3.0, 2.0, 9.0], [1.0, 1.0, 9.0], [1.0, 2.0, 9.0], [1.0, 2.0, 9.0]])
+    among = np.array([[True, True, False], [True, True, False], [True, True, True], [False, False, False]])
     assert first(value, among).tolist() == [0.375, 0.125, 0.25]  # a tie is shared, nobody in the last
     assert first(value, among, lowest=True).tolist() == [0.375, 0.375, 0.0]
+
+
+def test_a_draw_in_which_one_fails_is_left_out_and_one_that_always_fails_takes_no_part():
+    value = np.array([[3.0, 2.0, np.nan], [1.0, 1.0, 9.0], [1.0, 2.0, 9.0]])
+    assert first(value, np.ones((3, 3), dtype=bool)).tolist() == [0.0, 0.0, 1.0]
+    value[:, 2] = np.nan
+    assert first(value, np.ones((3, 3), dtype=bool)).tolist() == [0.5, 0.5, 0.0]
 
 
 def test_choices_come_from_a_table_where_figures_are_known(record):

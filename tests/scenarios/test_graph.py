@@ -82,7 +82,7 @@ def test_a_fixed_expression_keeps_the_unit_its_formula_gives():
 
 @pytest.mark.parametrize("key", ["brain/dettmers-2015.firing_rate", "dettmers-2015.firing_rate", "brain.firing_rate"])
 def test_settings_fix_an_input_by_model_or_by_quantity(key):
-    assert parity(**{key: "100"}).fixed_inputs == {"brain/dettmers-2015.firing_rate": 100.0}
+    assert parity(**{key: "100"}).set_inputs == {"brain/dettmers-2015.firing_rate": {"value": 100.0}}
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import forecast
+from forecast.base.netcdf import save
 from forecast.contract.specs import Input
-from forecast.errors import PluginContractError, ScenarioError, UsageError
+from forecast.errors import ForecastError, PluginContractError, ScenarioError, UnitError, UsageError
+from forecast.report import summary
 from forecast.scenarios import settings
 from forecast.sensitivity.estimates import attribution
+from tests.toolkit import assert_bitwise
 
 SPAN = {"start": 2025, "until": 2027}
 
@@ -117,3 +121,102 @@ def test_what_is_never_negative_is_not_answered_as_if_it_could_be(scenario, key,
 def test_what_no_machine_can_have_is_refused(scenario, given):
     with pytest.raises(UsageError, match=rf"^set {next(iter(given))}: expected at least [01]"):
         forecast.project(scenario, set=given, draws=10)
+
+
+# --- units, ranges, distributions -------------------------------------------------------------------------------------
+
+SET = {
+    "machine": {"expression": "brain*exp(rate*(t - start))"},
+    "brain": {"lognormal": [1, 100], "unit": "PFLOP/s"},
+    "rate": {"normal": [0.2, 0.6], "unit": "1/year"},
+    "made": {"model": forecast.estimate("a*b", inputs={"a": {"value": 2.0, "unit": "TFLOP/s"},
+                                                       "b": {"p05": 1, "p95": 2, "unit": ""}},
+                                        unit="TFLOP/s", name="made-of-two")},
+}  # fmt: skip
+
+
+def projected(draws=500, **given):
+    record = {**SPAN, "quantities": SET, "questions": {"q": {"when": "machine >= 90 PFLOP/s"}}}
+    return forecast.project(record, draws=draws, set=given)
+
+
+def ends(tree, name):
+    values = tree["projection"][name].values[0]
+    return float(values.min()), float(values.max())
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "low", "high"),
+    [
+        ("brain", "1 EFLOP/s", 1000, 1000),
+        ("brain", "2..8", 2, 8),
+        ("brain", "1e15 .. 2e15 FLOP/s", 1, 2),
+        ("brain", "1..3.5", 1, 3.5),
+        ("brain", "{uniform = [3, 4]}", 3, 4),
+        ("brain", {"uniform": [3, 4]}, 3, 4),
+        ("machine", "1 EFLOP/s", 1000, 1000),
+        ("machine", "1..2 EFLOP/s", 1000, 2000),
+        ("rate", "-0.5..0", -0.5, 0),
+        ("rate", "0.1 1/year", 0.1, 0.1),
+        ("made", "3 GFLOP/s", 0.003, 0.003),
+    ],
+)
+def test_a_quantity_is_set_with_a_unit_a_range_or_a_distribution(key, value, low, high):
+    least, most = ends(projected(**{key: value}), key)
+    assert low <= least <= low + 0.02 * (high - low)
+    assert high - 0.02 * (high - low) <= most <= high
+    assert (low == high) == (least == most)
+
+
+def test_a_range_is_even_in_the_logarithm_where_both_ends_are_positive():
+    logs = np.log10(projected(draws=4000, brain="1e-3..1e3")["projection"]["brain"].values[0])
+    assert np.quantile(logs, [0.25, 0.5, 0.75]) == pytest.approx([-1.5, 0, 1.5], abs=0.15)
+    plain = projected(draws=4000, rate="-1..1")["projection"]["rate"].values[0]
+    assert np.quantile(plain, [0.25, 0.5, 0.75]) == pytest.approx([-0.5, 0, 0.5], abs=0.05)
+
+
+def test_an_input_is_set_alike_and_nothing_else_is_drawn_anew():
+    before, after = projected(), projected(**{"made.b": "5..6", "made-of-two.a": "1 PFLOP/s"})
+    least, most = ends(after, "made")
+    assert 5000 <= least < 5050 < 5950 < most <= 6000
+    for name in ("brain", "rate", "machine"):
+        assert_bitwise(after["projection"][name].values, before["projection"][name].values)
+    ranged = projected(brain="1..2")
+    for name in ("rate", "made"):
+        assert_bitwise(ranged["projection"][name].values, before["projection"][name].values)
+    assert ranged.attrs["scenario_hash"] == before.attrs["scenario_hash"]
+
+
+def test_what_is_set_is_said_recorded_and_kept(tmp_path):
+    tree = projected(brain="1..2 EFLOP/s", rate={"normal": [0, 1], "truncate": [0, float("inf")]})
+    assert summary.headline(tree).endswith(
+        "; with brain = 1..2 EFLOP/s (loguniform), rate = {normal = [0, 1], truncate = [0, inf]}."
+    )
+    assert forecast.load(save(tree, tmp_path / "p.nc")).identical(tree)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "error", "says"),
+    [
+        ("brain", "1 EFLOPS", UnitError, "EFLOPS"),
+        ("brain", "1 USD", UnitError, "set brain: "),
+        ("brain", "1..2 year", UnitError, "set brain: "),
+        ("brain", "2..1", UsageError, "set brain: expected a range that rises"),
+        ("brain", "1EFLOP/s", UsageError, "set brain: expected a finite number, got '1EFLOP/s'"),
+        ("brain", "1..", UsageError, "set brain: expected a finite number, got '1..'"),
+        ("brain", "1..2..3", UsageError, "set brain: expected a finite number"),
+        ("brain", "-1..2", UsageError, "set brain: expected at least 0 PFLOP/s, got -1"),
+        ("brain", "{lognormal = [1, 2]", UsageError, "set brain: expected a distribution such as"),
+        ("brain", "{lognormal = [1, 2]}\nx = 1", UsageError, "set brain: expected a distribution such as"),
+        ("brain", "{lognorml = [1, 2]}", ForecastError, "set brain: unknown key 'lognorml'; did you mean 'lognormal'"),
+        ("brain", "{unit = 'x', value = 1}", ForecastError, "set brain: unknown key 'unit'"),
+        ("brain", "{normal = [1, 2], truncate = [8e9, 9e9]}", ForecastError, "set brain"),
+        ("made.b", "1..2 USD", UnitError, "set made.b: "),
+        ("made.c", "1..2", ForecastError, "unknown choice, quantity or input 'made.c'"),
+    ],
+)
+def test_what_cannot_be_set_is_refused(key, value, error, says):
+    with pytest.raises(error) as caught:
+        projected(**{key: value})
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -61,13 +61,13 @@ def test_adding_a_shape_leaves_the_draws_of_the_others_as_they_were():
                                  "hardware/gpu-best.cap"])  # fmt: skip
 def test_an_option_of_a_shape_is_set_by_quantity_by_its_full_name_or_by_series(key):
     made = graph(record(m=CAPPED), **{key: 2e6})
-    assert made.fixed_inputs == {"hardware/gpu-best@logistic.cap": 2e6}
+    assert made.set_inputs == {"hardware/gpu-best@logistic.cap": {"value": 2e6}}
 
 
 def test_the_name_of_a_series_sets_an_input_on_each_of_its_shapes():
     made = record(a={"model": "hardware/gpu-peak-fp32@logistic"}, b={"model": "hardware/gpu-peak-fp32@gompertz"})
-    fixed = graph(made, **{"gpu-peak-fp32.cap": 300}).fixed_inputs
-    assert fixed == {f"hardware/gpu-peak-fp32@{shape}.cap": 300.0 for shape in ("logistic", "gompertz")}
+    fixed = graph(made, **{"gpu-peak-fp32.cap": 300}).set_inputs
+    assert fixed == {f"hardware/gpu-peak-fp32@{shape}.cap": {"value": 300.0} for shape in ("logistic", "gompertz")}
 
 
 def test_the_weights_of_a_pool_are_set_by_its_shapes():

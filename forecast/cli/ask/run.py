@@ -33,7 +33,11 @@ _ENDS = ("p05", "p50", "p95")
 @click.command()
 @click.argument("scenario")
 @click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Narrow a choice, fix a quantity or an input."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Narrow a choice; set a quantity or an input: 3, '1 EFLOP/s', 1e13..1e17, '{lognormal=[1,4]}'.",
 )
 @click.option(
     "--what-if",
@@ -126,6 +130,7 @@ def run(
         **({"first": race} if (race := summary.firsts(tree)) else {}),
         **({"limits": bounds} if (bounds := summary.limits(tree)) else {}),
         **({"regimes": drawn} if (drawn := summary.regimes(tree)) else {}),
+        **({"failing": failing} if (failing := summary.failing(tree)) else {}),
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
-from forecast.errors import DataError, ForecastError, ScenarioError, printable
+from forecast.errors import DataError, ScenarioError, printable
+from forecast.projection.failing import Attempt
 from forecast.projection.paths.histories import ONE_YEAR, SAME_DATE
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
@@ -44,18 +46,21 @@ class Figures:
                     ends = f"expected dates from {years[0]:.10g} to {years[-1]:.10g}"
                     raise ScenarioError(f"{graph.scenario.where}: questions.{name}.dates: {ends}, got {date}")
 
-    def fill(
-        self, world: World, part: slice[Any, Any, Any], failed: Callable[[str, Combination, ForecastError], None]
-    ) -> None:
+    def fill(self, world: World, part: slice[Any, Any, Any], attempt: Attempt) -> None:
         """Compute one block; `part` is where it goes."""
         for name, figure in self.asked.items():
             for index, combination in self._cells(name):
-                try:
-                    values = self._answer(world, name, figure, combination)
-                except ForecastError as error:
-                    failed(name, combination, error)
-                    continue
-                self._values[name][(part, slice(None), *index)] = values.T[: part.stop - part.start]
+                made = attempt(name, combination, partial(self._answer, world, name, figure, combination))
+                if made is not None:
+                    values, failing = made
+                    kept = np.where(failing, np.nan, values[:, : len(failing)])
+                    self._values[name][(part, slice(None), *index)] = kept.T
+
+    def blank(self, name: str, combination: Combination) -> None:
+        """Take out what failed under a combination of choices."""
+        if name in self.asked:
+            place = {c: i for i, c in self._cells(name)}[combination]
+            self._values[name][(slice(None), slice(None), *place)] = np.nan
 
     def _answer(self, world: World, name: str, figure: Figure, combination: Combination) -> Array:
         """Return the values of one block, (date, draw)."""
@@ -66,10 +71,13 @@ class Figures:
             return now
         with np.errstate(divide="ignore", invalid="ignore"):
             gained = (np.log(now) - np.log(world.at(of, own, self._when[name] - ONE_YEAR))) / ONE_YEAR
-        if lost := int((~np.isfinite(gained)).sum()):
+
+        def no_growth(lost: int) -> DataError:
             what = f"'{printable(figure.of.text, 80)}' has no growth in {lost} of {gained.size} values"
-            raise DataError(f"questions.{name}.growth: {what}: it is not above 0 and finite")
-        return np.asarray(gained)
+            return DataError(f"questions.{name}.growth: {what}: it is not above 0 and finite")
+
+        steps = np.searchsorted(world.time, self._when[name] - SAME_DATE)
+        return world.numbers(np.where(np.isfinite(gained), gained, np.nan), no_growth, steps=steps)
 
     def _cells(self, name: str) -> Iterator[tuple[Any, Combination]]:
         return zip(np.ndindex(*self._values[name].shape[2:]), self.graph.combinations(self.dims[name]), strict=True)

@@ -5,16 +5,17 @@ A projection keeps the last level of every value of the choice, and whether it t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forecast import units
-from forecast.base.netcdf import quantiles
-from forecast.errors import ForecastError, printable
-from forecast.projection.crossing import QUANTILES, weighted_quantiles
-from forecast.projection.weights import share
+from forecast.errors import printable
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.failing import Attempt
+from forecast.projection.weights import level_quantiles, share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 
@@ -41,31 +42,35 @@ class Ranked:
         self._value = {n: np.full((draws, *size), np.nan) for n, size in sizes.items()}
         self._among = {n: np.zeros((draws, *size), dtype=bool) for n, size in sizes.items()}
 
-    def fill(
-        self, world: World, part: slice[Any, Any, Any], failed: Callable[[str, Combination, ForecastError], None]
-    ) -> None:
+    def fill(self, world: World, part: slice[Any, Any, Any], attempt: Attempt) -> None:
         """Compute one block; `part` is where it goes."""
-        size = part.stop - part.start
-        for name, asked in self.asked.items():
-            dims, where = self.dims[name], f"questions.{name}"
-            for index, combination in zip(
-                np.ndindex(*self._value[name].shape[1:]), self.graph.combinations(dims), strict=True
-            ):
-                try:
-                    value = world.formula(
-                        asked.rank, dims, combination, target=self.units[name], where=f"{where}.rank", step=-1
-                    )
-                    among = np.ones(size, dtype=bool)
-                    for condition in asked.among:
-                        holds = world.formula(
-                            condition.formula, dims, combination, target="", where=f"{where}.among", step=-1
-                        )
-                        among &= holds[0, :size] != 0
-                except ForecastError as error:
-                    failed(name, combination, error)
-                    continue
-                self._value[name][(part, *index)] = value[0, :size]
-                self._among[name][(part, *index)] = among
+        for name in self.asked:
+            for index, combination in self._cells(name):
+                made = attempt(name, combination, partial(self._compared, world, name, combination))
+                if made is not None:
+                    (value, among), failing = made
+                    self._value[name][(part, *index)] = np.where(failing, np.nan, value[: len(failing)])
+                    self._among[name][(part, *index)] = among[: len(failing)] & ~failing
+
+    def _compared(self, world: World, name: str, combination: Combination) -> tuple[Array, NDArray[np.bool_]]:
+        """Return what is compared at the last step, and what takes part, (draw,)."""
+        asked, dims, where = self.asked[name], self.dims[name], f"questions.{name}"
+        value = world.formula(asked.rank, dims, combination, target=self.units[name], where=f"{where}.rank", step=-1)
+        among = np.ones(world.draws, dtype=bool)
+        for condition in asked.among:
+            holds = world.formula(condition.formula, dims, combination, target="", where=f"{where}.among", step=-1)
+            among &= holds[0] != 0
+        return value[0], among
+
+    def blank(self, name: str, combination: Combination) -> None:
+        """Take out what failed under a combination of choices."""
+        if name in self.asked:
+            place = {c: i for i, c in self._cells(name)}[combination]
+            self._value[name][(slice(None), *place)] = np.nan
+            self._among[name][(slice(None), *place)] = False
+
+    def _cells(self, name: str) -> Iterator[tuple[Any, Combination]]:
+        return zip(np.ndindex(*self._value[name].shape[1:]), self.graph.combinations(self.dims[name]), strict=True)
 
     def dataset(
         self,
@@ -91,14 +96,12 @@ class Ranked:
             ]
             others = tuple(n for i, n in enumerate(value.shape[1:], 1) if i != axis)
             best = np.moveaxis(np.asarray(rows).reshape(*others, value.shape[axis]), -1, axis - 1)
-            if weights is None:
-                levels = quantiles(value, list(QUANTILES.values()), axis=0)
-            else:
-                levels = weighted_quantiles(value, weights, list(QUANTILES.values()))
+            levels = level_quantiles(value, weights)
             title = {"units": self.units[name], "long_name": printable(asked.title or asked.rank.text, 500)}
             data[name] = (("quantile", *dims), levels, title)
             data[f"{name}_first"] = (dims, best)
-            data[f"{name}_among"] = (dims, share(among, weights))
+            failing = np.isnan(value)
+            data[f"{name}_among"] = (dims, share(among, weights, failing & ~failing.all(axis=0)))
         used = {d for dims in self.dims.values() for d in dims}
         coords = coordinates(d for d in self.graph.scenario.choices if d in used)
         return xr.Dataset(data, coords={"quantile": list(QUANTILES.values()), **coords})
@@ -116,7 +119,7 @@ def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False, count
     Parameters
     ----------
     value : ndarray
-        (draw, choice); NaN takes no part.
+        (draw, choice); NaN in every draw takes no part, and a draw in which another one is NaN is left out.
     among : ndarray of bool
         Which ones take part, (draw, choice).
     lowest : bool
@@ -140,4 +143,9 @@ def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False, count
     score = np.where(takes, -value if lowest else value, -np.inf)
     best = takes & (score == score.max(axis=1, keepdims=True))
     ties = np.maximum(best.sum(axis=1, keepdims=True), 1)
-    return np.asarray((best / ties * counts).mean(axis=0))
+    failing = np.isnan(value)
+    left = ~(failing & ~failing.all(axis=0)).any(axis=1)
+    if left.all():
+        return np.asarray((best / ties * counts).mean(axis=0))
+    kept = np.broadcast_to(counts, value.shape)[left]
+    return np.asarray((best[left] / ties[left] * kept).sum(axis=0) / kept.sum(axis=0))

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast.errors import DataError
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -16,21 +14,17 @@ if TYPE_CHECKING:
 __all__ = ["grown", "replaced"]
 
 
-def grown(time: Array, path: Array, factor: float, since: float, until: float, *, where: str) -> Array:
+def grown(time: Array, path: Array, factor: float, since: float, until: float) -> Array:
     """Return a path whose growth is multiplied between two dates.
 
     The increments of its logarithm are multiplied; of a step in which a date lies, the part beyond it. What was gained
-    or lost stays so afterwards. Before the first date the path is what it was, bit for bit.
-
-    Raises
-    ------
-    DataError
-        For what has no logarithm there.
+    or lost stays so afterwards. Before the first date the path is what it was, bit for bit. What has no logarithm where
+    it would be needed is NaN there.
 
     Examples
     --------
     >>> time, path = np.arange(2025.0, 2030.0), 4.0 ** np.arange(5)[:, np.newaxis]
-    >>> grown(time, path, 0.5, 2026.0, 2028.0, where="demo").ravel().round(9).tolist()
+    >>> grown(time, path, 0.5, 2026.0, 2028.0).ravel().round(9).tolist()
     [1.0, 4.0, 8.0, 16.0, 64.0]
     """
     part = np.minimum(time[1:], until) - np.maximum(time[:-1], since)
@@ -38,12 +32,11 @@ def grown(time: Array, path: Array, factor: float, since: float, until: float, *
     inside = part[:, 0] > 0
     touched = np.concatenate([inside, [False]]) | np.concatenate([[False], inside])
     lost = ~(np.isfinite(path) & (path > 0)) & touched[:, np.newaxis]
-    if lost.any():
-        raise DataError(f"{where}: growth of what is not above 0 and finite: {int(lost.sum())} values")
-    logs = np.log(np.where(touched[:, np.newaxis], path, 1.0))
+    logs = np.log(np.where(touched[:, np.newaxis] & ~lost, path, 1.0))
     gained = np.where(inside[:, np.newaxis], (factor - 1) * part * np.diff(logs, axis=0), 0.0)
     with np.errstate(over="ignore"):
-        return np.asarray(path * np.exp(np.concatenate([np.zeros((1, path.shape[1])), np.cumsum(gained, axis=0)])))
+        made = path * np.exp(np.concatenate([np.zeros((1, path.shape[1])), np.cumsum(gained, axis=0)]))
+    return np.where(lost, np.nan, made)
 
 
 def replaced(time: Array, path: Array, value: Array, since: float, until: float) -> Array:

@@ -27,8 +27,8 @@ __all__ = ["BINDS", "binding", "check_kept", "frontier", "limited"]
 BINDS = 0.01
 
 
-def limited(value: Array, limit: Array, how: str, sharpness: float, *, where: str) -> Array:
-    """Return a path under a limit.
+def limited(value: Array, limit: Array, how: str, sharpness: float) -> Array:
+    """Return a path under a limit; NaN for a soft limit of what is negative, or by what is not above 0.
 
     Parameters
     ----------
@@ -37,34 +37,26 @@ def limited(value: Array, limit: Array, how: str, sharpness: float, *, where: st
     how : {"hard", "saturating", "softmin"}
     sharpness : float
         Of ``softmin``.
-    where : str
-        For the message.
-
-    Raises
-    ------
-    DataError
-        For a soft limit of what is negative, or by what is not above 0.
 
     Examples
     --------
     >>> value, limit = np.array([[0.1], [1.0], [1e9]]), np.full((3, 1), 1.0)
-    >>> limited(value, limit, "hard", 8.0, where="demo").ravel().tolist()
+    >>> limited(value, limit, "hard", 8.0).ravel().tolist()
     [0.1, 1.0, 1.0]
-    >>> limited(value, limit, "saturating", 8.0, where="demo").ravel().round(6).tolist()
+    >>> limited(value, limit, "saturating", 8.0).ravel().round(6).tolist()
     [0.095163, 0.632121, 1.0]
     """
     if how == "hard":
         return np.minimum(value, limit)
-    if bad := int(((value < 0) | (limit <= 0)).sum()):
-        raise DataError(
-            f"{where}: {how}: {bad} of {value.size} values are negative, or have a limit that is not above 0"
-        )
+    without = (value < 0) | (limit <= 0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         if how == "saturating":
-            return np.where(np.isinf(limit), value, implementation("saturate")(value, limit))
+            soft = np.where(np.isinf(limit), value, implementation("saturate")(value, limit))
+            return np.where(without, np.nan, soft)
         soft = implementation("softmin")(value, limit, sharpness)
     # by rounding alone could it lie above either
-    return np.minimum(np.where(np.isinf(value) & np.isinf(limit), value, soft), np.minimum(value, limit))
+    soft = np.minimum(np.where(np.isinf(value) & np.isinf(limit), value, soft), np.minimum(value, limit))
+    return np.where(without, np.nan, soft)
 
 
 def binding(time: Array, free: Array, held: Array, *, floor: bool = False) -> tuple[NDArray[np.bool_], Crossing]:

@@ -18,6 +18,7 @@ from forecast.base.budgets import check_time
 from forecast.errors import DataError
 from forecast.formula import TIME, Formula
 from forecast.planning.roots import roots
+from forecast.projection.failing import others_instead
 from forecast.projection.paths.histories import at_step
 from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.spec import Expression, OverTime
@@ -106,12 +107,20 @@ class _Walk:
             if step + 1 < steps:
                 check_time("walking through time", step, steps, "steps")
                 state = {**{n: rows[n] for n in self.solved}, **self._moved(step, rows)}
-        for name, path in self.paths_so_far.items():
-            if missing := int(np.isnan(path).sum()):
-                raise DataError(
-                    f"{_kind(self.nodes[name])}.{name}: {missing} of {path.size} values are not numbers (NaN)"
-                )
-        return self.paths_so_far
+        return self._without_failing()
+
+    def _without_failing(self) -> dict[str, Array]:
+        """Return the paths without values that are no numbers: a world fails in all members together."""
+        bad = np.logical_or.reduce([np.isnan(path) for path in self.paths_so_far.values()])
+        if not bad.any():
+            return self.paths_so_far
+        name, path = next((n, p) for n, p in self.paths_so_far.items() if np.isnan(p).any())
+        what = f"{_kind(self.nodes[name])}.{name}"
+        self.world.numbers(
+            np.where(bad, np.nan, 0.0),
+            lambda _: DataError(f"{what}: {int(np.isnan(path).sum())} of {path.size} values are not numbers (NaN)"),
+        )
+        return {n: others_instead(p, bad.any(axis=0)) for n, p in self.paths_so_far.items()}
 
     def _begun(self, state: Rows) -> Rows:
         """Return the stocks at the first step."""
@@ -250,9 +259,9 @@ class _Walk:
             best = np.where(found & (apart <= CLOSE * size), root, best)
             if not np.isnan(best).any():
                 break
-        if lost := int(np.isnan(best).sum()):
-            raise DataError(f"{where}: '{quantity.so.text}' has no solution in {lost} of {best.size} worlds")
-        return best
+        said = f"{where}: '{quantity.so.text}' has no solution in"
+        solved = self.world.numbers(best[None], lambda bad: DataError(f"{said} {bad} of {best.size} worlds"))
+        return np.asarray(solved[0])
 
 
 def _target(stock: Stock) -> str:
