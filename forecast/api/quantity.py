@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from forecast.errors import ScenarioError, UsageError, printable
+from forecast.fit.solution import Argument, Fit
 from forecast.formula import Binary, Name, check_name, tree
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _KINDS = ("model", "function", "law", "expression", "table", "shape", "schedule"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Quantity:
+class Quantity(Argument):
     """A quantity of a scenario that is still to be computed. Made by `forecast.quantity` and its sisters.
 
     Parameters
@@ -78,6 +79,11 @@ class Quantity:
         year = _number(year, "at")
         made = _called("at", (self,), tail=(tree.number(year),))
         return replace(made, record={"expression": f"at({_name(self)}, {tree.number(year)})"})
+
+    def under(self, fit: Fit, variables: Mapping[str, Any]) -> Quantity:
+        """Return a law with its parameters, of quantities: what ``fit(N=size, D=tokens)`` is."""
+        wired = {name: _quantity(each) for name, each in variables.items()}
+        return quantity(law=_stated(fit), **wired)
 
     @property
     def uncertain(self) -> bool:
@@ -355,6 +361,17 @@ def _instead(name: str, new: Quantity) -> Quantity:
     if _name(new) == name:
         return new
     return Quantity(record={"expression": new.name}, needs=(new,), name=name)
+
+
+def _stated(fit: Fit) -> str | Fit:
+    """Return a fit as a file would state it, where it is the published one of a registered law; else the fit."""
+    from forecast.laws import law
+
+    if fit.published is None or not fit.law.name:
+        return fit
+    known = law(fit.law.name)
+    same = known.text == fit.law.text and fit.published in known.published_fits
+    return fit.name if same else fit
 
 
 def _alike(one: Quantity, other: Quantity) -> bool:

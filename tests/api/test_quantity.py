@@ -6,7 +6,7 @@ import pytest
 import forecast
 from forecast.api.quantity import LONGEST, records
 from forecast.errors import FormulaError, ScenarioError, UsageError
-from toolkit import assert_bitwise
+from toolkit import assert_bitwise, training_runs
 
 TOML = {
     "start": 2025,
@@ -133,3 +133,57 @@ def test_wrong_forms_are_refused_at_once():
         forecast.uncertain(p05=3, p95=2, name="x")
     with pytest.raises(UsageError, match="finite"):
         forecast.value(float("inf"))
+
+
+def fitted():
+    law = forecast.law("scaling/chinchilla")
+    return law.fit(training_runs(), y="loss")
+
+
+def published(name="besiroglu2024-mle"):
+    return forecast.law("scaling/chinchilla").published(name)
+
+
+@pytest.mark.parametrize("made", [fitted, published])
+def test_a_fit_has_one_set_of_parameters_in_a_world(made):
+    fit = made()
+    tokens = forecast.value(1e12, "token", name="tokens")
+    small, large = (fit(N=forecast.value(n, "param", name=f"n{k}"), D=tokens) for k, n in enumerate((1e9, 1e10)))
+    run = ((small - large).named("gain") >= 0).when(start=2025, until=2026, draws=100).run
+    drawn = {name: values.values for name, values in run["posterior"][small.name].data_vars.items()}
+    assert np.ptp(drawn["E"]) > 0
+    gain = fit.law.value(drawn, N=1e9, D=1e12) - fit.law.value(drawn, N=1e10, D=1e12)
+    np.testing.assert_allclose(run["projection"]["gain"].isel(time=0), gain, rtol=1e-9)
+
+
+def test_a_fit_of_numbers_is_a_number():
+    fit = published("besiroglu2024")
+    assert float(fit(N=7e10, D=1.4e12)) == float(fit.law.value(fit.values, N=7e10, D=1.4e12))
+    assert fit(N=np.array([1e9, 1e10]), D=1e12).shape == (2,)
+
+
+def test_a_published_fit_gives_the_bytes_of_a_file():
+    size, tokens = (
+        forecast.value(7e10, "param", name="size"),
+        forecast.uncertain(p05=1e11, p95=1e13, unit="token", name="tokens"),
+    )
+    loss = published()(N=size, D=tokens).named("loss")
+    answer = (loss <= 1.9).when(start=2025, until=2026, draws=200)
+    quantities = {
+        "size": {"value": 7e10, "unit": "param"},
+        "tokens": {"p05": 1e11, "p95": 1e13, "unit": "token"},
+        "loss": {"law": "scaling/chinchilla@besiroglu2024-mle", "N": "size", "D": "tokens"},
+    }
+    asked = {"reached": {"when": "loss <= 1.9"}}
+    run = forecast.project({"start": 2025, "until": 2026, "quantities": quantities, "questions": asked}, draws=200)
+    assert loss.record == quantities["loss"]
+    for name in quantities:
+        assert_bitwise(answer.run["projection"][name].values, run["projection"][name].values)
+    assert answer.run.attrs == run.attrs
+
+
+def test_a_fit_called_on_what_is_no_variable_says_which_there_are():
+    fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+    loss = fit(N=forecast.value(1e9, "param"))
+    with pytest.raises(ScenarioError, match="D: is missing"):
+        (loss <= 2).when(start=2025, until=2026)
