@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from forecast.scenarios.scenario import Scenario
+
 __all__ = ["Answer", "ask", "scenario_of"]
 
 #: The name of the question.
@@ -130,6 +132,18 @@ class Answer:
         return np.asarray(self.dates.values, dtype=dtype)
 
     @property
+    def scenario(self) -> Scenario:
+        """The scenario that was asked; ``answer.scenario.to_toml()`` is its text."""
+        from forecast.scenarios.scenario import Scenario
+
+        return Scenario.from_dict(self._mapping)
+
+    @property
+    def _mapping(self) -> dict[str, Any]:
+        stated = {key: each for key, each in self.options.items() if key in _SCENARIO}
+        return scenario_of(self.condition, conditions=self.conditions, swapped=self.swapped, **stated)
+
+    @property
     def depends_on(self) -> tuple[str, ...]:
         """The quantities that the answer was made of."""
         return tuple(_made(self.condition, self.swapped))
@@ -152,22 +166,14 @@ class Answer:
 
     def _check_steady(self, condition: Condition) -> None:
         """Refuse a condition on what changes with time: worlds are chosen by one number each."""
-        span = {key: each for key, each in self.options.items() if key in _SCENARIO}
-        span["start"] = self.start
-        run = {**{key: each for key, each in self.options.items() if key in ("set", "seed", "as_of")}, "draws": 100}
-        seen = _projected(scenario_of(condition, swapped=self.swapped, **span), run)["projection"].to_dataset()
+        both = {**replace(self, conditions=())._mapping, "quantities": _made(self.condition, self.swapped, condition)}
+        run = {key: each for key, each in self.options.items() if key in ("set", "seed", "as_of")}
+        seen = _projected(both, {**run, "draws": 100})["projection"].to_dataset()
         for side in condition.sides:
             level = seen[side.name]
             if not bool((level == level.isel(time=0)).all()):
                 way = f"name a date, such as {side.name}.at(2028)"
                 raise UsageError(f"given '{condition.text}': '{side.name}' changes with time: {way}")
-
-    @property
-    def start(self) -> float:
-        """The first date, as a decimal year."""
-        from forecast.base.dates import decimal_year
-
-        return float(decimal_year(self.run["projection"].to_dataset()["time"].values[0]))
 
     def swap(self, old: Quantity | str, new: Quantity | float) -> Answer:
         """Return the answer with one quantity in place of another; every other one draws what it drew.
@@ -291,10 +297,8 @@ def _made(
 
 def _answered(asked: Answer) -> Answer:
     """Return the answer with its projection."""
-    stated = {key: each for key, each in asked.options.items() if key in _SCENARIO}
     run = {key: each for key, each in asked.options.items() if key in _RUN}
-    scenario = scenario_of(asked.condition, conditions=asked.conditions, swapped=asked.swapped, **stated)
-    return replace(asked, run=_projected(scenario, run))
+    return replace(asked, run=_projected(asked._mapping, run))
 
 
 def _projected(scenario: Mapping[str, Any], run: Mapping[str, Any]) -> xr.DataTree:

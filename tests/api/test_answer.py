@@ -72,6 +72,16 @@ def test_given_a_path_at_a_date(asked):
         answer.given(fleet >= 1e8)
 
 
+def test_what_is_set_stays_set():
+    spend, price, _, fleet = quantities()
+    answer = (fleet >= 3e8).when(set={"spend": 1e9}, **SPAN)
+    some = answer.given(price <= 3e4)
+    assert float(some.run["projection"]["spend"].min()) == 1e9
+    with pytest.raises(UsageError, match="does not depend on it"):
+        answer.given(forecast.value(1, name="one") >= 0)
+    assert spend.name in answer.depends_on
+
+
 def test_few_worlds_are_warned_of(asked):
     spend, *_, answer = asked
     assert "fewer than" in answer.given(spend >= 4e8).run.attrs["warnings"]
@@ -122,3 +132,12 @@ def test_what_the_answer_does_not_depend_on_is_refused(asked, verb):
 def test_an_unknown_option_suggests_the_nearest():
     with pytest.raises(UnknownNameError, match="until"):
         (forecast.value(1, name="x") >= 1).when(untill=2030)
+
+
+def test_the_scenario_of_an_answer_can_be_written(asked, tmp_path):
+    spend, *_, answer = asked
+    some = answer.given(spend >= 2e8).swap("price", 3e4)
+    path = tmp_path / "asked.toml"
+    path.write_text(some.scenario.to_toml(), encoding="utf-8")
+    run = forecast.project(path, draws=1000, seed=0)
+    assert_bitwise(run["questions"]["reached"].values, some.run["questions"]["reached"].values)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, printable
@@ -33,7 +33,7 @@ KEYS = ("law", "fit", "variables", "data", "y", "let", "where", "objective", "un
 FITTING = ("y", "let", "where", "objective")
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, kw_only=True)
 class LawRef:
     """A law with parameters that are published, saved, or fitted to data of one's own.
 
@@ -73,13 +73,6 @@ class LawRef:
     def templates(self) -> dict[str, str]:
         """What may hold choices in braces, by key."""
         return {"law": self.law, "fit": self.fit, "data": self.data} if isinstance(self.law, str) else {}
-
-    def __repr__(self) -> str:
-        """Say which law it is; of a fit in hand its name and its parameters."""
-        stated = {each.name: getattr(self, each.name) for each in fields(self)}
-        if not isinstance(self.law, str):
-            stated["law"] = (self.law.name, dict(self.law.values))
-        return f"LawRef({', '.join(f'{name}={value!r}' for name, value in stated.items())})"
 
 
 def read(reader: Reader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> LawRef:
