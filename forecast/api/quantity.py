@@ -16,12 +16,19 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from forecast.errors import ScenarioError, UsageError, printable
 from forecast.fit.solution import Argument, Fit
-from forecast.formula import Binary, Name, check_name, tree
+from forecast.formula import Binary, Call, Name, check_name, tree
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
 
 __all__ = ["Condition", "Quantity", "function", "quantity", "records", "uncertain", "value"]
+
+#: numpy's functions that have a word in the grammar, and those that are an operation or a comparison.
+_FUNCTIONS = {"exp": "exp", "log": "log", "log10": "log10", "sqrt": "sqrt", "minimum": "min", "maximum": "max"}
+_OPERATIONS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
+_COMPARED: Mapping[str, tuple[Literal[">=", ">", "<=", "<"], Literal[">=", ">", "<=", "<"]]] = {
+    "greater_equal": (">=", "<="), "greater": (">", "<"), "less_equal": ("<=", ">="), "less": ("<", ">"),
+}  # fmt: skip
 
 _WORDS = {"+": "plus", "-": "minus", "*": "times", "/": "over", "**": "to"}
 #: The longest name that the grammar of formulas takes.
@@ -61,8 +68,6 @@ class Quantity(Argument):
     depth: int = 0
 
     __hash__ = object.__hash__
-    #: numpy's numbers leave arithmetic with a quantity to the quantity.
-    __array_ufunc__ = None
 
     def named(self, name: str) -> Quantity:
         """Return the quantity under another name; an uncertain one is then another draw.
@@ -76,9 +81,7 @@ class Quantity(Argument):
 
     def at(self, year: float) -> Quantity:
         """Return what it is at a date, a decimal year, in every world."""
-        year = _number(year, "at")
-        made = _called("at", (self,), tail=(tree.number(year),))
-        return replace(made, record={"expression": f"at({_name(self)}, {tree.number(year)})"})
+        return _of("at", (self, _number(year, "at")))
 
     def under(self, fit: Fit, variables: Mapping[str, Any]) -> Quantity:
         """Return a law with its parameters, of quantities: what ``fit(N=size, D=tokens)`` is."""
@@ -91,6 +94,21 @@ class Quantity(Argument):
         if any(key in self.record for key in _DRAWS):
             return True
         return not any(key in self.record for key in _KINDS) and "value" not in self.record
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Answer numpy: ``np.minimum(spend, budget)`` and ``np.float64(2)*spend`` are quantities."""
+        name = ufunc.__name__
+        # numpy hands a number of its own over as an array without dimensions
+        inputs = tuple(float(each) if getattr(each, "shape", None) == () else each for each in inputs)
+        if method != "__call__" or options:
+            return NotImplemented
+        if name in _OPERATIONS:
+            return _operation(_OPERATIONS[name], *inputs)
+        if name in _COMPARED:
+            first, last = inputs
+            as_is, turned = _COMPARED[name]
+            return _condition(first, as_is, last) if isinstance(first, Quantity) else _condition(last, turned, first)
+        return _of(_FUNCTIONS[name], inputs) if name in _FUNCTIONS else NotImplemented
 
     def __add__(self, other: Any) -> Quantity:
         return _operation("+", self, other)
@@ -432,17 +450,26 @@ def _operation(op: str, *operands: Any) -> Quantity:
     return Quantity(record={"expression": text}, needs=tuple(dict.fromkeys(needs)), name=_cut(name), depth=depth)
 
 
-def _called(word: str, needs: Iterable[Quantity], tail: tuple[str, ...] = ()) -> Quantity:
+def _of(word: str, operands: Iterable[Any]) -> Quantity:
+    """Return a function of the grammar, of quantities and numbers."""
+    given = [_number(each, word) if isinstance(each, numbers.Real) else _quantity(each) for each in operands]
+    parts = [Name(_name(each)) if isinstance(each, Quantity) else tree.signed(each) for each in given]
+    made = _called(
+        word, [each for each in given if isinstance(each, Quantity)], [e for e in given if isinstance(e, float)]
+    )
+    return replace(made, record={"expression": tree.text(Call(word, tuple(parts)))})
+
+
+def _called(word: str, needs: Iterable[Quantity], given: Iterable[float] = ()) -> Quantity:
     """Return a quantity, still without a record, that is named as a function of others."""
     needs = tuple(needs)
     if not needs:
         return Quantity(record={}, name=_cut(word))
     depth = 1 + max(each.depth for each in needs)
     bar = "_" * depth
-    words = [*(_name(each) for each in needs), *(_word(float(each)) for each in tail)]
-    return Quantity(
-        record={}, needs=needs, name=_cut(f"{word}{bar}of{bar}" + f"{bar}and{bar}".join(words)), depth=depth
-    )
+    words = [*(_name(each) for each in needs), *map(_word, given)]
+    name = _cut(f"{word}{bar}of{bar}" + f"{bar}and{bar}".join(words))
+    return Quantity(record={}, needs=tuple(dict.fromkeys(needs)), name=name, depth=depth)
 
 
 def _short(text: str) -> str:

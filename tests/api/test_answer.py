@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import UnknownNameError, UsageError
+from forecast.errors import ScenarioError, UnknownNameError, UsageError
 from toolkit import assert_bitwise
 
 SPAN = {"start": 2025, "until": 2033, "draws": 1000, "seed": 0}
@@ -141,3 +141,18 @@ def test_the_scenario_of_an_answer_can_be_written(asked, tmp_path):
     path.write_text(some.scenario.to_toml(), encoding="utf-8")
     run = forecast.project(path, draws=1000, seed=0)
     assert_bitwise(run["questions"]["reached"].values, some.run["questions"]["reached"].values)
+
+
+def test_a_mixture_starts_where_the_data_of_its_members_end():
+    answer = (forecast.quantity(model="hardware/gpu-peak-fp16") >= 1e5).when(until=2035, draws=50)
+    member = forecast.quantity(model="hardware/gpu-peak-fp16", shape="trends/exponential")
+    alone = (member >= 1e5).when(until=2035, draws=50)
+    assert answer.run["projection"]["time"].values[0] == alone.run["projection"]["time"].values[0]
+
+
+def test_swap_for_another_of_the_same_name_and_for_what_is_made_of_it(asked):
+    _, price, *_, answer = asked
+    dear = forecast.uncertain(p05=4e4, p95=9e4, unit="USD", name="price")
+    assert answer.swap(price, dear).median() > answer.median()
+    with pytest.raises(ScenarioError, match="'price' is made of a quantity of its own name"):
+        answer.swap(price, 2 * price)

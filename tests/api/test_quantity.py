@@ -70,6 +70,8 @@ def test_a_quantity_less_itself_is_nothing():
         (lambda x: 2 + x, 5), (lambda x: x + 2, 5), (lambda x: 2 - x, -1), (lambda x: x - 2, 1), (lambda x: 2 * x, 6),
         (lambda x: x / 2, 1.5), (lambda x: 6 / x, 2), (lambda x: x**2, 9), (lambda x: 2**x, 8), (lambda x: -x, -3),
         (lambda x: np.float64(2) * x, 6), (lambda x: x - (x - (x - 1)), 2), (lambda x: (x + 1) * (x - -1), 16),
+        (lambda x: np.minimum(x, 2), 2), (lambda x: np.maximum(2, np.sqrt(x + 6)), 3), (lambda x: np.exp(np.log(x)), 3),
+        (lambda x: np.log10(x * 100 / 3), 2), (lambda x: np.float64(1) - x, -2),
         (lambda x: 1e25 * x, 3e25), (lambda x: x * 1e-9, 3e-9),
     ],
 )  # fmt: skip
@@ -77,6 +79,23 @@ def test_arithmetic(made, expected):
     result = made(forecast.value(3, name="x")).named("result")
     run = (result >= 0).when(start=2025, until=2026, draws=2).run
     np.testing.assert_allclose(run["projection"]["result"], expected, rtol=1e-15)
+
+
+def test_numbers_of_numpy_compare_from_either_side():
+    x = forecast.value(3, name="x")
+    assert (np.float64(2) <= x).text == "x >= 2"
+    assert (x < np.float64(2)).text == "x < 2"
+    with pytest.raises(UsageError, match="expected a quantity or a finite number"):
+        np.array([1.0, 2.0]) * x
+    with pytest.raises(TypeError):
+        np.sin(x)
+
+
+def test_a_trend_of_ones_own_is_a_quantity():
+    data = {"year": [2020.0, 2021.0, 2022.0, 2023.0, 2024.0], "speed": [1.0, 2.1, 3.9, 8.2, 15.8]}
+    trend = forecast.trend(data, x="year", y="speed", unit="FLOP/s", shape="trends/exponential", name="speed")
+    answer = (2 * forecast.quantity(model=trend) >= 1000).when(until=2040, draws=200)
+    assert 2028 < answer.median() < 2031
 
 
 def test_two_uncertain_quantities_of_one_name_are_refused():
