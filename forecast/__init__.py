@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from forecast.api.answer import Answer
+    from forecast.api.quantity import Condition, Quantity, function, quantity, uncertain, value
     from forecast.api.saved import load
     from forecast.base.access import allow
     from forecast.base.budgets import budget
@@ -47,8 +49,10 @@ if TYPE_CHECKING:
     from forecast.tables import table
 
 __all__ = [
+    "Answer",
     "ClaimSpec",
     "CommandSpec",
+    "Condition",
     "EstimateSpec",
     "Fit",
     "FunctionSpec",
@@ -60,6 +64,7 @@ __all__ = [
     "Protocol",
     "ProtocolSpec",
     "PublishedFit",
+    "Quantity",
     "ReaderSpec",
     "RelationSpec",
     "Scenario",
@@ -75,34 +80,45 @@ __all__ = [
     "budget",
     "catalogue",
     "estimate",
+    "function",
     "hookimpl",
     "law",
     "load",
     "model",
     "project",
     "protocol",
+    "quantity",
     "records_from",
     "table",
     "trend",
+    "uncertain",
+    "value",
 ]
 
 _HOME = {
+    "Answer": "forecast.api.answer",
+    "Condition": "forecast.api.quantity",
     "Fit": "forecast.fit.solution",
     "Law": "forecast.laws",
     "Protocol": "forecast.fit.protocols",
+    "Quantity": "forecast.api.quantity",
     "Scenario": "forecast.scenarios.scenario",
     "allow": "forecast.base.access",
     "budget": "forecast.base.budgets",
     "estimate": "forecast.models",
+    "function": "forecast.api.quantity",
     "hookimpl": "forecast.contract.hookspecs",
     "law": "forecast.laws",
     "load": "forecast.api.saved",
     "model": "forecast.models",
     "project": "forecast.projection.engine",
     "protocol": "forecast.fit.protocols",
+    "quantity": "forecast.api.quantity",
     "records_from": "forecast.contract.toml_records",
     "table": "forecast.tables",
     "trend": "forecast.models",
+    "uncertain": "forecast.api.quantity",
+    "value": "forecast.api.quantity",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import html
 import os
@@ -29,9 +30,17 @@ if TYPE_CHECKING:
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
 
-__all__ = ["Fit"]
+__all__ = ["Argument", "Fit"]
 
 Array = NDArray[np.float64]
+
+
+class Argument(abc.ABC):
+    """What a fit may be called on instead of a number: it says itself what it then is."""
+
+    @abc.abstractmethod
+    def under(self, fit: Fit, variables: Mapping[str, Any]) -> Any:
+        """Return the law under these variables, of which it is one."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,6 +114,24 @@ class Fit(Plans):
         """What to call it in a message: ``scaling/chinchilla@besiroglu2024``, or the law's name or formula."""
         law = printable(self.law.name or self.law.expression or "law", 100)
         return f"{law}@{self.published.name}" if self.published else law
+
+    def __call__(self, **variables: Any) -> Any:
+        """Return the law at its fitted parameters: plain numbers for numbers, a quantity for quantities.
+
+        Parameters
+        ----------
+        **variables
+            Every variable of the law: numbers and arrays, or quantities (`forecast.quantity`, `forecast.uncertain`).
+
+        Examples
+        --------
+        >>> import forecast
+        >>> fit = forecast.law("scaling/chinchilla").published("besiroglu2024")
+        >>> round(float(fit(N=7e10, D=1.4e12)), 2)
+        1.97
+        """
+        among = next((each for each in variables.values() if isinstance(each, Argument)), None)
+        return self.law.value(self.values, **variables) if among is None else among.under(self, variables)
 
     @property
     def log(self) -> bool:

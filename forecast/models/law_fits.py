@@ -28,6 +28,7 @@ def fitted_law(
     *,
     name: str,
     stream: str = "",
+    shared: str = "",
     fit: Fit | None = None,
     data: str = "",
     file: str = "",
@@ -45,7 +46,9 @@ def fitted_law(
     law : forecast.Law
     name : str
     stream : str
-        The name by which parameters are drawn; by default the model's.
+        The name by which parameters and scatter are drawn; by default the model's.
+    shared : str
+        The name by which parameters are drawn that several models share: of one fit at two sizes, in one world.
     fit : forecast.Fit, optional
     data, y, let, where, objective
         Without a fit: the table and how the law is fitted to it.
@@ -70,6 +73,7 @@ def fitted_law(
         inputs={v: OtherQuantity(unit=unit) for v, unit in law.variables.items()},
         law=law,
         stream=stream or name,
+        shared=shared or stream or name,
         parameters=fit,
         data=data,
         file=file,
@@ -88,6 +92,7 @@ class LawModel(ModelRecord):
 
     law: Law
     stream: str
+    shared: str
     parameters: Fit | None = None
     data: str = ""
     file: str = ""
@@ -107,8 +112,9 @@ class LawModel(ModelRecord):
         published = fit.published
         sources = (published.reference,) if published else ()
         return FittedLaw(
-            name=self.name, fit=fit, note=note, sources=sources, stream=self.stream, scattered=self.scatter
-        )
+            name=self.name, fit=fit, note=note, sources=sources, stream=self.stream, shared=self.shared,
+            scattered=self.scatter,
+        )  # fmt: skip
 
     def _fitted(self, as_of: float | None) -> tuple[Fit, str]:
         """Fit the law to the data; the search has one seed, so that a fit is the same in every run."""
@@ -128,6 +134,7 @@ class FittedLaw(FittedRelation):
     """A law with known parameters: joint draws, independent ones, or none, by what its source states."""
 
     stream: str
+    shared: str
     scattered: bool = False
 
     @property
@@ -147,13 +154,10 @@ class FittedLaw(FittedRelation):
         if self._joint:
             from forecast.fit.inference.draws import joint_draws
 
-            return joint_draws(self.fit, self._own(streams)("parameters"))
+            return joint_draws(self.fit, replace(streams, node=self.shared)("parameters"))
         if self._alone:
             return self._independent(streams)
         return {name: np.full(streams.draws, value) for name, value in self.fit.values.items()}
-
-    def _own(self, streams: Streams) -> Streams:
-        return replace(streams, node=self.stream)
 
     def _independent(self, streams: Streams) -> dict[str, Array]:
         """Draw normal parameters, cut off at the law's bounds by the inverse distribution function."""
@@ -163,7 +167,9 @@ class FittedLaw(FittedRelation):
         from forecast.base.streams import symmetric_t
 
         law, errors = self.fit.law, self._alone
-        scores = symmetric_t(self._own(streams)("parameters"), streams.draws, len(law.parameters), np.inf)
+        scores = symmetric_t(
+            replace(streams, node=self.shared)("parameters"), streams.draws, len(law.parameters), np.inf
+        )
         drawn = {}
         for name, score in zip(law.parameters, scores, strict=True):
             value, error = self.fit.values[name], errors.get(name, 0.0)
@@ -186,7 +192,11 @@ class FittedLaw(FittedRelation):
         if lost := int(np.isnan(level).sum()):
             ends = ", ".join(f"{n} {v.min():.3g} to {v.max():.3g}" for n, v in inputs.items())
             raise DataError(f"{self.name}: the law has no value in {lost} of {level.size} cases; it was given {ends}")
-        return self.fit.scatter(level, self._own(streams)("noise")) if observed or self.scattered else level
+        return (
+            self.fit.scatter(level, replace(streams, node=self.stream)("noise"))
+            if observed or self.scattered
+            else level
+        )
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
         """Say what is not known of the parameters, and which variables lie far outside the data."""

@@ -17,6 +17,7 @@ from forecast.base.budgets import check_memory, check_time, memory
 from forecast.base.streams import BLOCK, check_seed
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import DataError, ScenarioError, UsageError, printable
+from forecast.models.nesting import nested
 from forecast.projection import backing
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.moments import pass_before
@@ -246,6 +247,10 @@ def _plain(year: float) -> float:
 
 def _last_observation(graph: Graph, fits: Fits) -> int | None:
     ends = [float(seen.time[-1]) for _, _, seen in backing.points(graph, fits) if len(seen.time)]
+    if not ends:  # a mixture has no points of its own, and its members have
+        made = (each for node in graph.nodes.values() for model in node.models.values() for each in nested(model))
+        behind = (fits.observed(each) for each in made)
+        ends = [float(seen.time[-1]) for seen in behind if seen is not None and len(seen.time)]
     return int(max(ends)) if ends else None
 
 

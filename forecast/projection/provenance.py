@@ -187,7 +187,8 @@ def _said(quantity: Any) -> str:
         # where the file stands is not said: its contents have a hash of their own
         return repr(replace(quantity, data=Path(quantity.data).name if "{" in quantity.data else ""))
     if isinstance(quantity, LawRef):
-        return repr(replace(quantity, fit=Path(quantity.fit).name, data=Path(quantity.data).name))
+        law = quantity.law if isinstance(quantity.law, str) else f"{quantity.law.name} {dict(quantity.law.values)}"
+        return repr(replace(quantity, law=law, fit=Path(quantity.fit).name, data=Path(quantity.data).name))
     if isinstance(quantity, OwnDraws):
         return repr(replace(quantity, draws=Path(quantity.draws).name))  # its name chooses the rows
     return repr(quantity)

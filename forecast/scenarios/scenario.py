@@ -57,6 +57,7 @@ from forecast.scenarios.spec import (
     fill,
 )
 from forecast.scenarios.table_values import Tables, resolve
+from forecast.scenarios.toml_text import toml_text
 
 __all__ = [
     "Cell",
@@ -131,6 +132,8 @@ class Scenario:
         What if: growth and values of quantities changed from a date on, in this order.
     folder : Path or None
         The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
+    stated : mapping
+        What it was read from, with what it extends, under the keys of a file.
     """
 
     name: str
@@ -154,6 +157,7 @@ class Scenario:
     updates: Mapping[str, Formula] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     folder: Path | None = None
+    stated: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def load(cls, name: str | Path) -> Scenario:
@@ -252,19 +256,48 @@ class Scenario:
             updates=dict(inputs.updates(reader, record)),
             changes=tuple(changes.read(reader, record.get("changes", ()))),
             folder=folder,
+            stated=_copied(record),
         )
+
+    def to_toml(self) -> str:
+        """Return the scenario as the text of a TOML file; what it extends is written out, paths stay as they were.
+
+        Raises
+        ------
+        ScenarioError
+            Naming the key of what only Python holds: a function, a model, a fit.
+
+        Examples
+        --------
+        >>> s = Scenario.from_dict({"until": 2030, "quantities": {"x": {"value": 3, "unit": "FLOP/s"}}})
+        >>> print(s.to_toml())
+        until = 2030
+        <BLANKLINE>
+        [quantities.x]
+        value = 3
+        unit = "FLOP/s"
+        <BLANKLINE>
+        """
+        return toml_text(self.stated)
 
     def changed(self, stated: object) -> Scenario:
         """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""
         more = tuple(changes.read(Reader("what if"), stated))
-        return replace(self, changes=(*self.changes, *more)) if more else self
+        if not more:
+            return self
+        told = [*self.stated.get("changes", ()), *stated]  # type: ignore[misc]
+        return replace(self, changes=(*self.changes, *more), stated={**self.stated, "changes": told})
 
     def narrowed(self, choice: str, values: tuple[str, ...]) -> Scenario:
         """Return the scenario with one choice cut to some of its values."""
         for value in values:
             if value not in self.choices[choice].values:
                 raise UnknownNameError(f"value of choice '{choice}'", value, self.choices[choice].values)
-        return replace(self, choices={**self.choices, choice: self.choices[choice].narrowed(values)})
+        kept = self.choices[choice].narrowed(values)
+        weights = {} if kept.weights is None else {"weights": list(kept.weights)}
+        told = {"values": list(kept.values), "kind": kept.kind, **weights}
+        stated = {**self.stated, "choices": {**self.stated.get("choices", {}), choice: told}}
+        return replace(self, choices={**self.choices, choice: kept}, stated=stated)
 
 
 #: A scenario that extends one that extends one, and so on, at most this often.
@@ -293,6 +326,13 @@ def _extended(record: Mapping[str, Any], reader: Reader, depth: int = 0) -> Mapp
         groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
         whole[key] = {**whole[key], **value} if groups else value
     return {key: value for key, value in whole.items() if key != "extends"}
+
+
+def _copied(stated: Any) -> Any:
+    """Return tables and lists as they are now; whoever made them may change them later."""
+    if isinstance(stated, Mapping):
+        return {key: _copied(value) for key, value in stated.items()}
+    return [_copied(value) for value in stated] if isinstance(stated, (list, tuple)) else stated
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from forecast.errors import ForecastError, ScenarioError, UnknownNameError, prin
 from forecast.models.nesting import asks
 
 if TYPE_CHECKING:
+    from forecast.fit.solution import Fit
     from forecast.laws import Law
     from forecast.models import Model
     from forecast.scenarios.parse import Reader
@@ -37,8 +39,8 @@ class LawRef:
 
     Parameters
     ----------
-    law : str
-        ``LAW@PUBLISHED``, a law's name, or a formula; it may hold choices in braces.
+    law : str or Fit
+        ``LAW@PUBLISHED``, a law's name, or a formula; it may hold choices in braces. In Python also a fit.
     inputs : mapping of str to str
         Variable of the law to quantity.
     fit, data : str
@@ -54,7 +56,7 @@ class LawRef:
     qualifiers : mapping of str to str
     """
 
-    law: str
+    law: str | Fit
     inputs: Mapping[str, str]
     fit: str = ""
     data: str = ""
@@ -70,11 +72,24 @@ class LawRef:
     @property
     def templates(self) -> dict[str, str]:
         """What may hold choices in braces, by key."""
-        return {"law": self.law, "fit": self.fit, "data": self.data}
+        return {"law": self.law, "fit": self.fit, "data": self.data} if isinstance(self.law, str) else {}
 
 
 def read(reader: Reader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> LawRef:
     """Read a law; whether its variables are wired is for the graph, where the law is known."""
+    from forecast.fit.solution import Fit
+
+    if isinstance(record["law"], Fit):
+        for name in (*FITTING, "fit", "data", "variables", "unit"):
+            if name in record:
+                raise reader.fail(f"{key}.{name}", "a fit has it already")
+        fit: Fit = record["law"]
+        return LawRef(
+            law=fit,
+            inputs=dict(wires(reader, record, KEYS, key)),
+            scatter=reader.flag(record, "scatter", key),
+            qualifiers=reader.qualifiers(record, key),
+        )
     law = reader.text(record, "law", key)
     reader.filled(law, choices, f"{key}.law")
     variables = _variables(reader, record, key)
@@ -172,6 +187,9 @@ def by_choice(
 
     made: dict[tuple[str, ...], Model] = {}
     for values, chosen in walk(scenario, own):
+        if not isinstance(quantity.law, str):
+            made[values] = _of_fit(quantity, quantity.law, name, key)
+            continue
         made[values] = _resolve(
             quantity,
             fill(quantity.law, chosen),
@@ -182,7 +200,8 @@ def by_choice(
             key=key,
         )
     asked = {n: need.unit for model in made.values() for n, need in asks(model)}
-    what = "law" if own else f"law '{printable(quantity.law, 80)}'"
+    said = quantity.law if isinstance(quantity.law, str) else quantity.law.name
+    what = "law" if own else f"law '{printable(said, 80)}'"
     check_wires(quantity.inputs, asked, KEYS, what=what, key=key)
     return made
 
@@ -234,9 +253,32 @@ def _resolve(quantity: LawRef, law: str, fit: str, data: str, *, name: str, stre
             + "fit, or data to fit it to"
         )
     return fitted_law(
-        form, name=name, stream=stream, fit=made, data=data, y=quantity.y, let=quantity.let, where=quantity.where,
-        objective=quantity.objective, scatter=quantity.scatter, qualifiers=quantity.qualifiers, file=fit,
+        form, name=name, stream=stream, shared=_identity(made) if made else "", fit=made,
+        data=data, y=quantity.y, let=quantity.let, where=quantity.where, objective=quantity.objective,
+        scatter=quantity.scatter, qualifiers=quantity.qualifiers, file=fit,
     )  # fmt: skip
+
+
+def _of_fit(quantity: LawRef, fit: Fit, name: str, key: str) -> Model:
+    """Return the model of a fit in hand."""
+    from forecast.models.law_fits import fitted_law
+
+    if fit.law.levels:
+        raise ScenarioError(f"{key}.law: has groups: take what it says of one, fit.group(LABEL)")
+    return fitted_law(
+        fit.law, name=name, shared=_identity(fit), fit=fit, scatter=quantity.scatter, qualifiers=quantity.qualifiers
+    )
+
+
+def _identity(fit: Fit) -> str:
+    """Return the name by which the parameters of a fit are drawn, wherever it is used.
+
+    They are the same unknown constants in every quantity that the fit gives, as a registered model is one model.
+    """
+    if fit.published is not None:
+        return fit.name
+    told = repr((fit.law.text, sorted(fit.values.items())))
+    return f"{fit.name}#{hashlib.blake2b(told.encode(), digest_size=8).hexdigest()}"
 
 
 def _law(quantity: LawRef, text: str, key: str) -> tuple[Law, str]:
