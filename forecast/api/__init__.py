@@ -1,1 +1,1 @@
-"""What people hold in their hands, over all the rooms below: so far, what was saved."""
+"""What people hold in their hands, over all the rooms below: quantities, answers, and what was saved."""
