@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from forecast.api.quantity import Condition, Quantity, records, value
+from forecast.api.quantity import Condition, Quantity, as_quantity, records, value
 from forecast.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from forecast.models import Model
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["Answer", "ask", "scenario_of"]
@@ -175,18 +176,18 @@ class Answer:
                 way = f"name a date, such as {side.name}.at(2028)"
                 raise UsageError(f"given '{condition.text}': '{side.name}' changes with time: {way}")
 
-    def swap(self, old: Quantity | str, new: Quantity | float) -> Answer:
-        """Return the answer with one quantity in place of another; every other one draws what it drew.
+    def swap(self, old: Quantity | Model | str, new: Quantity | Model | float) -> Answer:
+        """Return the answer with one quantity, or one model, in place of another; every other one draws what it drew.
 
         Raises
         ------
         UsageError
             For what the answer does not depend on.
         """
-        name = old.name if isinstance(old, Quantity) else old
+        name = old if isinstance(old, str) else as_quantity(old).name
         if name not in self.depends_on:
             raise self._not_of(name, "swap")
-        other = new if isinstance(new, Quantity) else value(new, self._unit(name), name=name)
+        other = value(new, self._unit(name), name=name) if isinstance(new, (int, float)) else as_quantity(new)
         return _answered(replace(self, swapped={**self.swapped, name: other}))
 
     def sweep(self, **values: Iterable[float]) -> xr.Dataset:

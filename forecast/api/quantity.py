@@ -21,7 +21,7 @@ from forecast.formula import Binary, Call, Name, check_name, tree
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
 
-__all__ = ["Condition", "Quantity", "function", "quantity", "records", "uncertain", "value"]
+__all__ = ["Condition", "Quantity", "as_quantity", "function", "quantity", "records", "uncertain", "value"]
 
 #: numpy's functions that have a word in the grammar, and those that are an operation or a comparison.
 _FUNCTIONS = {"exp": "exp", "log": "log", "log10": "log10", "sqrt": "sqrt", "minimum": "min", "maximum": "max"}
@@ -85,7 +85,7 @@ class Quantity(Argument):
 
     def under(self, fit: Fit, variables: Mapping[str, Any]) -> Quantity:
         """Return a law with its parameters, of quantities: what ``fit(N=size, D=tokens)`` is."""
-        wired = {name: _quantity(each) for name, each in variables.items()}
+        wired = {name: as_quantity(each) for name, each in variables.items()}
         return quantity(law=_stated(fit), **wired)
 
     @property
@@ -324,7 +324,7 @@ def function(*, unit: str, **inputs: str) -> Callable[[Callable[..., Any]], Call
         label = getattr(call, "__name__", type(call).__name__)
 
         def called(**given: Any) -> Quantity:
-            made = {key: _quantity(each) for key, each in given.items()}
+            made = {key: as_quantity(each) for key, each in given.items()}
             called_with = _called(label if label.isidentifier() else "function", made.values())
             wired = {key: _name(each) for key, each in made.items()}
             return replace(called_with, record={"function": call, "unit": unit, "inputs": dict(inputs), **wired})
@@ -410,7 +410,7 @@ def _name(made: Quantity) -> str:
     return made.name
 
 
-def _quantity(given: Any) -> Quantity:
+def as_quantity(given: Any) -> Quantity:
     """Return a quantity, a model or a number as a quantity."""
     from forecast.models import Model
 
@@ -427,7 +427,7 @@ def _number(given: object, where: str) -> float:
 
 def _condition(left: Quantity, op: Literal[">=", ">", "<=", "<"], other: Any) -> Condition:
     plain = isinstance(other, numbers.Real)
-    return Condition(left, op, _number(other, op) if plain else _quantity(other))
+    return Condition(left, op, _number(other, op) if plain else as_quantity(other))
 
 
 def _operation(op: str, *operands: Any) -> Quantity:
@@ -438,7 +438,7 @@ def _operation(op: str, *operands: Any) -> Quantity:
             parts.append(tree.signed(number))
             words.append(_word(number))
             continue
-        made = _quantity(each)
+        made = as_quantity(each)
         parts.append(Name(_name(made)))
         words.append(_name(made))
         needs.append(made)
@@ -452,7 +452,7 @@ def _operation(op: str, *operands: Any) -> Quantity:
 
 def _of(word: str, operands: Iterable[Any]) -> Quantity:
     """Return a function of the grammar, of quantities and numbers."""
-    given = [_number(each, word) if isinstance(each, numbers.Real) else _quantity(each) for each in operands]
+    given = [_number(each, word) if isinstance(each, numbers.Real) else as_quantity(each) for each in operands]
     parts = [Name(_name(each)) if isinstance(each, Quantity) else tree.signed(each) for each in given]
     made = _called(
         word, [each for each in given if isinstance(each, Quantity)], [e for e in given if isinstance(e, float)]

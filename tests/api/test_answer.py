@@ -156,3 +156,12 @@ def test_swap_for_another_of_the_same_name_and_for_what_is_made_of_it(asked):
     assert answer.swap(price, dear).median() > answer.median()
     with pytest.raises(ScenarioError, match="'price' is made of a quantity of its own name"):
         answer.swap(price, 2 * price)
+
+
+def test_a_model_is_swapped_for_another():
+    one, other = (forecast.model(f"hardware/gpu-peak-fp16@{shape}") for shape in ("exponential", "random-walk"))
+    enough = forecast.value(50_000, "TFLOP/s") <= one
+    answer = enough.when(until=2035, draws=200)
+    swapped = answer.swap(one, other)
+    assert swapped.median() == (forecast.value(50_000, "TFLOP/s") <= other).when(until=2035, draws=200).median()
+    assert (answer.dates != swapped.dates).any()
