@@ -56,6 +56,7 @@ def project(
     set: Mapping[str, Any] | None = None,
     as_of: float | None = None,
     changes: Sequence[Mapping[str, Any]] = (),
+    swap: Mapping[str, str] | None = None,
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.DataTree:
@@ -81,6 +82,8 @@ def project(
         Use only what was known before this decimal year.
     changes : sequence of mapping
         What if, beside the scenario's: ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
+    swap : mapping, optional
+        Another model for a quantity, which measures the same: ``{"machine": "hardware/linpack@random-walk"}``.
     workers : int
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
@@ -112,7 +115,8 @@ def project(
     """
     import xarray as xr
 
-    asked = _scenario(scenario).changed(changes)
+    swaps = dict(swap or {})
+    asked = graphs.swapped(_scenario(scenario).changed(changes), swaps)
     seed = check_seed(seed)
     draws = _whole("draws", draws, 1, 100_000_000)
     workers = _whole("workers", workers, 1, 1024)
@@ -174,6 +178,7 @@ def project(
             warnings=[*fits.warnings(), *_few(effective, draws)],
             effective=effective,
             failing=sampled.failing(),
+            swaps=swaps,
         )
     )
     return result

@@ -58,6 +58,7 @@ def provenance(
     warnings: list[str],
     effective: float | None = None,
     failing: Sequence[Mapping[str, Any]] = (),
+    swaps: Mapping[str, str],
 ) -> dict[str, str]:
     """Return the attributes of a projection's root, each JSON text."""
     scenario = graph.scenario
@@ -86,6 +87,7 @@ def provenance(
         "failures": failures,
         **({"warnings": warnings} if warnings else {}),
         **({"failing": list(failing)} if failing else {}),
+        **({"swap": dict(swaps)} if swaps else {}),
     }
     # questions stay in the scenario's order: the first opens the answer
     out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}

@@ -173,6 +173,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "models": (_map(lambda v: isinstance(v, dict)), "descriptions by name", False),
     "failures": (_list(_text), "a list of texts", False),
     "warnings": (_list(_text), "a list of texts", True),
+    "swap": (_map(_text), "models by quantity", True),
     "failing": (_list(_failing), "a list of what fails in some worlds", True),
     "scenario_hash": (_text, "text", False),
 }

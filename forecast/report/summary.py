@@ -212,7 +212,8 @@ def headline(tree: xr.DataTree) -> str:
     choices = attribute(tree, "choices")
     stated = {key: value for key, value in attribute(tree, "set").items() if key not in choices}
     changes = attribute(tree, "changes") if "changes" in tree.attrs else []
-    changed = [*said(stated), *(spoken(change) for change in changes)]
+    swaps = attribute(tree, "swap") if "swap" in tree.attrs else {}
+    changed = [*said({**stated, **swaps}), *(spoken(change) for change in changes)]
     return f"{sentence.removesuffix('.')}; with {printable(', '.join(changed), 1000)}." if changed else sentence
 
 

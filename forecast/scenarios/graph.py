@@ -22,6 +22,7 @@ from forecast.models import Model
 from forecast.models.nesting import asks, nested
 from forecast.scenarios import qualifiers as bases
 from forecast.scenarios import settings
+from forecast.scenarios.parse import Reader
 from forecast.scenarios.quantities import functions, laws, over_time
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.dynamics import Solved, Stock
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Combination", "Graph", "Node", "build", "nested"]
+__all__ = ["Combination", "Graph", "Node", "build", "nested", "swapped"]
 
 #: More combinations of choices than this are refused before they are walked.
 MOST_COMBINATIONS = 100_000
@@ -299,6 +300,28 @@ def _unit(scenario: Scenario, node: Node) -> str:
     """Return the unit of a quantity that is set: what its expression gives where it states none."""
     of_others = isinstance(node.quantity, Expression) and node.quantity.unit is None
     return build(scenario).nodes[node.name].unit if of_others or isinstance(node.quantity, Fitted) else node.unit
+
+
+def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
+    """Return the scenario with other models for some of its quantities.
+
+    Raises
+    ------
+    UnknownNameError, ScenarioError, UnitError
+        If there is no such quantity or model, or it measures something else.
+    """
+    if not given:
+        return scenario
+    reader, made = Reader("swap"), dict(scenario.quantities)
+    for name, model in given.items():
+        if name not in scenario.quantities:
+            raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
+        made[name] = reader.quantity(name, {"model": model}, scenario.choices)
+    other = replace(scenario, quantities=made)
+    before, tables = build(scenario).nodes, Tables(scenario.where)
+    for name, model in given.items():
+        units.check(_resolve(other, name, tables).unit, before[name].unit, where=f"swap {name}={printable(model, 80)}")
+    return other
 
 
 def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:

@@ -39,6 +39,7 @@ _ENDS = ("p05", "p50", "p95")
     metavar="KEY=VALUE",
     help="Narrow a choice; set a quantity or an input: 3, '1 EFLOP/s', 1e13..1e17, '{lognormal=[1,4]}'.",
 )
+@click.option("--swap", "swaps", multiple=True, metavar="NAME=MODEL", help="Another model for a quantity.")
 @click.option(
     "--what-if",
     "changes",
@@ -67,6 +68,7 @@ def run(
     ctx: click.Context,
     scenario: str,
     settings: tuple[str, ...],
+    swaps: tuple[str, ...],
     changes: tuple[str, ...],
     until: float | None,
     start: float | None,
@@ -113,7 +115,8 @@ def run(
             draws=draws,
             seed=seed,
             workers=workers,
-            set=_pairs(settings),
+            set=_pairs(settings, "--set"),
+            swap=_pairs(swaps, "--swap"),
             changes=stated,
             progress=report,
         )
@@ -139,6 +142,8 @@ def run(
     record = {**render.provenance(**more), "plugins": summary.attribute(tree, "plugins")}
     if "changes" in tree.attrs:
         record["changes"] = summary.attribute(tree, "changes")
+    if swaps:
+        record["swap"] = summary.attribute(tree, "swap")
     record["versions"] = summary.attribute(tree, "versions")
     render.emit(
         result,
@@ -156,19 +161,22 @@ def run(
         ctx.exit(1)
 
 
-def _pairs(settings: Sequence[str]) -> dict[str, str]:
+def _pairs(settings: Sequence[str], option: str) -> dict[str, str]:
     given: dict[str, str] = {}
-    for key, value in map(_pair, settings):
+    for key, value in (_pair(text, option) for text in settings):
         if key in given:
-            raise UsageError(f"--set: '{printable(key, 60)}' is given twice; values of a choice go in one: {key}=a,b")
+            way = f"; values of a choice go in one: {key}=a,b" if option == "--set" else ""
+            raise UsageError(f"{option}: '{printable(key, 60)}' is given twice{way}")
         given[key] = value
     return given
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _pair(text: str, option: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip() or not value.strip():
-        raise UsageError(f"--set: expected KEY=VALUE, got '{printable(text, 60)}'")
+        raise UsageError(
+            f"{option}: expected {'KEY=VALUE' if option == '--set' else 'NAME=MODEL'}, got '{printable(text, 60)}'"
+        )
     return key.strip(), value.strip()
 
 
