@@ -161,10 +161,10 @@ def test_conditions_leave_out(record):
     rows = summary.rankings(run)
     assert [entry["name"] for entry in rows[0]["order"]] == ["mid", "old", "big"]
     assert summary.headline(run) == (
-        "the highest per_dollar: mid is best in 100% of the draws, before old (2 of 3 take part)."
+        "the highest per_dollar: mid is best in 100% of the draws, before old (2 of 3 take part); with budget = 650."
     )
     nothing = forecast.project(record, draws=50, set={"budget": 1})
-    assert summary.headline(nothing) == "the highest per_dollar: no card of 3 meets price <= budget."
+    assert summary.headline(nothing) == "the highest per_dollar: no card of 3 meets price <= budget; with budget = 1."
 
 
 def test_what_seldom_takes_part_comes_last_unless_the_values_are_ordered(record):
