@@ -1,28 +1,26 @@
 """Random streams that do not depend on who draws first, on how many draws, or on how many workers.
 
-Every stream is ``SeedSequence(seed, spawn_key=(blake2b-64 of the node's name, of the part, block))``. A block has one
-fixed size, is always drawn whole and then cut, and arrays are drawn (time, draw): fewer draws are a prefix of more, a
-longer horizon keeps the earlier steps. The global random state is never touched.
+Numbers that a world has once, inputs and parameters, come from Sobol' points (`forecast.base.sobol`); noise comes from
+pseudo-random generators, ``SeedSequence(seed, spawn_key=(blake2b-64 of the node's name, of the part, block))``. A block
+has one fixed size, is always drawn whole and then cut, and arrays are drawn (time, draw): fewer draws are a prefix of
+more, a longer horizon keeps the earlier steps. The global random state is never touched.
 """
 
 from __future__ import annotations
 
-import hashlib
 import numbers
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from forecast.base.sobol import BLOCK, key, uniforms
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["BLOCK", "Streams", "check_seed", "symmetric_t"]
-
-#: Draws in a block.
-BLOCK = 1024
+__all__ = ["BLOCK", "Streams", "check_seed", "choice", "student_t"]
 
 _LARGEST_SEED = 2**64
 
@@ -45,10 +43,6 @@ def check_seed(seed: object) -> int:
     if isinstance(seed, bool) or not isinstance(seed, numbers.Integral) or not 0 <= int(seed) < _LARGEST_SEED:
         raise UsageError(f"seed: expected an integer from 0 to 2**64 - 1, got '{printable(seed, 40)}'")
     return int(seed)
-
-
-def _key(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True)
@@ -84,30 +78,52 @@ class Streams:
         """Return a fresh generator for one part (``"parameters"``, ``"noise"``), the same at every call."""
         import numpy as np
 
-        spawn_key = (_key(self.node), _key(part), self.block)
+        spawn_key = (key(self.node), key(part), self.block)
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=spawn_key)))
 
+    def uniforms(self, part: str, count: int) -> NDArray[np.float64]:
+        """Return evenly spread uniforms for numbers that a world has once, (count, draw), the same at every call.
 
-def symmetric_t(rng: np.random.Generator, size: int, dimension: int, dof: float) -> NDArray[np.float64]:
-    """Draw standard multivariate-t vectors in antithetic pairs, shape (dimension, size).
+        Each lies inside of (0, 1); the rows of one call are the dimensions of one point.
+        """
+        return uniforms(self.seed, self.node, part, count, self.block)
 
-    Draw 2i+1 is the mirror image of draw 2i. The distribution of each draw is unchanged, and the median of anything
-    linear in them is exact at any even number of draws instead of wandering by a Monte Carlo error.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    size : int
-        Even.
-    dimension : int
-    dof : float
-        Degrees of freedom; infinite gives normal vectors.
+def choice(weights: ArrayLike, uniform: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Choose one of several by its weight, through uniforms in the open unit interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> choice([0.2, 0.8], np.array([0.1, 0.3, 0.9])).tolist()
+    [0, 1, 1]
     """
     import numpy as np
 
-    half = rng.standard_normal((dimension, size // 2))
-    if np.isfinite(dof):
-        half /= np.sqrt(rng.chisquare(dof, size // 2) / dof)
-    out = np.empty((dimension, size))
-    out[:, 0::2], out[:, 1::2] = half, -half
-    return out
+    edges = np.cumsum(weights)
+    return np.searchsorted(edges[:-1] / edges[-1], uniform, side="right")
+
+
+def student_t(uniforms: NDArray[np.float64], dof: float) -> NDArray[np.float64]:
+    """Return standard multivariate-t vectors, (dimension, draw), through uniforms, (dimension + 1, draw).
+
+    Parameters
+    ----------
+    uniforms : ndarray
+        In the open unit interval: of each dimension, and of the common scale.
+    dof : float
+        Degrees of freedom; infinite gives normal vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> student_t(np.array([[0.5, 0.975], [0.3, 0.3]]), np.inf).round(2).tolist()
+    [[0.0, 1.96]]
+    """
+    import numpy as np
+    from scipy.special import chdtri, ndtri
+
+    normal = ndtri(uniforms[:-1])
+    if not np.isfinite(dof):
+        return np.asarray(normal)
+    return np.asarray(normal / np.sqrt(chdtri(dof, uniforms[-1]) / dof))

@@ -21,6 +21,7 @@ from forecast.planning.plans import Plans
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.base.streams import Streams
     from forecast.contract.specs import PublishedFit
     from forecast.fit.data.observations import Observed
     from forecast.fit.diagnostics.identifiability import Diagnostics
@@ -313,8 +314,28 @@ class Fit(Plans):
         FitError
             If a parameter is not known well enough to draw.
         """
-        drawn = self._known("draws").draw(generator, draws)
-        return {n: drawn[n] if n in drawn else np.full(draws, value) for n, value in self.values.items()}
+        return self.parameters_at(np.maximum(generator.random((len(self.values) + 1, draws)), 2.0**-54))
+
+    def parameters_at(self, uniforms: Array) -> dict[str, Array]:
+        """Return the same through uniforms in the open unit interval, (parameter + 1, draw); the last is the scale's.
+
+        Raises
+        ------
+        FitError
+            If a parameter is not known well enough to draw.
+        """
+        known = self._known("draws")
+        drawn = known.draw(np.concatenate([uniforms[: len(known.names)], uniforms[-1:]]))
+        return {n: drawn[n] if n in drawn else np.full(uniforms.shape[1], v) for n, v in self.values.items()}
+
+    def drawn(self, streams: Streams) -> dict[str, Array]:
+        """Return a block of joint draws of the parameters in the worlds of a projection, (draw,) each.
+
+        They are the bootstrap's replicates where there are enough, else Student's t about the estimate.
+        """
+        from forecast.fit.inference.draws import joint_draws
+
+        return joint_draws(self, streams)
 
     def scatter(self, level: Array, generator: np.random.Generator) -> Array:
         """Add the scatter of one observation to draws of the level."""

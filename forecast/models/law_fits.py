@@ -152,9 +152,7 @@ class FittedLaw(FittedRelation):
         import numpy as np
 
         if self._joint:
-            from forecast.fit.inference.draws import joint_draws
-
-            return joint_draws(self.fit, replace(streams, node=self.shared)("parameters"))
+            return self.fit.drawn(replace(streams, node=self.shared))
         if self._alone:
             return self._independent(streams)
         return {name: np.full(streams.draws, value) for name, value in self.fit.values.items()}
@@ -164,12 +162,11 @@ class FittedLaw(FittedRelation):
         import numpy as np
         from scipy.special import ndtr, ndtri
 
-        from forecast.base.streams import symmetric_t
+        from forecast.base.streams import student_t
 
         law, errors = self.fit.law, self._alone
-        scores = symmetric_t(
-            replace(streams, node=self.shared)("parameters"), streams.draws, len(law.parameters), np.inf
-        )
+        uniforms = replace(streams, node=self.shared).uniforms("parameters", len(law.parameters) + 1)
+        scores = student_t(uniforms, np.inf)
         drawn = {}
         for name, score in zip(law.parameters, scores, strict=True):
             value, error = self.fit.values[name], errors.get(name, 0.0)

@@ -86,7 +86,7 @@ class FittedRelation(FittedModel):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return draws of the parameters of the law."""
-        return self.fit.sample_parameters(streams("parameters"), streams.draws)
+        return self.fit.drawn(streams)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         """Return the law under draws of its variables."""

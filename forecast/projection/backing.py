@@ -75,9 +75,10 @@ def posteriors(graph: Graph, fits: Fits, seed: int, draws: int) -> Iterator[tupl
     blocks = range(-(-draws // BLOCK))
     for name, model in models_of(graph).items():
         inputs = {key.rpartition(".")[2]: key for key in graph.inputs if key.rpartition(".")[0] == name}
-        worlds = [World(graph, fits, np.empty(0), seed, b) for b in blocks]
-        given = [{short: w.input(key, graph.inputs[key]) for short, key in inputs.items()} for w in worlds]
-        data = {short: np.concatenate([g[short] for g in given])[:draws] for short in inputs}
+        world = World(graph, fits, np.empty(0), seed, blocks)
+        whole = {short: world.input(key, graph.inputs[key]) for short, key in inputs.items()}
+        given = [{short: v[b * BLOCK : (b + 1) * BLOCK] for short, v in whole.items()} for b in blocks]
+        data = {short: v[:draws] for short, v in whole.items()}
         drawn = [fits.posterior(model, Streams(seed, name, b), g) for b, g in zip(blocks, given, strict=True)]
         data |= {p: np.concatenate([d[p] for d in drawn])[:draws] for p in drawn[0] if all(p in d for d in drawn)}
         if data:

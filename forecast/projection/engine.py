@@ -1,30 +1,28 @@
-"""Order → draw → sample → answer: a scenario becomes a projection. Owns draws and seeds."""
+"""A scenario becomes a projection: what is asked, how many worlds, and everything needed to repeat it."""
 
 from __future__ import annotations
 
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base import access, budgets
-from forecast.base.budgets import check_memory, check_time, memory
+from forecast.base.budgets import check_memory, memory
+from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
-from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.models.nesting import nested
 from forecast.projection import backing
+from forecast.projection.batches import Checkpoint, Job, add_up
+from forecast.projection.counted import DATE_BINS
 from forecast.projection.horizon import Horizon, horizon, step_of
-from forecast.projection.moments import pass_before
 from forecast.projection.provenance import provenance
-from forecast.projection.reduce import Sampled
 from forecast.projection.weights import FEWEST
-from forecast.projection.world import Fits, World
+from forecast.projection.world import Fits
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import Graph
 from forecast.scenarios.scenario import Scenario
@@ -41,6 +39,10 @@ __all__ = ["project"]
 COPIES = 2
 #: A block is held by the models, the quantities made of them, and what is on the way from one to the other.
 DRAWN = 5
+#: Bytes of the bins of one step of a quantity, over thirty doublings, and of a question.
+ROW, DATED = 4 * 64 * 30, 8 * REPLICATES * DATE_BINS
+#: Where worlds are counted so many of the first are kept, for figures and for what moves an answer.
+SAMPLE = 2048
 #: The dates of a question: as years, finite ones alone, as dates, and who has crossed already.
 DATES = 6
 
@@ -51,14 +53,18 @@ def project(
     until: float | None = None,
     start: float | None = None,
     step: float | str | None = None,
-    draws: int = 2000,
+    draws: int = 2048,
     seed: int | None = 0,
     set: Mapping[str, Any] | None = None,
     as_of: float | None = None,
     changes: Sequence[Mapping[str, Any]] = (),
     swap: Mapping[str, str] | None = None,
+    keep: int = 10_000,
     workers: int = 1,
+    client: Any = None,
     progress: Callable[[int, int], None] | None = None,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
 ) -> xr.DataTree:
     """Project a scenario: every quantity over time, in jointly drawn worlds, along every choice.
 
@@ -118,43 +124,39 @@ def project(
     swaps = dict(swap or {})
     asked = graphs.swapped(_scenario(scenario).changed(changes), swaps)
     seed = check_seed(seed)
-    draws = _whole("draws", draws, 1, 100_000_000)
+    draws = _whole("draws", draws, 1, 1_000_000_000)
+    keep = _whole("keep", keep, 1, 100_000_000)
     workers = _whole("workers", workers, 1, 1024)
+    kept = draws if draws <= keep else min(keep, SAMPLE)
     graph = graphs.build(asked, set)
     fits = Fits(as_of=as_of, seed=seed)
     steps, width = _horizon(graph, fits, until=until, start=start, step=step)
-    _check_size(graph, len(steps.years), draws, workers)
+    _check_size(graph, len(steps.years), draws, kept, workers)
 
-    sampled = Sampled(graph, steps.years, draws)
-    blocks = range(-(-draws // BLOCK))
-    # Swapping sys.stdout is no business of several threads at once: it is swapped here, around them all.
-    with stdout_is_data(), ExitStack() as stack:
-        pass_before(World(graph, fits, sampled.years, seed, 0))
-        # one worker is this thread: an interrupt then ends a slow model at once
-        each = map if workers == 1 else stack.enter_context(_threads(workers)).map
-        drawn = each(lambda b: sampled.fill(World(graph, fits, sampled.years, seed, b)), blocks)
-        for done, _ in enumerate(drawn, 1):
-            check_time(f"{graph.scenario.where}: drawing", done, len(blocks), "blocks")
-            if progress is not None:
-                progress(done, len(blocks))
+    run = {
+        "seed": seed,
+        "draws": draws,
+        **({"kept": kept} if kept < draws else {}),
+        "start": _plain(steps.years[0]),
+        "until": _plain(steps.years[-1]) if width != "month" else int(steps.years[-1]),
+        "step": width,
+        "as_of": as_of,
+    }
+    stated = partial(provenance, graph, run=run, settings=dict(set or {}), swaps=swaps)
+    job = Job.of(graph, fits, settings=set, years=steps.years, worlds=draws, kept=kept)
+    identity = stated(models={}, failures=[], warnings=[])
+    place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)
+    sampled = add_up(job, workers=workers, client=client, progress=progress, checkpoint=place, identity=identity)
     sampled.settle()
     sampled.raise_if_nothing_is_left()
 
     tree = {
         "/": xr.Dataset(),
-        "/projection": sampled.projection(steps.dates),
-        "/questions": sampled.questions(),
-        **{f"/values/{name}": data for name, data in sampled.values()},
-        **{f"/limits/{name}": data for name, data in sampled.binding(steps.dates)},
+        **sampled.groups(steps.dates, seed),
         **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
-        **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, draws)},
+        **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, kept)},
     }
-    ranked = sampled.rankings()
-    if ranked is not None:
-        tree["/rankings"] = ranked
-    likelihoods, effective = sampled.likelihoods(), sampled.updates.effective()
-    if likelihoods is not None:
-        tree["/update"] = likelihoods
+    effective = sampled.updates.effective()
     described = {
         name: description
         for name, m in backing.models_of(graph).items()
@@ -162,23 +164,12 @@ def project(
     }
     result = xr.DataTree.from_dict(tree)
     result.attrs.update(
-        provenance(
-            graph,
-            run={
-                "seed": seed,
-                "draws": draws,
-                "start": _plain(steps.years[0]),
-                "until": _plain(steps.years[-1]) if width != "month" else int(steps.years[-1]),
-                "step": width,
-                "as_of": as_of,
-            },
-            settings=dict(set or {}),
+        stated(
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
             warnings=[*fits.warnings(), *_few(effective, draws)],
             effective=effective,
             failing=sampled.failing(),
-            swaps=swaps,
         )
     )
     return result
@@ -190,17 +181,6 @@ def _few(effective: float | None, draws: int) -> list[str]:
         return []
     rest = f"update: {effective:.0f} of {draws:,} worlds are effective; answers rest on fewer than {FEWEST}"
     return [f"{rest}: draw more, or look for a mistake in log_likelihood"]
-
-
-def _threads(workers: int) -> ThreadPoolExecutor:
-    """Return threads in which a model may read and take what it may in this one."""
-    here = access.current(), budgets.current()
-    return ThreadPoolExecutor(max_workers=workers, initializer=_as_here, initargs=here)
-
-
-def _as_here(allowed: access.Access, limits: budgets.Limits) -> None:
-    access.use(allowed)
-    budgets.inherit(limits)
 
 
 def _scenario(given: str | Path | Mapping[str, Any] | Scenario) -> Scenario:
@@ -259,25 +239,27 @@ def _last_observation(graph: Graph, fits: Fits) -> int | None:
     return int(max(ends)) if ends else None
 
 
-def _check_size(graph: Graph, steps: int, draws: int, workers: int) -> None:
-    """Refuse what would fill the memory: what is kept, and the whole blocks that are being drawn."""
-    cells = sum(_combinations(graph, n.dims) for n in graph.quantities.values())
-    hidden = sum(_combinations(graph, n.dims) for n in graph.nodes.values() if n.hidden)
+def _check_size(graph: Graph, steps: int, draws: int, kept: int, workers: int) -> None:
+    """Refuse what would fill the memory: what is kept or counted, and the whole blocks that are being drawn."""
+    rows = {name: 1 if node.steady else steps for name, node in graph.nodes.items()}
+    combined = {name: _combinations(graph, node.dims) for name, node in graph.nodes.items()}
+    cells = sum(combined[name] for name in graph.quantities)
+    held = sum(rows[name] * combined[name] for name in graph.quantities)
+    drawn = 8 * DRAWN * sum(rows[name] * each for name, each in combined.items()) * BLOCK * workers
     questions = [q.when for q in graph.scenario.questions.values()]
     weighed = graph.weighed_by
     asked = sum(_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
-    blocks = BLOCK * min(workers, -(-draws // BLOCK))
-    each = 8 * (COPIES * steps * cells + DATES * asked)
-    drawn = 8 * DRAWN * steps * (cells + hidden) * blocks
+    each = 8 * (COPIES * held + DATES * asked)
     figures = [(len(f.dates), graph.dims([*f.of.names, *weighed])) for f in graph.scenario.figures.values()]
     each += 8 * COPIES * sum(count * _combinations(graph, dims) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
     bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
     each += (steps + 8 * DATES) * bound  # at each step a truth value, and a date
-    left = (memory() - drawn) // each
+    counted = COPIES * (held * ROW + (asked + bound) * DATED) if kept < draws else 0
+    left = (memory() - drawn - counted) // each
     check_memory(
-        each * draws + drawn,
-        f"draws: {draws:,} draws of {cells:,} quantities over {steps:,} steps take",
+        each * kept + drawn + counted,
+        f"draws: {kept:,} draws of {cells:,} quantities over {steps:,} steps take",
         instead=f"{left:,} draws fit" if left > 0 else "fewer steps or fewer choices fit",
     )
 

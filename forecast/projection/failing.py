@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["FEW", "Attempt", "Fault", "Record", "lost", "others_instead", "too_many"]
+__all__ = ["FEW", "Attempt", "Fault", "Part", "Record", "Tally", "lost", "others_instead", "too_many"]
 
 T = TypeVar("T")
 
@@ -77,6 +76,30 @@ def lost(faults: Iterable[Fault], worlds: int) -> NDArray[np.bool_]:
     return out
 
 
+@dataclass(frozen=True)
+class Part:
+    """Some worlds of a batch.
+
+    Parameters
+    ----------
+    first : int
+        The number of the first, the first one of a block.
+    worlds : int
+        How many of those that are drawn are asked for.
+    kept : slice
+        Where those that are kept one by one stand in the batch; the others are only counted.
+    """
+
+    first: int
+    worlds: int
+    kept: slice[int, int, None]
+
+    @property
+    def held(self) -> int:
+        """How many are kept."""
+        return self.kept.stop - self.kept.start
+
+
 class Attempt(Protocol):
     """Computes something of one block."""
 
@@ -88,7 +111,9 @@ class Attempt(Protocol):
 
 
 @dataclass
-class _Tally:
+class Tally:
+    """How many worlds fail, from which step on, and why in the first block in which any does."""
+
     worlds: int = 0
     first: int = 2**62
     block: int = 2**62
@@ -99,8 +124,7 @@ class _Tally:
 class Record:
     """How many worlds fail, by what failed and the combination of choices; blocks may report in any order."""
 
-    _tallies: dict[Any, _Tally] = field(default_factory=dict)
-    _lock: Lock = field(default_factory=Lock)
+    _tallies: dict[Any, Tally] = field(default_factory=dict)
 
     def add(self, of: Any, faults: Iterable[Fault], block: int, worlds: int) -> NDArray[np.bool_]:
         """Count the failing ones of the first `worlds` of a block, and return which they are."""
@@ -108,13 +132,20 @@ class Record:
         out = lost(told, worlds)
         if told:
             first = min(int(f.first[:worlds][f.first[:worlds] >= 0].min()) for f in told)
-            with self._lock:
-                tally = self._tallies.setdefault(of, _Tally())
-                tally.worlds += int(out.sum())
-                tally.first = min(tally.first, first)
-                if block < tally.block:
-                    tally.block, tally.error = block, told[0].error
+            self.tally(of, Tally(int(out.sum()), first, block, told[0].error))
         return out
+
+    def tally(self, of: Any, other: Tally) -> None:
+        """Add what was counted of one thing."""
+        tally = self._tallies.setdefault(of, Tally())
+        tally.worlds += other.worlds
+        tally.first = min(tally.first, other.first)
+        if other.block < tally.block:
+            tally.block, tally.error = other.block, other.error
+
+    def tallies(self) -> Iterator[tuple[Any, Tally]]:
+        """Walk what fails."""
+        yield from self._tallies.items()
 
     def too_many(self, draws: int) -> Iterator[tuple[Any, int, ForecastError]]:
         """Walk what fails in too many worlds, with the first block in which it does, and why."""

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.errors import ScenarioError, UsageError, printable
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Horizon", "horizon", "step_of"]
+__all__ = ["Horizon", "clock", "horizon", "step_of"]
 
 #: Steps at most: a day over a thousand years.
 MOST_STEPS = 400_000
@@ -75,8 +76,6 @@ def horizon(start: float, until: float, step: str) -> Horizon:
     >>> horizon(2025, 2026, "1/2").years.tolist()
     [2025.0, 2025.5, 2026.0]
     """
-    import numpy as np
-
     if until <= start:
         raise UsageError(f"until: expected a year after the first one, {start:g}, got {until:g}")
     if step == "month":
@@ -95,3 +94,21 @@ def horizon(start: float, until: float, step: str) -> Horizon:
         raise UsageError(f"step: {count:,} steps from {start:g} to {until:g}; at most {MOST_STEPS:,} are walked")
     years = np.array([float(first + k * width) for k in range(count)])
     return Horizon(years, from_decimal_year(years))
+
+
+def clock(name: str, time: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what a name of time stands for: at every step ``t`` and ``dt``, (time,), or ``start``, (1,).
+
+    The last step is as wide as the one before.
+
+    Examples
+    --------
+    >>> clock("dt", np.array([2025.0, 2025.5, 2026.5])).tolist()
+    [0.5, 1.0, 1.0]
+    """
+    if name == "start":
+        return time[:1]
+    if name == "t" or len(time) < 2:
+        return time if name == "t" else np.zeros(1)
+    widths = np.diff(time)
+    return np.append(widths, widths[-1])

@@ -47,18 +47,16 @@ def by_moments(world: World, node: Node, combination: Combination) -> Distributi
     assert isinstance(node.quantity, Fitted)
     of, family = node.quantity.of, node.quantity.fitted
     where = f"quantities.{node.name}.of"
-    values, failing, record = np.empty(WORLDS), np.zeros(WORLDS, dtype=bool), Record()
-    for block in range(WORLDS // BLOCK):
-        each = replace(world, block=block, memo={}, faults=[])
-        own = world.restrict(of, node.dims, combination)
-        path, faults = each.watched(partial(each.quantity, of, own))
-        if (path != path[:1]).any():
-            raise DataError(f"{where}: '{printable(of, 80)}' changes with time; fit to what is one number a world")
-        part = slice(block * BLOCK, (block + 1) * BLOCK)
-        values[part], failing[part] = path[0], record.add((of, own), faults, block, BLOCK)
+    record = Record()
+    whole = replace(world, blocks=range(WORLDS // BLOCK), memo={}, faults=[])
+    own = world.restrict(of, node.dims, combination)
+    path, faults = whole.watched(partial(whole.quantity, of, own))
+    if (path != path[:1]).any():
+        raise DataError(f"{where}: '{printable(of, 80)}' changes with time; fit to what is one number a world")
+    failing = record.add((of, own), faults, 0, WORLDS)
     for _, _, error in record.too_many(WORLDS):
         raise error
-    values = values[~failing]
+    values = path[0][~failing]
     if family == "lognormal":
         if not (values > 0).all():
             below = int((values <= 0).sum())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from forecast.base.dates import decimal_year
 from forecast.base.json_text import strict_json
 from forecast.errors import ResultError, UsageError, printable
+from forecast.projection.answers.pooling import again
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.failing import too_many
 from forecast.projection.horizon import step_of
@@ -161,7 +162,8 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "definitions": (_list(_text), "a list of choices", True),
     "rivals": (_map(_list(_number)), "weights by choice", True),
     "seed": (_whole, "a whole number", False),
-    "draws": (lambda v: _whole(v) and 0 < v <= 100_000_000, "a count", False),
+    "draws": (lambda v: _whole(v) and 0 < v <= 1_000_000_000, "a count", False),
+    "kept": (lambda v: _whole(v) and v > 0, "a count", True),
     "start": (_number, "a year", False),
     "until": (_number, "a year", False),
     "step": (_step, "'year', 'month' or a share of a year", False),
@@ -180,7 +182,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
 
 
 #: Groups that stand there where something is asked for, or seen.
-_OPTIONAL = ("rankings", "update", "values", "limits", "observed", "posterior")
+_OPTIONAL = ("pooled", "levels", "first", "rankings", "update", "values", "limits", "observed", "posterior")
 
 
 def check_projection(tree: xr.DataTree, where: str) -> None:
@@ -201,6 +203,8 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
             _refuse(where, f"attribute '{key}'", "is missing")
         if key in about and not test(about[key]):
             _refuse(where, f"attribute '{key}'", f"expected {expected}, got {printable(repr(about[key]), 60)}")
+    if about.setdefault("kept", about["draws"]) > about["draws"]:
+        _refuse(where, "attribute 'kept'", "expected at most as many as there are draws")
     _check_choices(about, where)
     nodes = {str(name): child for name, child in tree.children.items()}
     for name in ("projection", "questions"):
@@ -215,7 +219,10 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
         _refuse(where, "/update", "the group and its attributes go together")
     if "update" in nodes:
         _check_update(nodes["update"].to_dataset(), about, where)
-    _check_questions(nodes["questions"].to_dataset(), levels["time"].values, weights_of(tree), about, where)
+    asked = nodes["questions"].to_dataset()
+    _check_questions(asked, levels["time"].values, weights_of(tree), about, where)
+    _check_pooled(nodes, asked, weights_of(tree), about, where)
+    _check_counted(nodes, levels, about, where)
     if ("rankings" in nodes) != ("rankings" in about):
         _refuse(where, "/rankings", "the group and the attribute go together")
     if "rankings" in nodes:
@@ -250,8 +257,8 @@ def _dims(values: Any, lead: tuple[str, ...], kinds: str, about: Mapping[str, An
         raise ResultError(f"{at}: expected the dimensions {expected}, got {printable(' × '.join(dims) or 'none', 80)}")
     if values.dtype.kind not in kinds:
         raise ResultError(f"{at}: expected {'dates' if kinds == 'M' else 'numbers'}, got {values.dtype}")
-    if "draw" in dims and values.sizes["draw"] != about["draws"]:
-        raise ResultError(f"{at}: expected {about['draws']:,} draws, got {values.sizes['draw']:,}")
+    if "draw" in dims and values.sizes["draw"] != about["kept"]:
+        raise ResultError(f"{at}: expected {about['kept']:,} draws, got {values.sizes['draw']:,}")
 
 
 def _check_choices(about: Mapping[str, Any], where: str) -> None:
@@ -338,12 +345,18 @@ def _check_failing(levels: xr.Dataset, asked: xr.Dataset, about: Mapping[str, An
         for chosen, count in _cells(counts):
             key = (name, frozenset(chosen.items()))
             rest.discard(key)
-            if count not in (0, about["draws"]) and counted.get(key) != count:
+            stated = counted.get(key, 0)
+            if count not in (0, about["kept"]) and (stated < count or (_complete(about) and stated != count)):
                 _refuse(where, "attribute 'failing'", f"expected the {count:,} worlds of {printable(name, 60)}")
     others = {*about.get("values", {}), *about.get("rankings", {}), *(f"update.{n}" for n in about.get("update", {}))}
     for name, _ in rest:
-        if name not in others:
+        if name not in others and (_complete(about) or name not in worlds):
             _refuse(where, "attribute 'failing'", f"names '{printable(name, 60)}', which fails in no world")
+
+
+def _complete(about: Mapping[str, Any]) -> bool:
+    """Tell whether every world is kept, so that what is said of all can be computed again."""
+    return bool(about["kept"] == about["draws"])
 
 
 def _cells(counts: xr.DataArray) -> Iterator[tuple[dict[str, str], int]]:
@@ -367,7 +380,7 @@ def _check_unit(text: str, at: str) -> None:
 
 def _expected(data: xr.Dataset, names: Mapping[str, Any], parts: Sequence[str], at: str) -> None:
     wanted = [f"{name}{part}" for name in names for part in parts]
-    optional = {f"{name}_failing" for name in names if "_date" in parts}
+    optional = {f"{name}{part}" for name in names for part in ("_failing", "_by") if "_date" in parts}
     for name in sorted(({str(n) for n in data.data_vars} - optional) ^ set(wanted)):
         raise ResultError(f"{at}/{printable(name, 60)}: is missing, or not asked for")
     if wanted and (data["quantile"].dims != ("quantile",) or data["quantile"].values.tolist() != _QUANTILES):
@@ -389,6 +402,10 @@ def _check_update(data: xr.Dataset, about: Mapping[str, Any], where: str) -> Non
         _dims(values, ("draw",), "f", about, f"{at}/{printable(name, 60)}")
         if np.isposinf(values.values).any():
             raise ResultError(f"{at}/{printable(name, 60)}: a likelihood is infinite")
+    if not _complete(about):
+        if not 0 <= about["effective_draws"] <= about["draws"] * (1 + 1e-9):
+            _refuse(where, "attribute 'effective_draws'", "expected at most as many as there are draws")
+        return
     counts = effective(summed(data).values)
     least = float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0
     if not np.isclose(least, about["effective_draws"], rtol=1e-9):
@@ -401,8 +418,8 @@ def _check_questions(
     import numpy as np
 
     at, asked = f"{where}: /questions", about["questions"]
-    _coordinates(data, ["quantile"] if asked else [], about, at)
-    _expected(data, asked, ("", "_already", "_never", "_date"), at)
+    _coordinates(data, ["quantile", *_by_dates(data, asked, at)] if asked else [], about, at)
+    _expected(data, asked, ("", "_error", "_already", "_never", "_date"), at)
     for name in asked:
         each = f"{at}/{printable(name, 60)}"
         dates, quantiles = data[f"{name}_date"], data[name]
@@ -429,14 +446,120 @@ def _check_questions(
         counts = None if weights is None else _counts(weights, dates, each)
         without = share(missing & ~failing, counts, failing)[answered]
         same = np.array_equal if weights is None else np.allclose  # weights are added in the order of the file
-        if (answered != ~np.isnan(already.values)).any() or not same(never.values[answered], without):
+        _check_answer(data, name, asked[name], about, each)
+        if (answered != ~np.isnan(already.values)).any():
+            raise ResultError(f"{each}_already: expected an answer where there is one to never")
+        if _complete(about) and not same(never.values[answered], without):
             raise ResultError(f"{each}_never: expected the share of draws without a date")
         if (already.values[answered] + never.values[answered] > 1 + 1e-9).any():
             raise ResultError(f"{each}_already: more than the draws that have a date")
         crossed = dates.values[~missing]
         if crossed.size and (crossed.min() < time[0] or crossed.max() > time[-1]):
             raise ResultError(f"{each}_date: expected dates between the first and the last step")
-        _check_quantiles(dates.values, quantiles.values, answered, counts, failing, each)
+        if _complete(about):
+            _check_quantiles(dates.values, quantiles.values, answered, counts, failing, each)
+
+
+def _by_dates(data: xr.Dataset, asked: Mapping[str, Any], at: str) -> list[str]:
+    """Return the coordinates of dates by which something is asked for, which must be those that are."""
+    import numpy as np
+
+    known = []
+    for name, question in asked.items():
+        coordinate = f"{name}_by_date"
+        stated = np.array(question.get("dates", []), dtype="datetime64[s]")
+        if f"{name}_by" in data and not (coordinate in data.coords and np.array_equal(data[coordinate].values, stated)):
+            raise ResultError(f"{at}/{printable(coordinate, 60)}: expected the dates that are asked about")
+        known += [coordinate] if coordinate in data.coords else []
+    return known
+
+
+def _check_answer(data: xr.Dataset, name: str, asked: Mapping[str, Any], about: Mapping[str, Any], at: str) -> None:
+    """Check the Monte Carlo errors, and how likely it is by the dates that are asked about."""
+    import numpy as np
+
+    _dims(data[f"{name}_error"], ("quantile",), "f", about, f"{at}_error")
+    if not (np.isnan(data[f"{name}_error"].values) | (data[f"{name}_error"].values >= 0)).all():
+        raise ResultError(f"{at}_error: expected years, not negative")
+    if ("dates" in asked) != (f"{name}_by" in data):
+        raise ResultError(f"{at}_by: is missing, or not asked for")
+    if f"{name}_by" in data:
+        shares = data[f"{name}_by"]
+        if shares.dims != (f"{name}_by_date", *data[f"{name}_never"].dims):
+            raise ResultError(f"{at}_by: expected a share for each date that is asked about, along the same choices")
+        if not (np.isnan(shares.values) | ((shares.values >= 0) & (shares.values <= 1 + 1e-9))).all():
+            raise ResultError(f"{at}_by: expected shares from 0 to 1")
+
+
+def _check_pooled(
+    nodes: Mapping[str, Any], asked: xr.Dataset, weights: xr.DataArray | None, about: Mapping[str, Any], where: str
+) -> None:
+    """Check the dates over rivals: those of all worlds are computed again."""
+    import numpy as np
+    import xarray as xr
+
+    data = nodes["pooled"].to_dataset() if "pooled" in nodes else xr.Dataset()
+    at, stated = f"{where}: /pooled", {}
+    for name in about["questions"]:
+        rivals = [str(d) for d in asked[f"{name}_date"].dims[1:] if d not in about.get("definitions", ())]
+        if rivals and all(d in about.get("rivals", {}) for d in rivals):
+            stated[name] = {d: about["rivals"][d] for d in rivals}
+    _coordinates(data, ["quantile", *_by_dates(data, about["questions"], at)] if stated else [], about, at)
+    parts = ("", "_error", "_already", "_never")
+    wanted = {f"{n}{p}" for n in stated for p in parts} | {
+        f"{n}_by" for n in stated if "dates" in about["questions"][n]
+    }
+    for name in sorted({str(n) for n in data.data_vars} ^ wanted):
+        raise ResultError(f"{at}/{printable(name, 60)}: is missing, or not asked for")
+    for name, of in stated.items():
+        each = f"{at}/{printable(name, 60)}"
+        _dims(data[name], ("quantile",), "M", about, each)
+        for part in ("_already", "_never"):
+            _dims(data[f"{name}{part}"], (), "f", about, f"{each}{part}")
+            shares = data[f"{name}{part}"].values
+            if not (np.isnan(shares) | ((shares >= 0) & (shares <= 1 + 1e-9))).all():
+                raise ResultError(f"{each}{part}: expected shares from 0 to 1")
+        _check_answer(data, name, about["questions"][name], about, each)
+        if _complete(about):
+            for chosen, never, dates in again(asked, name, of, weights, about["seed"]):
+                if not (
+                    np.allclose(data[f"{name}_never"].sel(chosen).values, never, rtol=0, atol=1e-9, equal_nan=True)
+                    and np.array_equal(data[name].sel(chosen).values, dates, equal_nan=True)
+                ):
+                    raise ResultError(f"{each}: expected the dates of the worlds in which each rival holds")
+
+
+def _check_counted(nodes: Mapping[str, Any], levels: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
+    """Check what stands there where worlds are counted: the quantiles of levels, and what comes first."""
+    import numpy as np
+
+    complete = _complete(about)
+    if ("levels" in nodes) == complete:
+        _refuse(where, "/levels", "expected where not every world is kept")
+    if ("first" in nodes) != (not complete and "first" in about):
+        _refuse(where, "/first", "the group and its attribute go together, where not every world is kept")
+    if complete:
+        return
+    data, at = nodes["levels"].to_dataset(), f"{where}: /levels"
+    labels = [f"{name}_label" for name in levels if f"{name}_label" in data.dims]
+    _coordinates(data.drop_dims(labels), ["quantile", "time"], about, at)
+    for name in sorted({str(n) for n in data.data_vars} ^ {str(n) for n in levels.data_vars}):
+        raise ResultError(f"{at}/{printable(name, 60)}: is missing, or none of the quantities")
+    for name, values in data.data_vars.items():
+        lead = (f"{name}_label",) if f"{name}_label" in labels else ("quantile", "time")
+        _dims(values, lead, "f", about, f"{at}/{printable(name, 60)}")
+        if {k: values.attrs.get(k) for k in ("units", "kind")} != {k: levels[name].attrs[k] for k in ("units", "kind")}:
+            raise ResultError(f"{at}/{printable(name, 60)}: expected the unit and the kind of the quantity")
+    if "first" in nodes:
+        first, at = nodes["first"].to_dataset(), f"{where}: /first"
+        for name in sorted({str(n) for n in first.data_vars} ^ set(about["first"])):
+            raise ResultError(f"{at}/{printable(name, 60)}: is missing, or not asked for")
+        for name, asked in about["first"].items():
+            _dims(first[name], (f"{name}_event",), "f", about, f"{at}/{printable(name, 60)}")
+            if first[f"{name}_event"].values.tolist()[: len(asked["first"])] != asked["first"]:
+                raise ResultError(f"{at}/{printable(name, 60)}: expected the questions that are compared")
+            if not np.isnan(first[name].values).all() and not (np.nan_to_num(first[name].values) >= 0).all():
+                raise ResultError(f"{at}/{printable(name, 60)}: expected shares")
 
 
 def _counts(weights: xr.DataArray, dates: xr.DataArray, at: str) -> NDArray[np.float64]:
@@ -519,9 +642,11 @@ def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str)
         _refuse(where, "/values", "expected the questions of the attribute, and no others")
     for name, data in held.items():
         at = f"{where}: /values/{printable(name, 60)}"
-        if set(data.data_vars) != {"value"}:
+        if set(data.data_vars) != ({"value"} if _complete(about) else {"value", "quantiles"}):
             raise ResultError(f"{at}: expected a value")
-        _coordinates(data, ["date"], about, at)
+        _coordinates(data, ["date"] if _complete(about) else ["date", "quantile"], about, at)
+        if not _complete(about):
+            _dims(data["quantiles"], ("quantile", "date"), "f", about, f"{at}/quantiles")
         _dims(data["value"], ("draw", "date"), "f", about, at)
         if not np.array_equal(data["date"].values, np.array(asked[name]["dates"], dtype="datetime64[s]")):
             raise ResultError(f"{at}/date: expected the dates that are asked for")
@@ -541,9 +666,11 @@ def _check_limits(
     """Check where and when the limits of a quantity bind."""
     import numpy as np
 
-    _coordinates(data, ["time"], about, at)
+    counted = () if _complete(about) else ("_first", "_ever")
+    _coordinates(data, ["time", "quantile"] if counted else ["time"], about, at)
     parts = [part for part in ("limit", "at_least") if part in about["limits"][name]]
-    if name not in levels or set(data.data_vars) != {f"{part}{more}" for part in parts for more in ("", "_date")}:
+    wanted = {f"{part}{more}" for part in parts for more in ("", "_date", *counted)}
+    if name not in levels or set(data.data_vars) != wanted:
         raise ResultError(f"{at}: expected a quantity of the projection, and what binds it: {', '.join(parts)}")
     time = levels["time"].values
     if not np.array_equal(data["time"].values, time):
@@ -559,6 +686,10 @@ def _check_limits(
         bound = dates.values[~np.isnat(dates.values)]
         if bound.size and (bound.min() < time[0] or bound.max() > time[-1]):
             raise ResultError(f"{each}_date: expected dates between the first and the last step")
+        if counted:
+            _dims(data[f"{part}_first"], ("quantile",), "M", about, f"{each}_first")
+            _dims(data[f"{part}_ever"], (), "f", about, f"{each}_ever")
+            continue
         counts = None if weights is None else _counts(weights, dates, each)
         failing = _broadcast(levels[name].isel(time=0).isnull(), dates)
         for step, row in zip(time, shares.values, strict=True):

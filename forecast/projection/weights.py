@@ -17,7 +17,8 @@ import numpy as np
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, printable
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
-from forecast.projection.failing import Attempt
+from forecast.projection.failing import Attempt, Part
+from forecast.projection.holdings import Holding, Kept, Total
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 
@@ -40,6 +41,10 @@ __all__ = [
     "summed",
     "weights_of",
 ]
+
+#: A world whose likelihood is this many units of the logarithm above the highest of the first block's counts as if it
+#: were no more: its weight would be no number.
+_STEEPEST = 600.0
 
 #: With fewer effective worlds an answer rests on too few.
 FEWEST = 200
@@ -142,22 +147,43 @@ def level_quantiles(values: Array, weights: Array | None) -> Array:
 
 
 class Updates:
-    """The log likelihoods that blocks fill, one array for every update of a graph."""
+    """The log likelihoods of the worlds of a batch, and what the worlds count for.
 
-    def __init__(self, graph: Graph, draws: int) -> None:
-        self.graph, self.draws, self.asked = graph, draws, graph.scenario.updates
+    Parameters
+    ----------
+    graph : Graph
+    held : int
+        How many worlds are kept one by one.
+    references : mapping, optional
+        Where worlds are counted: by the values of the choices, what is taken off their log likelihood.
+    """
+
+    def __init__(self, graph: Graph, held: int, references: Mapping[Combination, float] | None = None) -> None:
+        self.graph, self.asked, self._references = graph, graph.scenario.updates, references
         self.dims = {name: graph.dims(tree.names) for name, tree in self.asked.items()}
+        self.along = graph.dims(graph.weighed_by)
         sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
-        self._log = {name: np.full((draws, *size), np.nan) for name, size in sizes.items()}
+        self._log = {name: np.full((held, *size), np.nan) for name, size in sizes.items()}
+        self._now: dict[tuple[str, Combination], Array] = {}
+        # the sum of the weights and of their squares
+        self._sums = {c: np.zeros(2) for c in graph.combinations(self.along)} if self.asked else {}
 
-    def fill(self, world: World, part: slice[Any, Any, Any], attempt: Attempt) -> None:
-        """Compute one block; `part` is where it goes."""
+    def fill(self, world: World, part: Part, attempt: Attempt) -> None:
+        """Compute the likelihoods of some worlds."""
+        self._now = {}
         for name in self.asked:
             for index, combination in self._cells(name):
                 made = attempt(f"update.{name}", combination, partial(self._likelihood, world, name, combination))
                 if made is not None:
                     value, failing = made
-                    self._log[name][(part, *index)] = np.where(failing, np.nan, value[: len(failing)])
+                    logs = np.where(failing, np.nan, value[: part.worlds])
+                    self._log[name][(part.kept, *index)] = logs[: part.held]
+                    self._now[name, combination] = logs
+        if self._references is not None:
+            for combination, sums in self._sums.items():
+                weights = self.of(self.along, combination, part)
+                if weights is not None:
+                    sums += [weights.sum(), (weights**2).sum()]
 
     def _likelihood(self, world: World, name: str, combination: Combination) -> Array:
         tree, where = self.asked[name], f"update.{name}.log_likelihood"
@@ -166,17 +192,42 @@ class Updates:
             raise DataError(f"{where}: '{printable(tree.text, 80)}' is infinite: no likelihood is")
         return np.asarray(value)
 
+    def highest(self, part: Part) -> dict[Combination, float]:
+        """Return the highest log likelihood of the worlds at hand, by the values of the choices; 0 for none."""
+        totals = {c: self._total_now(self.along, c, part) for c in self._sums}
+        best = {c: float(np.fmax.reduce(total, initial=-np.inf)) for c, total in totals.items()}
+        return {c: each if np.isfinite(each) else 0.0 for c, each in best.items()}
+
+    def _total_now(self, dims: tuple[str, ...], combination: Combination, part: Part) -> Array:
+        chosen = dict(zip(dims, combination, strict=True))
+        total = np.zeros(part.worlds)
+        for name, own in self.dims.items():
+            total = total + self._now.get((name, tuple(chosen[d] for d in own)), np.nan)
+        return total
+
+    def of(self, dims: tuple[str, ...], combination: Combination, part: Part) -> Array | None:
+        """Return what the worlds at hand count for, (draw,), where these are counted; None where all count alike."""
+        if not self.asked or self._references is None:
+            return None
+        chosen = dict(zip(dims, combination, strict=True))
+        total = self._total_now(dims, combination, part) - self._references[tuple(chosen[d] for d in self.along)]
+        return np.where(np.isnan(total), 0.0, np.exp(np.minimum(total, _STEEPEST)))
+
     def blank(self, name: str, combination: Combination) -> None:
         """Take out what failed under a combination of choices."""
         if (of := name.removeprefix("update.")) in self._log:
             place = {c: i for i, c in self._cells(of)}[combination]
             self._log[of][(slice(None), *place)] = np.nan
 
+    def holdings(self) -> list[Holding]:
+        """Return what is held of the worlds."""
+        return [*(Kept(values) for values in self._log.values()), *(Total(sums) for sums in self._sums.values())]
+
     def _cells(self, name: str) -> Iterator[tuple[Any, Combination]]:
         return zip(np.ndindex(*self._log[name].shape[1:]), self.graph.combinations(self.dims[name]), strict=True)
 
     def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
-        """Return the log likelihood of every world under each update."""
+        """Return the log likelihood of every world that is kept under each update."""
         import xarray as xr
 
         used = {d for dims in self.dims.values() for d in dims}
@@ -194,37 +245,52 @@ class Updates:
         DataError
             Where that is none of them.
         """
-        dims = self.graph.dims(self.graph.weighed_by)
-        total = self._total(dims)
-        lost = np.asarray(np.isneginf(np.fmax.reduce(total, axis=0)))
-        for index, combination in zip(np.ndindex(*lost.shape), self.graph.combinations(dims), strict=True):
-            if lost[index]:
-                chosen = ", ".join(f"{d} = {v}" for d, v in zip(dims, combination, strict=True))
+        if not self.asked:
+            return
+        lost = dict(zip(self.graph.combinations(self.along), self._impossible(), strict=True))
+        for combination, gone in lost.items():
+            if gone:
+                chosen = ", ".join(f"{d} = {v}" for d, v in zip(self.along, combination, strict=True))
                 text = f"update{f' ({chosen})' if chosen else ''}: no world is possible: the likelihood is 0 in each"
-                if lost.all():
+                if all(lost.values()):
                     raise DataError(f"{self.graph.scenario.where}: {text}")
                 yield text
 
+    def _impossible(self) -> list[bool]:
+        """Tell under which values of the choices no world has weight."""
+        if self._references is not None:
+            return [bool(sums[0] == 0) for sums in self._sums.values()]
+        return np.asarray(np.isneginf(np.fmax.reduce(self._total(self.along), axis=0))).ravel().tolist()
+
     def weights(self, dims: tuple[str, ...]) -> Array | None:
-        """Return the weights along these choices, which hold all of the updates', (draw, ...); None: all alike."""
+        """Return the weights of the kept worlds along these choices, among them all of the updates', (draw, ...).
+
+        None where all worlds count alike.
+        """
         if not self.asked:
             return None
         sizes = tuple(len(self.graph.scenario.choices[d].values) for d in dims)
-        return np.broadcast_to(normalised(self._total(dims)), (self.draws, *sizes))
+        return np.broadcast_to(normalised(self._total(dims)), (self._held, *sizes))
+
+    @property
+    def _held(self) -> int:
+        return len(next(iter(self._log.values())))
 
     def _total(self, dims: tuple[str, ...]) -> Array:
         """Return the log likelihoods of all updates together, along these choices or 1 where they do not depend."""
-        total = np.zeros((self.draws, *(1 for _ in dims)))
+        total = np.zeros((self._held, *(1 for _ in dims)))
         for name, values in self._log.items():
             shape = tuple(values.shape[1 + self.dims[name].index(d)] if d in self.dims[name] else 1 for d in dims)
-            total = total + values.reshape(self.draws, *shape)
+            total = total + values.reshape(self._held, *shape)
         return total
 
     def effective(self) -> float | None:
         """Return the effective number of worlds, the least over the choices; None without an update."""
-        dims = self.graph.dims(self.graph.weighed_by)
-        weight = self.weights(dims)
-        if weight is None:
+        if not self.asked:
             return None
-        counts = effective(weight)
+        if self._references is not None:
+            rows = np.array(list(self._sums.values()))
+            counts = np.divide(rows[:, 0] ** 2, rows[:, 1], out=np.full(len(rows), np.nan), where=rows[:, 1] > 0)
+        else:
+            counts = effective(normalised(self._total(self.along)))
         return float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0

@@ -1,7 +1,8 @@
-"""One block of draws: every quantity of a graph in the same worlds.
+"""Some blocks of draws: every quantity of a graph in the same worlds.
 
 The same draw index means the same world in every quantity: a model, an input or a quantity that is used twice is drawn
-once. A model is foreign code, so every call of one goes through `forecast.models.check_output`.
+once. A model is foreign code: it is asked for one block at a time, and every call of one goes through
+`forecast.models.check_output`. All else is computed for all blocks together, which takes fewer steps through Python.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from forecast.models.check_output import (
 )
 from forecast.projection.crossing import Crossing
 from forecast.projection.failing import Fault, others_instead
+from forecast.projection.horizon import clock
 from forecast.projection.moments import by_moments
 from forecast.projection.paths.changes import grown, replaced
 from forecast.projection.paths.histories import Past, over_time
@@ -160,7 +162,7 @@ def _frozen(values: Array) -> Array:
 
 @dataclass
 class World:
-    """One block of draws of a graph.
+    """Some blocks of draws of a graph.
 
     Parameters
     ----------
@@ -169,21 +171,26 @@ class World:
     time : ndarray
         Decimal years.
     seed : int
-    block : int
+    blocks : range
     """
 
     graph: Graph
     fits: Fits
     time: Array
     seed: int
-    block: int
+    blocks: range
     memo: dict[Any, tuple[Any, tuple[Fault, ...]] | ForecastError] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
     @property
     def draws(self) -> int:
         """How many worlds there are."""
-        return BLOCK
+        return BLOCK * len(self.blocks)
+
+    @property
+    def first(self) -> int:
+        """The number of the first of them."""
+        return BLOCK * self.blocks.start
 
     def watched(self, make: Callable[[], T]) -> tuple[T, tuple[Fault, ...]]:
         """Return what is computed, and in which worlds something failed on the way to it."""
@@ -268,7 +275,7 @@ class World:
     def _frontier(self, node: Node, path: Array, combination: Combination) -> Array:
         """Return a path that never falls, from the last record observed before the first step."""
         path, raised = frontier(path, self.past(node.name, node, combination).highest())
-        if raised and self.block == 0:  # as the warnings of models: one thread alone writes
+        if raised and 0 in self.blocks:  # as the warnings of models: of the first worlds
             text = (
                 f"{raised:.1%} of the values of the first worlds had to be raised by a running maximum, from the last "
             )
@@ -321,16 +328,19 @@ class World:
         `rates` says whether quantities in 1/time are plain numbers a year (see `forecast.units.infer`).
         """
         names = [n for n in tree.names if n not in TIME]
-        values = {n: self.quantity(n, self.restrict(n, dims, combination)) for n in names}
+        values = {n: self._still(n, self.quantity(n, self.restrict(n, dims, combination))) for n in names}
         values |= {n: self._clock(n) for n in tree.names if n in TIME}
         if step is not None:
             values = {n: v[[step if len(v) > 1 else 0]] for n, v in values.items()}
         unit_of = {n: self.graph.nodes[n].measured for n in names}
         texts = {n: self._texts(n, values[n]) for n in names if unit_of[n] is None}
         value = units.evaluate(tree, {**values, **texts}, unit_of, target=target, where=where, rates=rates)
-        drawn = np.broadcast_to(np.asarray(value, dtype=np.float64), (len(self.time) if step is None else 1, BLOCK))
+        drawn = np.broadcast_to(
+            np.asarray(value, dtype=np.float64), (np.shape(value)[0] if np.ndim(value) else 1, self.draws)
+        )
         steps = () if step is None else (step % len(self.time),)
-        return self.numbers(drawn, partial(_no_numbers, f"{where}: '{tree.text}'", drawn.size), steps=steps)
+        drawn = self.numbers(drawn, partial(_no_numbers, f"{where}: '{tree.text}'", drawn.size), steps=steps)
+        return np.broadcast_to(drawn, (len(self.time) if step is None else 1, self.draws))
 
     def sides(
         self, when: Condition, dims: tuple[str, ...], combination: Combination, *, where: str
@@ -345,11 +355,7 @@ class World:
 
     def _clock(self, name: str) -> Array:
         """Return the date, the first date or the step in decimal years, (time, 1) or (1, 1)."""
-        if name == "t":
-            return self.time[:, np.newaxis]
-        steps = max(len(self.time) - 1, 1)
-        step = (self.time[-1] - self.time[0]) / steps
-        return np.array([[self.time[0] if name == "start" else step]])
+        return clock(name, self.time)[:, np.newaxis]
 
     def _texts(self, name: str, codes: Array) -> NDArray[np.str_]:
         """Return the texts that the values of a regime stand for."""
@@ -371,15 +377,13 @@ class World:
         from scipy.special import ndtr, ndtri
 
         group, weights = self.graph.correlated[node]
-        score = np.zeros(BLOCK)
+        score = np.zeros(self.draws)
         for member, weight in zip(group, weights, strict=True):
             score += weight * ndtri(self._own_uniform(member))
         return np.asarray(np.clip(ndtr(score), 2.0**-54, 1 - 2.0**-53))
 
     def _own_uniform(self, node: str) -> Array:
-        uniform = Streams(self.seed, node, self.block)("uniform").random(BLOCK)
-        # random() can return 0, where a normal has no quantile; the smallest step inside keeps the order.
-        return np.maximum(uniform, 2.0**-54)
+        return np.concatenate([Streams(self.seed, node, block).uniforms("uniform", 1)[0] for block in self.blocks])
 
     def _once(self, key: Any, make: Callable[[], Array]) -> Array:
         return self._kept(key, lambda: _frozen(make()))
@@ -404,7 +408,7 @@ class World:
         return tuple(chosen[d] for d in self.graph.nodes[name].dims)
 
     def _quantity(self, node: Node, combination: Combination) -> Array:
-        shape = (len(self.time), BLOCK)
+        shape = (len(self.time), self.draws)
         if node.fixed is not None:
             return np.full(shape, node.fixed)
         if node.figures:
@@ -451,7 +455,10 @@ class World:
 
     def path(self, name: str, node: Node, combination: Combination) -> Array:
         """Return the path of a quantity that another needs: (time, draw), or (1, draw) where it does not change."""
-        path = self.quantity(name, self.restrict(name, node.dims, combination))
+        return self._still(name, self.quantity(name, self.restrict(name, node.dims, combination)))
+
+    def _still(self, name: str, path: Array) -> Array:
+        """Return one row of a path that does not change."""
         return path[:1] if self.graph.nodes[name].steady else path
 
     def past(self, name: str, node: Node, combination: Combination) -> Past:
@@ -500,16 +507,24 @@ class World:
                 source = node.source(name)
                 value = self.quantity(source, self.restrict(source, node.dims, combination))
                 given[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, asked.unit, where=node.name))
-        streams = Streams(self.seed, model.name, self.block)
+        parts = [self._sampled(fitted, node, model, given, place) for place in range(len(self.blocks))]
+        drawn = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         what = f"model '{model.name}': sample"
-        drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), given, streams))
-        if self.block == 0:  # the others are draws of the same: one thread alone writes
+        return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
+
+    def _sampled(self, fitted: FittedModel, node: Node, model: Model, given: Mapping[str, Array], place: int) -> Array:
+        """Sample one block of a model."""
+        streams = Streams(self.seed, model.name, self.blocks[place])
+        own = slice(place * BLOCK, (place + 1) * BLOCK)
+        inputs = {name: values[..., own] for name, values in given.items()}
+        what = f"model '{model.name}': sample"
+        drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), inputs, streams))
+        if self.blocks[place] == 0:  # the others are draws of the same
             aside = f"model '{model.name}': warnings"
-            texts = guarded(aside, lambda: tuple(map(str, fitted.warnings(given))))
+            texts = guarded(aside, lambda: tuple(map(str, fitted.warnings(inputs))))
             if texts:
                 self.fits.outside.setdefault((node.name, model.name), texts)
-        drawn = checked_draws(drawn, (len(self.time), BLOCK), what)
-        return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
+        return checked_draws(drawn, (len(self.time), BLOCK), what)
 
 
 def _no_numbers(what: str, size: int, bad: int) -> DataError:

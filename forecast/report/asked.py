@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forecast.projection.answers.first import earliest
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.weights import along, failing_of, level_quantiles, share, weights_of
 from forecast.report.plain import attribute, combinations, numbers
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
 __all__ = ["figures", "firsts", "sentence"]
 
@@ -27,10 +30,14 @@ def figures(tree: xr.DataTree) -> list[dict[str, Any]]:
     """
     out, weights = [], weights_of(tree)
     for name, asked in (attribute(tree, "values") if "values" in tree.attrs else {}).items():
-        drawn = tree["values"][name].to_dataset()["value"]
+        data = tree["values"][name].to_dataset()
+        drawn = data["value"]
         word = "growth" if "growth" in asked else "value"
         for chosen, each in combinations(drawn, ("draw", "date")):
-            levels = level_quantiles(each.transpose("draw", "date").values, along(weights, chosen))
+            if "quantiles" in data:
+                levels = data["quantiles"].sel(chosen).transpose("quantile", "date").values
+            else:
+                levels = level_quantiles(each.transpose("draw", "date").values, along(weights, chosen))
             rows = [dict(zip(QUANTILES, numbers(level), strict=True)) for level in np.asarray(levels).T]
             about = {"name": name, "title": asked["title"], word: asked[word], "unit": drawn.attrs["units"]}
             dates = [{"date": date, **row} for date, row in zip(asked["dates"], rows, strict=True)]
@@ -48,36 +55,41 @@ def firsts(tree: xr.DataTree) -> list[dict[str, Any]]:
         those of all others; ``together`` (several of them on the same first date, as where more than one is so
         already) and ``none`` (none by the last step). None where one of them failed.
     """
+    asked = attribute(tree, "first") if "first" in tree.attrs else {}
+    return [row for name, each in asked.items() for row in _first(tree, name, each)]
+
+
+def _first(tree: xr.DataTree, name: str, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    events = asked["first"]
+    for chosen, shares in _counted(tree, name) if "first" in tree else _compared(tree, events):
+        plain = [None if np.isnan(each) else float(each) for each in shares]
+        first = dict(zip(events, plain[:-2], strict=True))
+        about = {"name": name, "title": asked["title"], "choices": chosen}
+        yield {**about, "first": first, "together": plain[-2], "none": plain[-1]}
+
+
+def _counted(tree: xr.DataTree, name: str) -> Iterator[tuple[dict[str, str], NDArray[np.float64]]]:
+    data = tree["first"].to_dataset()[name]
+    yield from ((chosen, each.values) for chosen, each in combinations(data, (f"{name}_event",)))
+
+
+def _compared(tree: xr.DataTree, events: list[str]) -> Iterator[tuple[dict[str, str], NDArray[np.float64]]]:
+    """Compare the dates of every world."""
     import xarray as xr
 
-    out, weights = [], weights_of(tree)
-    for name, asked in (attribute(tree, "first") if "first" in tree.attrs else {}).items():
-        data = tree["questions"].to_dataset()
-        dated = [data[f"{each}_date"].reset_coords(drop=True) for each in asked["first"]]
-        whole = xr.concat(xr.broadcast(*dated), dim="event")
-        for chosen, dates in combinations(whole, ("event", "draw")):
-            failed = any(_failed(data[f"{each}_never"], chosen) for each in asked["first"])
-            counts = along(weights, chosen)
-            left_out = np.zeros(dates.sizes["draw"], dtype=bool)
-            for each in asked["first"]:
-                own = failing_of(data, each)
-                left_out |= own.sel({d: v for d, v in chosen.items() if d in own.dims}).values
-            never = np.isnat(dates.transpose("event", "draw").values)
-            years = np.where(
-                never, np.inf, dates.transpose("event", "draw").values.astype("datetime64[s]").astype(float)
-            )
-            least = years == years.min(axis=0)
-            none = never.all(axis=0)
-            alone = least.sum(axis=0) == 1
-            parts = {each: least[i] & alone for i, each in enumerate(asked["first"])}
-            shares = {
-                each: None if failed else float(share(holds, counts, left_out))
-                for each, holds in {**parts, " together": ~alone & ~none, " none": none}.items()
-            }
-            together, nothing = shares.pop(" together"), shares.pop(" none")
-            about = {"name": name, "title": asked["title"], "choices": chosen}
-            out.append({**about, "first": shares, "together": together, "none": nothing})
-    return out
+    data, weights = tree["questions"].to_dataset(), weights_of(tree)
+    dated = [data[f"{each}_date"].reset_coords(drop=True) for each in events]
+    whole = xr.concat(xr.broadcast(*dated), dim="event")
+    for chosen, dates in combinations(whole, ("event", "draw")):
+        failed = any(_failed(data[f"{each}_never"], chosen) for each in events)
+        left_out = np.zeros(dates.sizes["draw"], dtype=bool)
+        for each in events:
+            own = failing_of(data, each)
+            left_out |= own.sel({d: v for d, v in chosen.items() if d in own.dims}).values
+        stamps = dates.transpose("event", "draw").values
+        years = np.where(np.isnat(stamps), np.inf, stamps.astype("datetime64[s]").astype(float))
+        shares = [float(share(holds, along(weights, chosen), left_out)) for holds in earliest(years)]
+        yield chosen, np.full(len(shares), np.nan) if failed else np.array(shares)
 
 
 def _failed(never: xr.DataArray, chosen: dict[str, str]) -> bool:

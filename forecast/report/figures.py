@@ -15,9 +15,9 @@ from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.base.files import replacing, safe_output
 from forecast.errors import ForecastError, UsageError, printable
-from forecast.projection.weights import along, level_quantiles, spread, weights_of
 from forecast.report import bars, ticks
-from forecast.report.plain import attribute, combinations
+from forecast.report.levels import Levels
+from forecast.report.plain import attribute
 from forecast.report.rankings import rankings
 
 if TYPE_CHECKING:
@@ -104,47 +104,37 @@ def _panels(tree: xr.DataTree) -> list[tuple[str, list[tuple[str, dict[str, str]
     """Return (title, [(quantity, choices), ...]) a panel; the first line leads."""
     from forecast.formula import parse_condition
 
-    data = _levels(tree)
-    drawable = [str(name) for name, values in data.data_vars.items() if values.attrs["kind"] != "regime"]
+    data = Levels(tree)
+    drawable = data.names()
     if not drawable:
         raise UsageError("nothing to draw: a regime has no level")
     asked = attribute(tree, "questions")
     if not asked:
-        return [(name, [(name, c) for c, _ in _cells(data[name])]) for name in drawable]
+        return [(name, [(name, c) for c in data.cells(name)]) for name in drawable]
     when = parse_condition(next(iter(asked.values()))["when"])
     leading = [n for n in when.greater_side.names if n in drawable] or drawable[:1]
     compared = [n for n in when.lesser_side.names if n in drawable and n not in leading]
     panels = []
-    for chosen, _ in _cells(data[leading[0]]):
+    for chosen in data.cells(leading[0]):
         lines = [(leading[0], chosen)]
         for name in (*leading[1:], *compared):
-            lines += [(name, c) for c, _ in _cells(data[name]) if all(chosen.get(k, v) == v for k, v in c.items())]
+            lines += [(name, c) for c in data.cells(name) if all(chosen.get(k, v) == v for k, v in c.items())]
         panels.append((", ".join(f"{k} = {v}" for k, v in chosen.items()), lines))
     return panels
 
 
-def _levels(tree: xr.DataTree) -> xr.Dataset:
-    weights = weights_of(tree)
-    return tree["projection"].to_dataset().map(spread, keep_attrs=True, weights=weights)
-
-
-def _cells(data: xr.DataArray) -> list[tuple[dict[str, str], xr.DataArray]]:
-    return list(combinations(data, ("time", "draw")))
-
-
 def _panel(axis: Axes, tree: xr.DataTree, title: str, lines: list[tuple[str, dict[str, str]]]) -> None:
-    data, weights = _levels(tree), weights_of(tree)
-    years = decimal_year(data["time"].values)
-    unit = data[lines[-1][0]].attrs["units"]  # what the leading quantity is compared with sets the scale
+    data = Levels(tree)
+    years = decimal_year(data.kept["time"].values)
+    unit = data.kept[lines[-1][0]].attrs["units"]  # what the leading quantity is compared with sets the scale
     positive = True
     for (name, chosen), colour in zip(lines, itertools.cycle(_COLOURS), strict=False):
-        values = data[name].sel(chosen).transpose("draw", "time").values
-        own_unit = data[name].attrs["units"]
-        if np.isnan(values).all() or not units.same_dimension(own_unit, unit):
+        levels, own_unit = data.quantiles(name, chosen), data.kept[name].attrs["units"]
+        if np.isnan(levels).all() or not units.same_dimension(own_unit, unit):
             continue
-        values = np.clip(units.convert(values, own_unit, unit), -_LARGEST, _LARGEST)
-        positive &= not (values <= 0).any()  # a world that fails, NaN, is left out
-        p05, p25, p50, p75, p95 = level_quantiles(values, along(weights, chosen))
+        levels = np.clip(units.convert(levels, own_unit, unit), -_LARGEST, _LARGEST)
+        positive &= not (levels <= 0).any()
+        p05, p25, p50, p75, p95 = levels
         for low, high, alpha in ((p05, p95, 0.15), (p25, p75, 0.25)):
             axis.fill_between(years, low, high, color=colour, alpha=alpha, linewidth=0)
         own = {k: v for k, v in chosen.items() if (name, chosen) != lines[0]}

@@ -32,7 +32,7 @@ def limits(tree: xr.DataTree) -> list[dict[str, Any]]:
     """
     if "limits" not in tree:
         return []
-    weights, out = weights_of(tree), []
+    out = []
     for name, stated in attribute(tree, "limits").items():
         if not {"limit", "at_least"} & set(stated):  # what only keeps a promise
             continue
@@ -40,15 +40,10 @@ def limits(tree: xr.DataTree) -> list[dict[str, Any]]:
         stamps = [iso(t) for t in data["time"].values]
         for bound in (part for part in ("limit", "at_least") if part in stated):
             for chosen, shares in combinations(data[bound], ("time",)):
+                ever, first = (
+                    _counted(data, bound, chosen) if f"{bound}_ever" in data else _drawn(tree, name, bound, chosen)
+                )
                 failed = bool(np.isnan(shares.values).any())
-                left_out = _failing(tree, name, chosen)
-                dates, counts = data[f"{bound}_date"].sel(chosen).values, along(weights, chosen)
-                ever = ~np.isnat(dates)
-                among = np.full(ever.sum(), 1.0) if counts is None else counts[ever]
-                levels: list[str | None] = [None] * len(QUANTILES)
-                if among.sum() > 0:
-                    years = weighted_quantiles(decimal_year(dates[ever]), among, list(QUANTILES.values()))
-                    levels = [iso(stamp) for stamp in from_decimal_year(years)]
                 out.append(
                     {
                         "name": name,
@@ -58,11 +53,28 @@ def limits(tree: xr.DataTree) -> list[dict[str, Any]]:
                         "choices": chosen,
                         "time": stamps,
                         "binds": numbers(shares.values),
-                        "ever": None if failed else float(share(ever, counts, left_out)),
-                        "first": dict(zip(QUANTILES, levels, strict=True)),
+                        "ever": None if failed else ever,
+                        "first": dict(zip(QUANTILES, first, strict=True)),
                     }
                 )
     return out
+
+
+def _counted(data: xr.Dataset, bound: str, chosen: dict[str, str]) -> tuple[float, list[str | None]]:
+    """Return in how many of the counted worlds a bound binds at all, and when it first does."""
+    return float(data[f"{bound}_ever"].sel(chosen)), [iso(stamp) for stamp in data[f"{bound}_first"].sel(chosen).values]
+
+
+def _drawn(tree: xr.DataTree, name: str, bound: str, chosen: dict[str, str]) -> tuple[float, list[str | None]]:
+    """Return the same from all worlds."""
+    dates = tree["limits"][name].to_dataset()[f"{bound}_date"].sel(chosen).values
+    counts, ever = along(weights_of(tree), chosen), ~np.isnat(dates)
+    among = np.full(ever.sum(), 1.0) if counts is None else counts[ever]
+    levels: list[str | None] = [None] * len(QUANTILES)
+    if among.sum() > 0:
+        years = weighted_quantiles(decimal_year(dates[ever]), among, list(QUANTILES.values()))
+        levels = [iso(stamp) for stamp in from_decimal_year(years)]
+    return float(share(ever, counts, _failing(tree, name, chosen))), levels
 
 
 def _failing(tree: xr.DataTree, name: str, chosen: dict[str, str]) -> NDArray[np.bool_]:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.dates import decimal_year
 from forecast.errors import printable
-from forecast.projection.answers import pooling
-from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
-from forecast.projection.failing import too_many
-from forecast.projection.weights import along, effective, failing_of, level_quantiles, share, spread, weights_of
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.weights import effective, weights_of
 from forecast.report.asked import figures, firsts
 from forecast.report.asked import sentence as asked_sentence
+from forecast.report.levels import Levels
 from forecast.report.limits import limits
 from forecast.report.limits import sentence as limit_sentence
 from forecast.report.plain import attribute, combinations, iso, numbers
@@ -25,7 +24,6 @@ from forecast.scenarios.settings import said
 
 if TYPE_CHECKING:
     import xarray as xr
-    from numpy.typing import NDArray
 
 __all__ = [
     "asked_sentence",
@@ -59,25 +57,12 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
     -------
     list of dict
         ``name``, ``title``, ``when``, ``choices``, and ``crossing``: ISO dates ``p05`` to ``p95`` (None inside the
-        never mass), and the probabilities ``already`` and ``never``. An unanswered one has None throughout. Where dates
-        were asked about also ``dates``: each ``date`` with the ``probability`` that it is so by then.
+        never mass), the probabilities ``already`` and ``never``, and ``error``, the Monte Carlo error of the median in
+        years (None where worlds are too few to tell, or it is never). An unanswered one has None throughout. Where
+        dates were asked about also ``dates``: each ``date`` with the ``probability`` that it is so by then.
     """
-    data, weights = tree["questions"].to_dataset(), weights_of(tree)
-    out = []
-    for name, asked in attribute(tree, "questions").items():
-        for chosen, dates in combinations(data[name], ("quantile",)):
-            crossing: dict[str, Any] = dict(zip(QUANTILES, map(iso, dates.values), strict=True))
-            for mass in ("never", "already"):
-                probability = float(data[f"{name}_{mass}"].sel(chosen))
-                crossing[mass] = None if np.isnan(probability) else probability
-            about = {"name": name, "title": asked["title"], "when": asked["when"]}
-            row = {**about, "choices": chosen, "crossing": crossing}
-            if "dates" in asked:
-                reached, counts = data[f"{name}_date"].sel(chosen).values, along(weights, chosen)
-                failing = failing_of(data, name).sel(chosen).values if crossing["never"] is not None else None
-                row["dates"] = [_by(date, reached, counts, failing) for date in asked["dates"]]
-            out.append(row)
-    return out
+    data = tree["questions"].to_dataset()
+    return [row for name, asked in attribute(tree, "questions").items() for row in _answers(data, name, asked)]
 
 
 def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -89,50 +74,36 @@ def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
         As `questions`, with the weights by choice under ``weights``; of questions all of whose rivals have weights. A
         question that no rival touches is not repeated here.
     """
-    rivals = attribute(tree, "rivals") if "rivals" in tree.attrs else {}
-    definitions = attribute(tree, "definitions") if "definitions" in tree.attrs else []
-    seed, data, counts, out = attribute(tree, "seed"), tree["questions"].to_dataset(), weights_of(tree), []
-    for name, asked in attribute(tree, "questions").items():
-        dates, never = data[f"{name}_date"], data[f"{name}_never"]
-        touched = [str(d) for d in dates.dims if d != "draw" and d not in definitions]
-        if not touched or any(rival not in rivals for rival in touched):
-            continue
-        stated = {rival: rivals[rival] for rival in touched}
-        years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
-        already = dates == tree["projection"].to_dataset()["time"].values[0]
-        years = years.where(never.notnull() & ~failing_of(data, name))
-        drawn, begun = pooling.pooled(years, stated, seed=seed), pooling.pooled(already, stated, seed=seed)
-        # a likelihood weighs the worlds of each rival, and leaves the rivals' own weights as they are stated
-        kept = None if counts is None else pooling.pooled(counts, stated, seed=seed)
-        for chosen, worlds in combinations(drawn, ("draw",)):
-            weight = along(kept, chosen)
-            weight = None if weight is None else weight / weight.sum()
-            dated, shares = worlds.values, list(QUANTILES.values())
-            levels = date_quantiles(dated) if weight is None else weighted_quantiles(dated, weight, shares)
-            failing = np.isnan(dated)
-            failed = bool(failing.all()) or bool(too_many(failing.sum(), len(dated)))
-            if failed:
-                levels = np.full(len(QUANTILES), np.nan)
-            crossing: dict[str, Any] = dict(zip(QUANTILES, map(_iso_year, levels), strict=True))
-            crossing["never"] = None if failed else float(share(np.isposinf(dated), weight, failing))
-            crossing["already"] = None if failed else float(share(begun.sel(chosen).values, weight, failing))
-            about = {"name": name, "title": asked["title"], "when": asked["when"]}
-            out.append({**about, "choices": chosen, "weights": stated, "crossing": crossing})
+    if "pooled" not in tree:
+        return []
+    data, rivals = tree["pooled"].to_dataset(), attribute(tree, "rivals")
+    out, asked = [], tree["questions"].to_dataset()
+    for name, stated in attribute(tree, "questions").items():
+        if name in data:
+            weights = {str(d): rivals[str(d)] for d in asked[f"{name}_never"].dims if d not in data[name].dims}
+            out += [{**row, "weights": weights} for row in _answers(data, name, stated)]
     return out
 
 
-def _iso_year(year: float) -> str | None:
-    return iso(from_decimal_year([year])[0]) if np.isfinite(year) else None
+def _answers(data: xr.Dataset, name: str, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+    out = []
+    for chosen, dates in combinations(data[name], ("quantile",)):
+        crossing: dict[str, Any] = dict(zip(QUANTILES, map(iso, dates.values), strict=True))
+        for part in ("never", "already"):
+            crossing[part] = _plain(data[f"{name}_{part}"].sel(chosen).values)
+        crossing["error"] = _plain(data[f"{name}_error"].sel(chosen).values[list(QUANTILES).index("p50")])
+        row = {"name": name, "title": asked["title"], "when": asked["when"], "choices": chosen, "crossing": crossing}
+        if "dates" in asked:
+            shares = data[f"{name}_by"].sel(chosen).values
+            row["dates"] = [
+                {"date": date, "probability": _plain(p)} for date, p in zip(asked["dates"], shares, strict=True)
+            ]
+        out.append(row)
+    return out
 
 
-def _by(
-    date: str,
-    reached: NDArray[np.datetime64],
-    weights: NDArray[np.float64] | None,
-    failing: NDArray[np.bool_] | None,
-) -> dict[str, Any]:
-    is_so = reached <= np.datetime64(date, "s")  # NaT, never, is not by any date
-    return {"date": date, "probability": None if failing is None else float(share(is_so, weights, failing))}
+def _plain(value: Any) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
@@ -151,16 +122,12 @@ def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
     list of dict
         ``name``, ``unit``, ``choices``, ``time`` (ISO dates) and the lists ``p05`` to ``p95``.
     """
-    data, weights = tree["projection"].to_dataset(), weights_of(tree)
-    stamps = [iso(t) for t in data["time"].values]
-    out = []
-    for name, values in data.data_vars.items():
-        if values.attrs["kind"] == "regime":
-            continue
-        for chosen, drawn in combinations(spread(values, weights), ("time", "draw")):
-            levels = level_quantiles(drawn.transpose("draw", "time").values, along(weights, chosen))
-            rows = dict(zip(QUANTILES, map(numbers, levels), strict=True))
-            about = {"name": str(name), "unit": values.attrs["units"]}
+    levels = Levels(tree)
+    stamps, out = [iso(t) for t in levels.kept["time"].values], []
+    for name in levels.names():
+        for chosen in levels.cells(name):
+            rows = dict(zip(QUANTILES, map(numbers, levels.quantiles(name, chosen)), strict=True))
+            about = {"name": name, "unit": levels.kept[name].attrs["units"]}
             out.append({**about, "choices": chosen, "time": stamps, **rows})
     return out
 
@@ -173,17 +140,12 @@ def regimes(tree: xr.DataTree) -> list[dict[str, Any]]:
     list of dict
         ``name``, ``choices`` and ``shares``: each label with its share of the worlds.
     """
-    data, weights = tree["projection"].to_dataset(), weights_of(tree)
-    out = []
-    for name, values in data.data_vars.items():
-        if values.attrs["kind"] != "regime":
-            continue
-        labels = values.attrs["flag_meanings"].split()
-        for chosen, drawn in combinations(spread(values, weights).isel(time=0), ("draw",)):
-            counts = along(weights, chosen)
-            shares = {label: float(share(drawn.values == code, counts)) for code, label in enumerate(labels)}
-            out.append({"name": str(name), "choices": chosen, "shares": shares})
-    return out
+    levels = Levels(tree)
+    return [
+        {"name": name, "choices": chosen, "shares": levels.shares(name, chosen)}
+        for name in levels.names(regimes=True)
+        for chosen in levels.cells(name)
+    ]
 
 
 def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -198,7 +160,9 @@ def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
     weights = weights_of(tree)
     if weights is None:
         return []
-    about = {"of": list(attribute(tree, "update")), "draws": weights.sizes["draw"]}
+    about = {"of": list(attribute(tree, "update")), "draws": attribute(tree, "draws")}
+    if "levels" in tree:  # of worlds that are counted the least over the choices is known
+        return [{**about, "choices": {}, "effective": attribute(tree, "effective_draws")}]
     counts = weights.isel(draw=0).copy(data=effective(weights.values))
     rows = ((chosen, float(count)) for chosen, count in combinations(counts, ()))
     return [{**about, "choices": chosen, "effective": count if np.isfinite(count) else None} for chosen, count in rows]
@@ -229,7 +193,7 @@ def _headline(tree: xr.DataTree) -> str:
     name, words = next(iter(asked.items()))
     event = words["title"] or f"'{words['when']}' holds"
     data = tree["questions"].to_dataset()
-    rows = [row for row in questions(tree) if row["name"] == name and row["crossing"]["never"] is not None]
+    rows = [row for row in _answers(data, name, words) if row["crossing"]["never"] is not None]
     first, last = (int(decimal_year(tree["projection"].to_dataset()["time"].values[i])) for i in (0, -1))
     if not rows:
         return f"It cannot be said when {event}: every combination of choices failed."

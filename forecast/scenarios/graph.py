@@ -631,10 +631,11 @@ def _steady(node: Node, known: Mapping[str, Node]) -> bool:
         return False
     if node.fixed is None and node.cycle:
         return isinstance(node.quantity, Solved)
-    if node.fixed is not None or isinstance(node.quantity, (Prior, Cell)):
+    if node.fixed is not None or isinstance(node.quantity, (Prior, Cell, Regime, OwnDraws, Fitted)):
         return True
     if isinstance(node.quantity, OverTime):
-        return node.quantity.function != "since" and all(known[n].steady for n in node.sources)
+        looks_back = node.quantity.function in ("since", "previous", "lag", "growth")  # at what was before the first step
+        return not looks_back and all(known[n].steady for n in node.sources)
     if not isinstance(node.quantity, Expression):
         return False
     return not any(n in TIME for n in node.quantity.tree.names) and all(known[n].steady for n in node.needs)

@@ -49,6 +49,10 @@ class _Sized(Streams):
     def draws(self) -> int:
         return self.size
 
+    def uniforms(self, part: str, count: int) -> NDArray[np.float64]:
+        self(part)
+        return super().uniforms(part, count)
+
     def __call__(self, part: str) -> np.random.Generator:
         reason = f"model '{self.node}': draws its own '{part}'; only named numbers can be told apart"
         raise UsageError(f"{reason}: forecast run says what moves the date of a question")

@@ -54,7 +54,7 @@ class _FittedNeeded(FittedModel):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw beta."""
-        return {"beta": self.fit.sample_parameters(streams("parameters"), streams.draws)["beta"]}
+        return {"beta": self.fit.drawn(streams)["beta"]}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast import ModelSpec
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherModel
-from forecast.streams import symmetric_t
+from forecast.streams import student_t
 
 if TYPE_CHECKING:
     import numpy as np
@@ -132,21 +132,21 @@ class _Fitted(FittedModel):
         """Return the draws; of g given b what its own stream adds, in standard errors."""
         if self.which == 0:
             return {"value": self.sample(_NOW, {}, streams)[0]}
-        return {"given_compute": symmetric_t(streams("parameters"), streams.draws, 1, self.dof + 1)[0]}
+        return {"given_compute": student_t(streams.uniforms("parameters", 2), self.dof + 1)[0]}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
 
         size = streams.draws
         if self.which == 0:
-            z = symmetric_t(streams("parameters"), size, 1, self.dof)[0]
+            z = student_t(streams.uniforms("parameters", 2), self.dof)[0]
             drawn = self.centre[0] + np.sqrt(self.table[0, 0]) * z
         else:
             away = inputs["slope"][0] - self.centre[0]
             left = self.table[1, 1] - self.table[0, 1] ** 2 / self.table[0, 0]
             # Student's t given one of its parts: wider the further out that part is (Ding 2016)
             wide = (self.dof + away**2 / self.table[0, 0]) / (self.dof + 1)
-            z = symmetric_t(streams("parameters"), size, 1, self.dof + 1)[0]
+            z = student_t(streams.uniforms("parameters", 2), self.dof + 1)[0]
             drawn = self.centre[1] + self.table[0, 1] / self.table[0, 0] * away + np.sqrt(wide * left) * z
         return np.broadcast_to(drawn, (len(time), size)).copy()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from forecast.errors import UsageError
-from forecast.streams import BLOCK, Streams, check_seed, symmetric_t
+from forecast.streams import BLOCK, Streams, check_seed, choice, student_t
 
 
 def test_the_same_names_give_the_same_numbers_and_others_give_others():
@@ -66,14 +66,18 @@ def test_integers_of_any_kind_are_seeds(seed):
 
 
 @pytest.mark.parametrize("dof", [2.0, 5.0, np.inf])
-def test_symmetric_t_is_antithetic_with_the_right_spread(dof):
-    z = symmetric_t(np.random.default_rng(0), 40_000, 2, dof)
-    assert z.shape == (2, 40_000)
-    assert (z[:, 0::2] == -z[:, 1::2]).all()
-    assert np.median(z[0]) == 0.0
+def test_student_t_vectors_have_the_right_spread(dof):
+    z = student_t(np.concatenate([Streams(0, "t", block).uniforms("p", 3) for block in range(20)], axis=1), dof)
+    assert z.shape == (2, 20 * BLOCK)
     from scipy.stats import t as student
 
-    # each margin is Student t: its 90 % quantile within four standard errors of a sample of 20,000 pairs
-    q = student.ppf(0.9, dof)
-    error = np.sqrt(0.1 * 0.9 / 20_000) / student.pdf(q, dof)
-    assert abs(np.quantile(z[1], 0.9) - q) < 4 * error
+    for level in (0.01, 0.1, 0.5, 0.9, 0.99):
+        q = student.ppf(level, dof)
+        # a tenth of the error of independent draws would do; four of theirs let nothing wrong through
+        error = np.sqrt(level * (1 - level) / z.shape[1]) / student.pdf(q, dof)
+        assert np.abs(np.quantile(z, level, axis=1) - q).max() < 4 * error
+
+
+def test_a_choice_has_its_weights():
+    (uniform,) = Streams(0, "c", 0).uniforms("p", 1)
+    assert np.bincount(choice([2, 1, 1], uniform)).tolist() == [512, 256, 256]

@@ -32,7 +32,7 @@ def test_a_trend_from_a_shape_and_a_column():
     assert (points.time.tolist(), points.value.tolist(), points.unit) == (DATA["year"], DATA["speed"], "TFLOP/s")
     level = fitted.sample(np.array([2025.0, 2030.0]), {}, Streams(0, "mine", 0))
     assert level.shape == (2, BLOCK)
-    assert np.median(level, axis=1) == pytest.approx(fitted.central(np.array([2025.0, 2030.0])), rel=1e-4)
+    assert np.median(level, axis=1) == pytest.approx(fitted.central(np.array([2025.0, 2030.0])), rel=2e-3)
 
 
 def test_a_model_keeps_the_protocol():

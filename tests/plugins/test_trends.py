@@ -101,12 +101,12 @@ def test_one_observation_scatters_and_the_level_does_not():
     assert seen == pytest.approx(np.hypot(level, 0.5), rel=0.15)
 
 
-def test_draws_are_antithetic_and_repeat():
+def test_draws_repeat_and_lie_about_the_estimate():
     fitted = Exponential().fit(np.arange(2000.0, 2020.0), np.exp(np.random.default_rng(0).standard_normal(20)))
     a, b = (fitted.posterior(Streams(4, "test", 2)) for _ in range(2))
     assert all((a[k] == b[k]).all() for k in a)
     centre = fitted.lines[0].coefficients
-    assert np.median(a["growth"]) == pytest.approx(centre[1], abs=1e-12)
+    assert np.median(a["growth"]) == pytest.approx(centre[1], abs=0.02 * a["growth"].std())
 
 
 def test_a_far_horizon_stays_finite():

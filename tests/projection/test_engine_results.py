@@ -109,8 +109,8 @@ def test_a_users_own_csv_is_a_quantity(tmp_path):
 
 def test_a_prior_from_quantiles_has_these_quantiles():
     quantities = {"x": {"p05": 1e13, "p50": 1e15, "p95": 1e16, "unit": "FLOP/s"}}
-    drawn = forecast.project({"start": 2025, "until": 2026, "quantities": quantities}, draws=20_000)["projection"]["x"]
-    n = 20_000
+    drawn = forecast.project({"start": 2025, "until": 2026, "quantities": quantities}, draws=10_000)["projection"]["x"]
+    n = 10_000
     for share, value in ((0.05, 1e13), (0.5, 1e15), (0.95, 1e16)):
         below = int((drawn.values[0] <= value).sum())
         assert abs(below - share * n) < 4 * np.sqrt(n * share * (1 - share))

@@ -38,7 +38,7 @@ DRAWS = 20_000
 
 
 def project(draws=DRAWS, **more):
-    return forecast.project({**RECORD, **more}, draws=draws)
+    return forecast.project({**RECORD, **more}, draws=draws, keep=DRAWS)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def test_they_are_left_out_of_quantiles_dates_and_shares(tree, bad):
 
 
 def test_fewer_are_a_prefix_and_workers_change_nothing(tree, tmp_path):
-    few, again = project(5000), forecast.project(RECORD, draws=DRAWS, workers=4)
+    few, again = project(5000), forecast.project(RECORD, draws=DRAWS, keep=DRAWS, workers=4)
     assert again.identical(tree)
     for name in ("x", "late", "y"):
         assert_bitwise(few["projection"][name].values, np.ascontiguousarray(tree["projection"][name].values[:, :5000]))
@@ -181,7 +181,7 @@ def test_it_may_be_a_walk_a_limit_or_a_model(way):
     more = dict(WAYS[way])
     stocks = more.pop("stocks", {})
     record = {**record, "quantities": {**record["quantities"], **more}, "stocks": stocks}
-    tree = forecast.project(record, draws=DRAWS)
+    tree = forecast.project(record, draws=DRAWS, keep=DRAWS)
     name = "s" if stocks else "y"
     x = tree["projection"]["x"].values[0]
     if way == "model":

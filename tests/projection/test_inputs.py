@@ -26,7 +26,7 @@ def trend(name="trend"):
 def project(quantities, *, draws=2000, start=2025, until=2027, **more):
     options = {k: more.pop(k) for k in ("set", "seed", "workers") if k in more}
     return forecast.project(
-        {"start": start, "until": until, "quantities": quantities, **more}, draws=draws, **options
+        {"start": start, "until": until, "quantities": quantities, **more}, draws=draws, keep=20_000, **options
     )  # fmt: skip
 
 

@@ -180,7 +180,7 @@ def test_what_is_not_kept_is_an_error_with_the_first_date_and_the_number_of_worl
     with pytest.raises(DataError) as raised:
         project(more={"x": stated}.items())
     assert f"quantities.x.{says}" in str(raised.value)
-    assert "1,024 of 1,024 worlds leave it" in str(raised.value)
+    assert "2,048 of 2,048 worlds leave it" in str(raised.value)
 
 
 def test_worlds_are_counted():

@@ -103,7 +103,7 @@ def test_where_everything_failed_it_cannot_be_said():
 def test_bad_input_055_masses_are_probabilities_and_quantiles_monotone(run):
     for row in summary.questions(run):
         crossing = row["crossing"]
-        assert set(crossing) == {"p05", "p25", "p50", "p75", "p95", "never", "already"}
+        assert set(crossing) == {"p05", "p25", "p50", "p75", "p95", "never", "already", "error"}
         assert 0 <= crossing["never"] <= 1
         assert 0 <= crossing["already"] <= 1
         assert crossing["never"] + crossing["already"] <= 1 + 1e-9

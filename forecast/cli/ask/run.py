@@ -50,7 +50,7 @@ _ENDS = ("p05", "p50", "p95")
 @click.option("--until", type=float, metavar="YEAR", help="Last date: 2040, or 2040.5.")
 @click.option("--start", type=float, metavar="YEAR", help="First date.")
 @click.option("--step", metavar="STEP", help="Grid: year, month, or years such as 1/12.")
-@click.option("--draws", type=int, default=2000, show_default=True, metavar="N", help="Joint samples.")
+@click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
 @click.option("--workers", type=int, default=1, show_default=True, metavar="N", help="Threads; the result is the same.")
 @click.option(

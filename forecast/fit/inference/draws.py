@@ -40,16 +40,17 @@ def parameter_draws(fit: Fit, draws: int, seed: int, node: str = "fit") -> dict[
         If the fit has no joint uncertainty, saying why.
     """
     count, seed = check_draws(draws, fit.name), check_seed(seed)
-    blocks = [joint_draws(fit, Streams(seed, node, block)("parameters")) for block in range(-(-count // BLOCK))]
+    blocks = [joint_draws(fit, Streams(seed, node, block)) for block in range(-(-count // BLOCK))]
     return {n: np.concatenate([b[n] for b in blocks])[:count] for n in blocks[0]}
 
 
-def joint_draws(fit: Fit, generator: np.random.Generator) -> dict[str, Array]:
+def joint_draws(fit: Fit, streams: Streams) -> dict[str, Array]:
     """Return a block of joint draws: of the bootstrap's replicates where there are enough, else about the estimate."""
     repeated = fit.replicates
     if repeated is None or repeated.good.shape[1] < ENOUGH:
-        return fit.sample_parameters(generator, BLOCK)
-    picked = repeated.good[:, generator.integers(repeated.good.shape[1], size=BLOCK)]
+        return fit.parameters_at(streams.uniforms("parameters", len(fit.values) + 1))
+    (uniform,) = streams.uniforms("parameters", 1)
+    picked = repeated.good[:, (uniform * repeated.good.shape[1]).astype(np.intp)]
     drawn = dict(zip(repeated.names, picked, strict=True))
     return {n: drawn[n] if n in drawn else np.full(BLOCK, value) for n, value in fit.values.items()}
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.streams import student_t
 from forecast.errors import FitError
 
 __all__ = ["ROUNDED", "Uncertainties", "Uncertainty", "joined"]
@@ -257,21 +258,19 @@ class Uncertainty:
             name, reason = next(iter(self.unidentified.items()))
             raise FitError(f"{where}: no {what}: parameter '{name}' is not identified by these data ({reason})")
 
-    def draw(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
-        """Return joint draws of the free parameters as the law has them."""
+    def draw(self, uniforms: Array) -> dict[str, Array]:
+        """Return joint draws of the free parameters as the law has them, through uniforms, (parameter + 1, draw)."""
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        normals = generator.standard_normal((draws, len(self.names)))
-        moves = normals @ root.T
-        if self.clusters or not self.scale_known:
-            moves /= np.sqrt(generator.chisquare(self.freedom, draws) / self.freedom)[:, None]
+        estimated = self.clusters or not self.scale_known
+        moves = root @ student_t(uniforms, self.freedom if estimated else np.inf)
         drawn = {}
         for i, name in enumerate(self.names):
             if name in self.bounds:
                 bound, side = self.bounds[name]
-                drawn[name] = bound + side * np.abs(moves[:, i])
+                drawn[name] = bound + side * np.abs(moves[i])
             else:
-                moved = self.at[i] + moves[:, i]
+                moved = self.at[i] + moves[i]
                 drawn[name] = np.exp(moved) if self.logs[i] else moved
         return drawn
 

@@ -1,4 +1,4 @@
-"""Values asked for at dates, and their growth: filled block by block, kept under ``/values/QUESTION``."""
+"""Values asked for at dates, and their growth, kept under ``/values/QUESTION``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ import numpy as np
 
 from forecast.base.dates import decimal_year
 from forecast.errors import DataError, ScenarioError, printable
-from forecast.projection.failing import Attempt
+from forecast.projection.counted import LevelCounts
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.failing import Attempt, Part
+from forecast.projection.holdings import Counted, Holding, Kept
 from forecast.projection.paths.histories import ONE_YEAR, SAME_DATE
+from forecast.projection.weights import Updates
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 from forecast.scenarios.questions import Figure
@@ -34,33 +38,47 @@ class Figures:
         For a date outside the projection.
     """
 
-    def __init__(self, graph: Graph, years: Array, draws: int) -> None:
-        self.graph, self.asked = graph, graph.scenario.figures
+    def __init__(self, graph: Graph, years: Array, held: int, updates: Updates, *, counting: bool) -> None:
+        self.graph, self.asked, self.updates = graph, graph.scenario.figures, updates
         self.dims = {name: graph.dims([*figure.of.names, *graph.weighed_by]) for name, figure in self.asked.items()}
         sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
-        self._values = {n: np.full((draws, len(f.dates), *sizes[n]), np.nan) for n, f in self.asked.items()}
+        self._values = {n: np.full((held, len(f.dates), *sizes[n]), np.nan) for n, f in self.asked.items()}
         self._when = {n: decimal_year(np.array(f.dates, dtype="datetime64[s]")) for n, f in self.asked.items()}
+        self._counts: dict[tuple[str, Combination], LevelCounts] = {}
+        if counting:
+            for name, figure in self.asked.items():
+                for combination in graph.combinations(self.dims[name]):
+                    self._counts[name, combination] = LevelCounts(len(figure.dates), weighted=bool(updates.asked))
         for name, when in self._when.items():
             for date, year in zip(self.asked[name].dates, when, strict=True):
                 if not years[0] - SAME_DATE <= year <= years[-1] + SAME_DATE:
                     ends = f"expected dates from {years[0]:.10g} to {years[-1]:.10g}"
                     raise ScenarioError(f"{graph.scenario.where}: questions.{name}.dates: {ends}, got {date}")
 
-    def fill(self, world: World, part: slice[Any, Any, Any], attempt: Attempt) -> None:
-        """Compute one block; `part` is where it goes."""
+    def fill(self, world: World, part: Part, attempt: Attempt) -> None:
+        """Take the values of some worlds."""
         for name, figure in self.asked.items():
             for index, combination in self._cells(name):
                 made = attempt(name, combination, partial(self._answer, world, name, figure, combination))
                 if made is not None:
                     values, failing = made
-                    kept = np.where(failing, np.nan, values[:, : len(failing)])
-                    self._values[name][(part, slice(None), *index)] = kept.T
+                    values = np.where(failing, np.nan, values[:, : part.worlds])
+                    self._values[name][(part.kept, slice(None), *index)] = values[:, : part.held].T
+                    if self._counts:
+                        weights = self.updates.of(self.dims[name], combination, part)
+                        self._counts[name, combination].add(values, weights)
+
+    def holdings(self) -> list[Holding]:
+        """Return what is held of the worlds."""
+        return [*(Kept(each) for each in self._values.values()), *(Counted(each) for each in self._counts.values())]
 
     def blank(self, name: str, combination: Combination) -> None:
         """Take out what failed under a combination of choices."""
         if name in self.asked:
             place = {c: i for i, c in self._cells(name)}[combination]
             self._values[name][(slice(None), slice(None), *place)] = np.nan
+        if (name, combination) in self._counts:
+            self._counts[name, combination].clear()
 
     def _answer(self, world: World, name: str, figure: Figure, combination: Combination) -> Array:
         """Return the values of one block, (date, draw)."""
@@ -92,4 +110,12 @@ class Figures:
             dates = np.array(figure.dates, dtype="datetime64[s]")
             about = {"units": unit, "long_name": printable(figure.title or figure.of.text, 500)}
             data = {"value": (dims, self._values[name], about)}
-            yield name, xr.Dataset(data, coords={"date": dates, **coordinates(self.dims[name])})
+            coords: dict[str, Any] = {"date": dates, **coordinates(self.dims[name])}
+            if self._counts:
+                levels = np.empty((len(QUANTILES), *self._values[name].shape[1:]))
+                for index, combination in self._cells(name):
+                    rows = self._counts[name, combination].quantiles(list(QUANTILES.values()))
+                    levels[(slice(None), slice(None), *index)] = rows
+                data["quantiles"] = (("quantile", "date", *self.dims[name]), levels, about)
+                coords["quantile"] = list(QUANTILES.values())
+            yield name, xr.Dataset(data, coords=coords)

@@ -2,34 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from forecast.base.streams import BLOCK, Streams
+import numpy as np
+
+from forecast.base.sobol import BLOCK
+from forecast.base.streams import Streams
+from forecast.base.streams import choice as chosen
+from forecast.projection.answers.dates import DateDraws, Dates, answered
+from forecast.projection.counted import DateCounts
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.failing import too_many
+from forecast.projection.holdings import Counted, Holding, Total
+from forecast.projection.weights import failing_of
 
 if TYPE_CHECKING:
-    import numpy as np
     import xarray as xr
     from numpy.typing import NDArray
 
-__all__ = ["held_by_worlds", "pooled"]
+    from forecast.projection.world import World
+    from forecast.scenarios.graph import Combination, Graph
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Pools", "again", "held_by_worlds", "pooled"]
 
 
-def held_by_worlds(choice: str, weights: Sequence[float], *, seed: int, worlds: int) -> NDArray[np.int64]:
+def held_by_worlds(
+    choice: str, weights: Sequence[float], *, seed: int, worlds: int, first: int = 0
+) -> NDArray[np.int64]:
     """Return which rival of a choice holds in each world, by its place, (world,).
 
     Fewer worlds are the first of more, and no other quantity's draws depend on it.
+
+    Parameters
+    ----------
+    choice : str
+    weights : sequence of float
+    seed, worlds : int
+    first : int
+        The first of the worlds, at the beginning of a block.
 
     Examples
     --------
     >>> held_by_worlds("trend", [0.0, 1.0], seed=0, worlds=3).tolist()
     [1, 1, 1]
     """
-    import numpy as np
+    begin = first // BLOCK
+    blocks = [
+        Streams(seed, choice, block).uniforms("choice", 1)[0] for block in range(begin, begin + -(-worlds // BLOCK))
+    ]
+    return chosen(weights, np.concatenate(blocks)[:worlds])
 
-    edges = np.cumsum(weights)[:-1]
-    blocks = [Streams(seed, choice, block)("choice").random(BLOCK) for block in range(-(-worlds // BLOCK))]
-    return np.searchsorted(edges, np.concatenate(blocks)[:worlds], side="right").astype(np.int64)
+
+def again(
+    asked: xr.Dataset, name: str, rivals: Mapping[str, Sequence[float]], weights: xr.DataArray | None, seed: int
+) -> Iterator[tuple[dict[str, str], float, NDArray[np.datetime64]]]:
+    """Walk the definitions of a question, and compute from its saved dates: the share of never, and the quantiles.
+
+    Parameters
+    ----------
+    asked : xarray.Dataset
+        ``/questions`` of a projection.
+    name : str
+    rivals : mapping of str to sequence of float
+        The weights of each choice that is pooled, in the order of its values.
+    weights : xarray.DataArray, optional
+        What worlds count for.
+    seed : int
+    """
+    dates = asked[f"{name}_date"]
+    seconds = np.where(np.isnat(dates.values), np.inf, dates.values.astype("datetime64[s]").astype(np.int64))
+    lost = failing_of(asked, name) | asked[f"{name}_never"].isnull()
+    drawn = pooled(dates.copy(data=seconds).where(~lost), rivals, seed=seed).transpose("draw", ...)
+    counts = None if weights is None else pooled(weights, rivals, seed=seed)
+    for index in np.ndindex(*drawn.shape[1:]):
+        chosen = {str(d): str(drawn[d].values[i]) for d, i in zip(drawn.dims[1:], index, strict=True)}
+        own = drawn.sel(chosen).values
+        if not answered(own):
+            yield chosen, np.nan, np.full(len(QUANTILES), np.datetime64("NaT", "s"))
+            continue
+        weight = None if counts is None else counts.sel({d: v for d, v in chosen.items() if d in counts.dims}).values
+        whole = DateDraws(own, -np.inf, (), weight)
+        levels = whole.quantiles(list(QUANTILES.values()))
+        stamps = np.where(np.isfinite(levels), levels, 0).astype(np.int64).astype("datetime64[s]")
+        yield chosen, whole.never, np.where(np.isfinite(levels), stamps, np.datetime64("NaT", "s"))
 
 
 def pooled(values: xr.DataArray, weights: Mapping[str, Sequence[float]], *, seed: int) -> xr.DataArray:
@@ -53,3 +111,121 @@ def pooled(values: xr.DataArray, weights: Mapping[str, Sequence[float]], *, seed
         if choice in values.dims
     }
     return values.isel(held).drop_vars([c for c in held if c in values.coords], errors="ignore") if held else values
+
+
+class Pools:
+    """The dates of questions over rivals, all of whose rivals have weights.
+
+    Parameters
+    ----------
+    graph : Graph
+    asked : mapping of str to tuple of str
+        The choices of every question.
+    counting : bool
+        Worlds are counted.
+    empty : callable
+        Makes counts for a question.
+
+    Attributes
+    ----------
+    dims : dict of str to tuple of str
+        The definitions that are left, of the questions that are pooled.
+    """
+
+    def __init__(
+        self, graph: Graph, asked: Mapping[str, tuple[str, ...]], counting: bool, empty: Callable[[str], DateCounts]
+    ) -> None:
+        choices = graph.scenario.choices
+        self.graph, self._asked, self._empty = graph, asked, empty
+        self._rivals = {n: tuple(d for d in dims if choices[d].kind == "rival") for n, dims in asked.items()}
+        self.dims = {
+            name: tuple(d for d in asked[name] if d not in rivals)
+            for name, rivals in self._rivals.items()
+            if rivals and all(choices[d].weights is not None for d in rivals)
+        }
+        self._counts: dict[tuple[str, Combination], DateCounts] = {}
+        self._weight: dict[tuple[str, Combination], Array] = {}
+        if counting:
+            for name in self.dims:
+                for combination in graph.combinations(asked[name]):
+                    self._counts[name, combination] = empty(name)
+                    self._weight[name, combination] = np.zeros(1)
+        self._drawn: list[tuple[str, Combination, Array, Array | None]] = []
+
+    def add(self, name: str, combination: Combination, dates: Array, weights: Array | None) -> None:
+        """Take the dates of some worlds under one combination of choices."""
+        if name in self.dims:
+            self._drawn.append((name, combination, dates, weights))
+
+    def reduce(self, world: World) -> None:
+        """Count the dates of the worlds in which each combination of rivals holds."""
+        held: dict[str, NDArray[np.int64]] = {}
+        for name, combination, dates, weights in self._drawn:
+            which = np.ones(len(dates), dtype=bool)
+            for rival, value in zip(self._asked[name], combination, strict=True):
+                if rival not in self._rivals[name]:
+                    continue
+                choice = self.graph.scenario.choices[rival]
+                if rival not in held:
+                    held[rival] = held_by_worlds(
+                        rival, choice.weights or (), seed=world.seed, worlds=world.draws, first=world.first
+                    )
+                which &= held[rival][: len(dates)] == choice.values.index(value)
+            # a world in which another one holds is skipped, and those that count keep their number
+            places = np.flatnonzero(which)
+            self._weight[name, combination] += float(len(dates) if weights is None else weights.sum())
+            own = None if weights is None else weights[places]
+            self._counts[name, combination].add(dates[places], own, numbers=places)
+        self._drawn = []
+
+    def blank(self, name: str, combination: Combination) -> None:
+        """Take out what failed under a combination of choices."""
+        if (name, combination) in self._counts:
+            self._counts[name, combination].clear()
+
+    def holdings(self) -> list[Holding]:
+        """Return what is held of the worlds."""
+        return [*(Total(each) for each in self._weight.values()), *(Counted(each) for each in self._counts.values())]
+
+    def counted(self, name: str) -> list[Dates | None]:
+        """Return the dates over all rivals, under each combination of the definitions."""
+        out: list[Dates | None] = []
+        weighted = self.graph.weighed_by or self.graph.scenario.updates
+        for kept in self.graph.combinations(self.dims[name]):
+            whole = self._empty(name)
+            for combination in self._under(name, kept):
+                # a likelihood weighs the worlds of each rival, and leaves the rivals' own weights as they are stated
+                scale = float(1 / self._weight[name, combination][0]) if weighted else 1.0
+                whole.merge(self._counts[name, combination], scale)
+            out.append(whole if whole.total > 0 and not too_many(whole.failed, whole.weight) else None)
+        return out
+
+    def drawn(
+        self, name: str, dates: Array, weights: Array | None, start: float, by: Sequence[float], seed: int
+    ) -> list[Dates | None]:
+        """Return the dates over all rivals from those of every world, (draw, choices)."""
+        dims, rivals = self._asked[name], self._rivals[name]
+        held = {
+            rival: held_by_worlds(rival, self.graph.scenario.choices[rival].weights or (), seed=seed, worlds=len(dates))
+            for rival in rivals
+        }
+        out: list[Dates | None] = []
+        for kept in self.graph.combinations(self.dims[name]):
+            values = dict(zip(self.dims[name], kept, strict=True))
+            place = tuple(
+                held[d] if d in held else self.graph.scenario.choices[d].values.index(values[d]) for d in dims
+            )
+            own = dates[(np.arange(len(dates)), *place)]
+            counts = None if weights is None else weights[(np.arange(len(dates)), *place)]
+            whole = DateDraws(own, start, by, None if counts is None else counts / counts.sum())
+            out.append(whole if answered(own) else None)
+        return out
+
+    def _under(self, name: str, kept: Combination) -> list[Combination]:
+        values = dict(zip(self.dims[name], kept, strict=True))
+        dims = self._asked[name]
+        return [
+            combination
+            for combination in self.graph.combinations(dims)
+            if all(values.get(d, v) == v for d, v in zip(dims, combination, strict=True))
+        ]

@@ -13,9 +13,11 @@ import numpy as np
 
 from forecast import units
 from forecast.errors import printable
+from forecast.projection.counted import LevelCounts
 from forecast.projection.crossing import QUANTILES
-from forecast.projection.failing import Attempt
-from forecast.projection.weights import level_quantiles, share
+from forecast.projection.failing import Attempt, Part
+from forecast.projection.holdings import Counted, Holding, Kept, Total
+from forecast.projection.weights import Updates, level_quantiles, share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 
@@ -25,32 +27,73 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Ranked", "first"]
+__all__ = ["Ranked", "bests", "first"]
 
 
 class Ranked:
-    """The arrays that blocks fill for every ranking of a graph."""
+    """What the worlds of a batch say to every ranking of a graph.
 
-    def __init__(self, graph: Graph, draws: int) -> None:
-        self.graph, self.asked = graph, graph.scenario.rankings
+    Parameters
+    ----------
+    graph : Graph
+    held : int
+        How many worlds are kept one by one.
+    updates : Updates
+    counting : bool
+        Worlds are counted.
+    """
+
+    def __init__(self, graph: Graph, held: int, updates: Updates, *, counting: bool) -> None:
+        self.graph, self.asked, self.updates = graph, graph.scenario.rankings, updates
         self.dims: Mapping[str, tuple[str, ...]] = {
             name: graph.dims([*r.rank.names, *(n for c in r.among for n in c.names), *graph.weighed_by])
             for name, r in self.asked.items()
         }
         self.units = {n: units.infer(r.rank, graph.unit_of()) for n, r in self.asked.items()}
         sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
-        self._value = {n: np.full((draws, *size), np.nan) for n, size in sizes.items()}
-        self._among = {n: np.zeros((draws, *size), dtype=bool) for n, size in sizes.items()}
+        held = 0 if counting else held  # readers need no world
+        self._value = {n: np.full((held, *size), np.nan) for n, size in sizes.items()}
+        self._among = {n: np.zeros((held, *size), dtype=bool) for n, size in sizes.items()}
+        self._counts: dict[tuple[str, Combination], LevelCounts] = {}
+        # how much is first, takes part, and does not fail, and what all of that counts beside others that fail
+        self._sums: dict[str, Array] = {}
+        if counting:
+            self._sums = {n: np.zeros((4, *size)) for n, size in sizes.items()}
+            for name, dims in self.dims.items():
+                for combination in graph.combinations(dims):
+                    self._counts[name, combination] = LevelCounts(1, weighted=bool(updates.asked))
 
-    def fill(self, world: World, part: slice[Any, Any, Any], attempt: Attempt) -> None:
-        """Compute one block; `part` is where it goes."""
+    def fill(self, world: World, part: Part, attempt: Attempt) -> None:
+        """Compare in some worlds."""
         for name in self.asked:
+            size = self._value[name].shape[1:]
+            values, among = np.full((part.worlds, *size), np.nan), np.zeros((part.worlds, *size), dtype=bool)
             for index, combination in self._cells(name):
                 made = attempt(name, combination, partial(self._compared, world, name, combination))
                 if made is not None:
-                    (value, among), failing = made
-                    self._value[name][(part, *index)] = np.where(failing, np.nan, value[: len(failing)])
-                    self._among[name][(part, *index)] = among[: len(failing)] & ~failing
+                    (value, takes), failing = made
+                    values[(slice(None), *index)] = np.where(failing, np.nan, value[: part.worlds])
+                    among[(slice(None), *index)] = takes[: part.worlds] & ~failing
+            if self._counts:
+                self._count(name, part, values, among)
+            else:
+                self._value[name][part.kept], self._among[name][part.kept] = values, among
+
+    def _count(self, name: str, part: Part, values: Array, among: NDArray[np.bool_]) -> None:
+        dims, counts = self.dims[name], np.ones(values.shape)
+        for index, combination in self._cells(name):
+            weights = self.updates.of(dims, combination, part)
+            counts[(slice(None), *index)] = 1.0 if weights is None else weights
+            self._counts[name, combination].add(values[(slice(None), *index)][None], weights)
+        axis = dims.index(self.asked[name].over) + 1
+        best, left = bests(np.moveaxis(values, axis, -1), np.moveaxis(among, axis, -1), lowest=self._lowest(name))
+        first = np.moveaxis(best, -1, axis) * counts
+        compared = np.moveaxis(np.broadcast_to(left[..., None], best.shape), -1, axis) * counts
+        answered = np.where(np.isnan(values), 0.0, counts)
+        self._sums[name] += [each.sum(axis=0) for each in (first, among * counts, answered, compared)]
+
+    def _lowest(self, name: str) -> bool:
+        return self.asked[name].best == "lowest"
 
     def _compared(self, world: World, name: str, combination: Combination) -> tuple[Array, NDArray[np.bool_]]:
         """Return what is compared at the last step, and what takes part, (draw,)."""
@@ -62,55 +105,67 @@ class Ranked:
             among &= holds[0] != 0
         return value[0], among
 
+    def holdings(self) -> list[Holding]:
+        """Return what is held of the worlds."""
+        kept = [Kept(each) for part in (self._value, self._among) for each in part.values()]
+        sums = [Total(each) for each in self._sums.values()]
+        return [*kept, *sums, *(Counted(each) for each in self._counts.values())]
+
     def blank(self, name: str, combination: Combination) -> None:
         """Take out what failed under a combination of choices."""
         if name in self.asked:
             place = {c: i for i, c in self._cells(name)}[combination]
             self._value[name][(slice(None), *place)] = np.nan
             self._among[name][(slice(None), *place)] = False
+            if self._counts:
+                self._counts[name, combination].clear()
+                self._sums[name][(slice(None), *place)] = 0.0
 
     def _cells(self, name: str) -> Iterator[tuple[Any, Combination]]:
         return zip(np.ndindex(*self._value[name].shape[1:]), self.graph.combinations(self.dims[name]), strict=True)
 
-    def dataset(
-        self,
-        coordinates: Callable[[Iterable[str]], dict[str, Any]],
-        weights_along: Callable[[tuple[str, ...]], Array | None],
-    ) -> xr.Dataset:
+    def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
         """Return each ranking's quantiles, how often each is first, and how often it takes part."""
         import xarray as xr
 
         data: dict[str, Any] = {}
         for name, asked in self.asked.items():
-            dims, value, among = self.dims[name], self._value[name], self._among[name]
-            axis = dims.index(asked.over) + 1
-            flat = np.moveaxis(value, axis, -1).reshape(-1, value.shape[axis])
-            takes = np.moveaxis(among, axis, -1).reshape(flat.shape)
-            weights = weights_along(dims)
-            counts = np.ones(value.shape) if weights is None else weights * len(value)
-            counts = np.moveaxis(counts, axis, -1).reshape(flat.shape)
-            lowest = asked.best == "lowest"
-            rows = [
-                first(v, t, lowest=lowest, counts=c)
-                for v, t, c in zip(*(_worlds(each, len(value)) for each in (flat, takes, counts)), strict=True)
-            ]
-            others = tuple(n for i, n in enumerate(value.shape[1:], 1) if i != axis)
-            best = np.moveaxis(np.asarray(rows).reshape(*others, value.shape[axis]), -1, axis - 1)
-            levels = level_quantiles(value, weights)
+            dims = self.dims[name]
+            levels, best, among = self._counted(name) if self._counts else self._drawn(name)
             title = {"units": self.units[name], "long_name": printable(asked.title or asked.rank.text, 500)}
             data[name] = (("quantile", *dims), levels, title)
             data[f"{name}_first"] = (dims, best)
-            failing = np.isnan(value)
-            data[f"{name}_among"] = (dims, share(among, weights, failing & ~failing.all(axis=0)))
+            data[f"{name}_among"] = (dims, among)
         used = {d for dims in self.dims.values() for d in dims}
         coords = coordinates(d for d in self.graph.scenario.choices if d in used)
         return xr.Dataset(data, coords={"quantile": list(QUANTILES.values()), **coords})
 
+    def _counted(self, name: str) -> tuple[Array, Array, Array]:
+        """Return quantiles, shares of being first and shares of taking part, from the counts."""
+        levels = np.empty((len(QUANTILES), *self._value[name].shape[1:]))
+        for index, combination in self._cells(name):
+            levels[(slice(None), *index)] = self._counts[name, combination].quantiles(list(QUANTILES.values()))[:, 0]
+        first, among, answered, compared = self._sums[name]
+        with np.errstate(invalid="ignore"):
+            return levels, first / compared, among / answered
 
-def _worlds(flat: Array, draws: int) -> Iterable[Any]:
-    """Cut (draw x others, choice) into one (draw, choice) for each combination of the other choices."""
-    cube = flat.reshape(draws, -1, flat.shape[1])
-    return (cube[:, i] for i in range(cube.shape[1]))
+    def _drawn(self, name: str) -> tuple[Array, Array, Array]:
+        """Return the same from all worlds."""
+        dims, value, among = self.dims[name], self._value[name], self._among[name]
+        axis, weights = dims.index(self.asked[name].over) + 1, self.updates.weights(dims)
+        counts = np.ones(value.shape) if weights is None else weights * len(value)
+        moved = [np.moveaxis(each, axis, -1) for each in (value, among, counts)]
+        rows = [
+            first(
+                *(each[(slice(None), *place)] for each in moved[:2]),
+                lowest=self._lowest(name),
+                counts=moved[2][(slice(None), *place)],
+            )
+            for place in np.ndindex(*moved[0].shape[1:-1])
+        ]
+        best = np.moveaxis(np.asarray(rows).reshape(moved[0].shape[1:]), -1, axis - 1)
+        failing = np.isnan(value)
+        return level_quantiles(value, weights), best, share(among, weights, failing & ~failing.all(axis=0))
 
 
 def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False, counts: Array | float = 1.0) -> Array:
@@ -139,13 +194,22 @@ def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False, count
     >>> first(value, np.array([[True, True, False], [True, True, False]])).tolist()
     [0.5, 0.5, 0.0]
     """
+    best, left = bests(value, among, lowest=lowest)
+    if left.all():
+        return np.asarray((best * counts).mean(axis=0))
+    kept = np.broadcast_to(counts, value.shape)[left]
+    return np.asarray((best[left] * kept).sum(axis=0) / kept.sum(axis=0))
+
+
+def bests(value: Array, among: NDArray[np.bool_], *, lowest: bool) -> tuple[Array, NDArray[np.bool_]]:
+    """Return each one's share of being the best, (draw, ..., choice), and which draws can be compared, (draw, ...).
+
+    See `first`. A draw that cannot be compared has no best.
+    """
     takes = among & ~np.isnan(value)
     score = np.where(takes, -value if lowest else value, -np.inf)
-    best = takes & (score == score.max(axis=1, keepdims=True))
-    ties = np.maximum(best.sum(axis=1, keepdims=True), 1)
+    best = takes & (score == score.max(axis=-1, keepdims=True))
+    ties = np.maximum(best.sum(axis=-1, keepdims=True), 1)
     failing = np.isnan(value)
-    left = ~(failing & ~failing.all(axis=0)).any(axis=1)
-    if left.all():
-        return np.asarray((best / ties * counts).mean(axis=0))
-    kept = np.broadcast_to(counts, value.shape)[left]
-    return np.asarray((best[left] / ties[left] * kept).sum(axis=0) / kept.sum(axis=0))
+    left = ~(failing & ~failing.all(axis=0)).any(axis=-1)
+    return np.where(left[..., None], best / ties, 0.0), left

@@ -19,6 +19,7 @@ from forecast.errors import DataError
 from forecast.formula import TIME, Formula
 from forecast.planning.roots import roots
 from forecast.projection.failing import others_instead
+from forecast.projection.horizon import clock
 from forecast.projection.paths.histories import at_step
 from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.spec import Expression, OverTime
@@ -80,7 +81,8 @@ class _Walk:
         self.changes = {n: self._prepared(s.change, n, target=_target(s), rates=True) for n, s in self.stocks.items()}
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
-        self._known: dict[tuple[int, str, bool], Array] = {}
+        self._clocks = {name: clock(name, self.time) for name in TIME}
+        self._known: dict[tuple[str, bool, bool], Array] = {}
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
         graph = self.world.graph
@@ -162,7 +164,7 @@ class _Walk:
 
     def _outside(self, made: Prepared, name: str, *, half: bool) -> Array:
         """Return the path of a quantity that is no member, as a formula takes it; of half-steps, that between steps."""
-        key = (id(made), name, half)
+        key = (name, name in made.rates, half)
         if key not in self._known:
             node, labels = next(iter(self.nodes.values())), self.world.graph.nodes[name].labels
             path = self.world.path(name, node, self.combination)
@@ -189,10 +191,9 @@ class _Walk:
         return value if value.ndim else np.full(self.world.draws, float(value))
 
     def _clock(self, name: str, step: int, *, half: bool) -> np.float64:
-        last = len(self.time) - 1
-        width = self.time[min(step + 1, last)] - self.time[min(step, last - 1)]
-        now = self.time[step] + (0.5 * width if half else 0.0)
-        return np.float64({"t": now, "start": self.time[0], "dt": width}[name])
+        values = self._clocks[name]
+        now = values[step] if len(values) > 1 else values[0]
+        return now + 0.5 * self._clocks["dt"][step] if half and name == "t" else now
 
     def _moved(self, step: int, rows: Rows) -> Rows:
         """Return the stocks at the next step."""

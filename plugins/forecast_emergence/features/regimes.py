@@ -28,7 +28,7 @@ class _Fitted(FittedModel):
     sources: tuple[str, ...]
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        return self.fit.sample_parameters(streams("parameters"), streams.draws)
+        return self.fit.drawn(streams)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np

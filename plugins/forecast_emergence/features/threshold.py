@@ -106,7 +106,7 @@ def predict(route: str, *, upto: float = UPTO, draws: int = 4000, seed: int = 0)
             f"threshold: upto: {upto:g} leaves fewer than three sizes; expected {np.sort(size)[2]:g} or more"
         )
     fitted = _fitted(route, upto)
-    drawn = fitted.draw(np.random.default_rng(seed), draws)
+    drawn = fitted.draw(1.0 - np.random.default_rng(seed).random((fitted.numbers, draws)))
     low, middle, high = np.quantile(drawn, [0.05, 0.5, 0.95], method="inverted_cdf")
     never = float(np.mean(drawn >= NEVER))
     ends = [float(v) if v < NEVER else float("inf") for v in (low, middle, high)]
@@ -135,16 +135,22 @@ class _Fitted(FittedModel):
     fit: Fit | None
     sources: tuple[str, ...] = ()
 
-    def draw(self, generator: np.random.Generator, draws: int) -> Array:
+    @property
+    def numbers(self) -> int:
+        """How many uniforms a draw takes."""
+        return 2 if self.fit is None else len(self.fit.values) + 1
+
+    def draw(self, uniforms: Array) -> Array:
         import numpy as np
+        from scipy.special import gammaincinv
 
         if self.fit is None:
             # Jeffreys' prior of a rate, and that many decades without a jump
-            rate = generator.gamma(0.5, 1.0 / np.log10(self.largest / self.smallest), draws)
+            rate = gammaincinv(0.5, uniforms[0]) / np.log10(self.largest / self.smallest)
             with np.errstate(divide="ignore", over="ignore"):
-                decades = np.log10(self.largest) + generator.exponential(1.0, draws) / np.maximum(rate, 1e-300)
+                decades = np.log10(self.largest) - np.log(uniforms[1]) / np.maximum(rate, 1e-300)
         else:
-            p = self.fit.sample_parameters(generator, draws)
+            p = self.fit.parameters_at(uniforms)
             with np.errstate(all="ignore"):
                 if self.route == "smooth":
                     decades = (np.log10(SHARE) - np.log10(p["a"])) / np.where(p["c"] > 0, p["c"], np.nan)
@@ -158,7 +164,7 @@ class _Fitted(FittedModel):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
 
-        drawn = self.draw(streams("parameters"), streams.draws)
+        drawn = self.draw(streams.uniforms("parameters", self.numbers))
         return np.broadcast_to(drawn, (len(time), streams.draws)).copy()
 
     def describe(self) -> Description:

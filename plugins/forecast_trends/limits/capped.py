@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError
 from forecast.models import Description, FittedShape, Shape
-from forecast.streams import symmetric_t
+from forecast.streams import choice, student_t
 from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
 
 if TYPE_CHECKING:
@@ -294,12 +294,11 @@ class FittedCapped(FittedShape):
         """Draw the curve, jointly with the cap where that is not given by draws already."""
         import numpy as np
 
-        rng, size = streams("parameters"), streams.draws
-        z = symmetric_t(rng, size, 2, self.dof)
-        pick = np.repeat(rng.choice(self.weights.size, size=size // 2, p=self.weights), 2)
+        uniforms = streams.uniforms("parameters", 4)
+        z, pick = student_t(uniforms[:-1], self.dof), choice(self.weights, uniforms[-1])
         curves = self.curves
         if self.drawn is not None:
-            curves, pick = self.drawn, np.arange(size)
+            curves, pick = self.drawn, np.arange(streams.draws)
         stretch = float(max(1.0, self.y.size / self.evidence.size)) ** 0.5 * curves.scale[pick]
         step = np.einsum("dij,jd->di", curves.root[pick], z) * stretch[:, None]
         least = np.sum(curves.residuals[pick] ** 2, axis=1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError
 from forecast.models import Description, FittedShape, Shape
-from forecast.streams import symmetric_t
+from forecast.streams import student_t
 from forecast_trends.evidence import log_series
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class FittedFrontier(FittedShape):
 
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        z = symmetric_t(streams("parameters"), streams.draws, 2, self.dof)
+        z = student_t(streams.uniforms("parameters", 3), self.dof)
         level, growth = self.beta[:, None] + root @ z
         return {"log_level": level, "growth": growth}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.base.distributions import Distribution, distribution
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
-from forecast.streams import symmetric_t
+from forecast.streams import student_t
 from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
 
 if TYPE_CHECKING:
@@ -245,14 +245,13 @@ class FittedStaircase(FittedShape):
         """Draw level, growth and every gain; of a feature ahead also its date, inf where it does not come."""
         import numpy as np
 
-        rng, size = streams("parameters"), streams.draws
         stretch = self.scale * float(max(1.0, self.n / self.evidence.size)) ** 0.5
-        z = symmetric_t(rng, size, self.beta.size, self.dof)
+        z = student_t(streams.uniforms("parameters", self.beta.size + 1), self.dof)
         drawn = self.beta[:, None] + stretch * (self.root @ z)
         out = {"log_level": drawn[0], "growth": drawn[1]}
         out |= {f"log_gain_{_plain(f.name)}": row for f, row in zip(self.come, drawn[2:], strict=True)}
         for feature in self.ahead:
-            chance, when, gain = rng.random((3, size))
+            chance, when, gain = streams.uniforms(f"ahead {feature.name}", 3)
             date = np.maximum(feature.date.ppf(when), self.last)
             out[f"log_gain_{_plain(feature.name)}"] = np.log(np.maximum(feature.gain.ppf(gain), 1e-300))
             out[f"date_{_plain(feature.name)}"] = np.where(chance < feature.probability, date, np.inf)

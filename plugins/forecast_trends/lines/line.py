@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.models import Description, FittedShape
-from forecast.streams import symmetric_t
+from forecast.streams import choice, student_t
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,10 +125,9 @@ class FittedLine(FittedShape):
         """Draw intercept and growth rates (and the break), jointly."""
         import numpy as np
 
-        rng, size = streams("parameters"), streams.draws
         k = len(self.lines[0].coefficients)
-        z = symmetric_t(rng, size, k, self.dof)
-        pick = np.repeat(rng.choice(len(self.lines), size=size // 2, p=self.weights), 2)
+        uniforms = streams.uniforms("parameters", k + 2)
+        z, pick = student_t(uniforms[:-1], self.dof), choice(self.weights, uniforms[-1])
         beta = np.stack([line.coefficients for line in self.lines])[pick].T
         roots = np.stack([line.root for line in self.lines])[pick]
         beta = beta + self.stretch * np.einsum("dij,jd->id", roots, z)

@@ -38,7 +38,7 @@ def scenario(quantities=(), **record):
 def drawn(expression, settings=None, **more):
     """Return the draws of an expression and, by name, of everything it may use."""
     graph = build(scenario({**more, "z": {"expression": expression}}), settings)
-    world = World(graph, Fits(as_of=None, seed=0), 2025 + YEARS[:, 0], 0, 0)
+    world = World(graph, Fits(as_of=None, seed=0), 2025 + YEARS[:, 0], 0, range(1))
     return world.quantity("z", ()), {name: world.quantity(name, ()) for name in graph.quantities}
 
 
@@ -120,10 +120,12 @@ def test_the_observed_history_comes_first():
     assert units.same_dimension(paths["gained"].attrs["units"], "1/year")
 
 
-def test_a_month_is_a_twelfth_of_a_year():
+def test_a_step_is_as_wide_as_its_month():
     record = {"step": "month", "quantities": {"a": {"expression": "dt"}, "b": {"expression": "t - start"}}}
     run = forecast.project({"start": 2025, "until": 2027, **record}, draws=2)["projection"]
-    np.testing.assert_allclose(run["a"].values, 1 / 12, rtol=1e-12)
+    widths = np.diff(run["b"].values[:, 0])
+    np.testing.assert_allclose(run["a"].values[:, 0], [*widths, widths[-1]], rtol=1e-9)
+    assert widths[:2] == pytest.approx([31 / 365, 28 / 365])
     assert run["b"].values[[0, -1], 0].tolist() == [0.0, 2.0]
 
 

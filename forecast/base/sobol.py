@@ -1,0 +1,164 @@
+"""Scrambled Sobol' points: evenly spread uniforms, a randomisation of its own for every name.
+
+World i is point i // 8 of randomisation i mod 8: fewer worlds are a prefix of more, and the eight replicates, which are
+independent, tell the Monte Carlo error of an answer.
+
+What a name draws must not depend on the other names of a scenario, so a name cannot have the next free dimensions of
+one sequence that all share. Each has Sobol' dimensions of its own, and in every block of worlds a random order of its
+own (padding [4]_). What depends on one name alone then has the small error of the sequence, and what several do
+together that of independent draws. Tried and left: random generator matrices, which make one net of all names, and
+nested shuffles; by chance two names then correlate up to three times, and 1.25 times, as much as independent draws.
+
+References
+----------
+.. [1] Joe, S. & Kuo, F. Y. (2008). Constructing Sobol sequences with better two-dimensional projections. SIAM Journal
+   on Scientific Computing 30(5), 2635-2654; the initial numbers are of their table new-joe-kuo-6.21201.
+.. [2] Matoušek, J. (1998). On the L2-discrepancy for anchored boxes. Journal of Complexity 14(4), 527-556: random
+   linear scrambling and a digital shift.
+.. [3] L'Ecuyer, P. & Lemieux, C. (2002). Recent advances in randomized quasi-Monte Carlo methods. In Modeling
+   Uncertainty, 419-474: independent randomisations tell the error.
+.. [4] Owen, A. B. (1998). Latin supercube sampling for very high-dimensional simulations. ACM Transactions on Modeling
+   and Computer Simulation 8(1), 71-102.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["BLOCK", "DIMENSIONS", "REPLICATES", "direction_numbers", "key", "uniforms"]
+
+#: Worlds in a block.
+BLOCK = 1024
+#: Independent randomisations, among which the worlds take turns.
+REPLICATES = 8
+#: Binary digits of a point's number: 2^27 points of 8 randomisations are a thousand million worlds.
+NUMBER = 27
+#: Binary digits of a point: with half of the last one added it is exact, and neither 0 nor 1.
+DIGITS = 52
+
+#: Points of one randomisation in a block, and binary digits of their number in it.
+POINTS = BLOCK // REPLICATES
+BITS = POINTS.bit_length() - 1
+
+#: Of each dimension but the first the degree and the coefficients of a primitive polynomial, and the first direction
+#: numbers [1]_.
+_INITIAL = (
+    (1, 0, (1,)),
+    (2, 1, (1, 3)),
+    (3, 1, (1, 3, 1)),
+    (3, 2, (1, 1, 1)),
+    (4, 1, (1, 1, 3, 3)),
+    (4, 4, (1, 3, 5, 13)),
+    (5, 2, (1, 1, 5, 5, 17)),
+    (5, 4, (1, 1, 5, 5, 5)),
+    (5, 7, (1, 1, 7, 11, 19)),
+    (5, 11, (1, 1, 5, 1, 1)),
+    (5, 13, (1, 1, 1, 3, 11)),
+    (5, 14, (1, 3, 5, 5, 31)),
+    (6, 1, (1, 3, 3, 9, 7, 49)),
+    (6, 13, (1, 1, 1, 15, 21, 21)),
+    (6, 16, (1, 3, 1, 13, 27, 49)),
+)
+#: Dimensions of one sequence; who needs more has several, each scrambled by itself and in an order of its own.
+DIMENSIONS = len(_INITIAL) + 1
+
+
+def key(text: str) -> int:
+    """Return a number of 64 bits that stands for a text in the key of a random stream."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+@functools.cache
+def direction_numbers() -> NDArray[np.uint64]:
+    """Return the generator matrices' columns, (dimension, `NUMBER`): binary fractions of `NUMBER` digits.
+
+    Examples
+    --------
+    >>> (direction_numbers()[1, :3] / 2**27).tolist()
+    [0.5, 0.75, 0.625]
+    """
+    import numpy as np
+
+    rows = [[1] * NUMBER]
+    for degree, coefficients, first in _INITIAL:
+        m = list(first)
+        for k in range(degree, NUMBER):
+            new = m[k - degree] ^ (m[k - degree] << degree)
+            for j in range(1, degree):
+                if coefficients >> (degree - 1 - j) & 1:
+                    new ^= m[k - j] << j
+            m.append(new)
+        rows.append(m)
+    return np.array([[m << (NUMBER - 1 - k) for k, m in enumerate(row)] for row in rows], dtype=np.uint64)
+
+
+@functools.lru_cache(maxsize=512)
+def _scrambled(spawn_key: tuple[int, ...], seed: int, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Return the first points of a block, (point, randomisation, dimension), and what later digits add to them."""
+    import numpy as np
+
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
+    scramble = np.tril(rng.integers(0, 2, (REPLICATES, count, DIGITS, NUMBER), dtype=np.int8), -1).astype(np.float32)
+    scramble += np.eye(DIGITS, NUMBER, dtype=np.float32)
+    shift = rng.integers(0, 2**DIGITS, (REPLICATES, count), dtype=np.uint64)
+    places = np.arange(NUMBER - 1, -1, -1, dtype=np.uint64)
+    generators = (direction_numbers()[:count, None, :] >> places[:, None] & np.uint64(1)).astype(np.float32)
+    columns = scramble @ generators % 2  # sums below 2^7: exact in single precision
+    powers = 2.0 ** np.arange(DIGITS - 1, -1, -1)
+    digits = np.einsum("rjdk,d->krj", columns, powers).astype(np.uint64)
+    first = np.empty((POINTS, REPLICATES, count), dtype=np.uint64)
+    first[0] = shift
+    for k in range(BITS):
+        first[2**k : 2 ** (k + 1)] = first[: 2**k] ^ digits[k]
+    return first, digits[BITS:]
+
+
+def _order(spawn_key: tuple[int, ...], seed: int) -> NDArray[np.intp]:
+    """Return an order of the points of a block, (point, randomisation)."""
+    import numpy as np
+
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
+    return rng.permuted(np.tile(np.arange(POINTS)[:, None], REPLICATES), axis=0)
+
+
+def uniforms(seed: int, node: str, part: str, count: int, block: int) -> NDArray[np.float64]:
+    """Return one block of points in the open unit cube, (dimension, world).
+
+    Parameters
+    ----------
+    seed : int
+    node, part : str
+        Who draws, and what for.
+    count : int
+        Dimensions.
+    block : int
+
+    Examples
+    --------
+    >>> u = uniforms(0, "demo", "parameters", 2, 0)
+    >>> u.shape, bool(((u > 0) & (u < 1)).all())
+    ((2, 1024), True)
+    >>> sorted((u[0, ::8] * 128).astype(int).tolist()) == list(range(128))
+    True
+    """
+    import numpy as np
+
+    names, rows = (key(node), key(part)), np.empty((count, BLOCK))
+    for low in range(0, count, DIMENSIONS):
+        high = min(low + DIMENSIONS, count)
+        which = low // DIMENSIONS
+        first, later = _scrambled((*names, key("points"), which), seed, high - low)
+        order = _order((*names, key("order"), which, block), seed)
+        added = np.zeros(first.shape[1:], dtype=np.uint64)
+        for k in range(block.bit_length()):
+            if block >> k & 1:
+                added ^= later[k]
+        first = np.take_along_axis(first, order[:, :, None], axis=0)
+        rows[low:high] = ((first ^ added).reshape(BLOCK, -1).T + 0.5) * 2.0**-DIGITS
+    return rows

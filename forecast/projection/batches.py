@@ -1,0 +1,442 @@
+"""Batches of worlds: drawn here, by worker processes or by a cluster; added up in their order, kept on disk, resumed.
+
+A batch has the same worlds, and gives the same bytes, whoever draws it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.base import access, budgets
+from forecast.base.files import replacing
+from forecast.base.json_text import strict_json
+from forecast.base.streams import BLOCK
+from forecast.contract.plugin_calls import stdout_is_data
+from forecast.errors import DataError, ForecastError, UsageError, printable
+from forecast.projection import backing
+from forecast.projection.failing import Part
+from forecast.projection.holdings import packed, unpack
+from forecast.projection.moments import pass_before
+from forecast.projection.reduce import Sampled, Size
+from forecast.projection.weights import Updates
+from forecast.projection.world import Fits, World
+from forecast.scenarios import graph as graphs
+from forecast.scenarios.graph import Graph
+from forecast.scenarios.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["BATCH", "Checkpoint", "Job", "add_up"]
+
+#: Worlds in a batch: what one worker draws, and what is lost where one dies.
+BATCH = 32 * BLOCK
+#: Blocks that are drawn together at most, and how much they may hold: what fits the processor's caches is fastest.
+MOST_BLOCKS, TOGETHER = 8, 64 * 2**20
+#: A checkpoint is written when so many seconds have passed since the last one.
+EVERY = 5.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be drawn: enough to draw any batch of it in any process.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    settings : mapping
+        As `forecast.project` takes them under ``set``.
+    as_of : float or None
+    seed : int
+    years : ndarray
+        The steps in decimal years.
+    worlds, kept : int
+        How many worlds there are, and how many of the first are kept one by one.
+    """
+
+    scenario: Scenario
+    settings: Mapping[str, object] | None
+    as_of: float | None
+    seed: int
+    years: Array
+    worlds: int
+    kept: int
+    _made: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what another process makes for itself."""
+        return {**self.__dict__, "_made": {}}
+
+    @classmethod
+    def of(cls, graph: Graph, fits: Fits, **stated: Any) -> Job:
+        """Return the job of a graph with models that are fitted already."""
+        made = cls(scenario=graph.scenario, as_of=fits.as_of, seed=fits.seed, **stated)
+        made._made.update(graph=graph, fits=fits)
+        return made
+
+    @property
+    def graph(self) -> Graph:
+        """The scenario's graph."""
+        if "graph" not in self._made:
+            self._made["graph"] = graphs.build(self.scenario, self.settings)
+        made: Graph = self._made["graph"]
+        return made
+
+    @property
+    def fits(self) -> Fits:
+        """The fitted models."""
+        made: Fits = self._made.setdefault("fits", Fits(as_of=self.as_of, seed=self.seed))
+        return made
+
+    @property
+    def references(self) -> Mapping[tuple[str, ...], float] | None:
+        """What is taken off the log likelihoods of worlds that are counted; what every batch needs is made first."""
+        if "references" not in self._made:
+            first = self.world(range(1))
+            pass_before(first)
+            self._made["references"] = None
+            if self.kept < self.worlds:
+                updates, part = Updates(self.graph, 0), Part(0, BLOCK, slice(0, 0))
+                updates.fill(first, part, partial(_quietly, first))
+                self._made["references"] = updates.highest(part)
+        made: Mapping[tuple[str, ...], float] | None = self._made["references"]
+        return made
+
+    def world(self, blocks: range) -> World:
+        """Return some blocks of worlds, which draw nothing yet."""
+        return World(self.graph, self.fits, self.years, self.seed, blocks)
+
+    @property
+    def batches(self) -> int:
+        """How many batches there are."""
+        return -(-self.worlds // BATCH)
+
+    def size(self, number: int | None = None) -> Size:
+        """Return the worlds of one batch, or of all."""
+        low, high = (0, self.worlds) if number is None else (number * BATCH, min((number + 1) * BATCH, self.worlds))
+        return Size(self.worlds, self.kept, low, high)
+
+    def empty(self, size: Size) -> Sampled:
+        """Return what holds no world yet."""
+        return Sampled(self.graph, self.years, size, Updates(self.graph, size.held, self.references))
+
+    def batch(self, number: int) -> Sampled:
+        """Draw one batch."""
+        size = self.size(number)
+        sampled, step = self.empty(size), self._blocks_together
+        first, last = size.low // BLOCK, -(-size.high // BLOCK)
+        for low in range(first, last, step):
+            sampled.fill(self.world(range(low, min(low + step, last))))
+        return sampled
+
+    @cached_property
+    def _blocks_together(self) -> int:
+        """How many blocks are drawn together: as many as fit, the same in every process."""
+        choices, cells = self.graph.scenario.choices, 0
+        for node in self.graph.nodes.values():
+            own = int(np.prod([len(choices[d].values) for d in node.dims], dtype=np.int64))
+            cells += own * (1 if node.steady else len(self.years))
+        return int(np.clip(TOGETHER // max(8 * BLOCK * cells, 1), 1, MOST_BLOCKS))
+
+    def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Draw one batch, as plain data that can be sent."""
+        with stdout_is_data():
+            sampled = self.batch(number)
+        warnings = [[list(key), list(texts)] for key, texts in self.fits.outside.items()]
+        return packed(sampled.holdings()), {**sampled.notes(), "warnings": warnings}
+
+    def received(self, number: int, arrays: Mapping[str, NDArray[Any]], notes: Mapping[str, Any]) -> Sampled:
+        """Return a batch that was sent."""
+        sampled = self.empty(self.size(number))
+        unpack(sampled.holdings(), arrays)
+        sampled.note(notes)
+        self.warn(notes["warnings"])
+        return sampled
+
+    def warn(self, warnings: list[list[list[str]]]) -> None:
+        """Take what models warned of in another process."""
+        for (quantity, model), texts in warnings:
+            self.fits.outside.setdefault((quantity, model), tuple(texts))
+
+
+def _quietly(world: World, name: str, combination: tuple[str, ...], make: Callable[[], Any]) -> Any:
+    """Compute something once, before it counts; where it fails it will fail again where it is counted."""
+    try:
+        made, _ = world.watched(make)
+    except ForecastError:
+        return None
+    return made, np.zeros(BLOCK, dtype=bool)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where the sum of the batches so far stands on disk.
+
+    Parameters
+    ----------
+    path : Path
+    resume : bool
+        Go on from what stands there, if anything does.
+    """
+
+    path: Path
+    resume: bool = False
+
+    def load(self, job: Job, whole: Sampled, fingerprint: str) -> int:
+        """Take up what stands there, and return the number of the next batch.
+
+        Raises
+        ------
+        DataError
+            If it is of another run, or no checkpoint.
+        """
+        if not self.resume or not self.path.exists():
+            return 0
+        where = printable(self.path.name)
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files if name != "about"}
+                about = strict_json(bytes(file["about"]), where=where)
+            if about["of"] != fingerprint:
+                raise DataError(f"{where}: is of another run: the scenario, its data, a setting or a version differs")
+            unpack(whole.holdings(), arrays)
+            whole.note(about["notes"])
+            job.warn(about["warnings"])
+            return int(about["next"])
+        except (KeyError, ValueError, TypeError, OSError, EOFError) as problem:
+            raise DataError(f"{where}: is no checkpoint of this run: {printable(str(problem), 200)}") from problem
+
+    def save(self, job: Job, whole: Sampled, fingerprint: str, following: int) -> None:
+        """Write what there is so far, to a temporary name that is then renamed."""
+        warnings = [[list(key), list(texts)] for key, texts in job.fits.outside.items()]
+        about = {"of": fingerprint, "next": following, "notes": whole.notes(), "warnings": warnings}
+        with replacing(self.path) as temporary, temporary.open("wb") as file:
+            text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+            np.savez(file, about=text, **packed(whole.holdings()))  # type: ignore[arg-type]
+
+    def remove(self) -> None:
+        """Take it away: the run has ended."""
+        self.path.unlink(missing_ok=True)
+
+
+def add_up(
+    job: Job,
+    *,
+    workers: int = 1,
+    client: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+    checkpoint: Checkpoint | None = None,
+    identity: Mapping[str, str] | None = None,
+) -> Sampled:
+    """Draw all worlds of a job, and return what they hold together.
+
+    Parameters
+    ----------
+    job : Job
+    workers : int
+        Processes; with one, this one draws.
+    client : distributed.Client or str, optional
+        A cluster of dask, or its address, that draws instead.
+    progress : callable, optional
+        Called with (worlds done, worlds in all).
+    checkpoint : Checkpoint, optional
+    identity : mapping, optional
+        What says that another run would have the same worlds.
+    """
+    job.references  # noqa: B018 - made before processes part, and once
+    if job.batches == 1:
+        (whole,) = _here(job, range(1))
+        _tell(progress, job, 1)
+        return whole
+    whole = job.empty(job.size())
+    text = json.dumps([dict(identity or {}), job.worlds, job.kept, BATCH], sort_keys=True)
+    fingerprint = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    begin = 0 if checkpoint is None else checkpoint.load(job, whole, fingerprint)
+    written, rest = time.monotonic(), range(begin, job.batches)
+    _tell(progress, job, begin)
+    with _source(job, rest, workers, client) as batches:
+        for number, sampled in zip(rest, batches, strict=True):
+            whole.merge(sampled)
+            _tell(progress, job, number + 1)
+            done = min((number + 1) * BATCH, job.worlds)
+            budgets.check_time(f"{job.scenario.where}: drawing", done, job.worlds, "worlds")
+            if checkpoint is not None and time.monotonic() - written >= EVERY and number + 1 < job.batches:
+                checkpoint.save(job, whole, fingerprint, number + 1)
+                written = time.monotonic()
+    if checkpoint is not None:
+        checkpoint.remove()
+    return whole
+
+
+def _tell(progress: Callable[[int, int], None] | None, job: Job, batches: int) -> None:
+    if progress is not None:
+        progress(min(batches * BATCH, job.worlds), job.worlds)
+
+
+@contextmanager
+def _source(job: Job, numbers: range, workers: int, client: Any) -> Iterator[Iterator[Sampled]]:
+    """Offer the batches in their order, drawn by whoever is there."""
+    if client is not None:
+        with _connected(client) as connected:
+            yield _of_cluster(job, numbers, connected)
+    elif workers == 1:
+        yield _here(job, numbers)
+    else:
+        source = _of_processes(job, numbers, min(workers, len(numbers) or 1))
+        try:
+            yield source
+        finally:
+            source.close()
+
+
+def _here(job: Job, numbers: range) -> Iterator[Sampled]:
+    for number in numbers:
+        with stdout_is_data():
+            sampled = job.batch(number)
+        yield sampled
+
+
+#: The job of the process that this one was forked from.
+_JOB: list[Job] = []
+
+
+def _start(job: Job | None, allowed: access.Access, limits: budgets.Limits) -> None:
+    """Begin in another process: may read and take what the first one may."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the first process says what an interrupt means
+    access.use(allowed)
+    budgets.inherit(limits)
+    if job is not None:
+        _JOB[:] = [job]
+
+
+def _sent(number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    return _JOB[0].sent(number)
+
+
+def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
+    """Return processes that know the job: by fork where that is safe, else sent to them."""
+    import multiprocessing
+
+    for model in backing.models_of(job.graph).values():  # once, and not in each of them
+        with suppress(ForecastError):
+            job.fits[model]
+    forks = sys.platform == "linux"
+    _JOB[:] = [job]
+    if not forks:
+        check_sendable(job)
+    context = multiprocessing.get_context("fork" if forks else "spawn")
+    here = (None if forks else job, access.current(), budgets.current())
+    return ProcessPoolExecutor(workers, context, initializer=_start, initargs=here)
+
+
+def check_sendable(job: Job) -> None:
+    """Refuse a job that cannot reach another process, in one sentence.
+
+    Raises
+    ------
+    UsageError
+    """
+    import pickle
+
+    try:
+        pickle.dumps(job)
+    except Exception as problem:
+        what = "cannot be sent to another process; a function reaches it by its import path, from a module of its own"
+        raise UsageError(f"{job.scenario.where}: {what}: {printable(str(problem), 200)}") from problem
+
+
+def _of_processes(job: Job, numbers: range, workers: int) -> Iterator[Sampled]:
+    pool, waiting, again = _pool(job, workers), list(numbers), set[int]()
+    pending: dict[int, Future[Any]] = {}
+    try:
+        for number in numbers:
+            while number not in pending or not pending[number].done():
+                # a few ahead keep everyone busy, and no more than these are held
+                while waiting and len(pending) < 2 * workers:
+                    ahead = waiting.pop(0)
+                    pending[ahead] = pool.submit(_sent, ahead)
+                wait([pending[number]], return_when=FIRST_COMPLETED)
+            try:
+                arrays, notes = pending.pop(number).result()
+            except BrokenProcessPool as problem:
+                if number in again:
+                    raise _ended(job, number) from problem
+                pool.shutdown(wait=False, cancel_futures=True)
+                arrays, notes = _alone(job, number)
+                pool, waiting, pending = _pool(job, workers), sorted({*waiting, *pending}), {}
+            yield job.received(number, arrays, notes)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        _JOB.clear()
+
+
+def _alone(job: Job, number: int) -> Any:
+    """Draw a batch whose worker has ended once more, in a process of its own."""
+    with _pool(job, 1) as pool:
+        try:
+            return pool.submit(_sent, number).result()
+        except BrokenProcessPool as problem:
+            raise _ended(job, number) from problem
+
+
+def _ended(job: Job, number: int) -> ForecastError:
+    size = job.size(number)
+    what = (
+        f"{job.scenario.where}: worlds {size.low:,} to {size.high - 1:,}: their process ended twice without an answer"
+    )
+    return DataError(f"{what} (out of memory, or a model that ends it); --workers 1 may name the model")
+
+
+@contextmanager
+def _connected(client: Any) -> Iterator[Any]:
+    """Offer a client of a cluster, closed afterwards where only its address was given."""
+    if not isinstance(client, str):
+        yield client
+        return
+    try:
+        from distributed import Client
+    except ImportError as problem:
+        raise UsageError("cluster: needs dask: pip install 'lawcast[dask]'") from problem
+    try:
+        opened = Client(client, timeout="10s")
+    except (OSError, ValueError, TypeError) as problem:
+        raise UsageError(f"cluster: no scheduler answers at '{printable(client, 80)}'") from problem
+    with opened:
+        yield opened
+
+
+def _of_cluster(job: Job, numbers: range, client: Any) -> Iterator[Sampled]:
+    check_sendable(job)
+    scattered = client.scatter(job, broadcast=True, hash=False)
+    waiting, pending = list(numbers), dict[int, Any]()
+    most = 2 * max(len(client.scheduler_info().get("workers", ())), 1)
+    for number in numbers:
+        while waiting and len(pending) < most:
+            ahead = waiting.pop(0)
+            pending[ahead] = client.submit(Job.sent, scattered, ahead, pure=False, retries=1)
+        try:
+            arrays, notes = pending.pop(number).result()
+        except ForecastError:
+            raise
+        except Exception as problem:
+            what = f"{job.scenario.where}: batch {number} on the cluster: {type(problem).__name__}"
+            raise DataError(f"{what}: {printable(str(problem), 200)}") from problem
+        yield job.received(number, arrays, notes)
