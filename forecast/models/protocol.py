@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError
+from forecast.models.operators import Operators
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,8 +150,8 @@ class FittedModel(abc.ABC):
         return ()
 
 
-class Model(abc.ABC):
-    """Anything that produces a quantity.
+class Model(Operators, abc.ABC):
+    """Anything that produces a quantity, and can be calculated with as one.
 
     Attributes
     ----------
