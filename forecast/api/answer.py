@@ -398,7 +398,7 @@ class Answer:
         points = []
         for chosen in itertools.product(*values.values()):
             at = dict(zip(values, chosen, strict=True))
-            made = self.at(**at)
+            made = self.with_(**at)
             parts: dict[str, Any] = {"quantiles": made.quantiles()}
             if made.kind == "when":
                 asked = made.run["questions"]
@@ -410,10 +410,11 @@ class Answer:
             points.append(point.squeeze(narrowed, drop=True).expand_dims(swept))
         return xr.combine_by_coords(points, join="exact", combine_attrs="drop")  # type: ignore[return-value]
 
-    def at(self, **numbers: Any) -> Answer:
+    def with_(self, **numbers: Any) -> Answer:
         """Return the answer with quantities, inputs or choices set, as ``set=`` of `forecast.project` takes them."""
-        kept = {name: number for name, number in numbers.items() if name not in self._formulas()}
-        made = {name: as_quantity(number) for name, number in numbers.items() if name not in kept}
+        formulas = self._formulas()
+        made = {name: as_quantity(number) for name, number in numbers.items() if name in formulas}
+        kept = {name: number for name, number in numbers.items() if name not in formulas}
         options = {**self.options, "set": {**(self.options.get("set") or {}), **kept}}
         return replace(self, options=options, swapped={**self.swapped, **made})._answered()
 

@@ -18,6 +18,8 @@ __all__ = ["sensitivity"]
 
 #: So many worlds tell how far a constant moves an answer.
 WORLDS = 500
+#: So often a number is drawn anew for its total order.
+REDRAWS = 4
 #: A driver that explains less is not moved for comparison.
 LEAST = 0.02
 
@@ -68,12 +70,13 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     quick = replace(answer, options={**answer.options, "draws": min(WORLDS, int(answer.options.get("draws", WORLDS)))})
     settable, constants = answer._knobs(), dict(_constants(answer))
     told = [row["name"] for row in shares if row["share"] >= LEAST and row["kind"] == "number"]
-    ends = {name: _ends(answer, name) for name in told if name in settable}
+    fewer = quick.with_()
+    ends = {name: _ends(fewer, name) for name in told if name in settable}
     ends |= {name: (number / 2, number * 2) for name, number in constants.items()}
     rows |= {name: {"kind": "constant", "first": 0.0} for name in constants}
     for name, pair in ends.items():
         if pair is not None:
-            low, high = (_mean(quick.at(**{name: number})) for number in pair)
+            low, high = (_mean(quick.with_(**{name: number})) for number in pair)
             rows[name]["moves"] = abs(high - low)
     made = pd.DataFrame.from_dict(rows, orient="index").rename_axis("driver")
     if total:
@@ -148,19 +151,25 @@ def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
     weights = answer.weights.broadcast_like(said).transpose(*said.dims).values * said.sizes["draw"]
     place = ranks(said.values, weights)
     order = np.argsort(said.values.ravel(), kind="stable")
-    levels, levels_place = said.values.ravel()[order], place.ravel()[order]
-    variance = float(np.average((place - np.average(place, weights=weights)) ** 2, weights=weights))
+    steps = _steps(said.values.ravel()[order], place.ravel()[order])
+    middle = np.average(place, weights=weights)
     given = answer.scenario
     for name in drivers:
         members = name.split(", ")
-        stated = _drawn_anew(given.stated, members)
-        if stated is None:
-            continue
-        other = Scenario.from_dict(stated, name=given.name, where=given.where, folder=given.folder)
-        again = _said(replace(answer, run=project(other, **answer._run_options)))
-        # the same scale for both: where an answer would stand among those that were given
-        found = np.interp(again.transpose(*said.dims).values, *_steps(levels, levels_place))
-        yield name, float(np.average((place - found) ** 2, weights=weights)) / (2 * variance)
+        outcomes = [place]
+        for count in range(1, REDRAWS + 1):
+            stated = _drawn_anew(given.stated, members, f"again{count}")
+            if stated is None:
+                break
+            other = Scenario.from_dict(stated, name=given.name, where=given.where, folder=given.folder)
+            again = _said(replace(answer, run=project(other, **answer._run_options)))
+            # the same scale for all: where an answer would stand among those that were given
+            outcomes.append(np.interp(again.transpose(*said.dims).values, *steps))
+        if len(outcomes) > 1:
+            # what varies while all else stays
+            left = np.average(np.var(outcomes, axis=0, ddof=1), weights=weights)
+            whole = np.mean([np.average((each - middle) ** 2, weights=weights) for each in outcomes])
+            yield name, float(left / whole)
 
 
 def _steps(levels: Any, place: Any) -> tuple[Any, Any]:
@@ -172,7 +181,7 @@ def _steps(levels: Any, place: Any) -> tuple[Any, Any]:
     return values, place[known][first]
 
 
-def _drawn_anew(stated: Mapping[str, Any], members: list[str]) -> dict[str, Any] | None:
+def _drawn_anew(stated: Mapping[str, Any], members: list[str], ending: str) -> dict[str, Any] | None:
     """Return a scenario in which these numbers are drawn by other names; None where they cannot be."""
     quantities = dict(stated.get("quantities", {}))
     groups = [dict(group) for group in stated.get("correlations", ())]
@@ -180,7 +189,7 @@ def _drawn_anew(stated: Mapping[str, Any], members: list[str]) -> dict[str, Any]
         record = quantities.get(name)
         if record is None or any(key in record for key in ("draw", "draws", "model", "law", "function", "expression")):
             return None
-        again = f"{name[:57]}_again"
+        again = f"{name[:55]}_{ending}"
         beside = {key: record[key] for key in ("lower", "before", "limit", "how", "at_least", "keeps") if key in record}
         quantities[again] = {key: each for key, each in record.items() if key not in beside}
         quantities[name] = {"expression": again, **beside}

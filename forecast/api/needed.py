@@ -17,7 +17,9 @@ __all__ = ["needed"]
 
 #: The assumption is looked for within this factor of where it is drawn, and found to this precision.
 FARTHEST, PRECISION = 1e12, 1e-6
-#: So many times is an interval of dates left that no value of the assumption meets.
+#: So many worlds tell where it is drawn.
+WORLDS = 200
+#: How late what never comes is, in years.
 NEVER = 1e6
 
 
@@ -96,7 +98,7 @@ def _root(answer: Answer, name: str, by: float, probability: float, within: tupl
     def late(number: float) -> float:
         """Return how many years after the date it is reached with this probability."""
         if number not in known:
-            date = float(answer.at(**{name: number}).quantiles(probability).values.ravel()[0])
+            date = float(answer.with_(**{name: number}).quantiles(probability).values.ravel()[0])
             known[number] = date - by if math.isfinite(date) else NEVER
         return known[number]
 
@@ -125,13 +127,14 @@ def _drawn(answer: Answer, name: str) -> tuple[float, float]:
     """Return the ends of where an assumption is drawn."""
     import numpy as np
 
-    projected = answer.run["projection"].to_dataset()
+    quick = replace(answer, options={**answer.options, "draws": WORLDS}).with_()
+    projected = quick.run["projection"].to_dataset()
     owner, _, short = name.rpartition(".")
     posterior = f"posterior/{owner}"
     if name in projected:
         values = np.asarray(projected[name].values)
-    elif owner and posterior in answer.run:
-        values = np.asarray(answer.run[posterior].to_dataset()[short].values)
+    elif owner and posterior in quick.run:
+        values = np.asarray(quick.run[posterior].to_dataset()[short].values)
     else:
         raise UsageError(f"needed '{name}': give the numbers within which to look: within=(low, high)")
     values = values[np.isfinite(values)]

@@ -177,9 +177,9 @@ def test_the_probability_by_a_date_counts_worlds(asked):
 def test_what_is_needed_makes_it_so(asked):
     spend, *_, answer = asked
     enough = answer.needed("spend", dates=2030)
-    assert answer.at(spend=enough).median() == pytest.approx(2030, abs=1e-3)
+    assert answer.with_(spend=enough).median() == pytest.approx(2030, abs=1e-3)
     assert answer.needed(spend, dates=2030, probability=0.9) > enough
-    alone = answer.at(spend=answer.needed("spend", dates=2030, probability=0.9))
+    alone = answer.with_(spend=answer.needed("spend", dates=2030, probability=0.9))
     assert alone.probability(2030.001) == pytest.approx(0.9, abs=2e-3)
     with pytest.raises(UsageError, match=r"no number from 1e\+08 to 1\.1e\+08 makes it so"):
         answer.needed("spend", dates=2026, within=(1e8, 1.1e8))
@@ -196,7 +196,7 @@ def test_what_is_needed_along_choices():
     answer = ((spend * peak).named("fleet") >= 3e12).when(choices=choices, **SPAN)
     enough = answer.needed("spend", dates=2029)
     assert enough.dims == ("trend",)
-    lone = answer.at(trend="random-walk", spend=float(enough.sel(trend="random-walk")))
+    lone = answer.with_(trend="random-walk", spend=float(enough.sel(trend="random-walk")))
     assert float(lone.median().item()) == pytest.approx(2029, abs=1e-3)
 
 
@@ -209,14 +209,15 @@ def normals(**more):
     """Return a question for x + 2y, both standard normal."""
     x = forecast.uncertain(normal=[-1.6448536269514722, 1.6448536269514722], name="x")
     y = forecast.uncertain(normal=[-3.2897072539029444, 3.2897072539029444], name="y")
-    return forecast.ask(value=x + y, dates=[2026], start=2025, until=2026, draws=20_000, **more)
+    return forecast.ask(value=x + y, dates=[2026], start=2025, until=2026, draws=10_000, **more)
 
 
 def test_first_and_total_order_are_those_of_a_known_function():
     made = normals().sensitivity(total=True)
     assert list(made.index) == ["y", "x", "together"]
     for name, share in (("x", 0.2), ("y", 0.8)):
-        assert made["first"][name] == pytest.approx(rank_share(share), abs=0.01)
+        # three standard errors of 10,000 worlds, 2*sqrt(S)*(1 - S)/100
+        assert made["first"][name] == pytest.approx(rank_share(share), abs=0.025)
         assert made["total"][name] == pytest.approx(1 - rank_share(1 - share), abs=0.01)
     assert made["first"].sum() == pytest.approx(1, abs=1e-12)
 
@@ -225,7 +226,8 @@ def test_correlated_numbers_are_one_group():
     made = normals(correlations=[{"of": ["x", "y"], "rho": 0.5}]).sensitivity(total=True)
     assert made["kind"]["x, y"] == "group"
     assert made["first"]["x, y"] == pytest.approx(1, abs=0.02)
-    assert made["total"]["x, y"] == pytest.approx(1, abs=0.02)
+    # everything is drawn anew: what is left is the chance correlation of 10,000 pairs, within three standard errors
+    assert made["total"]["x, y"] == pytest.approx(1, abs=0.03)
 
 
 def test_a_constant_that_comes_first_is_named():

@@ -119,8 +119,11 @@ def test_numpy_and_models_make_the_same_formulas():
 
 
 def test_a_trend_of_ones_own_stands_in_expressions():
-    data = {"year": [2020.0, 2021.0, 2022.0, 2023.0, 2024.0], "n": [1.0, 2.1, 3.9, 8.2, 15.8]}
-    chips = forecast.trend(data, x="year", y="n", unit="", shape="trends/exponential", name="chips")
+    import pandas as pd
+
+    days = pd.to_datetime(["2020-01-01", "2021-01-01", "2022-01-01", "2023-01-01", "2024-01-01"])
+    data = pd.DataFrame({"year": days, "n": [1.0, 2.1, 3.9, 8.2, 15.8]})
+    chips = forecast.trend(data, x="year", y="n", shape="trends/exponential", name="chips")
     answer = (2 * chips >= 1000).when(until=2040, draws=200)
     assert 2028 < answer.median() < 2031
     assert list(answer.run["projection"].data_vars) == ["chips"]
