@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.api.expressions import condition as read_condition
 from forecast.api.expressions import quantities_in
-from forecast.api.quantity import Condition, Quantity, as_quantity
+from forecast.api.quantity import Condition, Quantity, as_quantity, quantity
 from forecast.api.records import ASKED, gathered, scenario_of
 from forecast.errors import UsageError
 from forecast.report.plain import attribute
@@ -337,8 +337,15 @@ class Answer:
                 way = f"name a date, such as {side.name}.at(2028)"
                 raise UsageError(f"given '{condition.text}': '{side.name}' changes with time: {way}")
 
-    def swap(self, old: Quantity | Model | str, new: Quantity | Model | float) -> Answer:
+    def swap(self, old: Quantity | Model | str, new: Quantity | Model | float | str) -> Answer:
         """Return the answer with one quantity, or one model, in place of another; every other one draws what it drew.
+
+        Parameters
+        ----------
+        old : Quantity, Model or str
+            A quantity by its name, or itself.
+        new : Quantity, Model, float or str
+            A number is in the unit of the old one; a text is the name of a model.
 
         Raises
         ------
@@ -353,6 +360,8 @@ class Answer:
             from forecast.api.sources import value
 
             new = value(new, self._unit(name), name=name)
+        elif isinstance(new, str):
+            new = quantity(model=new)
         return replace(self, swapped={**self.swapped, name: as_quantity(new)})._answered()
 
     def what_if(self, of: Quantity | Model | str, **change: Any) -> Answer:

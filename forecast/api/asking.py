@@ -94,4 +94,14 @@ def ask_scenario(scenario: Scenario, question: str = "", **options: Any) -> Answ
     for name in options:
         if name not in allowed:
             raise UnknownNameError("option", name, allowed, where="ask")
-    return Answer.made(question={}, options=options, base=scenario, asked=question)
+    return Answer.made(question={}, options=options, base=_alone(scenario, question), asked=question)
+
+
+def _alone(scenario: Scenario, question: str) -> Scenario:
+    """Return a scenario that asks one of its questions, with those that it names."""
+    stated = scenario.stated["questions"]
+    kept = [question, *(stated[question].get("first", ()))]
+    if kept == list(stated):
+        return scenario
+    whole = {**scenario.stated, "questions": {name: stated[name] for name in kept}}
+    return type(scenario).from_dict(whole, name=scenario.name, where=scenario.where, folder=scenario.folder)

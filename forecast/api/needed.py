@@ -129,14 +129,15 @@ def _drawn(answer: Answer, name: str) -> tuple[float, float]:
 
     quick = replace(answer, options={**answer.options, "draws": WORLDS}).with_()
     projected = quick.run["projection"].to_dataset()
-    owner, _, short = name.rpartition(".")
-    posterior = f"posterior/{owner}"
     if name in projected:
         values = np.asarray(projected[name].values)
-    elif owner and posterior in quick.run:
-        values = np.asarray(quick.run[posterior].to_dataset()[short].values)
     else:
-        raise UsageError(f"needed '{name}': give the numbers within which to look: within=(low, high)")
+        owner, _, short = name.rpartition(".")
+        try:
+            values = np.asarray(quick.run[f"posterior/{owner}/{short}"].values)
+        except KeyError:
+            way = "give the numbers within which to look: within=(low, high)"
+            raise UsageError(f"needed '{name}': it is no quantity of the answer: {way}") from None
     values = values[np.isfinite(values)]
     return float(values.min()), float(values.max())
 

@@ -74,3 +74,39 @@ def test_a_question_that_is_not_there_suggests_the_nearest():
         forecast.scenario("brain-parity").ask(draw=3)
     with pytest.raises(UsageError, match="asks no question"):
         forecast.scenario({"until": 2030, "quantities": {"x": {"value": 1, "unit": ""}}}).ask()
+
+
+TWO = {
+    "start": 2025,
+    "until": 2030,
+    "quantities": {"x": {"p05": 1, "p95": 4, "unit": ""}},
+    "questions": {
+        "one": {"when": "x*(t - start) >= 5"},
+        "two": {"when": "x*(t - start) >= 8", "title": "two comes"},
+        "worth": {"value": "x", "dates": [2026]},
+        "race": {"first": ["one", "two"]},
+    },
+}
+
+
+def test_each_question_of_a_scenario_is_answered_by_its_name():
+    given, run = forecast.scenario(TWO), forecast.project(TWO, **SMALL)
+    two = given.ask("two", **SMALL)
+    assert "two comes" in repr(two)
+    assert_bitwise(two.run["questions"]["two"].values, run["questions"]["two"].values)
+    assert given.ask("worth", **SMALL).values.shape == (200, 1)
+    race = given.ask("race", **SMALL)
+    assert set(race.shares["event"].values) == {"one", "two", "together", "none"}
+    assert given.ask(**SMALL).asked == "one"
+
+
+def test_what_is_needed_of_a_scenarios_inputs():
+    choices = {"metric": ["hpcg"], "trend": ["exponential"], "estimate": ["dettmers-2015"]}
+    answer = forecast.scenario("brain-parity").with_(choices=choices).ask(**SMALL)
+    name = "brain/dettmers-2015.firing_rate"
+    found = answer.needed(name, dates=2060)
+    assert answer.with_(**{name: found.item()}).median().item() == pytest.approx(2060, abs=1e-3)
+    swapped = answer.swap("machine", "hardware/linpack@random-walk")
+    assert (swapped.run["projection"]["machine"] != answer.run["projection"]["machine"]).any()
+    with pytest.raises(UsageError, match="does not depend on it"):
+        answer.needed("brain/dettmers-2015.nothing", dates=2060)
