@@ -144,7 +144,7 @@ def part(path: Path) -> str:
 DOORS = {
     ("laws/definition.py", "fit"),  # Law.fit, Law.published
     ("fit/solution.py", "planning"),  # Fit.allocate, Fit.invert
-    ("models/operators.py", "api"),  # arithmetic on a model
+    ("base/operators.py", "api"),  # arithmetic on a model
     ("scenarios/scenario.py", "api"),  # Scenario.ask, Scenario.with_
 }
 

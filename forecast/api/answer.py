@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from forecast.api.expressions import quantities_in
 from forecast.api.quantity import Condition, Quantity, as_quantity, quantity
 from forecast.api.records import ASKED, gathered, scenario_of
 from forecast.errors import UsageError
+from forecast.projection.weights import FEWEST
 from forecast.report.plain import attribute
 
 if TYPE_CHECKING:
@@ -307,6 +309,11 @@ class Answer:
         ------
         UsageError
             For a condition on what the answer does not depend on, or on what changes with time without a date.
+
+        Warns
+        -----
+        UserWarning
+            Where fewer than 200 worlds are left, with their number.
         """
         if isinstance(condition, str):
             condition = read_condition(condition, where="given")
@@ -316,7 +323,13 @@ class Answer:
         if not known & {*gathered(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
             raise self._not_of(condition.text, "given")
         self._check_steady(condition)
-        return replace(self, conditions=(*self.conditions, condition))._answered()
+        made = replace(self, conditions=(*self.conditions, condition))._answered()
+        left = attribute(made.run, "effective_draws")
+        if left < FEWEST:
+            drawn = attribute(made.run, "draws")
+            text = f"given '{condition.text}': {left:.0f} of {drawn:,} worlds are left, fewer than {FEWEST}: draw more"
+            warnings.warn(text, stacklevel=2)
+        return made
 
     def _check_steady(self, condition: Condition) -> None:
         """Refuse a condition on what changes with time: worlds are chosen by one number each."""

@@ -41,8 +41,8 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     pandas.DataFrame
         By driver: its ``kind``; ``first``, the share of the variance of the answer's rank that it explains alone, of
         correlated numbers as one group; what is left to 1 is in the row ``together``. ``moves`` is how far the mean
-        answer goes (a date of never counts as the last step) from the 5 to the 95 % quantile of a number, or from half
-        a constant to its double. ``attrs["note"]`` says so where a constant comes first.
+        answer goes, whatever is given (a date of never counts as the last step), from the 5 to the 95 % quantile of a
+        number, or from half a constant to its double. ``attrs["note"]`` says so where a constant comes first.
 
     Examples
     --------
@@ -67,7 +67,9 @@ def sensitivity(answer: Answer, *, total: bool = False) -> pd.DataFrame:
     }
     left = max(1 - sum(row["share"] for row in shares), 0.0) if shares else float("nan")
     rows["together"] = {"kind": "together", "first": left, "moves": float("nan")}
-    quick = replace(answer, options={**answer.options, "draws": min(WORLDS, int(answer.options.get("draws", WORLDS)))})
+    # a number that is set may be one that a condition excludes
+    fewest = min(WORLDS, int(answer.options.get("draws", WORLDS)))
+    quick = replace(answer, conditions=(), options={**answer.options, "draws": fewest})
     settable, constants = answer._knobs(), dict(_constants(answer))
     told = [row["name"] for row in shares if row["share"] >= LEAST and row["kind"] == "number"]
     fewer = quick.with_()

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from forecast.api import automatic_names as names
 from forecast.api.expressions import MOST_PARTS, Formed, call, compared, plain, quantities_in
+from forecast.base.operators import Operators
 from forecast.errors import ScenarioError, UsageError, printable
-from forecast.fit.solution import Argument, Fit
 from forecast.formula import Comparison, Measured, Name, Node, Text, check_name, tree
-from forecast.models.operators import Operators
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
+    from forecast.fit.solution import Fit
     from forecast.models import Model
 
 __all__ = ["Condition", "Quantity", "as_quantity", "quantity"]
@@ -33,7 +33,7 @@ _KINDS = (
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Quantity(Operators, Argument):
+class Quantity(Operators):
     """A quantity of a scenario that is still to be computed. Made by `forecast.quantity` and its sisters.
 
     Parameters
@@ -92,12 +92,6 @@ class Quantity(Operators, Argument):
         {'expression': 'spend*9', 'limit': '0.01*gdp', 'how': 'saturating'}
         """
         return replace(self, stated={**self.stated, **_read(keys)})
-
-    def under(self, fit: Fit, variables: Mapping[str, Any]) -> Quantity:
-        """Return a law with its parameters, of quantities: what ``fit(N=size, D=tokens)`` is."""
-        wired = {name: as_quantity(each) for name, each in variables.items()}
-        stated = _read({"law": _stated(fit), **wired})
-        return named_as(names.short(fit.law.name or "law"), Quantity(stated=stated, automatic=True))
 
     @property
     def record(self) -> dict[str, Any]:
@@ -277,6 +271,13 @@ def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] =
     text = what if isinstance(what, str) else getattr(what, "name", getattr(what, "__name__", ""))
     made = Quantity(stated=stated, uses=tuple(uses), automatic=True)
     return named_as(names.short(text), made) if text else made
+
+
+def of_fit(fit: Fit, variables: Mapping[str, Any]) -> Quantity:
+    """Return a law with its parameters, of quantities."""
+    wired = {name: as_quantity(each) for name, each in variables.items()}
+    stated = _read({"law": _stated(fit), **wired})
+    return named_as(names.short(fit.law.name or "law"), Quantity(stated=stated, automatic=True))
 
 
 def named_as(function: str, made: Quantity) -> Quantity:

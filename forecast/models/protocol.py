@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from forecast.base.operators import Operators
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError
-from forecast.models.operators import Operators
 
 if TYPE_CHECKING:
     import numpy as np

@@ -85,7 +85,13 @@ def test_what_is_set_stays_set():
 
 def test_few_worlds_are_warned_of(asked):
     spend, *_, answer = asked
-    assert "fewer than" in answer.given(spend >= 4e8).run.attrs["warnings"]
+    left = int((answer.run["projection"]["spend"].isel(time=0) >= 4e8).sum())
+    told = f"given 'spend >= 400000000': {left} of 1,000 worlds are left, fewer than 200"
+    with pytest.warns(UserWarning, match=told):
+        few = answer.given(spend >= 4e8)
+    assert "fewer than" in few.run.attrs["warnings"]
+    assert "spend" in few.sensitivity().index
+    assert few.report().startswith("Given spend >= 400000000: ")
 
 
 def test_swap_leaves_every_other_draw(asked):

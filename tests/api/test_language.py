@@ -112,6 +112,8 @@ def test_numpy_and_models_make_the_same_formulas():
     assert (np.float64(2) * peak).record == (2 * peak).record == {"expression": "2*gpu_peak_fp16"}
     assert (-abs(spend)).record == {"expression": "-abs(spend)"}
     assert (peak >= "1 EFLOP/s").text == "gpu_peak_fp16 >= 1 EFLOP/s"
+    loss = forecast.law("scaling/chinchilla").published("besiroglu2024")(N=peak, D=spend)
+    assert loss.record == {"law": "scaling/chinchilla@besiroglu2024", "N": "gpu_peak_fp16", "D": "spend"}
     assert peak.at(2030).record == {"expression": "at(gpu_peak_fp16, 2030)"}
     assert peak == forecast.model("hardware/gpu-peak-fp16@exponential")
     with pytest.raises(UsageError, match="expected a number with a unit"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,12 @@ class Operators:
 
     The work is done in `forecast.api.expressions`.
     """
+
+    def under(self, fit: Any, variables: Mapping[str, Any]) -> Quantity:
+        """Return a law with its parameters, of quantities: what ``fit(N=size, D=tokens)`` is."""
+        from forecast.api.quantity import of_fit
+
+        return of_fit(fit, variables)
 
     def at(self, year: float | Quantity) -> Quantity:
         """Return what it is at a date, a decimal year, in every world."""
