@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import ScenarioError, UnknownNameError, UsageError
+from forecast.errors import FormulaError, ScenarioError, UnknownNameError, UsageError
 from forecast.language import start, t
 from toolkit import assert_bitwise
 
@@ -332,3 +332,28 @@ def test_both_of_two_conditions_are_one(asked):
     assert either.never == (fleet >= 1e8).when(**SPAN).never
     given = alone.given((spend >= 1e8) & (price <= 4e4))
     assert given.never == pytest.approx(alone.given(spend >= 1e8).given(price <= 4e4).never, rel=1e-12)
+
+
+def test_a_condition_may_be_a_text_and_a_formula(asked):
+    spend, price, *_, answer = asked
+    ours = answer.given(spend / price >= 5e3)
+    assert ours.never == answer.given("spend/price >= 5000").never
+    level = answer.run["projection"].isel(time=0)
+    kept = (level["spend"] / level["price"] >= 5e3).values
+    assert ours.never == pytest.approx(np.isposinf(np.asarray(answer))[kept].mean(), rel=1e-12)
+    assert answer.given("spend >= 2e8 USD").never == answer.given(spend >= 2e8).never
+    with pytest.raises(FormulaError):
+        answer.given("__import__('os')")
+
+
+def test_what_if_changes_a_path_and_nothing_else(asked):
+    _, _, peak, _, answer = asked
+    slower = answer.what_if(peak, growth="0.5*", since=2027)
+    was, now = answer.run["projection"], slower.run["projection"]
+    assert_bitwise(now["spend"].values, was["spend"].values)
+    assert (now["peak"].sel(time="2033") < was["peak"].sel(time="2033")).mean() > 0.9
+    twice = slower.what_if("spend", value="1e9 USD", since=2028)
+    assert [change["of"] for change in twice.scenario.stated["changes"]] == ["peak", "spend"]
+    assert slower.scenario.stated["changes"] == [{"of": "peak", "growth": "0.5*", "since": 2027}]
+    with pytest.raises(UsageError, match="what if 'other': the answer does not depend on it"):
+        answer.what_if("other", growth="0.5*", since=2027)
