@@ -13,8 +13,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
-    from forecast.api.quantity import Condition, Quantity, function, quantity, uncertain, value
+    from forecast.api.asking import ask
+    from forecast.api.changing import scenario
+    from forecast.api.quantity import Condition, Quantity, quantity
     from forecast.api.saved import load
+    from forecast.api.sources import draws, function, path, uncertain, value
     from forecast.base.access import allow
     from forecast.base.budgets import budget
     from forecast.contract.hookspecs import hookimpl
@@ -77,18 +80,22 @@ __all__ = [
     "UnitSpec",
     "__version__",
     "allow",
+    "ask",
     "budget",
     "catalogue",
+    "draws",
     "estimate",
     "function",
     "hookimpl",
     "law",
     "load",
     "model",
+    "path",
     "project",
     "protocol",
     "quantity",
     "records_from",
+    "scenario",
     "table",
     "trend",
     "uncertain",
@@ -104,21 +111,25 @@ _HOME = {
     "Quantity": "forecast.api.quantity",
     "Scenario": "forecast.scenarios.scenario",
     "allow": "forecast.base.access",
+    "ask": "forecast.api.asking",
     "budget": "forecast.base.budgets",
+    "draws": "forecast.api.sources",
     "estimate": "forecast.models",
-    "function": "forecast.api.quantity",
+    "function": "forecast.api.sources",
     "hookimpl": "forecast.contract.hookspecs",
     "law": "forecast.laws",
     "load": "forecast.api.saved",
     "model": "forecast.models",
+    "path": "forecast.api.sources",
     "project": "forecast.projection.engine",
     "protocol": "forecast.fit.protocols",
     "quantity": "forecast.api.quantity",
     "records_from": "forecast.contract.toml_records",
+    "scenario": "forecast.api.changing",
     "table": "forecast.tables",
     "trend": "forecast.models",
-    "uncertain": "forecast.api.quantity",
-    "value": "forecast.api.quantity",
+    "uncertain": "forecast.api.sources",
+    "value": "forecast.api.sources",
 }
 
 

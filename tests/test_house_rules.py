@@ -21,7 +21,7 @@ ORDER = (
     "projection", "sensitivity", "evaluation", "claims", "report", "api", "conformance", "cli", "__main__",
 )  # fmt: skip
 #: Public addresses of what lives in a room; nothing in the framework imports them.
-FACES = ("streams", "testing")
+FACES = ("language", "streams", "testing")
 #: A room has at most a dozen files, beside its ``__init__.py``; what a plugin writes as TOML counts too.
 MOST_FILES = 12
 
@@ -144,6 +144,8 @@ def part(path: Path) -> str:
 DOORS = {
     ("laws/definition.py", "fit"),  # Law.fit, Law.published
     ("fit/solution.py", "planning"),  # Fit.allocate, Fit.invert
+    ("base/operators.py", "api"),  # arithmetic on a model
+    ("scenarios/scenario.py", "api"),  # Scenario.ask, Scenario.with_
 }
 
 

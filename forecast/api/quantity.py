@@ -1,71 +1,73 @@
 """Quantities as objects: arithmetic on what is uncertain, before anything is computed.
 
-An object holds a record of the language of scenarios, under the same keys as a TOML file, and the quantities whose
-names stand in it. Asking a question gathers the records into a scenario: the same graph, by another spelling.
+An object holds a record of the language of scenarios, under the same keys as a TOML file, and the quantities that stand
+in it. Asking a question gathers the records into a scenario: the same graph, by another spelling.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
-import numbers
-import re
-from collections.abc import Callable, Iterable, Mapping
+import functools
+import keyword
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from forecast.api import automatic_names as names
+from forecast.api.expressions import MOST_PARTS, Formed, call, compared, plain, quantities_in
+from forecast.base.operators import Operators
 from forecast.errors import ScenarioError, UsageError, printable
-from forecast.fit.solution import Argument, Fit
-from forecast.formula import Binary, Call, Name, check_name, tree
+from forecast.formula import Comparison, Measured, Name, Node, Text, check_name, tree
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
+    from forecast.fit.solution import Fit
+    from forecast.models import Model
 
-__all__ = ["Condition", "Quantity", "as_quantity", "function", "quantity", "records", "uncertain", "value"]
+__all__ = ["Condition", "Quantity", "as_quantity", "quantity"]
 
-#: numpy's functions that have a word in the grammar, and those that are an operation or a comparison.
-_FUNCTIONS = {"exp": "exp", "log": "log", "log10": "log10", "sqrt": "sqrt", "minimum": "min", "maximum": "max"}
-_OPERATIONS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
-_COMPARED: Mapping[str, tuple[Literal[">=", ">", "<=", "<"], Literal[">=", ">", "<=", "<"]]] = {
-    "greater_equal": (">=", "<="), "greater": (">", "<"), "less_equal": ("<=", ">="), "less": ("<", ">"),
-}  # fmt: skip
-
-_WORDS = {"+": "plus", "-": "minus", "*": "times", "/": "over", "**": "to"}
-#: The longest name that the grammar of formulas takes.
-LONGEST = 64
 #: Records with one of these keys draw by the name of their quantity.
 _DRAWS = ("draw", "draws", "fitted", "data")
-_KINDS = ("model", "function", "law", "expression", "table", "shape", "schedule", *_DRAWS)
+_KINDS = (
+    "model", "function", "law", "expression", "table", "shape", "schedule", "initial", "so", *_DRAWS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Quantity(Argument):
+class Quantity(Operators):
     """A quantity of a scenario that is still to be computed. Made by `forecast.quantity` and its sisters.
 
     Parameters
     ----------
-    record : mapping of str to object
-        What stands under its name in a scenario, with the same keys.
-    needs : tuple of Quantity
-        Those whose names stand in the record.
+    stated : mapping of str to object
+        What stands under its name in a scenario, with the same keys; quantities stand there themselves. Without any it
+        is the quantity that has this name elsewhere.
     name : str
         Empty where it has none yet.
+    uses : tuple of Quantity
+        Those that texts in it name.
+    automatic : bool
+        It is called what it is made of. A formula that is, stands in others as it is; one that has a name of its own
+        is a quantity of the scenario.
     depth : int
         How many operations its name is made of.
+    label : str
+        What it is called within a longer automatic name, where that is not its name.
 
     Examples
     --------
     >>> import forecast
     >>> spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
     >>> price = forecast.uncertain(p05=2e4, p95=5e4, unit="USD", name="price")
-    >>> (spend / price).name, (2 * spend).record
-    ('spend_over_price', {'expression': '2*spend'})
+    >>> (spend / price).name, (2 * (spend / price)).record
+    ('spend_over_price', {'expression': '2*(spend/price)'})
     """
 
-    record: Mapping[str, Any]
-    needs: tuple[Quantity, ...] = ()
+    stated: Mapping[str, Any]
     name: str = ""
+    uses: tuple[Quantity, ...] = ()
+    automatic: bool = False
     depth: int = 0
+    label: str = ""
 
     __hash__ = object.__hash__
 
@@ -77,85 +79,80 @@ class Quantity(Argument):
         FormulaError
             For what is no name.
         """
-        return replace(self, name=check_name(name, where="named"), depth=0)
+        return replace(self, name=check_name(name, where="named"), depth=0, automatic=False, label="")
 
-    def at(self, year: float) -> Quantity:
-        """Return what it is at a date, a decimal year, in every world."""
-        return _of("at", (self, _number(year, "at")))
+    def with_(self, **keys: Any) -> Quantity:
+        """Return the quantity with more keys of the language: ``limit``, ``how``, ``at_least``, ``keeps``, ``before``.
 
-    def under(self, fit: Fit, variables: Mapping[str, Any]) -> Quantity:
-        """Return a law with its parameters, of quantities: what ``fit(N=size, D=tokens)`` is."""
-        wired = {name: as_quantity(each) for name, each in variables.items()}
-        return quantity(law=_stated(fit), **wired)
+        Examples
+        --------
+        >>> import forecast
+        >>> spend, gdp = (forecast.value(n, "USD", name=name) for n, name in ((1e8, "spend"), (1e14, "gdp")))
+        >>> (spend * 9).named("wish").with_(limit=0.01 * gdp, how="saturating").record
+        {'expression': 'spend*9', 'limit': '0.01*gdp', 'how': 'saturating'}
+        """
+        return replace(self, stated={**self.stated, **_read(keys)})
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What stands under its name in a scenario, with the same keys."""
+        made: dict[str, Any] = plain(self.stated)
+        return made
+
+    @functools.cached_property
+    def needs(self) -> tuple[Quantity, ...]:
+        """The quantities that stand in it."""
+        return tuple(dict.fromkeys((*quantities_in(self.stated), *self.uses)))
+
+    @property
+    def its_name(self) -> str:
+        """Its name, which what draws by it must have."""
+        if not self.name:
+            what = "an uncertain quantity" if self.uncertain else "a quantity"
+            raise ScenarioError(f"{what} has no name, and draws by its name: give name=, or .named('…'): {self!r}")
+        return self.name
+
+    @functools.cached_property
+    def inlined(self) -> bool:
+        """Whether it stands in other formulas as it is, and has no record of its own."""
+        formed = self.stated.get("expression")
+        return self.automatic and len(self.stated) == 1 and isinstance(formed, Formed) and formed.size <= MOST_PARTS
+
+    @property
+    def size(self) -> int:
+        """How many parts it adds to a formula in which it stands."""
+        return self.stated["expression"].size if self.inlined else 0
+
+    @functools.cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The names that stand in its formula; else its own."""
+        if not self.inlined:
+            return (self.its_name,)
+        return tuple(dict.fromkeys(name for each in self.stated["expression"].of for name in each.leaves))
+
+    @functools.cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What it is called within a longer automatic name: what its formula holds, or itself."""
+        if not self.inlined:
+            return (self.label or self.its_name,)
+        return tuple(dict.fromkeys(label for each in self.stated["expression"].of for label in each.labels))
+
+    def tree(self, kept: Collection[str] = ()) -> Node:
+        """Return what it is in a formula: its own one, or its name."""
+        if self.inlined and self.name not in kept:
+            return self.stated["expression"].tree(kept)  # type: ignore[no-any-return]
+        return Name(self.its_name)
 
     @property
     def uncertain(self) -> bool:
         """Whether its name says what it draws."""
-        if any(key in self.record for key in _DRAWS):
+        if any(key in self.stated for key in _DRAWS):
             return True
-        return not any(key in self.record for key in _KINDS) and "value" not in self.record
+        return bool(self.stated) and not any(key in self.stated for key in (*_KINDS, "value"))
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Answer numpy: ``np.minimum(spend, budget)`` and ``np.float64(2)*spend`` are quantities."""
-        name = ufunc.__name__
-        # numpy hands a number of its own over as an array without dimensions
-        inputs = tuple(float(each) if getattr(each, "shape", None) == () else each for each in inputs)
-        if method != "__call__" or options:
-            return NotImplemented
-        if name in _OPERATIONS:
-            return _operation(_OPERATIONS[name], *inputs)
-        if name in _COMPARED:
-            first, last = inputs
-            as_is, turned = _COMPARED[name]
-            return _condition(first, as_is, last) if isinstance(first, Quantity) else _condition(last, turned, first)
-        return _of(_FUNCTIONS[name], inputs) if name in _FUNCTIONS else NotImplemented
-
-    def __add__(self, other: Any) -> Quantity:
-        return _operation("+", self, other)
-
-    def __radd__(self, other: Any) -> Quantity:
-        return _operation("+", other, self)
-
-    def __sub__(self, other: Any) -> Quantity:
-        return _operation("-", self, other)
-
-    def __rsub__(self, other: Any) -> Quantity:
-        return _operation("-", other, self)
-
-    def __mul__(self, other: Any) -> Quantity:
-        return _operation("*", self, other)
-
-    def __rmul__(self, other: Any) -> Quantity:
-        return _operation("*", other, self)
-
-    def __truediv__(self, other: Any) -> Quantity:
-        return _operation("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Quantity:
-        return _operation("/", other, self)
-
-    def __pow__(self, other: Any) -> Quantity:
-        return _operation("**", self, other)
-
-    def __rpow__(self, other: Any) -> Quantity:
-        return _operation("**", other, self)
-
-    def __neg__(self) -> Quantity:
-        return _operation("*", -1.0, self)
-
-    def __ge__(self, other: Any) -> Condition:
-        return _condition(self, ">=", other)
-
-    def __gt__(self, other: Any) -> Condition:
-        return _condition(self, ">", other)
-
-    def __le__(self, other: Any) -> Condition:
-        return _condition(self, "<=", other)
-
-    def __lt__(self, other: Any) -> Condition:
-        return _condition(self, "<", other)
-
-    def __eq__(self, other: object) -> NoReturn:
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        if isinstance(other, str):
+            return compared(self, "==", other)
         raise UsageError(f"{self.name or 'quantity'} == …: numbers that vary meet in no world: write <= or >=")
 
     def __ne__(self, other: object) -> NoReturn:
@@ -177,20 +174,28 @@ class Condition:
     Parameters
     ----------
     left : Quantity
-    op : {">=", ">", "<=", "<"}
-    right : Quantity or float
+    op : {">=", ">", "<=", "<", "=="}
+    right : Quantity, float or Node
         A plain number has the unit of the other side.
     """
 
     left: Quantity
-    op: Literal[">=", ">", "<=", "<"]
-    right: Quantity | float
+    op: Literal[">=", ">", "<=", "<", "=="]
+    right: Quantity | float | Measured | Text
 
     @property
     def text(self) -> str:
         """The condition as a scenario states it."""
-        right = _name(self.right) if isinstance(self.right, Quantity) else tree.text(tree.signed(self.right))
-        return f"{_name(self.left)} {self.op} {right}"
+        return tree.text(self.tree())
+
+    def tree(self, kept: Collection[str] = ()) -> Node:
+        """Return the condition as a formula."""
+        right = self.right
+        if isinstance(right, Quantity):
+            right_side = right.tree(kept)
+        else:
+            right_side = right if isinstance(right, (Measured, Text)) else tree.signed(right)
+        return Comparison(self.op, self.left.tree(kept), right_side)
 
     @property
     def sides(self) -> tuple[Quantity, ...]:
@@ -198,26 +203,36 @@ class Condition:
         return (self.left, self.right) if isinstance(self.right, Quantity) else (self.left,)
 
     def when(self, **options: Any) -> Answer:
-        """Answer when it first holds; see `forecast.api.answer.ask` for what `options` may be.
+        """Answer when it first holds; see `forecast.ask` for what `options` may be.
 
         Parameters
         ----------
         **options
             `until`, and `start` where no quantity has observations to start from; `draws`, `seed`, `step`, `set`,
-            `as_of`, and the keys of a scenario: `choices`, `correlations`, `changes`.
+            `as_of`, and the keys of a scenario: `choices`, `correlations`, `update`, `changes`.
 
         Returns
         -------
         Answer
         """
-        from forecast.api.answer import ask
+        from forecast.api.asking import ask
 
-        return ask(self, **options)
+        title = {key: options.pop(key) for key in ("title", "dates") if key in options}
+        return ask(when=self, **title, **options)
+
+    def __and__(self, other: Condition) -> Condition:
+        """Return that both hold: ``(a >= 1) & (b >= 2)``."""
+        return compared(call("min", self, other), ">=", 1)
+
+    def __or__(self, other: Condition) -> Condition:
+        """Return that one or both hold: ``(a >= 1) | (b >= 2)``."""
+        return compared(call("max", self, other), ">=", 1)
 
     def __bool__(self) -> NoReturn:
         raise UsageError(
             f"'{self.text}' has no truth value: it holds in some worlds. Ask when: (x >= y).when(until=2045). Instead "
-            "of 'a and b' and of a <= x <= b ask one given the other: (x >= a).when(until=2045).given(y <= b)"
+            "of 'a and b' and of a <= x <= b write (x >= a) & (x <= b), or ask one given the other: "
+            "(x >= a).when(until=2045).given(y <= b)"
         )
 
     def __repr__(self) -> str:
@@ -225,160 +240,75 @@ class Condition:
         return f"Condition {self.text}"
 
 
-def quantity(name: str = "", /, **record: Any) -> Quantity:
+def quantity(name: str = "", /, *, uses: tuple[Quantity, ...] | list[Quantity] = (), **record: Any) -> Quantity:
     """Make a quantity of any kind: the keys are those that a scenario has under its name.
 
     Parameters
     ----------
     name : str
-        A model, a law or a function that is registered may do without one.
+        A model, a law, a function or an expression may do without one. A name alone stands for the quantity that has
+        it elsewhere: a stock in its own rate, or a quantity of the scenario that is asked.
+    uses : sequence of Quantity
+        Those that a text names: ``expression="g*2", uses=[g]``.
     **record
         As in TOML: ``model="hardware/gpu-peak-fp16"``, ``law="scaling/chinchilla@besiroglu2024", N=size, D=tokens``,
-        ``schedule=[[2026, 2.6], [2029, 2.0]]``. Where TOML names a quantity, a quantity may stand.
+        ``schedule=[[2026, 2.6], [2029, 2.0]], as_="level"``, ``initial=1, log_rate=k*S**-b`` (a stock),
+        ``so="log_rate(S) == log(5)"`` (a number that is solved for). Where TOML names a quantity, a quantity may stand;
+        where it has a formula, one of quantities.
 
     Examples
     --------
     >>> quantity(model="hardware/gpu-peak-fp16").name
     'gpu_peak_fp16'
     """
-    needs: list[Quantity] = []
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, Quantity):
-            needs.append(value)
-            return _name(value)
-        return {key: plain(each) for key, each in value.items()} if isinstance(value, Mapping) else value
-
-    stated = {key: plain(each) for key, each in record.items()}
+    stated = _read(record)
     if name:
-        return Quantity(record=stated, needs=tuple(needs), name=check_name(name, where="quantity"))
+        return Quantity(stated=stated, name=check_name(name, where="quantity"), uses=tuple(uses))
+    formed = stated.get("expression")
+    if isinstance(formed, Quantity):
+        return replace(formed, stated={**formed.stated, **{k: v for k, v in stated.items() if k != "expression"}})
     what = next((stated[key] for key in ("model", "law", "function") if key in stated), None)
     text = what if isinstance(what, str) else getattr(what, "name", getattr(what, "__name__", ""))
-    return replace(_called(_short(text), needs), record=stated) if text else Quantity(record=stated, needs=tuple(needs))
+    made = Quantity(stated=stated, uses=tuple(uses), automatic=True)
+    return named_as(names.short(text), made) if text else made
 
 
-def uncertain(*, unit: str = "", name: str = "", **distribution: Any) -> Quantity:
-    """Make an uncertain number, by any form of a distribution that a scenario takes.
-
-    Parameters
-    ----------
-    unit : str
-    name : str
-        What it draws depends on seed, name and world alone, so that it needs one before it is used: here, or by
-        `Quantity.named`.
-    **distribution
-        ``p05=1e8, p95=4e8``; ``normal=[1.4, 2.4], width=0.8``; ``quantiles={0.05: 1, 0.5: 2}``; ``low=1, high=4``; ...
-
-    Raises
-    ------
-    ScenarioError
-        For what makes no distribution.
-
-    Examples
-    --------
-    >>> uncertain(normal=[0, 1], width=0.8, name="g")
-    Quantity g: normal=[0, 1], width=0.8, unit=''
-    """
-    from forecast.base.distributions import distribution as read
-
-    if isinstance(distribution.get("quantiles"), Mapping):
-        distribution["quantiles"] = {str(key): each for key, each in distribution["quantiles"].items()}
-    read(distribution, where=name or "uncertain")
-    return quantity(name, **distribution, unit=unit)
+def of_fit(fit: Fit, variables: Mapping[str, Any]) -> Quantity:
+    """Return a law with its parameters, of quantities."""
+    wired = {name: as_quantity(each) for name, each in variables.items()}
+    stated = _read({"law": _stated(fit), **wired})
+    return named_as(names.short(fit.law.name or "law"), Quantity(stated=stated, automatic=True))
 
 
-def value(number: float, unit: str = "", *, name: str = "") -> Quantity:
-    """Make a number with a unit.
-
-    Examples
-    --------
-    >>> value(20, "token/param").name
-    'value_20_token_param'
-    """
-    made = _number(number, "value")
-    words = _cut(re.sub(r"\W+", "_", f"value_{_word(made)}_{unit}").strip("_"))
-    return quantity(name or words, value=made, unit=unit)
+def named_as(function: str, made: Quantity) -> Quantity:
+    """Return a quantity under the name of a function of what it needs."""
+    depth = 1 + max((each.depth for each in made.needs), default=-1)
+    words, labels = [each.its_name for each in made.needs], [n for each in made.needs for n in each.labels]
+    return replace(made, name=names.called(function, words, max(depth, 1), labels), depth=depth, label=function)
 
 
-def function(*, unit: str, **inputs: str) -> Callable[[Callable[..., Any]], Callable[..., Quantity]]:
-    """Make a Python function one of quantities.
+def _read(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keys as a file has them, without the underscore that Python asks of some, and models as quantities."""
+    from forecast.models import Model
 
-    Parameters
-    ----------
-    unit : str
-        Of what it returns.
-    **inputs
-        Argument to unit: in it the function is handed plain arrays, (time, draw), and returns one of that shape.
+    def read(key: str, value: Any) -> Any:
+        if not isinstance(value, Model):
+            return value
+        return _registered(value) if key == "model" else as_quantity(value)
 
-    Examples
-    --------
-    >>> import forecast
-    >>> @forecast.function(unit="FLOP/s", rate="FLOP/s", chips="")
-    ... def cluster(rate, chips):
-    ...     return 0.4 * rate * chips
-    >>> cluster(rate=forecast.value(1e15, "FLOP/s", name="peak"), chips=1e4).name
-    'cluster_of_peak_and_value_10000'
-    """
-
-    def of_quantities(call: Callable[..., Any]) -> Callable[..., Quantity]:
-        label = getattr(call, "__name__", type(call).__name__)
-
-        def called(**given: Any) -> Quantity:
-            made = {key: as_quantity(each) for key, each in given.items()}
-            called_with = _called(label if label.isidentifier() else "function", made.values())
-            wired = {key: _name(each) for key, each in made.items()}
-            return replace(called_with, record={"function": call, "unit": unit, "inputs": dict(inputs), **wired})
-
-        called.__name__, called.__doc__, called.__wrapped__ = label, call.__doc__, call  # type: ignore[attr-defined]
-        return called
-
-    return of_quantities
+    pairs = ((key[:-1] if keyword.iskeyword(key[:-1]) else key, value) for key, value in record.items())
+    return {key: read(key, value) for key, value in pairs}
 
 
-def records(asked: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None) -> dict[str, Mapping[str, Any]]:
-    """Return the records of quantities and of all that they need, by name, each after what it needs.
+def _registered(model: Model) -> str | Model:
+    """Return a model as a file would state it, where it is a registered one; else the model."""
+    from forecast.errors import ForecastError
+    from forecast.models import model as known
 
-    Parameters
-    ----------
-    asked : iterable of Quantity
-    swapped : mapping of str to Quantity, optional
-        What stands in place of a quantity of this name.
-
-    Raises
-    ------
-    ScenarioError
-        For two uncertain quantities of one name, two different ones, or an uncertain one without a name.
-    """
-    instead = {name: _instead(name, each) for name, each in (swapped or {}).items()}
-    made: dict[str, Quantity] = {}
-    within: set[str] = set()
-    left = [(each, False) for each in reversed(list(asked))]
-    while left:
-        each, needed = left.pop()
-        name = _name(each)
-        each = instead.get(name, each)
-        if needed:
-            made[name] = each
-            within.discard(name)
-        elif name in made:
-            if made[name] is not each and not _alike(made[name], each):
-                kind = "uncertain" if each.uncertain else "different"
-                raise ScenarioError(
-                    f"two {kind} quantities have the name '{name}'; use one object, or give another name"
-                )
-        elif name in within:
-            raise ScenarioError(f"'{name}' is made of a quantity of its own name: give one of the two another name")
-        else:
-            within.add(name)
-            left += [(each, True), *((need, False) for need in reversed(each.needs))]
-    return {name: each.record for name, each in made.items()}
-
-
-def _instead(name: str, new: Quantity) -> Quantity:
-    """Return what a quantity of this name becomes: the other one, which keeps its own name and draws."""
-    if _name(new) == name:
-        return new
-    return Quantity(record={"expression": new.name}, needs=(new,), name=name)
+    try:
+        return model.name if "/" in model.name and bool(known(model.name) == model) else model
+    except ForecastError:
+        return model
 
 
 def _stated(fit: Fit) -> str | Fit:
@@ -392,100 +322,30 @@ def _stated(fit: Fit) -> str | Fit:
     return fit.name if same else fit
 
 
-def _alike(one: Quantity, other: Quantity) -> bool:
-    """Tell whether two objects are one quantity: they draw nothing by their name, and hold the same record."""
-
-    def same(a: Any, b: Any) -> bool:
-        return a is b or (isinstance(a, (str, int, float, list, tuple, dict)) and type(a) is type(b) and a == b)
-
-    if one.uncertain or one.record.keys() != other.record.keys():
-        return False
-    return all(same(each, other.record[key]) for key, each in one.record.items())
-
-
-def _name(made: Quantity) -> str:
-    if not made.name:
-        what = "an uncertain quantity" if made.uncertain else "a quantity"
-        raise ScenarioError(f"{what} has no name, and draws by its name: give name=, or .named('…'): {made!r}")
-    return made.name
-
-
 def as_quantity(given: Any) -> Quantity:
-    """Return a quantity, a model or a number as a quantity."""
+    """Return a quantity, a condition, a model or a number as a quantity."""
+    from forecast.api.sources import value
     from forecast.models import Model
 
     if isinstance(given, Quantity):
         return given
+    if isinstance(given, Condition):  # 1 where it holds, else 0
+        words = [each.its_name for each in given.sides]
+        words += [] if isinstance(given.right, Quantity) else [names.plain_word(plain_side(given.right))]
+        depth = 1 + max(each.depth for each in given.sides)
+        labels = [name for each in given.sides for name in each.labels]
+        spots = {id(each): Name(f"#{place}") for place, each in enumerate(given.sides)}
+        root = Comparison(given.op, *(spots.get(id(side)) or _side(side) for side in (given.left, given.right)))
+        name = names.infix(given.op, words, depth, labels)
+        stated = {"expression": Formed(root, given.sides)}
+        return Quantity(stated=stated, name=name, automatic=True, depth=depth)
     return quantity(model=given) if isinstance(given, Model) else value(given)
 
 
-def _number(given: object, where: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, numbers.Real) or not math.isfinite(float(given)):
-        raise UsageError(f"{where}: expected a quantity or a finite number, got '{printable(given, 40)}'")
-    return float(given)
+def plain_side(side: Any) -> str:
+    """Return the number or the text to which something is compared, as a word."""
+    return side.value if isinstance(side, Text) else tree.text(_side(side))
 
 
-def _condition(left: Quantity, op: Literal[">=", ">", "<=", "<"], other: Any) -> Condition:
-    plain = isinstance(other, numbers.Real)
-    return Condition(left, op, _number(other, op) if plain else as_quantity(other))
-
-
-def _operation(op: str, *operands: Any) -> Quantity:
-    parts, words, needs = [], [], []
-    for each in operands:
-        if isinstance(each, numbers.Real):
-            number = _number(each, op)
-            parts.append(tree.signed(number))
-            words.append(_word(number))
-            continue
-        made = as_quantity(each)
-        parts.append(Name(_name(made)))
-        words.append(_name(made))
-        needs.append(made)
-    depth = 1 + max(each.depth for each in needs)
-    # as many underscores as operations within: a - (b - c) and (a - b) - c have names of their own
-    name = f"{'_' * depth}{_WORDS[op]}{'_' * depth}".join(words)
-    name = name if name[0].isalpha() else f"n{name}"
-    text = tree.text(Binary(op, *parts))
-    return Quantity(record={"expression": text}, needs=tuple(dict.fromkeys(needs)), name=_cut(name), depth=depth)
-
-
-def _of(word: str, operands: Iterable[Any]) -> Quantity:
-    """Return a function of the grammar, of quantities and numbers."""
-    given = [_number(each, word) if isinstance(each, numbers.Real) else as_quantity(each) for each in operands]
-    parts = [Name(_name(each)) if isinstance(each, Quantity) else tree.signed(each) for each in given]
-    made = _called(
-        word, [each for each in given if isinstance(each, Quantity)], [e for e in given if isinstance(e, float)]
-    )
-    return replace(made, record={"expression": tree.text(Call(word, tuple(parts)))})
-
-
-def _called(word: str, needs: Iterable[Quantity], given: Iterable[float] = ()) -> Quantity:
-    """Return a quantity, still without a record, that is named as a function of others."""
-    needs = tuple(needs)
-    if not needs:
-        return Quantity(record={}, name=_cut(word))
-    depth = 1 + max(each.depth for each in needs)
-    bar = "_" * depth
-    words = [*(_name(each) for each in needs), *map(_word, given)]
-    name = _cut(f"{word}{bar}of{bar}" + f"{bar}and{bar}".join(words))
-    return Quantity(record={}, needs=tuple(dict.fromkeys(needs)), name=name, depth=depth)
-
-
-def _short(text: str) -> str:
-    """Return a word for a registered name or a formula: ``scaling/chinchilla@besiroglu2024`` is ``chinchilla``."""
-    plain = re.sub(r"\W+", "_", text.rpartition("/")[2].partition("@")[0]).strip("_")
-    return plain if plain[:1].isalpha() else f"n{plain}"
-
-
-def _word(number: float) -> str:
-    text = tree.number(abs(number)).replace(".", "p").replace("e-", "em")
-    return f"minus{text}" if number < 0 else text
-
-
-def _cut(name: str) -> str:
-    """Return a name of a length that formulas take; a cut one ends with a digest of the whole."""
-    if len(name) <= LONGEST:
-        return name
-    digest = hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
-    return f"{name[: LONGEST - 9].rstrip('_')}_{digest}"
+def _side(side: Any) -> Node:
+    return side if isinstance(side, (Measured, Text)) else tree.signed(side)

@@ -22,7 +22,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from forecast.errors import ScenarioError, UnknownNameError, printable
@@ -191,6 +191,27 @@ class Distribution:
         return f"{self.family}, {said}{cut}"
 
 
+@dataclass(frozen=True)
+class _Given(Distribution):
+    """A distribution of somebody else, through its quantile function; its points say the 5, 50 and 95 % quantiles."""
+
+    law: Any = field(default=None, repr=False, compare=False)
+
+    def _value(self, p: NDArray[np.float64], *, upper: bool) -> NDArray[np.float64]:
+        import numpy as np
+
+        tail = getattr(self.law, "isf", None)
+        return np.asarray(tail(p) if upper and tail is not None else self.law.ppf(1 - p if upper else p), dtype=float)
+
+    def _tail(self, x: float, *, upper: bool) -> float:
+        return float(self.law.sf(x) if upper else self.law.cdf(x))
+
+
+def _given(law: Any, where: str) -> Distribution:
+    points = tuple((p, _finite(float(law.ppf(p)), f"{where}.ppf")) for p in (0.05, 0.5, 0.95))
+    return _Given(str(getattr(getattr(law, "dist", None), "name", type(law).__name__)), points, law=law)
+
+
 def _percent(p: float) -> str:
     text = f"{100 * p:.6g}"
     return f"0{text}" if p < 0.1 else text
@@ -215,7 +236,7 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
     if family is not None and family not in FAMILIES:
         raise UnknownNameError("distribution family", family, FAMILIES, where=where)
     for key in record:
-        if key not in _KEYS and not _QUANTILE.fullmatch(str(key)):
+        if key not in (*_KEYS, "ppf") and not _QUANTILE.fullmatch(str(key)):
             raise UnknownNameError("key", key, _KEYS, where=where)
     stated = {k: v for k, v in record.items() if k not in ("family", "width", "truncate")}
     named = [k for k in stated if k in FAMILIES]
@@ -225,6 +246,8 @@ def distribution(record: Mapping[str, Any], *, where: str = "distribution") -> D
         if family is not None:
             raise ScenarioError(f"{where}.family: '{named[0]}' is one already")
         made = _named(named[0], stated[named[0]], record.get("width"), where)
+    elif set(stated) == {"ppf"} and callable(getattr(stated["ppf"], "ppf", None)):  # what only Python holds
+        made = _given(stated["ppf"], where)
     elif set(stated) == {"quantiles"}:
         made = _through(_probabilities(stated["quantiles"], where), family, where)
     else:

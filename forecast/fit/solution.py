@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import functools
 import html
 import os
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.operators import Operators
 from forecast.errors import FitError, printable
 from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.planning.plans import Plans
@@ -31,17 +31,9 @@ if TYPE_CHECKING:
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
 
-__all__ = ["Argument", "Fit"]
+__all__ = ["Fit"]
 
 Array = NDArray[np.float64]
-
-
-class Argument(abc.ABC):
-    """What a fit may be called on instead of a number: it says itself what it then is."""
-
-    @abc.abstractmethod
-    def under(self, fit: Fit, variables: Mapping[str, Any]) -> Any:
-        """Return the law under these variables, of which it is one."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -122,7 +114,8 @@ class Fit(Plans):
         Parameters
         ----------
         **variables
-            Every variable of the law: numbers and arrays, or quantities (`forecast.quantity`, `forecast.uncertain`).
+            Every variable of the law: numbers and arrays, or quantities (`forecast.quantity`, `forecast.uncertain`, a
+            model).
 
         Examples
         --------
@@ -131,7 +124,7 @@ class Fit(Plans):
         >>> round(float(fit(N=7e10, D=1.4e12)), 2)
         1.97
         """
-        among = next((each for each in variables.values() if isinstance(each, Argument)), None)
+        among = next((each for each in variables.values() if isinstance(each, Operators)), None)
         return self.law.value(self.values, **variables) if among is None else among.under(self, variables)
 
     @property

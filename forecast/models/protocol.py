@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from forecast.base.operators import Operators
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError
 
@@ -149,8 +150,8 @@ class FittedModel(abc.ABC):
         return ()
 
 
-class Model(abc.ABC):
-    """Anything that produces a quantity.
+class Model(Operators, abc.ABC):
+    """Anything that produces a quantity, and can be calculated with as one.
 
     Attributes
     ----------

@@ -240,7 +240,7 @@ def trend(
     shape: str,
     x: str,
     y: str,
-    unit: str,
+    unit: str = "",
     frontier: bool = False,
     where: Mapping[str, str | bool] | None = None,
     options: Mapping[str, Any] | None = None,

@@ -192,7 +192,7 @@ def _said(quantity: Any) -> str:
         law = quantity.law if isinstance(quantity.law, str) else f"{quantity.law.name} {dict(quantity.law.values)}"
         return repr(replace(quantity, law=law, fit=Path(quantity.fit).name, data=Path(quantity.data).name))
     if isinstance(quantity, OwnDraws):
-        return repr(replace(quantity, draws=Path(quantity.draws).name))  # its name chooses the rows
+        return repr(replace(quantity, draws=quantity.source))  # its name chooses the rows
     return repr(quantity)
 
 
@@ -207,11 +207,15 @@ def _data(graph: Graph) -> dict[str, str]:
     registry = get_registry()
     known = set(registry.names("model"))
     used: dict[str, None] = {}
+    hashes: dict[str, str] = {}
     for node in graph.nodes.values():
         if isinstance(node.quantity, SeriesRef):
             used.update(dict.fromkeys(made.data for made in node.models.values()))  # type: ignore[attr-defined]
         if isinstance(node.quantity, OwnDraws):
-            used[node.quantity.draws] = None
+            if isinstance(node.quantity.draws, str):
+                used[node.quantity.draws] = None
+            else:
+                hashes[node.quantity.source] = node.quantity.draws.hash
         if isinstance(node.quantity, Cell) and node.figures:
             used.update(dict.fromkeys(_tables(node.quantity)))
         for outer in node.models.values():
@@ -222,7 +226,6 @@ def _data(graph: Graph) -> dict[str, str]:
                 spec = registry.find("model", series).spec if series in known or "::" in series else None
                 if isinstance(spec, (TrendSpec, RelationSpec)):
                     used[spec.table] = None
-    hashes = {}
     for name in used:
         with contextlib.suppress(ForecastError):
             if tables.is_plain_file(name) or name.endswith(".nc"):

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-__all__ = ["FORMATS", "check_format", "plot"]
+__all__ = ["COLOURS", "FORMATS", "check_format", "plot"]
 
 FORMATS = (".svg", ".png", ".pdf")
 
 #: Okabe & Ito (2008): told apart with any colour vision.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 #: What lies beyond is drawn here: an axis needs room above its highest value.
 _LARGEST = 1e200
 
@@ -128,7 +128,7 @@ def _panel(axis: Axes, tree: xr.DataTree, title: str, lines: list[tuple[str, dic
     years = decimal_year(data.kept["time"].values)
     unit = data.kept[lines[-1][0]].attrs["units"]  # what the leading quantity is compared with sets the scale
     positive = True
-    for (name, chosen), colour in zip(lines, itertools.cycle(_COLOURS), strict=False):
+    for (name, chosen), colour in zip(lines, itertools.cycle(COLOURS), strict=False):
         levels, own_unit = data.quantiles(name, chosen), data.kept[name].attrs["units"]
         if np.isnan(levels).all() or not units.same_dimension(own_unit, unit):
             continue

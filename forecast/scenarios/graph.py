@@ -27,7 +27,7 @@ from forecast.scenarios.quantities import functions, laws, over_time
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.quantities.functions import FunctionRef
-from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Rows, Schedule
 from forecast.scenarios.quantities.laws import LawRef
 from forecast.scenarios.quantities.limits import Limits
 from forecast.scenarios.scenario import (
@@ -654,7 +654,7 @@ def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
 
 def _check_files(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
     """Refuse two files of draws under one name: they would share the uniforms that choose their rows."""
-    seen: dict[str, tuple[str, str]] = {}
+    seen: dict[str, tuple[str, str | Rows]] = {}
     for node in nodes.values():
         if isinstance(node.quantity, OwnDraws):
             owner, path = seen.setdefault(node.quantity.stream, (node.name, node.quantity.draws))

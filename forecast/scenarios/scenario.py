@@ -30,7 +30,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
@@ -58,6 +58,9 @@ from forecast.scenarios.spec import (
 )
 from forecast.scenarios.table_values import Tables, resolve
 from forecast.scenarios.toml_text import toml_text
+
+if TYPE_CHECKING:
+    from forecast.api.answer import Answer
 
 __all__ = [
     "Cell",
@@ -279,6 +282,48 @@ class Scenario:
         <BLANKLINE>
         """
         return toml_text(self.stated)
+
+    def with_(self, **changed: Any) -> Scenario:
+        """Return the scenario with other quantities, or other keys of its top.
+
+        Parameters
+        ----------
+        **changed
+            A quantity by its name: another one, a model, a number in its unit, or a record as a file has it. A key of
+            the top: `title`, `until`, `start`, `step`, `choices`, `correlations`, `update`, `changes`, `questions`.
+
+        Raises
+        ------
+        UnknownNameError, ScenarioError
+
+        Examples
+        --------
+        >>> import forecast
+        >>> other = forecast.scenario("brain-parity").with_(machine="hardware/linpack@random-walk", until=2100)
+        >>> other.stated["quantities"]["machine"]
+        {'model': 'hardware/linpack@random-walk'}
+        """
+        from forecast.api.changing import changed_in
+
+        return changed_in(self, changed)
+
+    def ask(self, question: str = "", **options: Any) -> Answer:
+        """Answer one of the scenario's questions, by default the one that its answer opens with.
+
+        Parameters
+        ----------
+        question : str
+            Its name.
+        **options
+            Of a run: `until`, `start`, `step`, `draws`, `seed`, `set`, `as_of`, `workers`, `progress`.
+
+        Returns
+        -------
+        Answer
+        """
+        from forecast.api.asking import ask_scenario
+
+        return ask_scenario(self, question, **options)
 
     def changed(self, stated: object) -> Scenario:
         """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""

@@ -9,7 +9,8 @@ together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["drivers"]
+__all__ = ["drivers", "moved", "ranks"]
 
 #: Kinds of quantities that are one uncertain number a world.
 _DRAWN = ("prior", "regime", "draws", "fitted")
@@ -66,34 +67,54 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
         known = [str(n) for n in data if f"{n}_date" in data]
         raise UnknownNameError("question", question, known)
     dates = data[f"{question}_date"]
-    dims = [str(d) for d in dates.dims if d != "draw"]
-    dates = dates.transpose("draw", *dims)
+    years = dates.copy(data=dates.values.astype("datetime64[s]").astype(np.int64).astype(float))
+    years = years.where(dates.notnull(), np.inf).where(data[f"{question}_never"].notnull())
+    return moved(tree, years, failing_of(data, question))
+
+
+def moved(tree: xr.DataTree, said: xr.DataArray, failing: xr.DataArray | None = None) -> list[dict[str, Any]]:
+    """Return what explains the variance of what every world says, by rank, the largest share first.
+
+    Numbers that the scenario correlates are one driver, ``kind`` ``group``.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    said : xarray.DataArray
+        (draw, choices); +inf where never, NaN where a combination has no answer.
+    failing : xarray.DataArray, optional
+        Which worlds are left out, as `said`.
+    """
+    dims = [str(d) for d in said.dims if d != "draw"]
+    said = said.transpose("draw", *dims)
     weights = weights_of(tree)
-    counts = np.ones(dates.shape)
+    counts = np.ones(said.shape)
     if weights is not None:  # 1 on average, so that every combination of choices counts alike
-        counts = np.nan_to_num(weights.broadcast_like(dates).transpose("draw", *dims).values) * dates.sizes["draw"]
-    failing = failing_of(data, question).transpose("draw", *dims).values
-    if failing.any():
-        counts = np.where(failing, 0.0, counts)
+        counts = np.nan_to_num(weights.broadcast_like(said).transpose("draw", *dims).values) * said.sizes["draw"]
+    lost = np.zeros(said.shape, dtype=bool) if failing is None else failing.transpose("draw", *dims).values
+    if lost.any():
+        counts = np.where(lost, 0.0, counts)
         counts *= len(counts) / np.where((held := counts.sum(axis=0)) > 0, held, 1.0)
-    ranks = _ranks(dates.values, data[f"{question}_never"].transpose(*dims).values, counts)
-    taken = ~np.isnan(ranks) & (counts > 0)
-    if not taken.any() or ranks[taken].min() == ranks[taken].max():  # else the variance may be a rounding error, not 0
+    place = ranks(said.values, counts)
+    taken = ~np.isnan(place) & (counts > 0)
+    if not taken.any() or place[taken].min() == place[taken].max():  # else the variance may be a rounding error, not 0
         return []
-    total = _variance(ranks[taken], counts[taken])
+    total = _variance(place[taken], counts[taken])
     shares = []
     for axis, dim in enumerate(dims, 1):
-        others = tuple(i for i in range(ranks.ndim) if i != axis)
+        others = tuple(i for i in range(place.ndim) if i != axis)
         count = np.sum(taken * counts, axis=others)
         answered = count > 0  # a value of the choice may have failed throughout
-        means = np.sum(np.where(taken, ranks * counts, 0.0), axis=others)[answered] / count[answered]
+        means = np.sum(np.where(taken, place * counts, 0.0), axis=others)[answered] / count[answered]
         shares.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
-    flat = (each.reshape(len(ranks), -1).T for each in (ranks, counts))
+    flat = (each.reshape(len(place), -1).T for each in (place, counts))
     columns = [_Column(column, count) for column, count in zip(*flat, strict=True) if not np.isnan(column).any()]
-    for name, draws in _numbers(tree):
-        share = _explained(columns, draws) / total
+    drawn = dict(_numbers(tree))
+    for group in _groups(tree, drawn):
+        share = _explained(columns, [drawn[name] for name in group]) / total
         if share > 0:
-            shares.append({"name": name, "kind": "number", "share": share})
+            kind = "number" if len(group) == 1 else "group"
+            shares.append({"name": ", ".join(group), "kind": kind, "share": share})
     return sorted(shares, key=lambda row: -row["share"])
 
 
@@ -102,18 +123,23 @@ def _variance(values: Array, counts: Array) -> float:
     return float(np.sum(counts * (values - mean) ** 2) / np.sum(counts))
 
 
-def _ranks(dates: NDArray[np.datetime64], never: Array, counts: Array) -> Array:
-    """Return the rank of every draw of every combination, from 0 to 1; nan where a combination was not answered."""
-    years = dates.astype("datetime64[s]").astype(np.int64).astype(float)
-    years[np.isnat(dates)] = np.inf
-    years[:, np.isnan(never)] = np.nan
-    ranks = np.full(years.shape, np.nan)
-    known = ~np.isnan(years)
-    _, place = np.unique(years[known], return_inverse=True)
+def ranks(said: Array, counts: Array) -> Array:
+    """Return the rank of every draw of every combination, from 0 to 1; NaN where one was not answered."""
+    out = np.full(said.shape, np.nan)
+    known = ~np.isnan(said)
+    _, place = np.unique(said[known], return_inverse=True)
     held = np.bincount(place, weights=counts[known])
-    # equal dates share the middle of their ranks
-    ranks[known] = ((np.cumsum(held) - 0.5 * held) / held.sum())[place] if held.sum() > 0 else np.nan
-    return ranks
+    # equal answers share the middle of their ranks
+    out[known] = ((np.cumsum(held) - 0.5 * held) / held.sum())[place] if held.sum() > 0 else np.nan
+    return out
+
+
+def _groups(tree: xr.DataTree, drawn: Mapping[str, Array]) -> list[tuple[str, ...]]:
+    """Return the numbers that are explained together: those that the scenario correlates, each other alone."""
+    stated = json.loads(tree.attrs.get("correlations", "[]"))
+    together = [tuple(name for name in group["of"] if name in drawn) for group in stated]
+    grouped = {name for group in together for name in group}
+    return [*filter(None, together), *((name,) for name in drawn if name not in grouped)]
 
 
 def _numbers(tree: xr.DataTree) -> Iterator[tuple[str, Array]]:
@@ -152,14 +178,31 @@ class _Column:
         within = (self.scatter - between) / (self.whole - number)
         return max(between - (number - float(np.sum(squares)) / self.whole) * within, 0.0) / self.whole
 
+    def fitted(self, design: Array) -> float:
+        """Return the variance that a least-squares fit explains, less what chance alone would give."""
+        root = np.sqrt(self.counts)
+        ranks = np.divide(self.about, root, out=np.zeros_like(root), where=root > 0)
+        made, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)
+        left = float(np.sum((ranks - root * (design @ made)) ** 2))
+        held = self.whole**2 / float(np.sum(self.squares))  # as many draws that count alike
+        if held <= rank:
+            return 0.0
+        return max(self.scatter - left - (rank - 1) * left / (held - rank), 0.0) / self.whole
 
-def _explained(columns: Sequence[_Column], draws: Array) -> float:
-    """Return the variance that bins of one number explain, over all combinations."""
-    bins = min(BINS, len(draws) // PER_BIN)
-    if bins < 2 or not np.isfinite(draws).any() or np.nanmin(draws) == np.nanmax(draws):
+
+def _explained(columns: Sequence[_Column], numbers: Sequence[Array]) -> float:
+    """Return the variance that bins of one number explain, or those of several together, over all combinations."""
+    bins = min(BINS, len(numbers[0]) // PER_BIN)
+    moving = [np.nan_to_num(d) for d in numbers if np.isfinite(d).any() and np.nanmin(d) != np.nanmax(d)]
+    if bins < 2 or not moving:
         return 0.0
-    place = _bins(np.nan_to_num(draws), bins)
-    return sum(column.explained(place) for column in columns) / max(len(columns), 1)
+    if len(moving) == 1:
+        place = _bins(moving[0], bins)
+        return sum(column.explained(place) for column in columns) / max(len(columns), 1)
+    # several that move together: the sum of a step function of each, by least squares
+    steps = [_bins(draws, max(bins // 2, 2)) for draws in moving]
+    design = np.column_stack([np.ones(len(steps[0])), *(np.eye(step.max() + 1)[step][:, 1:] for step in steps)])
+    return sum(column.fitted(design) for column in columns) / max(len(columns), 1)
 
 
 def _bins(draws: Array, bins: int) -> NDArray[np.int64]:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import ScenarioError, UnknownNameError, UsageError
+from forecast.errors import FormulaError, ScenarioError, UnknownNameError, UsageError
+from forecast.language import start, t
 from toolkit import assert_bitwise
 
 SPAN = {"start": 2025, "until": 2033, "draws": 1000, "seed": 0}
@@ -84,7 +85,13 @@ def test_what_is_set_stays_set():
 
 def test_few_worlds_are_warned_of(asked):
     spend, *_, answer = asked
-    assert "fewer than" in answer.given(spend >= 4e8).run.attrs["warnings"]
+    left = int((answer.run["projection"]["spend"].isel(time=0) >= 4e8).sum())
+    told = f"given 'spend >= 400000000': {left} of 1,000 worlds are left, fewer than 200"
+    with pytest.warns(UserWarning, match=told):
+        few = answer.given(spend >= 4e8)
+    assert "fewer than" in few.run.attrs["warnings"]
+    assert "spend" in few.sensitivity().index
+    assert few.report().startswith("Given spend >= 400000000: ")
 
 
 def test_swap_leaves_every_other_draw(asked):
@@ -165,3 +172,188 @@ def test_a_model_is_swapped_for_another():
     swapped = answer.swap(one, other)
     assert swapped.median() == (forecast.value(50_000, "TFLOP/s") <= other).when(until=2035, draws=200).median()
     assert (answer.dates != swapped.dates).any()
+
+
+def test_the_probability_by_a_date_counts_worlds(asked):
+    answer = asked[-1]
+    assert answer.probability(2030) == pytest.approx((np.asarray(answer) <= 2030).mean(), rel=1e-12)
+    assert answer.probability(2033) == pytest.approx(1 - answer.never, rel=1e-12)
+
+
+def test_what_is_needed_makes_it_so(asked):
+    spend, *_, answer = asked
+    enough = answer.needed("spend", dates=2030)
+    assert answer.with_(spend=enough).median() == pytest.approx(2030, abs=1e-3)
+    assert answer.needed(spend, dates=2030, probability=0.9) > enough
+    alone = answer.with_(spend=answer.needed("spend", dates=2030, probability=0.9))
+    assert alone.probability(2030.001) == pytest.approx(0.9, abs=2e-3)
+    with pytest.raises(UsageError, match=r"no number from 1e\+08 to 1\.1e\+08 makes it so"):
+        answer.needed("spend", dates=2026, within=(1e8, 1.1e8))
+    with pytest.raises(UsageError, match="does not depend on it; it depends on spend"):
+        answer.needed("other", dates=2030)
+    with pytest.raises(UsageError, match="2025 is not after the first step"):
+        answer.needed("spend", dates=2025)
+
+
+def test_what_is_needed_along_choices():
+    spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
+    peak = forecast.quantity("peak", model="hardware/gpu-peak-fp16", shape="trends/{trend}")
+    choices = {"trend": ["exponential", "random-walk"]}
+    answer = ((spend * peak).named("fleet") >= 3e12).when(choices=choices, **SPAN)
+    enough = answer.needed("spend", dates=2029)
+    assert enough.dims == ("trend",)
+    lone = answer.with_(trend="random-walk", spend=float(enough.sel(trend="random-walk")))
+    assert float(lone.median().item()) == pytest.approx(2029, abs=1e-3)
+
+
+def rank_share(rho):
+    """Return the share of the variance of a normal sum's rank behind a part of correlation rho with it."""
+    return 6 / np.pi * np.arcsin(rho / 2)
+
+
+def normals(**more):
+    """Return a question for x + 2y, both standard normal."""
+    x = forecast.uncertain(normal=[-1.6448536269514722, 1.6448536269514722], name="x")
+    y = forecast.uncertain(normal=[-3.2897072539029444, 3.2897072539029444], name="y")
+    return forecast.ask(value=x + y, dates=[2026], start=2025, until=2026, draws=10_000, **more)
+
+
+def test_first_and_total_order_are_those_of_a_known_function():
+    made = normals().sensitivity(total=True)
+    assert list(made.index) == ["y", "x", "together"]
+    for name, share in (("x", 0.2), ("y", 0.8)):
+        # three standard errors of 10,000 worlds, 2*sqrt(S)*(1 - S)/100
+        assert made["first"][name] == pytest.approx(rank_share(share), abs=0.025)
+        assert made["total"][name] == pytest.approx(1 - rank_share(1 - share), abs=0.01)
+    assert made["first"].sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_correlated_numbers_are_one_group():
+    made = normals(correlations=[{"of": ["x", "y"], "rho": 0.5}]).sensitivity(total=True)
+    assert made["kind"]["x, y"] == "group"
+    assert made["first"]["x, y"] == pytest.approx(1, abs=0.02)
+    # everything is drawn anew: what is left is the chance correlation of 10,000 pairs, within three standard errors
+    assert made["total"]["x, y"] == pytest.approx(1, abs=0.03)
+
+
+def test_a_constant_that_comes_first_is_named():
+    spend, share = quantities()[0], forecast.value(0.4, name="share")
+    values = forecast.ask(value=spend * share, dates=[2026], **SPAN)
+    made = values.sensitivity()
+    assert made.attrs["note"].startswith("a constant comes first: 'share' has no uncertainty")
+    # the mean from half to double the constant: 1.5 times what it is
+    assert made["moves"]["share"] == pytest.approx(1.5 * float(values.values[:500].mean()), rel=1e-9)
+    tight = forecast.ask(value=forecast.uncertain(p05=1e3, p95=1e9, name="wide") * share, dates=[2026], **SPAN)
+    assert "note" not in tight.sensitivity().attrs
+    assert "a constant comes first" in " ".join(values.report().split())
+
+
+def test_values_growth_and_order_are_answers():
+    spend, _, peak, _ = quantities()
+    values = forecast.ask(value=2 * spend, dates=[2026, 2030], **SPAN)
+    assert values.values.dims == ("draw", "date")
+    assert_bitwise(values.values[:, 0].values, 2 * values.run["projection"]["spend"].isel(time=0).values)
+    assert values.median().sizes == {"date": 2}
+    assert repr(values).startswith("2*spend: ")
+    grown = forecast.ask(growth=peak, dates=[2030], **SPAN)
+    assert 0.1 < grown.median().item() < 0.8
+    cases = {"early": spend * (t - start) >= 2e8, "late": spend * (t - start) >= 4e8}
+    order = forecast.ask(first=cases, **SPAN)
+    assert order.shares.sel(event="late") == 0
+    assert float(order.shares.sum()) == pytest.approx(1, rel=1e-12)
+    assert order.to_pandas()["early"] == float(order.shares.sel(event="early"))
+    with pytest.raises(UsageError, match="asks first: its answer has shares"):
+        order.median()
+    with pytest.raises(UsageError, match="asks value: its answer has values"):
+        values.never  # noqa: B018
+    with pytest.raises(UsageError, match="expected one of when, value"):
+        forecast.ask(until=2030)
+    with pytest.raises(UnknownNameError, match="dates"):
+        forecast.ask(value=spend, date=[2026])
+
+
+def test_a_rank_is_an_answer():
+    price = forecast.quantity("price", model="hardware/gpu-peak-fp16", shape="trends/{trend}")
+    choices = {"trend": {"values": ["exponential", "random-walk"], "kind": "definition"}}
+    answer = forecast.ask(rank=price, over="trend", choices=choices, **SPAN)
+    assert float(answer.shares.sum()) == pytest.approx(1, rel=1e-12)
+    assert set(answer.shares["trend"].values) == set(choices["trend"]["values"])
+
+
+def test_a_dataset_has_attributes_of_python(asked):
+    made = asked[-1].to_xarray()
+    assert made.attrs["seed"] == 0
+    assert made.attrs["questions"]["reached"]["when"] == "fleet >= 300000000"
+    assert made["never"].item() == asked[-1].never
+    assert np.isposinf(made["date"]).mean() == asked[-1].never
+
+
+@pytest.mark.parametrize("kind", ["when", "value", "first"])
+def test_each_answer_draws_itself_and_fills_a_page(kind):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    _, _, peak, fleet = quantities()
+    answer = {
+        "when": lambda: (fleet >= 3e8).when(**SPAN),
+        "value": lambda: forecast.ask(value=fleet, dates=[2026, 2030], **SPAN),
+        "first": lambda: forecast.ask(first={"one": fleet >= 3e8, "two": peak >= 4000}, **SPAN),
+    }[kind]()
+    ax = answer.plot()
+    if kind == "when":
+        line = ax.lines[0].get_ydata()
+        assert line[-1] == pytest.approx(1 - answer.never, rel=1e-9)
+        assert (np.diff(line) >= 0).all()
+    page = answer.report()
+    assert " ".join(page.split()).startswith(repr(answer)[:60])
+    assert "[questions.reached]" in page
+    assert "1,000 worlds, seed 0" in page
+    assert answer.plot(ax) is ax
+
+
+def test_swap_and_sweep_reach_formulas_and_choices(asked):
+    spend, price, peak, _, _ = asked
+    chips = spend / price
+    answer = (chips * peak >= 3e8).when(**SPAN)
+    assert "spend_over_price" not in answer.depends_on
+    assert answer.swap(chips, 1e4).depends_on == ("spend_over_price", "peak")
+    swept = answer.sweep(spend_over_price=[1e3, 1e5])
+    assert swept["never"].sel(spend_over_price=1e3) == 1
+    assert swept["never"].sel(spend_over_price=1e5) < 0.1
+
+
+def test_both_of_two_conditions_are_one(asked):
+    spend, price, _, fleet, _ = asked
+    both = ((fleet >= 1e8) & (fleet >= 2e8)).when(**SPAN)
+    alone = (fleet >= 2e8).when(**SPAN)
+    assert both.never == alone.never
+    assert abs(both.median() - alone.median()) <= 1
+    either = ((fleet >= 1e8) | (fleet >= 2e8)).when(**SPAN)
+    assert either.never == (fleet >= 1e8).when(**SPAN).never
+    given = alone.given((spend >= 1e8) & (price <= 4e4))
+    assert given.never == pytest.approx(alone.given(spend >= 1e8).given(price <= 4e4).never, rel=1e-12)
+
+
+def test_a_condition_may_be_a_text_and_a_formula(asked):
+    spend, price, *_, answer = asked
+    ours = answer.given(spend / price >= 5e3)
+    assert ours.never == answer.given("spend/price >= 5000").never
+    level = answer.run["projection"].isel(time=0)
+    kept = (level["spend"] / level["price"] >= 5e3).values
+    assert ours.never == pytest.approx(np.isposinf(np.asarray(answer))[kept].mean(), rel=1e-12)
+    assert answer.given("spend >= 2e8 USD").never == answer.given(spend >= 2e8).never
+    with pytest.raises(FormulaError):
+        answer.given("__import__('os')")
+
+
+def test_what_if_changes_a_path_and_nothing_else(asked):
+    _, _, peak, _, answer = asked
+    slower = answer.what_if(peak, growth="0.5*", since=2027)
+    was, now = answer.run["projection"], slower.run["projection"]
+    assert_bitwise(now["spend"].values, was["spend"].values)
+    assert (now["peak"].sel(time="2033") < was["peak"].sel(time="2033")).mean() > 0.9
+    twice = slower.what_if("spend", value="1e9 USD", since=2028)
+    assert [change["of"] for change in twice.scenario.stated["changes"]] == ["peak", "spend"]
+    assert slower.scenario.stated["changes"] == [{"of": "peak", "growth": "0.5*", "since": 2027}]
+    with pytest.raises(UsageError, match="what if 'other': the answer does not depend on it"):
+        answer.what_if("other", growth="0.5*", since=2027)

@@ -25,6 +25,7 @@ other quantities, what moves together, and what is known besides.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import re
@@ -34,7 +35,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import Formula
 
 if TYPE_CHECKING:
@@ -45,7 +46,18 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["FORMS", "Correlation", "Fitted", "OwnDraws", "Regime", "Schedule", "correlations", "updates", "year"]
+__all__ = [
+    "FORMS",
+    "Correlation",
+    "Fitted",
+    "OwnDraws",
+    "Regime",
+    "Rows",
+    "Schedule",
+    "correlations",
+    "updates",
+    "year",
+]
 
 #: What a label may be made of: what the CF conventions allow in ``flag_meanings``.
 _LABEL = re.compile(r"[A-Za-z0-9_.+@-]{1,64}", re.ASCII)
@@ -166,11 +178,55 @@ class Schedule:
         return np.asarray(np.log(first) + np.where(still, 0.0, (1 + x) * np.log1p(x) / x - 1))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """Draws of one's own that Python holds: columns of one length, a row a world.
+
+    Parameters
+    ----------
+    name : str
+        Chooses the rows, as the name of a file does.
+    columns : mapping of str to array
+
+    Raises
+    ------
+    UsageError
+        Where these are no columns of finite numbers, or not of one length.
+    """
+
+    name: str
+    columns: Mapping[str, Array] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        import numpy as np
+
+        shapes = {np.shape(each) for each in self.columns.values()}
+        if len(shapes) != 1 or len(next(iter(shapes))) != 1 or not next(iter(shapes))[0]:
+            told = ", ".join(f"{name} {np.shape(each)}" for name, each in self.columns.items())
+            raise UsageError(f"draws '{printable(self.name, 60)}': expected columns of one length, got {told}")
+        for name, each in self.columns.items():
+            if bad := int((~np.isfinite(each)).sum()):
+                raise UsageError(
+                    f"draws '{printable(self.name, 60)}': column '{printable(name, 60)}': {bad} of {len(each)} are no "
+                    "finite numbers"
+                )
+
+    @property
+    def hash(self) -> str:
+        """A hash of the contents, as a file has one."""
+        import numpy as np
+
+        digest = hashlib.sha256()
+        for name, each in self.columns.items():
+            digest.update(name.encode() + np.ascontiguousarray(each, dtype=np.float64).tobytes())
+        return f"sha256:{digest.hexdigest()}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class OwnDraws:
     """A column of draws of one's own: each world reads a row, the same one in every quantity that names the file."""
 
-    draws: str
+    draws: str | Rows
     column: str
     unit: str
     qualifiers: Mapping[str, str] = field(default_factory=dict)
@@ -178,7 +234,12 @@ class OwnDraws:
     @property
     def stream(self) -> str:
         """The name of the uniforms that choose rows; the folder is no part of it, so that a file may be moved."""
-        return f"draws {Path(self.draws).name}"
+        return f"draws {self.source}"
+
+    @property
+    def source(self) -> str:
+        """What the draws are called."""
+        return Path(self.draws).name if isinstance(self.draws, str) else self.draws.name
 
     def values(self, *, where: str) -> Array:
         """Read the column.
@@ -192,6 +253,10 @@ class OwnDraws:
 
         from forecast import tables, units
 
+        if not isinstance(self.draws, str):
+            if self.column not in self.draws.columns:
+                raise UnknownNameError("column", self.column, self.draws.columns, where=f"{where}.column")
+            return self.draws.columns[self.column]
         read = tables.columns(self.draws, where=where)
         if self.column not in read:
             raise UnknownNameError("column", self.column, read, where=f"{where}.column")
@@ -338,8 +403,9 @@ def year(reader: Reader, value: object, key: str) -> float:
 
 def _own_draws(reader: Reader, record: Mapping[str, Any], key: str) -> OwnDraws:
     reader.only(record, ("draws", "column", "unit", "qualifiers"), key)
+    held = record["draws"]
     return OwnDraws(
-        draws=reader.source(record, "draws", key),
+        draws=held if isinstance(held, Rows) else reader.source(record, "draws", key),
         column=reader.text(record, "column", key),
         unit=reader.unit(record, key),
         qualifiers=reader.qualifiers(record, key),

@@ -178,6 +178,9 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         name: replace(asked, when=condition(asked.when, f"questions.{name}.when"))
         for name, asked in scenario.questions.items()
     }
+    updates = {
+        name: formula(likelihood, f"update.{name}.log_likelihood") for name, likelihood in scenario.updates.items()
+    }
     rankings = {
         name: replace(
             asked,
@@ -194,5 +197,6 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         figures=figures,
         questions=questions,
         rankings=rankings,
+        updates=updates,
     )
     return made, hidden.owners

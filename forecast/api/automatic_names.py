@@ -1,0 +1,94 @@
+"""Names for what nobody named: an operation is called by its words and the names of what it is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+from forecast.formula import tree
+
+__all__ = ["LONGEST", "READABLE", "called", "infix", "plain_word", "short", "word"]
+
+#: The longest name that the grammar of formulas takes, and the longest that is still read.
+LONGEST, READABLE = 64, 40
+
+_WORDS = {
+    "+": "plus", "-": "minus", "*": "times", "/": "over", "**": "to",
+    ">=": "at_least", ">": "above", "<=": "at_most", "<": "below", "==": "is",
+}  # fmt: skip
+#: What an operation is called whose name would be too long.
+_KINDS = {"+": "sum", "-": "difference", "*": "product", "/": "ratio", "**": "power"}
+
+
+def infix(op: str, words: Iterable[str], depth: int, labels: Iterable[str]) -> str:
+    """Return the name of an operation.
+
+    As many underscores stand around its word as operations are nested within, so that ``a - (b - c)`` and
+    ``(a - b) - c`` have names of their own.
+
+    Examples
+    --------
+    >>> infix("-", ["a", "b_minus_c"], 2, ["a", "b", "c"])
+    'a__minus__b_minus_c'
+    """
+    bar = "_" * depth
+    name = f"{bar}{_WORDS[op]}{bar}".join(words)
+    return _fitting(name if name[:1].isalpha() else f"n{name}", _KINDS.get(op, "comparison"), labels)
+
+
+def called(function: str, words: Iterable[str], depth: int, labels: Iterable[str]) -> str:
+    """Return the name of a function of others.
+
+    Examples
+    --------
+    >>> called("min", ["a", "b"], 1, ["a", "b"])
+    'min_of_a_and_b'
+    """
+    bar = "_" * depth
+    rest = f"{bar}and{bar}".join(words)
+    return _fitting(f"{function}{bar}of{bar}{rest}" if rest else function, function, labels)
+
+
+def _fitting(name: str, kind: str, labels: Iterable[str]) -> str:
+    """Return a name that can be read: a long one says what it is of, and ends with a digest.
+
+    Examples
+    --------
+    >>> _fitting("x" * 65, "sum", ["spend", "price"])[:19]
+    'sum_of_spend_price_'
+    """
+    if len(name) <= READABLE:
+        return name
+    digest = hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
+    said = f"{kind}_of_{'_'.join(dict.fromkeys(labels))}"
+    return f"{said[: LONGEST - 9].rstrip('_')}_{digest}"
+
+
+def word(number: float) -> str:
+    """Return a number as a part of a name.
+
+    Examples
+    --------
+    >>> word(-0.5), word(1e-9)
+    ('minus0p5', '1em09')
+    """
+    text = tree.number(abs(number)).replace(".", "p").replace("e-", "em")
+    return f"minus{text}" if number < 0 else text
+
+
+def plain_word(text: str) -> str:
+    """Return any text as a part of a name."""
+    return _fitting(re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_"), "value", [text[:20]])
+
+
+def short(text: str) -> str:
+    """Return a word for a registered name or a formula.
+
+    Examples
+    --------
+    >>> short("scaling/chinchilla@besiroglu2024")
+    'chinchilla'
+    """
+    plain = re.sub(r"\W+", "_", text.rpartition("/")[2].partition("@")[0], flags=re.ASCII).strip("_")
+    return plain if plain[:1].isalpha() else f"n{plain}"

@@ -1,0 +1,206 @@
+"""Quantities that are not made of others: numbers, distributions, draws and paths of one's own, functions of Python."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from forecast.api import automatic_names as names
+from forecast.api.expressions import finite
+from forecast.api.quantity import Quantity, as_quantity, named_as, quantity
+from forecast.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+__all__ = ["draws", "function", "path", "uncertain", "value"]
+
+
+def uncertain(given: Any = None, /, *, unit: str = "", name: str = "", **distribution: Any) -> Quantity:
+    """Make an uncertain number, by any form of a distribution that a scenario takes, or by one of scipy's.
+
+    Parameters
+    ----------
+    given : frozen distribution of scipy.stats, optional
+        Or any object with a method ``ppf``. A normal, lognormal, uniform, loguniform or triangular one becomes that
+        form of the language, and can be written to a file; any other is drawn through its ``ppf``.
+    unit : str
+    name : str
+        What it draws depends on seed, name and world alone, so that it needs one before it is used: here, or by
+        `Quantity.named`.
+    **distribution
+        ``p05=1e8, p95=4e8``; ``normal=[1.4, 2.4], width=0.8``; ``quantiles={0.05: 1, 0.5: 2}``; ``low=1, high=4``; ...
+
+    Raises
+    ------
+    ScenarioError
+        For what makes no distribution.
+
+    Examples
+    --------
+    >>> uncertain(normal=[0, 1], width=0.8, name="g")
+    Quantity g: normal=[0, 1], width=0.8, unit=''
+    """
+    from forecast.base.distributions import distribution as read
+
+    if given is not None:
+        distribution = {**_of_scipy(given), **distribution}
+    if isinstance(distribution.get("quantiles"), Mapping):
+        distribution["quantiles"] = {str(key): each for key, each in distribution["quantiles"].items()}
+    read(distribution, where=name or "uncertain")
+    return quantity(name, **distribution, unit=unit)
+
+
+def _of_scipy(given: Any) -> dict[str, Any]:
+    """Return the record of a frozen distribution: a form of the language where it is one, else the object."""
+    family = getattr(getattr(given, "dist", None), "name", "")
+    family = {"norm": "normal", "lognorm": "lognormal", "reciprocal": "loguniform"}.get(family, family)
+    if not callable(getattr(given, "ppf", None)):
+        expected = "a frozen distribution of scipy.stats, such as norm(0, 1)"
+        raise UsageError(f"uncertain: expected {expected}, or a form such as p05=1, p95=2; got {type(given).__name__}")
+    low, high = map(float, given.ppf([0.0, 1.0]))
+    if family == "normal" or (family == "lognormal" and low == 0):
+        return {family: [float(end) for end in given.ppf([0.05, 0.95])]}
+    if family in ("uniform", "loguniform"):
+        return {family: [low, high]}
+    if family == "triang":
+        # the mean of a triangular distribution is that of its three points
+        return {"triangular": [low, 3 * float(given.mean()) - low - high, high]}
+    return {"ppf": given}
+
+
+def value(number: float, unit: str = "", *, name: str = "") -> Quantity:
+    """Make a number with a unit.
+
+    Examples
+    --------
+    >>> value(20, "token/param").name
+    'value_20_token_param'
+    """
+    made = finite(number, "value")
+    return quantity(name or names.plain_word(f"value_{names.word(made)}_{unit}"), value=made, unit=unit)
+
+
+def draws(given: Any, /, *, unit: str | Mapping[str, str] = "", name: str) -> Any:
+    """Make a quantity of draws of your own, or several of the columns of one posterior.
+
+    Parameters
+    ----------
+    given : array, or mapping of str to array
+        One draw a row; of a mapping (a dict, a data frame, a Dataset of one dimension) each column is a quantity.
+        A world takes one row, the same one in all of them, so that they stay joint.
+    unit : str, or mapping of str to str
+        Of the numbers; of several columns a unit each.
+    name : str
+        Chooses the rows, with the seed. An array's quantity is called so, those of columns as their columns are.
+
+    Returns
+    -------
+    Quantity, or dict of str to Quantity
+
+    Examples
+    --------
+    >>> growth = draws([1.2, 1.4, 1.5], name="growth", unit="1/year")
+    >>> joint = draws({"alpha": [0.3, 0.4], "beta": [0.3, 0.2]}, name="posterior")
+    >>> growth.name, list(joint)
+    ('growth', ['alpha', 'beta'])
+    """
+    import numpy as np
+
+    from forecast.scenarios.quantities.inputs import Rows
+
+    if hasattr(given, "keys") and not isinstance(given, Mapping):
+        given = {key: given[key] for key in given.keys()}  # noqa: SIM118  # a data frame, a Dataset
+    several = isinstance(given, Mapping)
+    columns = {str(key): np.asarray(each, dtype=float) for key, each in (given if several else {name: given}).items()}
+    rows = Rows(name=name, columns=columns)
+    units = unit if isinstance(unit, Mapping) else dict.fromkeys(columns, unit)
+    made = {key: quantity(key, draws=rows, column=key, unit=units.get(key, "")) for key in columns}
+    return made if several else made[name]
+
+
+def path(times: ArrayLike, values: ArrayLike, /, *, unit: str = "", name: str, between: str = "linear") -> Quantity:
+    """Make a quantity of values over time.
+
+    Parameters
+    ----------
+    times : array
+        Decimal years or dates, increasing. Before the first the first value holds, after the last the last.
+    values : array
+        At these times, (time,): a schedule. Or (time, draw): each world follows one column.
+    unit : str
+    name : str
+    between : {"linear", "log", "step"}
+        How it goes from one time to the next.
+
+    Examples
+    --------
+    >>> path([2025, 2030], [1e14, 1.2e14], unit="USD", name="gdp").record["as"]
+    'level'
+    """
+    import numpy as np
+
+    from forecast.base.dates import decimal_year
+    from forecast.models.given_paths import given_paths
+
+    when, levels = np.asarray(times), np.asarray(values, dtype=float)
+    years = np.asarray(when if when.dtype.kind in "iuf" else decimal_year(when.astype("datetime64[s]")), dtype=float)
+    if years.ndim != 1 or levels.ndim not in (1, 2) or len(levels) != len(years):
+        raise UsageError(
+            f"path '{name}': expected times (time,) and values (time,) or (time, draw), got {years.shape} and "
+            f"{levels.shape}"
+        )
+    if levels.ndim == 2:
+        return quantity(name, model=given_paths(years, levels, unit=unit, name=name, between=between))
+    points = [[float(year), float(level)] for year, level in zip(years, levels, strict=True)]
+    return quantity(name, schedule=points, as_="level", between=between, unit=unit)
+
+
+def function(*, unit: str, **inputs: str) -> Callable[[Callable[..., Any]], Callable[..., Quantity]]:
+    """Make a Python function one of quantities.
+
+    Parameters
+    ----------
+    unit : str
+        Of what it returns.
+    **inputs
+        Argument to unit: in it the function is handed plain arrays, (time, draw), and returns one of that shape.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> @forecast.function(unit="FLOP/s", rate="FLOP/s", chips="")
+    ... def cluster(rate, chips):
+    ...     return 0.4 * rate * chips
+    >>> cluster(rate=forecast.value(1e15, "FLOP/s", name="peak"), chips=1e4).name
+    'cluster_of_peak_and_value_10000'
+    """
+
+    def of_quantities(call: Callable[..., Any]) -> Callable[..., Quantity]:
+        label = getattr(call, "__name__", type(call).__name__)
+
+        def called(**given: Any) -> Quantity:
+            wired = {key: as_quantity(each) for key, each in given.items()}
+            stated = {"function": plain, "unit": unit, "inputs": dict(inputs), **wired}
+            return named_as(label if label.isidentifier() else "function", Quantity(stated=stated, automatic=True))
+
+        functools.update_wrapper(called, call)
+        called.__name__, plain = label, _Plain(called)
+        return called
+
+    return of_quantities
+
+
+class _Plain:
+    """The function of arrays behind one of quantities; it is pickled as the latter, which its module knows by name."""
+
+    def __init__(self, of_quantities: Callable[..., Quantity]) -> None:
+        self._of_quantities = of_quantities
+        functools.update_wrapper(self, of_quantities.__wrapped__)  # type: ignore[attr-defined]
+
+    def __call__(self, **arrays: Any) -> Any:
+        return self._of_quantities.__wrapped__(**arrays)  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Any:
+        return _Plain, (self._of_quantities,)

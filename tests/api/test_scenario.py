@@ -1,0 +1,112 @@
+"""Scenarios by name: with something else in them, and the answers to their own questions."""
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import UnknownNameError, UsageError
+from toolkit import assert_bitwise
+
+SMALL = {"draws": 200, "seed": 0}
+
+
+@pytest.fixture(scope="module")
+def parity():
+    return forecast.scenario("brain-parity").ask(**SMALL)
+
+
+def test_a_scenario_answers_its_question(parity):
+    run = forecast.project("brain-parity", **SMALL)
+    for name, data in run["questions"].data_vars.items():
+        assert_bitwise(parity.run["questions"][name].values, data.values)
+    assert repr(parity) == forecast.report.summary.headline(run)
+    assert set(parity.depends_on) == {"brain", "machine"}
+
+
+def test_given_swap_sweep_and_what_if_of_a_scenario(parity):
+    at = {"metric": "hpcg", "trend": "exponential", "estimate": "pooled"}
+    level = parity.run["projection"]["brain"].sel(estimate="pooled")
+    level = level.isel(time=0).values if "time" in level.dims else level.values
+    kept = level >= 1e18
+    some = parity.given("brain >= 1e18")
+    dates = parity.dates.sel(at).values
+    assert float(some.never.sel(at)) == pytest.approx(np.isposinf(dates)[kept].mean(), rel=1e-9)
+    mine = forecast.quantity("brain") >= 1e18
+    assert_bitwise(some.never.values, parity.given(mine).never.values)
+    fixed = parity.swap("brain", 1e30)
+    assert_bitwise(fixed.run["projection"]["machine"].values, parity.run["projection"]["machine"].values)
+    assert fixed.never.dims == ("metric", "trend")
+    assert float(fixed.never.max()) > float(parity.never.max())
+    slower = parity.what_if("machine", growth="0.5*", since=2026)
+    assert float(slower.median().sel(at)) >= float(parity.median().sel(at))
+    swept = parity.sweep(metric=["hpcg", "linpack"])
+    both = parity.never.sel(metric=["hpcg", "linpack"])
+    assert_bitwise(swept["never"].transpose(*both.dims).values, both.values)
+    with pytest.raises(UsageError, match="does not depend on it; it depends on"):
+        parity.given("nothing >= 1")
+    with pytest.raises(UsageError, match=r"machine\.at\(2028\)"):
+        parity.given("machine >= 1e18")
+    with pytest.raises(UsageError, match="write the quantity first"):
+        parity.given("1 EFLOP/s <= machine")
+
+
+def test_with_puts_something_else_in_its_place():
+    given = forecast.scenario("brain-parity")
+    other = given.with_(machine="hardware/linpack@random-walk", until=2060, brain=1e18)
+    assert other.until == 2060
+    assert other.stated["quantities"]["brain"] == {"value": 1e18, "unit": "FLOP/s"}
+    assert other.where == given.where
+    assert given.stated["quantities"]["machine"] != other.stated["quantities"]["machine"]
+    mine = forecast.uncertain(p05=1e17, p95=1e19, unit="FLOP/s", name="mine")
+    made = given.with_(brain=mine, choices={"metric": ["hpcg"], "trend": ["exponential"]})
+    assert made.stated["quantities"]["brain"] == {"expression": "mine"}
+    assert set(made.ask(**SMALL).depends_on) == {"machine", "mine", "brain"}
+    named = given.with_(brain={"p05": 1e17, "p95": 1e19, "unit": "FLOP/s"})
+    assert named.stated["quantities"]["brain"]["p05"] == 1e17
+    with pytest.raises(UnknownNameError, match="machine"):
+        given.with_(machin=1)
+
+
+def test_a_question_that_is_not_there_suggests_the_nearest():
+    with pytest.raises(UnknownNameError, match="parity"):
+        forecast.scenario("brain-parity").ask("pariti")
+    with pytest.raises(UnknownNameError, match="draws"):
+        forecast.scenario("brain-parity").ask(draw=3)
+    with pytest.raises(UsageError, match="asks no question"):
+        forecast.scenario({"until": 2030, "quantities": {"x": {"value": 1, "unit": ""}}}).ask()
+
+
+TWO = {
+    "start": 2025,
+    "until": 2030,
+    "quantities": {"x": {"p05": 1, "p95": 4, "unit": ""}},
+    "questions": {
+        "one": {"when": "x*(t - start) >= 5"},
+        "two": {"when": "x*(t - start) >= 8", "title": "two comes"},
+        "worth": {"value": "x", "dates": [2026]},
+        "race": {"first": ["one", "two"]},
+    },
+}
+
+
+def test_each_question_of_a_scenario_is_answered_by_its_name():
+    given, run = forecast.scenario(TWO), forecast.project(TWO, **SMALL)
+    two = given.ask("two", **SMALL)
+    assert "two comes" in repr(two)
+    assert_bitwise(two.run["questions"]["two"].values, run["questions"]["two"].values)
+    assert given.ask("worth", **SMALL).values.shape == (200, 1)
+    race = given.ask("race", **SMALL)
+    assert set(race.shares["event"].values) == {"one", "two", "together", "none"}
+    assert given.ask(**SMALL).asked == "one"
+
+
+def test_what_is_needed_of_a_scenarios_inputs():
+    choices = {"metric": ["hpcg"], "trend": ["exponential"], "estimate": ["dettmers-2015"]}
+    answer = forecast.scenario("brain-parity").with_(choices=choices).ask(**SMALL)
+    name = "brain/dettmers-2015.firing_rate"
+    found = answer.needed(name, dates=2060)
+    assert answer.with_(**{name: found.item()}).median().item() == pytest.approx(2060, abs=1e-3)
+    swapped = answer.swap("machine", "hardware/linpack@random-walk")
+    assert (swapped.run["projection"]["machine"] != answer.run["projection"]["machine"]).any()
+    with pytest.raises(UsageError, match="does not depend on it"):
+        answer.needed("brain/dettmers-2015.nothing", dates=2060)
