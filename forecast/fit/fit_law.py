@@ -246,8 +246,10 @@ def _notes(
         )
     for parameter, reason in known.unidentified.items():
         notes.append(f"{name}: parameter '{parameter}' is not identified by these data: {reason}")
-    rows = np.column_stack([*seen.variables.values(), seen.y])
-    distinct = len(np.unique(rows, axis=0))
+    columns = [*seen.variables.values(), seen.y]
+    # one column that differs in most rows says it already
+    most = max(np.unique(column).size for column in columns)
+    distinct = most if 2 * most > problem.n else len(np.unique(np.column_stack(columns), axis=0))
     if distinct <= problem.n / 2:
         notes.append(
             f"{name}: {problem.n} rows are only {distinct} different ones; the intervals take them as independent"

@@ -49,6 +49,8 @@ EXPONENTS, MANY = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
 BEYOND = np.array([0.1, 0.5, 2.0, 10.0])
 #: Points of the grid that are looked at for one fit, and numbers handled at once.
 POINTS, CELLS = 1536, 1_000_000
+#: Of more points than this, so many are looked at.
+LOOKED = 100_000
 #: Sums handled at once: small enough for the cache.
 SUMS = 100_000
 #: Numbers that the grid of many fits may cost, and the points it has at least and at most.
@@ -272,7 +274,7 @@ class Grid:
     """
 
     def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS) -> None:
-        self.problem = problem
+        self.problem = problem = problem.thinned(LOOKED)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x57A27, points)))
         table, lin, rest = laid_out(problem.law, problem, problem.variables, points, rng)
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
