@@ -207,7 +207,7 @@ def published_fit(law: Law, published: PublishedFit) -> Fit:
     for parameter in law.parameters:
         if parameter not in published.parameters:
             raise FitError(f"{name}: the published parameters lack '{parameter}'")
-    for parameter in {**published.parameters, **published.stderr}:
+    for parameter in {**published.parameters, **published.errors}:
         if parameter not in law.parameters:
             raise FitError(f"{name}: '{printable(parameter, 60)}' is no parameter of the law")
     warnings = []
