@@ -6,8 +6,25 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).resolve().parent
-#: Numbers of the bad inputs of data, fits, formulas, JSON, caches, pickles, archives of arrays, exports, environments.
-NUMBERS = (1, 2, 3, 6, 7, 8, *range(11, 14), *range(16, 20), 22, *range(25, 53), 61, 73, *range(75, 79), *range(86, 92))
+#: Numbers of the bad inputs of data, fits, formulas, JSON, caches, pickles, archives of arrays, exports, environments,
+#: runs, and programs side by side.
+NUMBERS = (
+    1,
+    2,
+    3,
+    6,
+    7,
+    8,
+    *range(11, 14),
+    *range(16, 23),
+    *range(25, 53),
+    61,
+    73,
+    *range(75, 79),
+    83,
+    84,
+    *range(86, 92),
+)
 
 
 @pytest.fixture(scope="module")

@@ -68,6 +68,49 @@ def package(folder: Path, name: str, /, *resources: dict, file: str = "datapacka
     return path
 
 
+# --- text of scenarios ------------------------------------------------------------------------------------------------
+
+#: A quantity that grows, what it is compared with, and a regime.
+GROWING = """
+start = 2025
+until = 2035
+[quantities.goal]
+value = 8
+unit = "FLOP/s"
+[quantities.kind]
+draw = { fast = 0.5, slow = 0.5 }
+[quantities.machine]
+expression = "goal*exp(0.3*(t - start))"
+"""
+
+
+def inputs(file: str, column: str) -> str:
+    """Return quantities of every kind of input; one has its draws in a column of a file."""
+    return f"""
+[quantities.kind]
+draw = {{ exponential = 0.45, super = 0.45, sub = 0.10 }}
+[quantities.plan]
+schedule = [[2026, 2.6], [2029-07-02, 2.0]]
+as = "rate"
+between = "log"
+[quantities.mine]
+draws = "{file}"
+column = "{column}"
+unit = "FLOP"
+[quantities.raw]
+normal = [1.46, 2.46]
+width = 0.8
+truncate = [-1, inf]
+unit = ""
+[quantities.exact]
+quantiles = {{ 0.05 = 1, 0.5 = 2, 0.95 = 9 }}
+unit = ""
+[quantities.req]
+fitted = "normal"
+of = "raw"
+"""
+
+
 # --- the command line -------------------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,9 @@ from forecast.cli import render
 from forecast.contract import plugin_calls
 from forecast.contract.plugin_calls import Interrupted, Terminated
 from forecast.errors import ForecastError, PluginContractError, UnknownNameError, UsageError, printable
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["cli", "main"]
 
@@ -58,6 +61,8 @@ COMMANDS = {
 #: Options with a value that hold for every command, and may stand anywhere on the line.
 LIMITS = ("--max-seconds", "--max-memory")
 PLUGIN = "--plugin"
+#: The variable by which a shell asks what to offer after TAB, and for the script that asks so.
+COMPLETE = "_FORECAST_COMPLETE"
 
 
 class LazyGroup(click.Group):
@@ -82,6 +87,14 @@ class LazyGroup(click.Group):
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the commands without importing them, and click's own options."""
+        from click.shell_completion import CompletionItem
+
+        offered = {name: line for name, (_, line) in COMMANDS.items()} | _plugin_commands()
+        found = [CompletionItem(name, help=line) for name, line in offered.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -244,9 +257,10 @@ def _isolated(words: list[str], debug: bool, limits: dict[str, str]) -> int:
 
 
 def _run(words: list[str], context: dict[str, Any]) -> int:
-    if "_FORECAST_COMPLETE" in os.environ:  # the shell asks for completions
-        cli.main(words, prog_name="forecast", standalone_mode=False, obj=context)
-        return 0
+    if instruction := os.environ.get(COMPLETE):  # a shell asks
+        from click.shell_completion import shell_complete
+
+        return shell_complete(cli, {"obj": context}, "forecast", COMPLETE, instruction)
     try:
         with cli.make_context("forecast", words, obj=context) as ctx:
             cli.invoke(ctx)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from forecast.contract.fields import (
     Checked,
+    FrozenMapping,
     checked,
     empty,
     maps,
@@ -17,8 +19,12 @@ from forecast.contract.fields import (
     text_field,
     tuples,
 )
+from forecast.errors import printable
 
 __all__ = ["ProtocolSpec", "PublishedFit"]
+
+#: What a variance may lack of 0, or a covariance of its mirror image, by the rounding of a printed table.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +40,9 @@ class PublishedFit(Checked):
     reference : str
         The publication.
     stderr : mapping of str to float
-        Standard errors, where published.
+        Standard errors, where published; of parameters that `covariance` does not have.
+    covariance : mapping of str to mapping of str to float
+        Where published: of parameters with parameters, each with each, so that they are drawn jointly.
     rounded : bool
         The source prints rounded figures: forecasts from them are biased, and every answer says so.
     note : str
@@ -45,8 +53,56 @@ class PublishedFit(Checked):
     parameters: Mapping[str, float] = checked(numbers, "a mapping of parameter to number")
     reference: str = text_field()
     stderr: Mapping[str, float] = checked(numbers, "a mapping of parameter to number", default_factory=empty)
+    covariance: Mapping[str, Mapping[str, float]] = checked(
+        maps(numbers), "a mapping of parameter to a mapping of parameter to number", default_factory=empty
+    )
     rounded: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
     note: str = text_field(default="")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        frozen = FrozenMapping({a: FrozenMapping(dict(row)) for a, row in self.covariance.items()})
+        object.__setattr__(self, "covariance", frozen)
+        for a, row in frozen.items():
+            if set(row) != set(frozen):
+                self._refuse("covariance", f"'{printable(a, 60)}': expected a number for each of {', '.join(frozen)}")
+            if a in self.stderr:
+                self._refuse("stderr", f"'{printable(a, 60)}': it is the root of a variance in covariance; state one")
+            for b, value in row.items():
+                if not math.isclose(value, frozen[b][a], rel_tol=ROUNDING):
+                    self._refuse("covariance", f"{a} with {b} is {value:g}, and {b} with {a} is {frozen[b][a]:g}")
+        if frozen and self.correlated() is None:
+            self._refuse("covariance", "expected positive variances, and no combination of negative variance")
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """The standard errors, stated or the roots of the stated variances."""
+        return {**{a: math.sqrt(row[a]) for a, row in self.covariance.items()}, **self.stderr}
+
+    def correlated(self) -> list[list[float]] | None:
+        """Return what turns independent standard normal numbers into numbers as correlated as the parameters.
+
+        It is the lower triangle whose square is the correlation matrix of the parameters in `covariance`, in their
+        order; None where that is no covariance.
+        """
+        names = list(self.covariance)
+        if not all(0 < self.covariance[a][a] < math.inf for a in names):
+            return None
+        size = {a: math.sqrt(self.covariance[a][a]) for a in names}
+        rows: list[list[float]] = []
+        for a in names:
+            row: list[float] = []
+            for b, other in zip(names, rows, strict=False):
+                met = sum(x * y for x, y in zip(row, other, strict=False))
+                left = self.covariance[a][b] / size[a] / size[b] - met
+                if not other[-1] and abs(left) > ROUNDING:
+                    return None
+                row.append(left / other[-1] if other[-1] else 0.0)
+            rest = 1.0 - sum(x * x for x in row)
+            if not rest > -ROUNDING:
+                return None
+            rows.append([*row, math.sqrt(rest) if rest > ROUNDING else 0.0])
+        return rows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -207,7 +207,7 @@ def published_fit(law: Law, published: PublishedFit) -> Fit:
     for parameter in law.parameters:
         if parameter not in published.parameters:
             raise FitError(f"{name}: the published parameters lack '{parameter}'")
-    for parameter in {**published.parameters, **published.stderr}:
+    for parameter in {**published.parameters, **published.errors}:
         if parameter not in law.parameters:
             raise FitError(f"{name}: '{printable(parameter, 60)}' is no parameter of the law")
     warnings = []
@@ -246,8 +246,10 @@ def _notes(
         )
     for parameter, reason in known.unidentified.items():
         notes.append(f"{name}: parameter '{parameter}' is not identified by these data: {reason}")
-    rows = np.column_stack([*seen.variables.values(), seen.y])
-    distinct = len(np.unique(rows, axis=0))
+    columns = [*seen.variables.values(), seen.y]
+    # one column that differs in most rows says it already
+    most = max(np.unique(column).size for column in columns)
+    distinct = most if 2 * most > problem.n else len(np.unique(np.column_stack(columns), axis=0))
     if distinct <= problem.n / 2:
         notes.append(
             f"{name}: {problem.n} rows are only {distinct} different ones; the intervals take them as independent"

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from forecast.base.json_text import strict_json, to_json
-from forecast.errors import ForecastError, ResultError, UsageError, printable
+from forecast.errors import ForecastError, PluginContractError, ResultError, UsageError, printable
 from forecast.fit.verify import check_fields, check_fit, equal
 from forecast.formula import check_name
 
@@ -194,7 +194,10 @@ class _Decoder:
             self.refuse(at, f"a record '{printable(name, 40)}', which no fit holds")
         values = {n: self.value(v, f"{at}.{n}") for n, v in fields.items()}
         check_fields(name, values, self.where)
-        return made(**values)
+        try:
+            return made(**values)
+        except PluginContractError as problem:  # fields that are well by themselves and not together
+            raise ResultError(f"{self.where}: {problem}") from problem
 
     def refuse(self, at: str, reason: str) -> NoReturn:
         raise ResultError(f"{self.where}: {printable(at, 80)}: {printable(reason, 120)}")

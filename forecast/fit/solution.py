@@ -154,7 +154,7 @@ class Fit(Plans):
         """Standard errors as numbers: a page of text needs no xarray, which takes longer to import than to fit."""
         known = self.uncertainty
         if known is None:
-            stated = self.published.stderr if self.published else {}
+            stated = self.published.errors if self.published else {}
             return {n: float(stated[n]) for n in self.values if n in stated}
         repeated = self.replicates
         if repeated is not None and not (known.flaw or known.exact):  # else they repeat an exact fit: 0 is no error
@@ -172,9 +172,13 @@ class Fit(Plans):
         """
         import xarray as xr
 
-        known = self._known("covariance")
-        names = list(known.names)
+        stated = self.published.covariance if self.published else {}
+        known = None if stated else self._known("covariance")
+        names = list(stated) if known is None else list(known.names)
         coords = {"parameter": names, "other": names}
+        if known is None:
+            table = [[stated[a][b] for b in names] for a in names]
+            return xr.DataArray(table, dims=("parameter", "other"), coords=coords)
         return xr.DataArray(known.batch.natural()[0], dims=("parameter", "other"), coords=coords)
 
     def _why_not(self) -> str:
@@ -300,7 +304,7 @@ class Fit(Plans):
         return optimum(self, problem_of_fit(self))
 
     def sample_parameters(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
-        """Return joint draws of the parameters, (draws,) each: Student's t about the estimate.
+        """Return joint draws of the parameters, (draws,) each: Student's t about the estimate, or as published.
 
         Raises
         ------
@@ -317,6 +321,11 @@ class Fit(Plans):
         FitError
             If a parameter is not known well enough to draw.
         """
+        if self.published and self.published.covariance:
+            from forecast.base.streams import student_t
+            from forecast.fit.inference.draws import stated_draws
+
+            return stated_draws(self, student_t(uniforms, np.inf))
         known = self._known("draws")
         drawn = known.draw(np.concatenate([uniforms[: len(known.names)], uniforms[-1:]]))
         return {n: drawn[n] if n in drawn else np.full(uniforms.shape[1], v) for n, v in self.values.items()}

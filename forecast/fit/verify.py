@@ -166,10 +166,15 @@ FIELDS: Mapping[str, Mapping[str, tuple[Test, str]]] = {
         "parameters": (_map(_finite), "finite numbers by parameter"),
         "reference": (_text, "text"),
         "stderr": (_map(lambda v: _finite(v) and v >= 0), "finite numbers of at least 0 by parameter"),
+        "covariance": (_map(_map(_finite)), "finite numbers by parameter and parameter"),
         "rounded": (_flag, "true or false"),
         "note": (_text, "text"),
     },
 }
+
+
+#: Fields that files written before them lack.
+LATER = frozenset((("PublishedFit", "covariance"),))
 
 
 def check_fields(record: str, fields: Mapping[str, Any], where: str) -> None:
@@ -185,9 +190,9 @@ def check_fields(record: str, fields: Mapping[str, Any], where: str) -> None:
         if name not in known:
             raise ResultError(f"{where}: {record} has no field '{printable(name, 60)}'")
     for name, (test, expected) in known.items():
-        if name not in fields:
+        if name not in fields and (record, name) not in LATER:
             raise ResultError(f"{where}: the field '{name}' of {record} is missing")
-        if not test(fields[name]):
+        if name in fields and not test(fields[name]):
             _refuse(where, f"{record}.{name}", expected, fields[name])
 
 
@@ -275,7 +280,7 @@ def _check_published(fit: Fit, where: str) -> None:
             _refuse(where, f"Fit.{name}", "null, of a published fit", getattr(fit, name))
     if {n: float(v) for n, v in fit.published.parameters.items()} != dict(fit.values):
         _refuse(where, "PublishedFit.parameters", "the numbers of Fit.values", "others")
-    for name in fit.published.stderr:
+    for name in fit.published.errors:
         if name not in fit.values:
             _refuse(where, "PublishedFit.stderr", f"parameters of the law ({', '.join(fit.values)})", name)
     # the texts that say what it is, and the warning that goes with figures that were rounded

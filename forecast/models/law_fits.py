@@ -138,10 +138,10 @@ class FittedLaw(FittedRelation):
     scattered: bool = False
 
     @property
-    def _alone(self) -> Mapping[str, float]:
-        """The standard errors, where they are all that is stated."""
+    def _stated(self) -> Mapping[str, float]:
+        """The standard errors of a published fit."""
         fit = self.fit
-        return fit.published.stderr if fit.published is not None and fit.uncertainty is None else {}
+        return fit.published.errors if fit.published is not None and fit.uncertainty is None else {}
 
     @property
     def _joint(self) -> bool:
@@ -153,30 +153,19 @@ class FittedLaw(FittedRelation):
 
         if self._joint:
             return self.fit.drawn(replace(streams, node=self.shared))
-        if self._alone:
-            return self._independent(streams)
+        if self._stated:
+            return self._normal(streams)
         return {name: np.full(streams.draws, value) for name, value in self.fit.values.items()}
 
-    def _independent(self, streams: Streams) -> dict[str, Array]:
-        """Draw normal parameters, cut off at the law's bounds by the inverse distribution function."""
+    def _normal(self, streams: Streams) -> dict[str, Array]:
+        """Draw normal parameters, as joint as the source says they are."""
         import numpy as np
-        from scipy.special import ndtr, ndtri
 
         from forecast.base.streams import student_t
+        from forecast.fit.inference.draws import stated_draws
 
-        law, errors = self.fit.law, self._alone
-        uniforms = replace(streams, node=self.shared).uniforms("parameters", len(law.parameters) + 1)
-        scores = student_t(uniforms, np.inf)
-        drawn = {}
-        for name, score in zip(law.parameters, scores, strict=True):
-            value, error = self.fit.values[name], errors.get(name, 0.0)
-            if not error:
-                drawn[name] = np.full(streams.draws, value)
-                continue
-            low, high = (float(ndtr((end - value) / error)) for end in law.bounds.get(name, (-np.inf, np.inf)))
-            inside = np.clip(low + ndtr(score) * (high - low), 2.0**-54, 1 - 2.0**-53)
-            drawn[name] = value + error * ndtri(inside)
-        return drawn
+        uniforms = replace(streams, node=self.shared).uniforms("parameters", len(self.fit.law.parameters) + 1)
+        return stated_draws(self.fit, student_t(uniforms, np.inf))
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         """Return the law under draws of its variables."""
@@ -198,7 +187,9 @@ class FittedLaw(FittedRelation):
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
         """Say what is not known of the parameters, and which variables lie far outside the data."""
         said = list(self.fit.notes)
-        if self._alone:
+        if self.fit.published is not None and self.fit.published.covariance:
+            return (*said, *super().warnings(inputs))
+        if self._stated:
             said.append("its parameters are drawn independently of each other: the source states only standard errors")
         elif not self._joint:
             said.append("its parameters are fixed: the source states no uncertainty of them")
@@ -208,7 +199,7 @@ class FittedLaw(FittedRelation):
         """Say what the parameters are, and where they come from."""
         if self._joint:
             return super().describe()
-        fit, errors = self.fit, self._alone
+        fit, errors = self.fit, self._stated
         bounded = [n for n in errors if fit.law.bounds.get(n, (None, None)) != (None, None)]
         stated = ", ".join(
             f"{n} = {v:.4g}" + (f" ± {errors[n]:.3g}" if errors.get(n) else "") for n, v in fit.values.items()
@@ -216,6 +207,8 @@ class FittedLaw(FittedRelation):
         how = "fixed: the source states no uncertainty"
         if errors:
             how = "independent normal numbers: the source states standard errors, and not how they vary together"
+            if fit.published is not None and fit.published.covariance:
+                how = "joint normal numbers: the source states their covariance"
             how += f"; cut off at the bounds of {', '.join(bounded)}" if bounded else ""
         facts = {**fit.values, **{f"{n}_stderr": float(e) for n, e in errors.items()}}
         return Description(

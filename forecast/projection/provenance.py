@@ -5,6 +5,7 @@ seeds give equal bytes.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -29,7 +30,14 @@ _LIBRARIES = ("numpy", "scipy", "xarray")
 
 def versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
-    return {"lawcast": version("lawcast"), "python": platform.python_version()} | {n: version(n) for n in _LIBRARIES}
+    ours = {"lawcast": _version("lawcast"), "python": platform.python_version()}
+    return ours | {name: _version(name) for name in _LIBRARIES}
+
+
+@functools.cache
+def _version(distribution: str) -> str:
+    # Reading it parses the README in the metadata as e-mail: a third of a small projection.
+    return version(distribution)
 
 
 def plugins_behind(names: Any) -> list[dict[str, str]]:

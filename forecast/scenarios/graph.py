@@ -634,7 +634,7 @@ def _steady(node: Node, known: Mapping[str, Node]) -> bool:
     if node.fixed is not None or isinstance(node.quantity, (Prior, Cell, Regime, OwnDraws, Fitted)):
         return True
     if isinstance(node.quantity, OverTime):
-        looks_back = node.quantity.function in ("since", "previous", "lag", "growth")  # at what was before the first step
+        looks_back = node.quantity.function in ("since", "previous", "lag", "growth")  # to before the first step
         return not looks_back and all(known[n].steady for n in node.sources)
     if not isinstance(node.quantity, Expression):
         return False

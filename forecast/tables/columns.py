@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import DataError, EmptyDataError, TableError, UnknownNameError, UsageError, printable
-from forecast.tables import csv_format
+from forecast.tables import csv_format, plain_csv
 from forecast.tables.schema import cells
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _from_path(data: str | os.PathLike[str], at: str) -> Columns:
     text = os.fspath(data)
     suffix = Path(text).suffix.lower()
     if suffix == ".csv":
-        return _from_csv(csv_format.read(text))
+        return _from_csv(*csv_format.load(text))
     if suffix in (".parquet", ".pq"):
         from forecast.tables.frames import parquet
 
@@ -205,11 +205,20 @@ def _from_path(data: str | os.PathLike[str], at: str) -> Columns:
     return as_columns(data, where=at.removesuffix(": "))
 
 
-def _from_csv(read: csv_format.CsvColumns) -> Columns:
-    def source(name: str) -> Callable[[], Array]:
-        return lambda: _inferred(read, name)
+def _from_csv(data: bytes, label: str) -> Columns:
+    """Read a file cell by cell, or, a large one, only the columns of it that must be."""
+    cell_by_cell = functools.cache(lambda: csv_format.parse(data, label))
+    whole = csv_format.unquoted(data, label) if len(data) >= plain_csv.LARGE else None
 
-    return Columns({name: source(name) for name in read}, len(read.lines), read.label)
+    def source(name: str) -> Callable[[], Array]:
+        def values() -> Array:
+            numbers = whole[1].numbers(whole[0][name]) if whole else None
+            return _inferred(cell_by_cell(), name) if numbers is None else numbers
+
+        return values
+
+    names, rows = (whole[0], whole[1].rows) if whole else (cell_by_cell(), len(cell_by_cell().lines))
+    return Columns({name: source(name) for name in names}, rows, label)
 
 
 def _inferred(read: csv_format.CsvColumns, name: str) -> Array:

@@ -25,9 +25,10 @@ from typing import Any
 from forecast.base.budgets import check_memory
 from forecast.base.files import check_regular, read_bytes, write_atomic
 from forecast.errors import DataError, EmptyDataError, TableError, printable
+from forecast.tables.plain_csv import Plain, plain
 from forecast.tables.schema import cells
 
-__all__ = ["LIMIT_BYTES", "LIMIT_CELLS", "CsvColumns", "read", "write"]
+__all__ = ["LIMIT_BYTES", "LIMIT_CELLS", "CsvColumns", "load", "parse", "read", "unquoted", "write"]
 
 LIMIT_BYTES = 256 * 2**20
 LIMIT_CELLS = 10_000_000
@@ -45,7 +46,7 @@ class CsvColumns(dict[str, list[str]]):
 
     Attributes
     ----------
-    lines : list of int
+    lines : sequence of int
         One a row; the header is line 1 where nothing stands before it.
     label : str
         The file's name for messages, printable.
@@ -53,7 +54,7 @@ class CsvColumns(dict[str, list[str]]):
         ``"sha256:..."`` over the file's bytes.
     """
 
-    def __init__(self, columns: Mapping[str, list[str]], lines: list[int], label: str, digest: str) -> None:
+    def __init__(self, columns: Mapping[str, list[str]], lines: Sequence[int], label: str, digest: str) -> None:
         super().__init__(columns)
         self.lines, self.label, self.hash = lines, label, digest
 
@@ -76,6 +77,8 @@ def _check_bytes(data: bytes, label: str) -> None:
     if (nul := data.find(b"\0")) >= 0:
         like = " (UTF-16 without a mark, or a binary file?)" if nul < 4 else ""
         raise TableError(f"{label}:{_line_of(data, nul)}: a NUL byte{like}; expected UTF-8 text")
+    if data.isascii():
+        return
     try:
         # In pieces: the whole text at once would double the memory. A character is at most four bytes.
         decoder = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
@@ -169,18 +172,46 @@ def read(path: str | os.PathLike[str], *, limit_bytes: int = LIMIT_BYTES) -> Csv
     >>> dict(read(path))
     {'x': ['1', '3'], 'y': ['2', '']}
     """
+    data, label = load(path, limit_bytes=limit_bytes)
+    return parse(data, label)
+
+
+def load(path: str | os.PathLike[str], *, limit_bytes: int = LIMIT_BYTES) -> tuple[bytes, str]:
+    """Return the bytes of a CSV file, and its name for messages; the first half of `read`."""
     source = Path(path)
     check_regular(source, limit=limit_bytes)
     size = source.stat().st_size
     need = BYTES_COPIES * size + CELL_BYTES * min(size // 2, LIMIT_CELLS)
     check_memory(need, f"{printable(source)}: reading it takes up to", error=DataError)
-    return parse(read_bytes(source, limit=limit_bytes), printable(source.name))
+    return read_bytes(source, limit=limit_bytes), printable(source.name)
+
+
+def unquoted(data: bytes, label: str) -> tuple[dict[str, int], Plain, int] | None:
+    """Read the header of a file that needs not be read cell by cell; None for one that does.
+
+    Returns
+    -------
+    dict of str to int, Plain, int
+        The place of each column by its name, the rows, and the line of the first.
+    """
+    _check_bytes(data, label)
+    start = _after_remarks(data)
+    if (found := plain(data, start)) is None or found.rows * len(found.header) > LIMIT_CELLS:
+        return None
+    line = _line_of(data, start)
+    return {name: place for place, name in enumerate(_header(found.header, label, line))}, found, line + 1
 
 
 def parse(data: bytes, label: str) -> CsvColumns:
     """Read the bytes of a CSV file; `label` names it in messages."""
-    _check_bytes(data, label)
     digest = "sha256:" + hashlib.sha256(data).hexdigest()
+    if (found := unquoted(data, label)) is not None:
+        names, rows, first = found
+        return CsvColumns(dict(zip(names, rows.cells(), strict=True)), range(first, first + rows.rows), label, digest)
+    return _by_cell(data, label, digest)
+
+
+def _by_cell(data: bytes, label: str, digest: str) -> CsvColumns:
     stream = io.BytesIO(data)
     start = _after_remarks(data)
     stream.seek(start)

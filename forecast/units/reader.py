@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from threading import RLock
 from typing import Any, NoReturn
 
 from forecast.errors import PluginError, UnitError, nearest, printable
@@ -51,6 +52,7 @@ class Registry:
 
         self.pint: Any = pint.UnitRegistry(DEFINITIONS, cache_folder=None)
         self.asked: object = None
+        self.lock = RLock()
         self.broken: dict[str, str] = {}
         #: How many base units one of a unit is. Definitions are added, and none is ever changed.
         self.scales: dict[Any, float] = {}
@@ -59,13 +61,14 @@ class Registry:
         """Return the unit of that name, or None."""
         import pint
 
-        for attempt in (0, 1):
-            try:
-                return self.pint.parse_units(name)
-            except (pint.errors.PintError, AttributeError, ValueError, TypeError):
-                if attempt or not self._ask_plugins():
-                    return None
-        return None
+        with self.lock:  # another thread may be adding the plugins' units just now
+            for attempt in (0, 1):
+                try:
+                    return self.pint.parse_units(name)
+                except (pint.errors.PintError, AttributeError, ValueError, TypeError):
+                    if attempt or not self._ask_plugins():
+                        return None
+            return None
 
     def _ask_plugins(self) -> bool:
         from forecast.contract.registry import get_registry
@@ -87,9 +90,18 @@ class Registry:
         return True
 
 
+_ONE = RLock()
+
+
 @functools.cache
 def registry() -> Registry:
-    """Return the one registry of this process."""
+    """Return the one registry of this process: units of two cannot be compared."""
+    with _ONE:  # of two threads that come here first, one makes it
+        return _made()
+
+
+@functools.cache
+def _made() -> Registry:
     return Registry()
 
 

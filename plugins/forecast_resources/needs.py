@@ -14,7 +14,6 @@ SEVILLA = "Sevilla et al. 2024-08-20, Can AI scaling continue through 2030?, Epo
 HOBBHAHN = "Hobbhahn & Besiroglu 2022, Trends in GPU price-performance, Epoch AI"
 CLUSTERS = "Epoch AI, AI supercomputers (CC-BY 4.0), as compiled in datasets/ai-clusters"
 COSTS = "Epoch AI, cost of training (CC-BY 4.0), epoch-research/training-cost-trends@263c40a"
-HOFFMANN = "Hoffmann et al. 2022, Training Compute-Optimal Large Language Models, arXiv:2203.15556"
 COMPOUND = "forecast_resources.compounding:compounding"
 RUNS = "Epoch AI, notable machine learning models (CC-BY 4.0), as compiled in datasets/training-runs"
 INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), as compiled in datasets/capability"

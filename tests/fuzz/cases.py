@@ -159,30 +159,8 @@ class Kinds:
 SHARES = {"formula": 6400, "toml": 1100, "descriptor": 800, "csv": 1300, "nc": 400}
 
 
-#: What no shipped scenario has yet: every kind of input.
-INPUTS = """
-until = 2030
-[quantities.kind]
-draw = { exponential = 0.45, super = 0.45, sub = 0.10 }
-[quantities.plan]
-schedule = [[2026, 2.6], [2029-07-02, 2.0]]
-as = "rate"
-between = "log"
-[quantities.mine]
-draws = "rows.csv"
-column = "loss"
-unit = "FLOP"
-[quantities.raw]
-normal = [1.46, 2.46]
-width = 0.8
-truncate = [-1, inf]
-unit = ""
-[quantities.exact]
-quantiles = { 0.05 = 1, 0.5 = 2, 0.95 = 9 }
-unit = ""
-[quantities.req]
-fitted = "normal"
-of = "raw"
+#: What no shipped scenario has yet, beside every kind of input.
+MORE = """\
 [quantities.size]
 value = 1e9
 unit = "param"
@@ -219,7 +197,10 @@ def corpus(folder: Path) -> dict[str, list[Any]]:
 
     registry = get_registry()
     toml = [Path(registry.find("scenario", n).spec.path).read_text("utf-8") for n in catalogue("scenario")]
-    toml.append(INPUTS)
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    from toolkit import inputs
+
+    toml.append("until = 2030\n" + inputs("rows.csv", "loss") + MORE)
     made = []
     rows = b"date,run,loss,kind\n2020-01-01,a,2.5,x\n2021-01-01,b,2.25,y\n2022-06-30,c,2.125,x\n"
     (folder / "rows.csv").write_bytes(rows)

@@ -9,17 +9,11 @@ import pytest
 from forecast.errors import FormulaError, ScenarioError, UnitError, UnknownNameError
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Scenario
+from toolkit import GROWING
 
-TEXT = """
-start = 2025
-until = 2035
-[quantities.goal]
-value = 8
-unit = "FLOP/s"
-[quantities.kind]
-draw = { fast = 0.5, slow = 0.5 }
-[quantities.machine]
-expression = "goal*exp(0.3*(t - start))"
+TEXT = (
+    GROWING
+    + """\
 [questions.share]
 value = "machine/goal"
 dates = [2030, 2031-07-01]
@@ -34,6 +28,7 @@ when = "machine >= goal*3"
 [questions.race]
 first = ["a", "b"]
 """
+)
 
 
 def test_every_kind_is_read_from_toml():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.base import access
-from forecast.cli import render
+from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
 
@@ -24,7 +24,7 @@ COMMAND = "tables fetch"
 
 
 @click.command()
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", shell_complete=completion.names("table"))
 @click.option("--update", is_flag=True, help="Take what the source gives now, where no hash is published.")
 @click.option("--file", "files", multiple=True, metavar="PATH", help="Take this file instead of a download.")
 @click.option("--hash", "hashes", multiple=True, metavar="HASH", help="The snapshot that you expect: sha256:...")

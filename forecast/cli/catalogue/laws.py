@@ -47,7 +47,8 @@ def _describe(record: Record) -> dict[str, Any]:
             {
                 "name": fit.name,
                 "parameters": dict(fit.parameters),
-                "stderr": dict(fit.stderr),
+                "stderr": dict(fit.errors),
+                "covariance": {a: dict(row) for a, row in fit.covariance.items()},
                 "rounded": fit.rounded,
                 "note": fit.note,
                 "reference": fit.reference,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forecast.cli import render
+from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import json_option
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ COST = "6*N*D"
 
 
 @click.command()
-@click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc")
+@click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc", shell_complete=completion.names("law", files=True))
 @click.option("--compute", type=float, required=True, help="The budget, in the unit of the cost (FLOP): 1e25.")
 @click.option("--cost", default=COST, show_default=True, help="Cost of a split, a formula over the law's variables.")
 @click.option("--inference-tokens", type=float, metavar="TOKENS", help="Served over the model's life: adds 2*N*TOKENS.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forecast.cli import render
+from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import out_option
@@ -27,7 +27,7 @@ _MOST_SHOWN = 50
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
-@click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc")
+@click.argument("fit", metavar="LAW@PUBLISHED|FIT.nc", shell_complete=completion.names("law", files=True))
 @click.argument("values", nargs=-1, metavar="[VARIABLE=NUMBER[,NUMBER...]]...")
 @click.option("--data", metavar="TABLE|FILE", help="Points to predict: a table's name, or a .csv or .parquet file.")
 @click.option("--let", multiple=True, metavar='"N = FORMULA"', help="A variable as a formula over columns of --data.")

@@ -78,9 +78,9 @@ def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
     """Return a column by its name, or a formula over columns."""
     if not isinstance(text, str):
         raise UsageError(f"{where}: expected a column or a formula, got {type(text).__name__}")
-    size = len(next(iter(columns.values())))
     if text in columns:
         return _numbers(columns[text], f"{where}: column '{printable(text, 60)}'")
+    size = len(next(iter(columns.values())))
     from forecast.tables.naming import meant
 
     parsed = formula.parse(text, where=where)
@@ -129,8 +129,8 @@ def gather(
     from forecast import tables
 
     y, weights, sigma = request.y, request.weights, request.sigma
-    columns = dict(tables.columns(data, where=name))
-    size = len(next(iter(columns.values()))) if columns else 0
+    columns = tables.columns(data, where=name)
+    size = columns.rows
     if size == 0:
         raise EmptyDataError(f"{name}: no rows to fit")
     asked = dict(request.let or {})

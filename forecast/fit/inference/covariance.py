@@ -48,8 +48,12 @@ CELLS = 100_000
 
 def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.int64] | None = None) -> Uncertainty:
     """Return what the data say about the parameters of one data set at a solution; see `uncertainties`."""
+    target, at, solved = problem.target(), u[:, None], None
+    if len(target.pieces) > 1 and groups is None:  # the Jacobian of so many points is large
+        value, _, hessian = target.evaluate(at, np.zeros((1, 1)))
+        solved = hessian / 2, value
     found = uncertainties(
-        problem.law, problem.target(), u[:, None], problem, lambda _: problem, scale_known=scale_known, groups=groups
+        problem.law, target, at, problem, lambda _: problem, scale_known=scale_known, groups=groups, solved=solved
     )
     return found.one(0)
 

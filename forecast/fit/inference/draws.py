@@ -14,7 +14,7 @@ from forecast.errors import UsageError, printable
 if TYPE_CHECKING:
     from forecast.fit.solution import Fit
 
-__all__ = ["MOST", "check_draws", "interval", "joint_draws", "parameter_draws"]
+__all__ = ["MOST", "check_draws", "interval", "joint_draws", "parameter_draws", "stated_draws"]
 
 Array = NDArray[np.float64]
 
@@ -53,6 +53,38 @@ def joint_draws(fit: Fit, streams: Streams) -> dict[str, Array]:
     picked = repeated.good[:, (uniform * repeated.good.shape[1]).astype(np.intp)]
     drawn = dict(zip(repeated.names, picked, strict=True))
     return {n: drawn[n] if n in drawn else np.full(BLOCK, value) for n, value in fit.values.items()}
+
+
+def stated_draws(fit: Fit, scores: Array) -> dict[str, Array]:
+    """Return normal parameters of a published fit, joint where it states covariances, cut off at the law's bounds.
+
+    Parameters
+    ----------
+    fit : Fit
+    scores : ndarray
+        Independent standard normal numbers, (parameters, draws).
+    """
+    from scipy.special import ndtr, ndtri
+
+    assert fit.published is not None
+    errors = fit.published.errors
+    rows = dict(zip(fit.values, scores, strict=True))
+    if (triangle := fit.published.correlated()) is not None and triangle:
+        together = list(fit.published.covariance)
+        own = [rows[name] for name in together]
+        for name, weights in zip(together, triangle, strict=True):
+            rows[name] = sum((w * score for w, score in zip(weights, own, strict=False)), np.zeros(scores.shape[1]))
+    drawn = {}
+    for name, value in fit.values.items():
+        error = errors.get(name, 0.0)
+        if not error:
+            drawn[name] = np.full(scores.shape[1], value)
+            continue
+        # cut off by the inverse of the distribution function, never by repetition
+        low, high = (float(ndtr((end - value) / error)) for end in fit.law.bounds.get(name, (-np.inf, np.inf)))
+        inside = np.clip(low + ndtr(rows[name]) * (high - low), 2.0**-54, 1 - 2.0**-53)
+        drawn[name] = value + error * ndtri(inside)
+    return drawn
 
 
 def interval(values: Array, level: float) -> tuple[float, float]:

@@ -145,7 +145,7 @@ def _stated(fit: Fit, name: str, level: float) -> tuple[float, float]:
     """Return the normal interval of a published standard error, as far as the bounds of the law let it reach."""
     from scipy.special import ndtri
 
-    stated = fit.published.stderr if fit.published else {}
+    stated = fit.published.errors if fit.published else {}
     if name not in stated:
         raise FitError(f"{fit.name}: no interval for '{name}': {fit._why_not()}")
     half = float(ndtri(0.5 + level / 2)) * float(stated[name])

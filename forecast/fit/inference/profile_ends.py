@@ -69,6 +69,10 @@ class Held:
         """Return the kernel of some of the fits."""
         return Held(self.kernel.take(rows), self.place[rows])
 
+    def some(self, points: slice) -> Held:
+        """Return the kernel at some of the points."""
+        return Held(self.kernel.some(points), self.place)
+
     def at(self, q: Array) -> State:
         """Return the law at parameters (k, B)."""
         return self.kernel.at(q)

@@ -55,6 +55,10 @@ class Placement:
     link: bool
     positive: NDArray[np.bool_] | None = None
 
+    def some(self, points: slice) -> Placement:
+        """Return the law at some of the points."""
+        return replace(self, variables={n: v[..., points] for n, v in self.variables.items()})
+
 
 @dataclass(slots=True)
 class State:
@@ -95,6 +99,9 @@ class Kernel(Protocol):
 
     def take(self, rows: Any) -> Kernel:
         """Return the kernel of some of the fits."""
+
+    def some(self, points: slice) -> Kernel:
+        """Return the kernel at some of the points."""
 
 
 def natural(q: Array, logs: NDArray[np.bool_]) -> Array:
@@ -166,6 +173,10 @@ class General:
             return self
         some = {n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()}
         return General(replace(self.placement, variables=some), program=self.program)
+
+    def some(self, points: slice) -> General:
+        """Return the kernel at some of the points."""
+        return General(self.placement.some(points), program=self.program)
 
     def at(self, q: Array, order: int = 2) -> State:
         """Return the law at parameters (k, B)."""

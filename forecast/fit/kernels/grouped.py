@@ -45,6 +45,7 @@ class GroupKernel:
     def __init__(self, placement: Placement) -> None:
         form = placement.law._form
         assert isinstance(form, Grouped)
+        self.placement = placement
         self.form, self.free, self.logs, self.fixed = form, placement.free, placement.logs, placement.fixed
         self.link = placement.link
         self.program = form.law.program()
@@ -73,6 +74,10 @@ class GroupKernel:
     def take(self, rows: Any) -> GroupKernel:
         """Return the kernel of some of the fits."""
         return self
+
+    def some(self, points: slice) -> GroupKernel:
+        """Return the kernel at some of the points."""
+        return GroupKernel(self.placement.some(points))
 
     def at(self, q: Array, order: int = 2) -> State:
         """Return the law at parameters (k, B)."""

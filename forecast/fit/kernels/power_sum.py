@@ -160,6 +160,12 @@ class _Term:
         made.offset = self.offset[rows] if np.ndim(self.offset) == 2 else self.offset
         return made
 
+    def some(self, points: slice) -> _Term:
+        made = copy.copy(self)
+        made.basis = self.basis if self.flat else self.basis[..., points]
+        made.offset = self.offset[..., points] if np.ndim(self.offset) else self.offset
+        return made
+
     def usable(self) -> bool:
         return bool(np.isfinite(self.basis).all() and np.isfinite(self.offset).all())
 
@@ -217,7 +223,8 @@ class PowerSum:
             for j, left in enumerate(self.parts)
             for m, right in enumerate(self.parts[: j + 1])
         }
-        self.buffers: list[Array] = []
+        #: Tables that are used again, for each number of points.
+        self.buffers: dict[int, list[Array]] = {}
         self.plans: dict[bool, _Plan] = {}
 
     def take(self, rows: Any) -> PowerSum:
@@ -228,15 +235,25 @@ class PowerSum:
         made.parts = [part.take(rows) for part in self.parts]
         made.general = None if self.general is None else self.general.take(rows)
         made.tables = {key: (t[:, rows] if t.ndim == 3 else t, at) for key, (t, at) in self.tables.items()}
-        made.buffers = []
+        made.buffers = {}
+        return made
+
+    def some(self, points: slice) -> PowerSum:
+        """Return the kernel at some of the points; what they all have is shared."""
+        made = copy.copy(self)
+        made.n = len(range(self.n)[points])
+        made.parts = [part.some(points) for part in self.parts]
+        made.general = None if self.general is None else self.general.some(points)
+        made.tables = {key: (t[..., points], at) for key, (t, at) in self.tables.items()}
         return made
 
     def _buffer(self, i: int, rows: int) -> Array:
-        while len(self.buffers) <= i:
-            self.buffers.append(np.empty((0, self.n)))
-        if self.buffers[i].shape[0] < rows:
-            self.buffers[i] = np.empty((rows, self.n))
-        return self.buffers[i][:rows]
+        buffers = self.buffers.setdefault(self.n, [])
+        while len(buffers) <= i:
+            buffers.append(np.empty((0, self.n)))
+        if buffers[i].shape[0] < rows:
+            buffers[i] = np.empty((rows, self.n))
+        return buffers[i][:rows]
 
     def at(self, q: Array) -> State:
         """Return the law at parameters (k, B)."""

@@ -87,6 +87,7 @@ class EffectiveKernel:
     """
 
     def __init__(self, placement: Placement, *, y: Array, ratios: Mapping[str, Array]) -> None:
+        self.placement = placement
         self.variables, self.fixed, self.link = placement.variables, placement.fixed, placement.link
         self.free, self.logs, self.y, self.ratios = placement.free, placement.logs, y, ratios
         self.program = _program(placement.law, tuple(ratios))
@@ -98,6 +99,11 @@ class EffectiveKernel:
     def take(self, rows: Any) -> EffectiveKernel:
         """Return the kernel of some of the fits."""
         return self
+
+    def some(self, points: slice) -> EffectiveKernel:
+        """Return the kernel at some of the points."""
+        ratios = {n: r[points] for n, r in self.ratios.items()}
+        return EffectiveKernel(self.placement.some(points), y=self.y[points], ratios=ratios)
 
     def at(self, q: Array, order: int = 2) -> State:
         """Return the moved law at parameters (k, B)."""

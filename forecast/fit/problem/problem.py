@@ -18,6 +18,7 @@ from forecast.fit.kernels.power_sum import PowerSum, power_terms
 from forecast.fit.objectives.objective import Objective
 from forecast.fit.problem.target import EXACT, Target
 from forecast.formula.tree import Binary, Name, walk
+from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -114,6 +115,24 @@ class Problem:
     def as_squares(self) -> Problem:
         """Return the problem of least squares in the same link, for a first look."""
         return replace(self, objective=Objective("squares", log=self.objective.log), options={})
+
+    def thinned(self, count: int) -> Problem:
+        """Return the problem at so many of its points, drawn at random, for a look at many; itself where they are few.
+
+        A law with groups, and one with errors in x, keeps all of its points.
+        """
+        n = self.observed.size
+        if n <= count or self.errs_in_x or isinstance(self.law._form, Grouped):
+            return self
+        rows = np.sort(np.random.default_rng(0).choice(n, count, replace=False))
+
+        def of(values: Any) -> Any:
+            return values[rows] if np.shape(values) == (n,) else values
+
+        return replace(
+            self, variables={name: of(v) for name, v in self.variables.items()}, observed=of(self.observed),
+            weights=of(self.weights), options={name: of(v) for name, v in self.options.items()},
+        )  # fmt: skip
 
     def placement(self, logs: NDArray[np.bool_]) -> Placement:
         """Return the law at the points, with these coordinates in logarithms."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import functools
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,6 +27,8 @@ ROUNDING = 1e-11
 EXACT = 1e-14
 #: Numbers in one table of the fits that are evaluated together: small enough for the cache.
 CELLS = 30_720
+#: More points than this are summed in pieces that stay in the cache.
+MANY = 4 * CELLS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +70,24 @@ class Target:
             scratch=self.scratch,
         )
 
+    @functools.cached_property
+    def pieces(self) -> list[Target]:
+        """The target at a cacheful of points after the other, where all fits share many points; else itself."""
+        n = self.y.shape[-1]
+        options = {key: value for key, value in self.options.items() if np.ndim(value)}
+        if n <= MANY or self.y.ndim > 1 or self.weights.ndim > 1 or any(np.shape(v) != (n,) for v in options.values()):
+            return [self]
+        found = []
+        for first in range(0, n, CELLS):
+            points = slice(first, first + CELLS)
+            found.append(
+                replace(
+                    self, kernel=self.kernel.some(points), y=self.y[points], weights=self.weights[points],
+                    options={**self.options, **{key: value[points] for key, value in options.items()}},
+                )
+            )  # fmt: skip
+        return found
+
     def evaluate(
         self, q: Array, share: Array | None = None, ids: NDArray[np.int64] | None = None
     ) -> tuple[Array, Array, Array]:
@@ -83,10 +104,10 @@ class Target:
         return value, gradient, hessian
 
     def _evaluate(self, q: Array, share: Array | None) -> tuple[Array, Array, Array]:
-        state = self.kernel.at(q)
-        with np.errstate(all="ignore"):
-            value, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
-        gradient, hessian = self.kernel.contract(state, first, second, share)
+        value, gradient, hessian = self.pieces[0]._summed(q, share)
+        for piece in self.pieces[1:]:
+            for whole, part in zip((value, gradient, hessian), piece._summed(q, share), strict=True):
+                whole += part
         bad = ~(np.isfinite(value) & np.isfinite(gradient).all(axis=0) & np.isfinite(hessian).all(axis=(0, 1)))
         if bad.any():
             value = np.where(bad, np.inf, value)
@@ -94,11 +115,19 @@ class Target:
             hessian[:, :, bad] = 0.0
         return value, gradient, hessian
 
+    def _summed(self, q: Array, share: Array | None) -> tuple[Array, Array, Array]:
+        state = self.kernel.at(q)
+        with np.errstate(all="ignore"):
+            value, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
+        return value, *self.kernel.contract(state, first, second, share)
+
     def value(self, q: Array) -> Array:
         """Return the plain value, (B,); inf where it cannot be computed."""
-        with np.errstate(all="ignore"):
-            value = self.objective.pointwise(self.kernel.at(q).f, self.y, self.options)[0]
-            found = np.einsum("bn,bn->b", value, np.broadcast_to(self.weights, value.shape))
+        found = np.zeros(q.shape[1])
+        for piece in self.pieces:
+            with np.errstate(all="ignore"):
+                value = self.objective.pointwise(piece.kernel.at(q).f, piece.y, piece.options)[0]
+                found += np.einsum("bn,bn->b", value, np.broadcast_to(piece.weights, value.shape))
         return np.where(np.isfinite(found), found, np.inf)
 
     def floor(self) -> Any:

@@ -119,8 +119,13 @@ def _executor(workers: int | Executor, pieces: int) -> Iterator[Executor]:
     if isinstance(workers, Executor):
         yield workers
     else:
+        import multiprocessing
+        import threading
         from concurrent.futures import ProcessPoolExecutor
 
+        # A fork takes the locks that other threads hold along, and nobody there ever opens them.
+        alone = threading.active_count() == 1 or "forkserver" not in multiprocessing.get_all_start_methods()
+        context = multiprocessing.get_context(None if alone else "forkserver")
         limits = (budgets.current(),)  # a process of this machine has the same clock
-        with ProcessPoolExecutor(min(workers, pieces), initializer=budgets.inherit, initargs=limits) as pool:
+        with ProcessPoolExecutor(min(workers, pieces), context, initializer=budgets.inherit, initargs=limits) as pool:
             yield pool

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Grid",
+    "Profile",
     "coarse",
     "exponents",
     "likely",
     "linear_parameters",
     "nonnegative",
-    "profiled",
     "spread",
 ]
 
@@ -49,6 +50,8 @@ EXPONENTS, MANY = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
 BEYOND = np.array([0.1, 0.5, 2.0, 10.0])
 #: Points of the grid that are looked at for one fit, and numbers handled at once.
 POINTS, CELLS = 1536, 1_000_000
+#: Of more points than this, so many are looked at.
+LOOKED = 100_000
 #: Sums handled at once: small enough for the cache.
 SUMS = 100_000
 #: Numbers that the grid of many fits may cost, and the points it has at least and at most.
@@ -248,7 +251,8 @@ def coarse(law: Law, seen: Padded, limits: Coordinates, log: bool, count: int) -
     points = int(min(MOST, max(LEAST, COST // (seen.y.size * (2 + len(linear))))))
     table, lin, rest = laid_out(law, limits, seen.variables, points, np.random.default_rng(0))
     y, weights = looked_at(seen.y, seen.weights, seen.options, log)
-    answers, left = profiled(law, limits, seen.variables, y, weights, table, lin)
+    profile = Profile(law=law, limits=limits, variables=seen.variables, y=y, weights=weights, lin=lin)
+    answers, left = profile.best(table)
     best = np.argsort(left, axis=0, kind="stable")[:count]
     natural = np.empty((len(best), len(limits.free), len(y)))
     natural[:, rest] = np.moveaxis(table[best][:, :, rest], 2, 1)
@@ -272,13 +276,16 @@ class Grid:
     """
 
     def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS) -> None:
-        self.problem = problem
+        self.problem = problem = problem.thinned(LOOKED)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x57A27, points)))
         table, lin, rest = laid_out(problem.law, problem, problem.variables, points, rng)
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
         y, weights = looked_at(problem.observed, problem.weights, problem.options, problem.objective.log)
-        table[:, lin] = profiled(problem.law, problem, problem.variables, y[None], weights[None], table, lin)[0][..., 0]
+        profile = Profile(
+            law=problem.law, limits=problem, variables=problem.variables, y=y[None], weights=weights[None], lin=lin
+        )
+        table[:, lin] = profile.best(table)[0][..., 0]
         step = max(1, CELLS // max(problem.observed.size * (len(lin) + 1), 1))
         with np.errstate(all="ignore"):
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
@@ -352,16 +359,9 @@ def _composed(problem: Problem, starts: Array, step: int) -> Array:
     return starts_made
 
 
-def profiled(
-    law: Law,
-    limits: Problem | Coordinates,
-    variables: Mapping[str, Array],
-    y: Array,
-    weights: Array,
-    table: Array,
-    lin: list[int],
-) -> tuple[Array, Array]:
-    """Return the best linear parameters of each fit for each row of a table, and what they leave of the squares.
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """Fits from which the linear parameters are profiled out.
 
     Parameters
     ----------
@@ -371,84 +371,93 @@ def profiled(
         (n,) where all fits share the points, else (B, n).
     y, weights : ndarray
         (B, n).
-    table : ndarray
-        (G, k), parameters; what is linear is 0.
     lin : list of int
         Places of what is linear.
-
-    Returns
-    -------
-    ndarray
-        (G, m, B)
-    ndarray
-        (G, B); inf where the law has no value.
     """
-    count, n = y.shape
-    shared = all(v.ndim == 1 for v in variables.values())
-    cells = (n if shared else n * count) * (len(lin) + 1), count * (len(lin) + 1) ** 2
-    step = max(1, min(CELLS // max(cells[0], 1), SUMS // cells[1]))
-    parts = []
-    for first in range(0, len(table), step):
-        budgets.check_time("the search for starts", first, len(table), "points")
-        parts.append(_profiled(law, limits, variables, y, weights, table[first : first + step], lin, shared))
-    answers, left = (np.concatenate(p) for p in zip(*parts, strict=True))
-    return answers, left
 
+    law: Law
+    limits: Problem | Coordinates
+    variables: Mapping[str, Array]
+    y: Array
+    weights: Array
+    lin: list[int]
 
-def _profiled(
-    law: Law,
-    limits: Problem | Coordinates,
-    variables: Mapping[str, Array],
-    y: Array,
-    weights: Array,
-    table: Array,
-    lin: list[int],
-    shared: bool,
-) -> tuple[Array, Array]:
-    """Profile the linear parameters out at some rows of the table; see `profiled`."""
-    m, (count, n), order = len(lin), y.shape, list(law.parameters)
-    rows, points = table, dict(variables)
-    if not shared:  # each row with the points of each fit
-        rows = np.repeat(table, count, axis=0)
-        points = {name: v if v.ndim == 1 else np.tile(v, (len(table), 1)) for name, v in variables.items()}
-    given: dict[str, Any] = {name: np.float64(v) for name, v in limits.fixed.items()}
-    given |= {name: rows[:, [j]] for j, name in enumerate(limits.free)}
+    @property
+    def shared(self) -> bool:
+        """Whether all fits share the points."""
+        return all(v.ndim == 1 for v in self.variables.values())
 
-    def summed(part: Array, weighted: Array) -> Array:
-        """Return sums over the points, (G, B), of what is computed at them and what is known of them."""
-        if shared:
-            return np.asarray(part @ weighted.T)
-        return np.asarray(np.einsum("gbn,bn->gb", part.reshape(-1, count, n), weighted))
+    def best(self, table: Array) -> tuple[Array, Array]:
+        """Return the best linear parameters of each fit for each row of a table, and what they leave of the squares.
 
-    with np.errstate(all="ignore"):
-        value, slopes, _ = program_of(law).evaluate({**given, **points}, 1 if m else 0)
-        offset = np.broadcast_to(np.asarray(value, dtype=float), (len(rows), n))
-        columns = [np.broadcast_to(slopes[order.index(limits.free[i])], offset.shape) for i in lin]
-        weighted = weights * y
-        left = np.broadcast_to(np.einsum("bn,bn->b", weighted, y), (len(table), count)).copy()
-        if offset.any():
-            left += summed(offset * offset, weights) - 2 * summed(offset, weighted)
-        matrix = np.empty((m, m, *left.shape))
-        alike = weights[:1] if shared and bool((weights == weights[0]).all()) else weights
-        for i, j in itertools.combinations_with_replacement(range(m), 2):
-            matrix[i, j] = matrix[j, i] = summed(columns[i] * columns[j], alike)
-        side = np.array([summed(c, weighted) for c in columns]).reshape(m, *left.shape)
-        if m and offset.any():
-            side -= np.array([summed(c * offset, weights) for c in columns])
-        lengths = np.sqrt(np.einsum("ii...->i...", matrix))
-        size = np.sqrt(np.maximum(left, 0.0))
-        good = np.isfinite(lengths).all(axis=0) & np.isfinite(side).all(axis=0) & np.isfinite(left)
-        lengths = np.where(lengths > 0, lengths, 1.0)
-        side, matrix = side / lengths, matrix / (lengths[:, None] * lengths[None])
-    answers, positive = np.zeros((m, *left.shape)), limits.positive[lin]
-    if m:
-        found = nonnegative(matrix[:, :, good], side[:, good], positive)
-        left[good] += np.einsum("ig,ijg,jg->g", found, matrix[:, :, good], found)
-        left[good] -= 2 * np.einsum("ig,ig->g", side[:, good], found)
-        # from a little above 0 a start looks both ways
-        floors = np.maximum(1e-3 * size[good], 1e-300)
-        answers[:, good] = np.where(positive[:, None], np.maximum(found, floors), found) / lengths[:, good]
-    return np.moveaxis(answers, 1, 0), np.where(good, left, np.inf)
+        Parameters
+        ----------
+        table : ndarray
+            (G, k), parameters; what is linear is 0.
+
+        Returns
+        -------
+        ndarray
+            (G, m, B)
+        ndarray
+            (G, B); inf where the law has no value.
+        """
+        (count, n), m = self.y.shape, len(self.lin) + 1
+        cells = (n if self.shared else n * count) * m, count * m**2
+        step = max(1, min(CELLS // max(cells[0], 1), SUMS // cells[1]))
+        parts = []
+        for first in range(0, len(table), step):
+            budgets.check_time("the search for starts", first, len(table), "points")
+            parts.append(self._at(table[first : first + step]))
+        answers, left = (np.concatenate(p) for p in zip(*parts, strict=True))
+        return answers, left
+
+    def _at(self, table: Array) -> tuple[Array, Array]:
+        """Profile the linear parameters out at some rows of the table."""
+        law, limits, y, weights, lin, shared = self.law, self.limits, self.y, self.weights, self.lin, self.shared
+        m, (count, n), order = len(lin), y.shape, list(law.parameters)
+        rows, points = table, dict(self.variables)
+        if not shared:  # each row with the points of each fit
+            rows = np.repeat(table, count, axis=0)
+            points = {name: v if v.ndim == 1 else np.tile(v, (len(table), 1)) for name, v in points.items()}
+        given: dict[str, Any] = {name: np.float64(v) for name, v in limits.fixed.items()}
+        given |= {name: rows[:, [j]] for j, name in enumerate(limits.free)}
+
+        def summed(part: Array, weighted: Array) -> Array:
+            """Return sums over the points, (G, B), of what is computed at them and what is known of them."""
+            if shared:
+                return np.asarray(part @ weighted.T)
+            return np.asarray(np.einsum("gbn,bn->gb", part.reshape(-1, count, n), weighted))
+
+        with np.errstate(all="ignore"):
+            value, slopes, _ = program_of(law).evaluate({**given, **points}, 1 if m else 0)
+            offset = np.broadcast_to(np.asarray(value, dtype=float), (len(rows), n))
+            columns = [np.broadcast_to(slopes[order.index(limits.free[i])], offset.shape) for i in lin]
+            weighted = weights * y
+            left = np.broadcast_to(np.einsum("bn,bn->b", weighted, y), (len(table), count)).copy()
+            if offset.any():
+                left += summed(offset * offset, weights) - 2 * summed(offset, weighted)
+            matrix = np.empty((m, m, *left.shape))
+            alike = weights[:1] if shared and bool((weights == weights[0]).all()) else weights
+            for i, j in itertools.combinations_with_replacement(range(m), 2):
+                matrix[i, j] = matrix[j, i] = summed(columns[i] * columns[j], alike)
+            side = np.array([summed(c, weighted) for c in columns]).reshape(m, *left.shape)
+            if m and offset.any():
+                side -= np.array([summed(c * offset, weights) for c in columns])
+            lengths = np.sqrt(np.einsum("ii...->i...", matrix))
+            size = np.sqrt(np.maximum(left, 0.0))
+            good = np.isfinite(lengths).all(axis=0) & np.isfinite(side).all(axis=0) & np.isfinite(left)
+            lengths = np.where(lengths > 0, lengths, 1.0)
+            side, matrix = side / lengths, matrix / (lengths[:, None] * lengths[None])
+        answers, positive = np.zeros((m, *left.shape)), limits.positive[lin]
+        if m:
+            found = nonnegative(matrix[:, :, good], side[:, good], positive)
+            left[good] += np.einsum("ig,ijg,jg->g", found, matrix[:, :, good], found)
+            left[good] -= 2 * np.einsum("ig,ig->g", side[:, good], found)
+            # from a little above 0 a start looks both ways
+            floors = np.maximum(1e-3 * size[good], 1e-300)
+            answers[:, good] = np.where(positive[:, None], np.maximum(found, floors), found) / lengths[:, good]
+        return np.moveaxis(answers, 1, 0), np.where(good, left, np.inf)
 
 
 def nonnegative(matrix: Array, side: Array, positive: NDArray[np.bool_]) -> Array:

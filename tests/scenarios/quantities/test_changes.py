@@ -12,20 +12,15 @@ from forecast.errors import CycleError, ForecastError, ScenarioError, UnitError,
 from forecast.scenarios.graph import build
 from forecast.scenarios.quantities.changes import parse, spoken
 from forecast.scenarios.scenario import Scenario
+from toolkit import GROWING
 
-TEXT = """
-start = 2025
-until = 2035
-[quantities.goal]
-value = 8
-unit = "FLOP/s"
-[quantities.kind]
-draw = { fast = 0.5, slow = 0.5 }
-[quantities.machine]
-expression = "goal*exp(0.3*(t - start))"
+TEXT = (
+    GROWING
+    + """\
 [quantities.twice]
 expression = "2*machine"
 """
+)
 WHAT_IF = """
 [[changes]]
 of = "machine"

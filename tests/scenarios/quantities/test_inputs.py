@@ -13,37 +13,22 @@ from forecast.errors import ForecastError, ScenarioError, UnitError, UnknownName
 from forecast.scenarios.graph import build
 from forecast.scenarios.quantities.inputs import Correlation, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Scenario
+from toolkit import inputs
 
-TEXT = """
+TEXT = (
+    """
 start = 2025
 until = 2030
-[quantities.kind]
-draw = { exponential = 0.45, super = 0.45, sub = 0.10 }
-[quantities.plan]
-schedule = [[2026, 2.6], [2029-07-02, 2.0]]
-as = "rate"
-between = "log"
-[quantities.mine]
-draws = "posterior.csv"
-column = "x"
-unit = "FLOP"
-[quantities.raw]
-normal = [1.46, 2.46]
-width = 0.8
-truncate = [-1, inf]
-unit = ""
-[quantities.exact]
-quantiles = { 0.05 = 1, 0.5 = 2, 0.95 = 9 }
-unit = ""
-[quantities.req]
-fitted = "normal"
-of = "raw"
+"""
+    + inputs("posterior.csv", "x")
+    + """\
 [[correlations]]
 of = ["raw", "exact", "kind"]
 rho = 0.3
 [update.req]
 log_likelihood = "-8*10**(0.3*(17 - req))"
 """
+)
 
 
 @pytest.fixture
