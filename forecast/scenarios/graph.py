@@ -511,9 +511,6 @@ def _check_walked(scenario: Scenario, node: Node) -> None:
     key = f"{scenario.where}: {node.owner or f'quantities.{node.name}'}"
     if node.fixed is not None:
         return
-    if node.limits is not None:
-        way = "write it in the expression, such as min(x, 1e6), or give a stock a ceiling"
-        raise ScenarioError(f"{key}: a limit, or what it keeps, is not taken on a cycle through time; {way}")
     if node.changes:
         raise ScenarioError(f"{key}: a change is not taken on a cycle through time; change what feeds it")
     if not isinstance(node.quantity, (Expression, OverTime, Stock, Solved)):
