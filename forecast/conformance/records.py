@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast.conformance import bounds
 from forecast.conformance.laws import LAW_CHECKS, guarded, numbers, refuse
 from forecast.conformance.shapes import SHAPE_CHECKS
 from forecast.contract.registry import Record, get_registry, resolve
@@ -157,19 +158,36 @@ def _model_prefix(record: Record) -> None:
 
 
 def _model_keeps(record: Record) -> None:
-    """It draws nothing below what its record declares, and nothing negative where everything observed is positive."""
+    """It keeps what its record declares, and draws nothing negative where everything observed is positive."""
+    import numpy as np
+
     spec: Any = record.spec
+    for shape in _shapes(record):
+        beside = _Trial(record, shape)
+        bounds.kept(record, beside.model, beside.time, beside.sample(beside.model.fit(seed=0)), whose=f"@{shape} ")
     trial = _Trial(record)
     fitted = trial.model.fit(seed=0)
-    seen = fitted.observed()
+    drawn = trial.sample(fitted)
+    # made-up quantities may well be outside a law's domain
+    bounds.kept(record, trial.model, trial.time, np.nan_to_num(drawn) if trial.free else drawn)
+    seen = trial.model.rests_on().fit(seed=0).observed()
     positive = seen is not None and len(seen.value) > 0 and bool((seen.value > 0).all())
     lowest = spec.at_least if spec.at_least is not None else 0.0 if positive else None
     if lowest is None:
-        raise unittest.SkipTest("declares nothing it never falls below, and rests on no positive series")
-    least = float(trial.sample(fitted).min())
+        if trial.model.keeps or trial.model.at_most is not None:
+            return
+        raise unittest.SkipTest("declares nothing that it keeps, and rests on no positive series")
+    least = float(drawn.min())
     if least < lowest:
         why = "at_least declares" if spec.at_least is not None else "everything it observed is positive:"
         raise refuse(record, f"draws {least:.4g} {spec.unit}; {why} {lowest:g} at the least")
+
+
+def _model_goes_on(record: Record) -> None:
+    """Its band of one observation holds the last observation, and a frontier starts at the record."""
+    if not isinstance(record.spec, TrendSpec):
+        raise unittest.SkipTest("is no series")
+    bounds.goes_on(record, list(bounds.members(record)))
 
 
 def _function_vectorises(record: Record) -> None:
@@ -224,7 +242,7 @@ def _scenario_reads(record: Record) -> None:
 
 
 def _scenario_runs(record: Record) -> None:
-    """It runs whole, in every combination of its choices."""
+    """It runs whole, in every combination of its choices, and every quantity keeps what it declares."""
     from forecast.errors import DownloadError
     from forecast.projection.engine import project
     from forecast.report.plain import attribute
@@ -235,6 +253,7 @@ def _scenario_runs(record: Record) -> None:
         raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
     if failed := attribute(run, "failures"):
         raise refuse(record, f"{len(failed)} of its parts cannot be had: {printable(failed[0], 400)}")
+    bounds.of_run(record, run)
 
 
 def _claim_computes(record: Record) -> None:
@@ -284,6 +303,7 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
         ("same seed, same draws", _model_repeats),
         ("a longer horizon keeps the earlier steps", _model_prefix),
         ("keeps what it declares", _model_keeps),
+        ("goes on where its observations end", _model_goes_on),
     ),
     "shape": SHAPE_CHECKS,
     "table": (("has schema, licence, source and hash", _table_described), ("reads", _table_reads)),

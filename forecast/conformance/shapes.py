@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["SHAPE_CHECKS"]
+__all__ = ["BAND", "LAST", "SHAPE_CHECKS", "fewest"]
 
 #: Points of the series that a shape is tried on; the longer one only where the shape refuses the shorter.
 LENGTHS = (20, 60)
@@ -90,7 +90,7 @@ def _tried(record: Record) -> _Trial:
     raise AssertionError("the last length returns or raises")
 
 
-def _fewest(trials: int) -> int:
+def fewest(trials: int) -> int:
     """Return how many of so many observations a band of nine in ten holds but for bad luck of one in a thousand."""
     from scipy.special import bdtr
 
@@ -116,11 +116,11 @@ def _holds(record: Record) -> None:
     seen = trial.value[-LAST:]
     rounding = 1e-9 * np.abs(seen)  # a walk goes through its observations
     held = int(((low - rounding <= seen) & (seen <= high + rounding)).sum())
-    if held < _fewest(LAST):
+    if held < fewest(LAST):
         raise refuse(
             record,
             f"its band of one observation (90 %) holds {held} of the last {LAST} observations of its own series; "
-            f"{_fewest(LAST)} are the fewest that chance explains",
+            f"{fewest(LAST)} are the fewest that chance explains",
         )
 
 
@@ -148,12 +148,36 @@ def _recovers(record: Record) -> None:
     for draw in range(0, 2 * SERIES, 2):  # neighbours may be mirror images of one another
         (low,), (high,) = trial.band(trial.fit(simulated[:-1, draw].copy(), later=size), dates[-1:])
         held += bool(low <= simulated[-1, draw] <= high)
-    if held < _fewest(SERIES):
+    if held < fewest(SERIES):
         raise refuse(
             record,
             f"fitted to {SERIES} series that it simulates itself, its band of one observation (90 %) holds the next "
-            f"one of {held}; {_fewest(SERIES)} are the fewest that chance explains",
+            f"one of {held}; {fewest(SERIES)} are the fewest that chance explains",
         )
+
+
+def _keeps(record: Record) -> None:
+    """It keeps what it declares; as a frontier, where it has such a form, it starts at the record and never falls."""
+    import numpy as np
+
+    spec: Any = record.spec
+    trial = _tried(record)
+    ahead = np.concatenate([trial.time[-1:], np.arange(2020.0, 2031.0)])
+    drawn = trial.sample(trial.fitted, ahead)
+    outside = {"positive": drawn <= 0, "share": (drawn < 0) | (drawn > 1)}
+    if spec.keeps in outside and outside[spec.keeps].any():
+        raise refuse(record, f"declares keeps = '{spec.keeps}', and draws {drawn[outside[spec.keeps]][0]:.4g}")
+    top = np.maximum.accumulate(trial.value)
+    anchored = trial.fitted.anchored(trial.time, top)
+    if anchored is None:
+        if spec.keeps == "frontier":
+            raise refuse(record, "declares keeps = 'frontier', and offers no anchored form")
+        return
+    drawn = trial.sample(anchored, ahead)
+    if (np.abs(drawn[0] - top[-1]) > 1e-9 * top[-1]).any():
+        raise refuse(record, f"anchored at the record {top[-1]:.4g}, it starts at {drawn[0].max():.4g}")
+    if (np.diff(drawn, axis=0) < -1e-9 * drawn[:-1]).any():
+        raise refuse(record, "anchored, it falls")
 
 
 #: (label, check).
@@ -162,4 +186,5 @@ SHAPE_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (
     ("its band holds what it saw", _holds),
     ("reads its series", _reads),
     ("recovers what it simulates", _recovers),
+    ("keeps what it declares, and a record", _keeps),
 )

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard, TypeVar
 from forecast.errors import PluginContractError, printable
 
 __all__ = [
+    "KEEPS",
     "Checked",
     "FrozenMapping",
     "checked",
@@ -27,6 +28,8 @@ __all__ = [
     "tuples",
 ]
 
+#: What a quantity can promise: never to fall, to lie between 0 and 1, to lie above 0.
+KEEPS = ("frontier", "share", "positive")
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")

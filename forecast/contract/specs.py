@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from forecast.contract.fields import (
+    KEEPS,
     Checked,
     checked,
     empty,
@@ -171,13 +172,24 @@ class LawSpec(Spec):
             self._refuse("equals", "an implicit law has an expression, equals and between")
 
 
+def _kept(value: object) -> bool:
+    return isinstance(value, str) and value in ("", *KEEPS)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShapeSpec(Spec):
-    """A law in time with a noise law; ``target`` names a class that follows `forecast.models.Shape`."""
+    """A law in time with a noise law; ``target`` names a class that follows `forecast.models.Shape`.
+
+    Parameters
+    ----------
+    keeps : {"", "frontier", "share", "positive"}
+        What every trend of this shape keeps, whatever its series says.
+    """
 
     kind: ClassVar[str] = "shape"
 
     target: str = text_field()
+    keeps: str = checked(_kept, f"one of {', '.join(KEEPS)}, or nothing", default="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,6 +218,11 @@ class ModelSpec(Spec):
         What a reader of its numbers must know (a lower bound, mixed qualifiers).
     qualifiers : mapping of str to str
         What its unit cannot say: ``{"precision": "fp16", "sparsity": "dense"}`` (see `forecast.units.qualifiers`).
+    keeps : {"", "frontier", "share", "positive"}
+        What it keeps: a frontier never falls and starts at the last record, a share lies in 0 to 1. A quantity that is
+        made of it keeps it too, unless its scenario says ``keeps = "nothing"``.
+    at_most : float, optional
+        What it never exceeds, in `unit`: a limit that a source states. A quantity that is made of it is held to it.
     at_least : float, optional
         What it never falls below, in `unit`: 0 for a bandwidth. The conformance kit holds the model to it; a series
         whose observations are all positive is held to 0 without it.
@@ -218,6 +235,8 @@ class ModelSpec(Spec):
     quantity: str = text_field(default="")
     note: str = text_field(default="")
     qualifiers: Mapping[str, str] = checked(maps(text), "a mapping of attribute to value", default_factory=empty)
+    keeps: str = checked(_kept, f"one of {', '.join(KEEPS)}, or nothing", default="")
+    at_most: float | None = checked(lambda v: v is None or number(v), "a number, or None", default=None)
     at_least: float | None = checked(lambda v: v is None or number(v), "a number, or None", default=None)
 
     def _check(self) -> None:

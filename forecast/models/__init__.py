@@ -7,6 +7,7 @@ A **trend** makes it from time (a series and the shape beside it), an **estimate
 from __future__ import annotations
 
 from forecast.models.estimates import estimate
+from forecast.models.frontiers import Anchored
 from forecast.models.named import attempt, model
 from forecast.models.protocol import (
     Description,
@@ -24,6 +25,7 @@ from forecast.models.protocol import (
 from forecast.models.trends import shape, trend
 
 __all__ = [
+    "Anchored",
     "Description",
     "FittedModel",
     "FittedShape",

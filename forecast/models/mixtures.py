@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from forecast.contract.specs import Input, MixtureSpec
@@ -119,6 +119,19 @@ def _bare(member: str) -> str:
 class _Mixture(Unfitted):
     weights: Mapping[str, float]
     of: str = "estimates"
+
+    def rests_on(self) -> Model:
+        """Return the first trend of a pool: all have one series."""
+        first = self.inputs[next(iter(self.weights))]
+        return first.model if self.of == "shapes" and isinstance(first, OtherModel) else self
+
+    def keeping(self, keeps: str) -> Model:
+        """Return the mixture of members that keep this: each path is that of one member."""
+        inputs = {
+            name: OtherModel(model=need.model.keeping(keeps)) if isinstance(need, OtherModel) else need
+            for name, need in self.inputs.items()
+        }
+        return replace(self, inputs=inputs, keeps=keeps)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np

@@ -20,7 +20,7 @@ from forecast.contract.specs import (
 from forecast.errors import PluginContractError, PluginError, UsageError, printable
 from forecast.models import estimates, functions, mixtures, relations, trends
 from forecast.models.check_output import checked_model
-from forecast.models.protocol import Broken, Model
+from forecast.models.protocol import Broken, Model, ModelRecord
 from forecast.units import qualifiers
 
 __all__ = ["POOLED", "Named", "attempt", "model", "named"]
@@ -180,6 +180,19 @@ def attempt(name: str, *, shape: str = "", options: Mapping[str, Any] | None = N
 
 
 def _build(asked: Named, options: Mapping[str, Any], *, where: str = "", within: tuple[str, ...] = ()) -> Model:
+    """Make a model; it keeps what its record declares."""
+    made, spec = _made(asked, options, where=where, within=within), asked.spec
+    declared = (spec.keeps or made.keeps, made.at_most if spec.at_most is None else spec.at_most)
+    if (made.keeps, made.at_most) == declared:
+        return made
+    if not isinstance(made, ModelRecord):
+        raise PluginContractError(
+            f"model '{asked.name}': its record declares keeps or at_most, and the model has none: say the same in both"
+        )
+    return replace(made, keeps=declared[0], at_most=declared[1])
+
+
+def _made(asked: Named, options: Mapping[str, Any], *, where: str, within: tuple[str, ...]) -> Model:
     spec, name = asked.spec, asked.name
     if options and not asked.shape:
         at = f"{where}: " if where else ""

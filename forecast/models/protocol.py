@@ -161,12 +161,29 @@ class Model(Operators, abc.ABC):
         What it must be handed.
     qualifiers : mapping of str to str
         What its unit cannot say (see `forecast.units.qualifiers`).
+    keeps : {"", "frontier", "share", "positive"}
+        What its draws keep.
+    at_most : float or None
+        What they never exceed, in `unit`.
     """
 
     name: str
     unit: str
     inputs: Mapping[str, Need]
     qualifiers: Mapping[str, str] = MappingProxyType({})
+    keeps: str = ""
+    at_most: float | None = None
+
+    def keeping(self, keeps: str) -> Model:
+        """Return the model that keeps this by construction, or nothing where it is empty; itself where it has no way.
+
+        A trend has one for a frontier.
+        """
+        return self
+
+    def rests_on(self) -> Model:
+        """Return the model whose observations are also its own: itself, or a member of a pool of one series."""
+        return self
 
     @abc.abstractmethod
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
@@ -187,6 +204,8 @@ class ModelRecord(Model):
         What it rests on.
     qualifiers : mapping of str to str
         What its unit cannot say (see `forecast.units.qualifiers`).
+    keeps, at_most
+        See `Model`.
     """
 
     name: str
@@ -195,6 +214,8 @@ class ModelRecord(Model):
     note: str = ""
     sources: tuple[str, ...] = ()
     qualifiers: Mapping[str, str] = field(default_factory=dict)
+    keeps: str = ""
+    at_most: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +225,7 @@ class Unfitted(ModelRecord, FittedModel):
     Parameters
     ----------
     name, unit, inputs, note, sources, qualifiers
-        See `ModelRecord`.
+        See `ModelRecord`; so are `keeps` and `at_most`.
 
     Examples
     --------
@@ -263,6 +284,19 @@ class FittedShape(abc.ABC):
     @abc.abstractmethod
     def describe(self) -> Description:
         """Say what was found and what is assumed."""
+
+    def anchored(self, time: Array, record: Array) -> FittedShape | None:
+        """Return the shape as a frontier, whose paths start at the last record and never fall; None where it has none.
+
+        `forecast.models.Anchored` makes one from any shape whose paths move as a frontier does. Without one a trend
+        that keeps a frontier raises its draws to their running maximum, and warns of it.
+
+        Parameters
+        ----------
+        time, record : ndarray
+            Dates, not decreasing, and the highest value observed up to each; at the last date the last record stands.
+        """
+        return None
 
     def given(self, options: Mapping[str, Array]) -> FittedShape:
         """Return the shape with draws, (draw,) each, of the options that were given as distributions.

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from forecast import units
 from forecast.base.distributions import distribution, scaled
+from forecast.contract.fields import KEEPS
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import Record, get_registry, resolve
 from forecast.contract.specs import Input, SeriesShape, TrendSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable
+from forecast.models.frontiers import Raised, frontier
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
 from forecast.units import qualifiers as bases
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.base.streams import Streams
+    from forecast.tables.series import Series
 
     Array = NDArray[np.float64]
 
@@ -45,6 +48,8 @@ def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | None = None) -> 
         options=said.options,
         sources=tuple(filter(None, (spec.reference, said.reference))),
         note="; ".join(filter(None, (spec.note, said.note))),
+        keeps=spec.keeps,
+        at_most=spec.at_most,
         qualifiers=bases.of_record(spec.where, spec.qualifiers, where=f"model '{name}'"),
     )
 
@@ -60,6 +65,10 @@ class _FittedTrend(FittedModel):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         fitted = self.shape.given(inputs) if inputs else self.shape
         return fitted.sample(time, streams, observed=observed)
+
+    def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
+        raised = "its shape offers no anchored form of a frontier: its draws are raised to their running maximum"
+        return (raised,) if isinstance(self.shape, Raised) else ()
 
     def with_draws(self, inputs: Mapping[str, Array]) -> FittedModel:
         return replace(self, shape=self.shape.given(inputs)) if inputs else self
@@ -110,21 +119,33 @@ class _Trend(ModelRecord):
     options: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, Input] = field(default_factory=dict)
 
-    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+    def keeping(self, keeps: str) -> Model:
+        return replace(self, keeps=keeps)
+
+    def _read(self, made: Shape, as_of: float | None, *, yearly: bool) -> tuple[Series, Array]:
+        """Return the series, and its values in the model's unit."""
         from forecast.tables import series
 
-        made = shape(self.shape, self.options)
         read = series.read_columns(
             self.data, x=self.x, y=self.y, covariates=made.columns, where=self.where, as_of=as_of, name=self.name,
-            qualifiers=self.qualifiers, since=self.since, records=self.records, yearly=self.yearly,
+            qualifiers=self.qualifiers, since=self.since, records=self.records, yearly=yearly,
         )  # fmt: skip
         value = read.value
         if read.unit is not None:
             value = units.convert(value, read.unit, self.unit, where=f"{self.name}: column '{printable(self.y, 60)}'")
+        return read, value
+
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        made = shape(self.shape, self.options)
+        read, value = self._read(made, as_of, yearly=self.yearly)
         asked: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
         fitted = made.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **asked)
         if not isinstance(fitted, FittedShape):
             raise PluginContractError(f"shape '{self.shape}': fit returned {type(fitted).__name__}, not a FittedShape")
+        if self.keeps == "frontier":
+            # that the record of a year still stands at its end is known too
+            whole, seen = self._read(made, as_of, yearly=False) if self.yearly else (read, value)
+            fitted = frontier(fitted, whole.time, seen)
         points = Observations(time=read.time, value=value, unit=self.unit)
         left = [_left_out(read.undated, "date"), _left_out(read.empty, "value"), self.note]
         note = "; ".join(filter(None, left))
@@ -217,7 +238,16 @@ def _made(**record: Any) -> _Trend:
         source = str(value.get("source", "; ".join(record.get("sources", ())) or "given with the trend"))
         asked = Input(name=option, unit=own, distribution=_in_unit(stated, given, own, where), source=source)
         inputs[option], options[option] = asked, distribution(asked.distribution, where=where).median()
-    return _Trend(**{**record, "options": options, "inputs": inputs})
+    return _Trend(
+        **{**record, "options": options, "inputs": inputs, "keeps": record["keeps"] or _kept(record["shape"])}
+    )
+
+
+def _kept(name: str | Shape) -> str:
+    """Return what every trend of a shape keeps, by its record."""
+    if isinstance(name, Shape):
+        return ""
+    return str(get_registry().find("shape", name).spec.keeps)  # type: ignore[attr-defined]
 
 
 def _uncertain(name: str | Shape) -> dict[str, str | None]:
@@ -248,6 +278,7 @@ def trend(
     yearly: bool = False,
     since: str = "",
     qualifiers: Mapping[str, str] | None = None,
+    keeps: str = "",
     name: str = "trend",
 ) -> Model:
     """Make a trend from a shape and a column.
@@ -276,6 +307,8 @@ def trend(
         Leave out the rows before this date (YYYY-MM-DD).
     qualifiers : mapping of str to str
         What the rows measure, where `where` does not say it (see `forecast.units.qualifiers`).
+    keeps : {"", "frontier", "share", "positive"}
+        What its draws keep: those of a frontier start at the last record and never fall.
     name : str
         Names its random streams.
 
@@ -291,11 +324,13 @@ def trend(
     >>> round(machine.fit().describe().facts["doubling_years"], 1)
     1.5
     """
+    if keeps not in ("", *KEEPS):
+        raise UnknownNameError("word", keeps, KEEPS, where=f"{name}: keeps")
     rows = {column: _text(value, f"{name}: where: {printable(column, 60)}") for column, value in (where or {}).items()}
     return _made(
         name=name, unit=unit, shape=shape, data=data, x=x, y=y, frontier=frontier, where=rows,
         options=options or {}, records=records, yearly=yearly, since=since,
-        qualifiers=bases.of_record(rows, qualifiers or {}, where=name),
+        qualifiers=bases.of_record(rows, qualifiers or {}, where=name), keeps=keeps,
     )  # fmt: skip
 
 

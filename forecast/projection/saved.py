@@ -102,6 +102,8 @@ def _bounds(value: Any) -> bool:
     numbers, texts = ("sharpness", "at_most"), ("limit", "how", "at_least", "keeps")
     if not isinstance(value, dict) or not value or not set(value) <= {*numbers, *texts}:
         return False
+    if ("limit" in value) != ("how" in value):
+        return False
     return all((_number if key in numbers else _text)(each) for key, each in value.items())
 
 

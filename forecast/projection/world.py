@@ -269,7 +269,7 @@ class World:
         if node.limits.keeps == "frontier":
             path = self._frontier(node, path, combination)
         where = f"quantities.{node.name}"
-        check_kept(self.time, path, node.limits.keeps, node.limits.at_most, where=where)
+        check_kept(self.time, path, node.limits.keeps, node.limits.at_most, unit=node.unit, where=where)
         return path
 
     def _frontier(self, node: Node, path: Array, combination: Combination) -> Array:
@@ -466,7 +466,7 @@ class World:
         of, before = self.graph.nodes[name], self.graph.scenario.before.get(name)
         chosen = dict(zip(node.dims, combination, strict=True))
         model = of.models.get(tuple(chosen[c] for c in of.own))
-        seen = None if model is None else self.fits.observed(model)
+        seen = None if model is None else self.fits.observed(model.rests_on())
         if seen is None:
             return Past(name=name, before=before)
         value = units.convert(np.asarray(seen.value, dtype=np.float64), seen.unit, of.unit, where=name)

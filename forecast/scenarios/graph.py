@@ -23,7 +23,7 @@ from forecast.models.nesting import asks, nested
 from forecast.scenarios import qualifiers as bases
 from forecast.scenarios import settings
 from forecast.scenarios.parse import Reader
-from forecast.scenarios.quantities import functions, laws, over_time
+from forecast.scenarios.quantities import functions, kept, laws, over_time
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.quantities.functions import FunctionRef
@@ -237,7 +237,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     named = list(scenario.quantities)
     scenario, owners = over_time.resolved(scenario)
     nodes = {
-        name: replace(_resolve(scenario, name, tables), owner=owners.get(name, ""), limits=scenario.limits.get(name))
+        name: kept.of_models(replace(_resolve(scenario, name, tables), owner=owners.get(name, "")), scenario)
         for name in scenario.quantities
     }
     for number, change in enumerate(scenario.changes, 1):
@@ -476,12 +476,14 @@ def _check_names(nodes: Mapping[str, Node]) -> None:
                     raise UsageError(f"{at}; give each a name of its own")
                 # a registered name is one model however often it is made, but for what stands beside a series
                 if "@" in made.name and _beside(first) != _beside(made):
-                    raise UsageError(f"{at} and differ in the shape or its options; one scenario holds one of them")
+                    raise UsageError(
+                        f"{at} and differ in the shape, its options or what they keep; one scenario holds one of them"
+                    )
 
 
-def _beside(made: Model) -> tuple[object, object]:
-    """Return the shape and the options that a trend was made with."""
-    return getattr(made, "shape", None), getattr(made, "options", None)
+def _beside(made: Model) -> tuple[object, object, str]:
+    """Return the shape and the options that a trend was made with, and what it keeps."""
+    return getattr(made, "shape", None), getattr(made, "options", None), made.keeps
 
 
 def _ordered(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[str, Node]:
@@ -509,9 +511,6 @@ def _check_walked(scenario: Scenario, node: Node) -> None:
     key = f"{scenario.where}: {node.owner or f'quantities.{node.name}'}"
     if node.fixed is not None:
         return
-    if node.limits is not None:
-        way = "write it in the expression, such as min(x, 1e6), or give a stock a ceiling"
-        raise ScenarioError(f"{key}: a limit, or what it keeps, is not taken on a cycle through time; {way}")
     if node.changes:
         raise ScenarioError(f"{key}: a change is not taken on a cycle through time; change what feeds it")
     if not isinstance(node.quantity, (Expression, OverTime, Stock, Solved)):

@@ -62,6 +62,7 @@ def _supercomputers() -> Iterator[TrendSpec]:
             x="date",
             y=column,
             frontier=True,
+            keeps="frontier",
             where={"status": "verified"},
             qualifiers={"basis": metric, "precision": "fp64"},
             note=note,

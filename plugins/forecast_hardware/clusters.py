@@ -17,6 +17,7 @@ MODELS = (
         x="date",
         y="peak",
         yearly=True,
+        keeps="frontier",
         where={"status": "verified", "path": "tensor", "sparsity": "dense", "basis": "peak"},
         qualifiers={"precision": "16-bit"},
         note="chips times data-sheet rate, nothing measured; nine years, and clusters that nobody reported are missing",

@@ -111,6 +111,7 @@ def _tiles() -> Iterator[EstimateSpec]:
     )
     yield EstimateSpec(
         name="tile-efficiency",
+        keeps="share",
         title="Share of the work that is wanted when a matrix is cut into whole tiles",
         quantity="hardware.tile_efficiency",
         unit="",
@@ -125,6 +126,7 @@ def _tiles() -> Iterator[EstimateSpec]:
     )
     yield EstimateSpec(
         name="wave-efficiency",
+        keeps="share",
         title="Share of the time that the units of a device are busy when blocks come in whole waves",
         quantity="hardware.wave_efficiency",
         unit="",
@@ -153,6 +155,7 @@ def _frontiers() -> Iterator[TrendSpec]:
         y="bandwidth",
         since="2006-01-01",
         records=True,
+        keeps="frontier",
         where=row,
         qualifiers=dict.fromkeys(row, ""),
         reference=table,

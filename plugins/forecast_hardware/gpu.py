@@ -129,6 +129,7 @@ def models() -> Iterator[TrendSpec]:
                 where={**rows, **_DENSE},
                 qualifiers={"basis": "peak", **({"dollars": "nominal"} if measure == "per-dollar" else {})},
                 records=records,
+                keeps="frontier" if records else "",
                 shapes=_pool(records, _CAPS[precision] if measure == "peak" else None, short=precision == _SHORT),
                 note=_ONE_PRECISION if measure == "per-dollar" else "",
             )
@@ -139,6 +140,7 @@ def models() -> Iterator[TrendSpec]:
         unit="GB/s",
         where={"status": "verified"},
         records=True,
+        keeps="frontier",
         shapes=(*_pool(True), _staircase(MEMORY, "HBM came once")),
     )
     nobody = "no source says what the best device can reach at whatever precision"
@@ -150,6 +152,7 @@ def models() -> Iterator[TrendSpec]:
         where=_DENSE,
         qualifiers={"basis": "peak", "precision": "any", "path": "any"},
         records=True,
+        keeps="frontier",
         shape="trends/exponential",
         shapes=(
             SeriesShape(name="trends/exponential", note="it takes the steps of formats for growth"),

@@ -55,6 +55,7 @@ def _ring() -> Iterator[EstimateSpec]:
     )
     yield EstimateSpec(
         name="pipeline-bubble",
+        keeps="share",
         title="Share of the time that the stages of a pipeline wait",
         quantity="hardware.pipeline_bubble",
         unit="",
@@ -64,6 +65,7 @@ def _ring() -> Iterator[EstimateSpec]:
     )
     yield EstimateSpec(
         name="overlap-efficiency",
+        keeps="share",
         title="Share of a step spent computing when communication hides behind a part of it",
         quantity="hardware.overlap_efficiency",
         unit="",

@@ -12,12 +12,14 @@ def forecast_shapes() -> Iterator[ShapeSpec]:
     """Bring the exponential and the changepoint."""
     yield ShapeSpec(
         name="exponential",
+        keeps="positive",
         title="A straight line in log value over time",
         target="forecast_trends.lines.exponential:Exponential",
         reference="Moore, G. E. (1965), Cramming more components onto integrated circuits, Electronics 38(8)",
     )
     yield ShapeSpec(
         name="changepoint",
+        keeps="positive",
         title="Two straight lines in log value that meet at a tested break",
         target="forecast_trends.lines.changepoint:Changepoint",
         reference="Andrews, D. W. K. (1993), Tests for parameter instability and structural change with unknown change "
@@ -31,6 +33,7 @@ def _limited() -> Iterator[ShapeSpec]:
     """Growth that ends, or comes in steps, or is bounded from above."""
     yield ShapeSpec(
         name="logistic",
+        keeps="positive",
         title="Growth towards a cap that falls with what has been reached",
         target="forecast_trends.limits.capped:Logistic",
         reference="Verhulst, P.-F. (1838), Notice sur la loi que la population suit dans son accroissement, "
@@ -38,6 +41,7 @@ def _limited() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="gompertz",
+        keeps="positive",
         title="Growth towards a cap that falls exponentially in time",
         target="forecast_trends.limits.capped:Gompertz",
         reference="Gompertz, B. (1825), On the nature of the function expressive of the law of human mortality, "
@@ -45,6 +49,7 @@ def _limited() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="staircase",
+        keeps="positive",
         title="Steady growth and one-off features, each with a date, an adoption curve and a gain",
         target="forecast_trends.limits.staircase:Staircase",
         reference="Dettmers 2025-12-10, Why AGI Will Not Happen (16-bit, tensor cores, HBM, TMA, 8-bit, 4-bit: one-off "
@@ -52,6 +57,7 @@ def _limited() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="frontier",
+        keeps="positive",
         title="The line below which a share tau of all observations lies",
         target="forecast_trends.limits.frontier:Frontier",
         reference="Koenker, R. & Bassett, G. (1978), Regression quantiles, Econometrica 46(1), 33-50",
@@ -62,6 +68,7 @@ def _wandering() -> Iterator[ShapeSpec]:
     """Growth that shocks move."""
     yield ShapeSpec(
         name="random-walk",
+        keeps="positive",
         title="A random walk with drift in log value, with moving-average noise",
         target="forecast_trends.walks.walk:RandomWalk",
         reference="Farmer, J. D. & Lafond, F. (2016), How predictable is technological progress?, Research Policy "
@@ -69,6 +76,7 @@ def _wandering() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="experience",
+        keeps="positive",
         title="An experience curve: so much with every doubling of what was ever made",
         target="forecast_trends.learning.experience:Experience",
         reference="Wright, T. P. (1936), Factors affecting the cost of airplanes, Journal of the Aeronautical Sciences "
@@ -77,6 +85,7 @@ def _wandering() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="damped-trend",
+        keeps="positive",
         title="Exponential smoothing of log value with growth that dies away",
         target="forecast_trends.walks.damped:DampedTrend",
         reference="Gardner, E. S. & McKenzie, E. (1985), Forecasting trends in time series, Management Science 31(10), "
@@ -84,6 +93,7 @@ def _wandering() -> Iterator[ShapeSpec]:
     )
     yield ShapeSpec(
         name="local-linear",
+        keeps="positive",
         title="A level and a growth of log value that both wander",
         target="forecast_trends.walks.local_linear:LocalLinear",
         reference="Harvey, A. C. (1989), Forecasting, structural time series models and the Kalman filter, Cambridge "

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.errors import DataError, FitError
+from forecast.models import Anchored, FittedShape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 #: Steps of a running maximum smaller than this (in log value) are rounding of the same record.
 ROUNDING = 1e-6
 
-__all__ = ["Evidence", "autocorrelation", "evidence", "first_of_each_record", "log_series"]
+__all__ = ["Evidence", "autocorrelation", "evidence", "first_of_each_record", "from_record", "log_series"]
 
 
 def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Array]:
@@ -116,3 +117,21 @@ def evidence(residuals: Array, records: NDArray[np.bool_] | None) -> Evidence:
     if rho * np.sqrt(n) <= 1.645:
         return Evidence(float(n), float(n), 0.0)
     return Evidence(n * (1 - rho) / (1 + rho), n * (1 - rho**2) / (1 + rho**2), rho)
+
+
+def from_record(shape: FittedShape, time: Array, record: Array, residuals: Array) -> FittedShape:
+    """Return a shape that scatters about its level as a frontier from the last record on.
+
+    How long a record stays above or below the level is told by the residuals of the shape: their autocorrelation from
+    one point to the next, over the mean time between points.
+    """
+    import numpy as np
+
+    rho, apart = autocorrelation(residuals), float(time[-1] - time[0]) / max(len(time) - 1, 1)
+    return Anchored(
+        shape=shape,
+        time=time,
+        record=record,
+        forgets=-float(np.log(max(rho, 1e-9))) / apart,
+        scatter=float(np.sqrt(residuals @ residuals / max(len(residuals) - 2, 1))),
+    )

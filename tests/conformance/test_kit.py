@@ -263,7 +263,7 @@ def test_bad_input_063_a_model_that_raises_fails_its_checks_with_the_reason_and_
     code = fake_plugins.folder / "kit_code.py"
     (line,) = (n for n, text in enumerate(code.read_text().splitlines(), 1) if "boom" in text)
     assert set(found.values()) == {f"RuntimeError: boom ({code}, line {line})"}
-    assert len(found) == 3
+    assert len(found) == 4
 
 
 @pytest.mark.bad_input(70)

@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 
 import forecast
+from forecast.fit.kernels.general import program_of
 from forecast.fit.solve.starts import linear_parameters, shifts, spread
+from forecast.laws.forms import Code
+
+#: Of three fits: a, b and c.
+ROWS = ([1.0, 2.0, 3.0], [0.5, 1.0, 1.5], [1.0, 9.0, 4.0])
 
 
 @pytest.mark.parametrize(
@@ -50,3 +55,31 @@ def test_what_is_added_to_a_variable_is_looked_for_beyond_the_data():
     assert places.min() < -50
     assert places.max() > 50
     assert ((places < -10) & (places > -20)).sum() == 12
+
+
+@pytest.mark.parametrize(
+    ("code", "together", "most"),
+    [
+        (lambda p, x: p["a"] * x ** p["b"] + p["c"], True, 3),
+        (lambda p, x: float(p["a"]) * x ** p["b"] + p["c"], False, 1),  # refuses many
+        (lambda p, x: p["a"] * x ** p["b"] + np.max(p["c"]), False, 3),  # mixes them up
+    ],
+)
+def test_fits_of_code_are_computed_together_only_where_that_is_the_same(code, together, most):
+    rows = {name: np.array(column)[:, None] for name, column in zip("abc", ROWS, strict=True)}
+    seen = []
+
+    def watched(p, x):
+        made = code(p, x)
+        seen.append(np.size(p["a"]))
+        return made
+
+    form = Code(watched, ("a", "b", "c"), ("x",), "law 'code'")
+    law = forecast.Law._from_form(
+        form, {"variables": {"x": ""}, "output": "y", "unit": "", "objective": "least_squares"}
+    )
+    x, program = np.linspace(1, 5, 7), program_of(law)
+    value, slopes, _ = program.evaluate({**rows, "x": x}, 1)
+    np.testing.assert_allclose(value, rows["a"] * x ** rows["b"] + rows["c"], rtol=1e-12)
+    np.testing.assert_allclose(slopes[0], x ** rows["b"], rtol=1e-6)
+    assert (program.together, max(seen)) == (together, most)

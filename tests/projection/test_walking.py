@@ -8,6 +8,7 @@ import pytest
 import forecast
 from forecast.base.dates import decimal_year
 from forecast.errors import CycleError, DataError, ForecastError
+from forecast.report import summary
 
 
 def run(record, **options):
@@ -204,3 +205,63 @@ def test_what_cannot_be_is_refused(wrong):
     with pytest.raises(error, match=says):
         run({"quantities": {"one": {"value": 1, "unit": ""}, **record.get("quantities", {})},
              **{k: v for k, v in record.items() if k != "quantities"}})  # fmt: skip
+
+
+# --- limits on a cycle -----------------------------------------------------------------------------------------------
+
+COMPOUND = {"g": {"p05": 0.2, "p95": 0.6, "unit": ""}, "cap": {"expression": "10 + t - start"}}
+
+
+def compound(**stated):
+    """Return g and x, each what it was a step before, times 1 + g, from 1; and the limits that were told."""
+    x = {"expression": "previous(x)*(1 + g)", "unit": "", "before": 1, **stated}
+    record = {"start": 2025, "until": 2040, "quantities": {**COMPOUND, "x": x, "twice": {"expression": "2*x"}}}
+    tree = forecast.project(record, draws=50)
+    data = tree["projection"].to_dataset()
+    np.testing.assert_array_equal(data["twice"].values, 2 * data["x"].values)
+    return data["g"].values[0], data["x"].values, summary.limits(tree)
+
+
+@pytest.mark.parametrize(
+    ("stated", "held"),
+    [
+        ({"limit": "cap"}, lambda v, k: np.minimum(v, 10 + k)),
+        ({"limit": "cap", "how": "saturating"}, lambda v, k: (10 + k) * (1 - np.exp(-v / (10 + k)))),
+        ({"limit": "cap", "at_least": 4}, lambda v, k: np.maximum(np.minimum(v, 10 + k), 4)),
+        ({"keeps": "positive", "at_most": 1e9}, lambda v, k: v),
+    ],
+)
+def test_a_limit_of_what_stands_on_a_cycle_is_felt_at_the_next_step(stated, held):
+    g, found, _ = compound(**stated)
+    now = np.ones_like(g)
+    for step in range(16):
+        now = held(now * (1 + g), step)
+        np.testing.assert_allclose(found[step], now, rtol=1e-12)
+
+
+def test_when_a_limit_on_a_cycle_binds_is_told():
+    _, found, (row,) = compound(limit="cap")
+    at_cap = found == 10 + np.arange(16)[:, None]
+    assert row["ever"] == at_cap.any(axis=0).mean()
+    assert 0.5 < row["ever"] < 1
+
+
+def test_a_frontier_on_a_cycle_never_falls_and_others_see_it():
+    wave = {
+        "expression": "where(t < 2030, previous(y) + 1, 0.5*previous(y))",
+        "unit": "",
+        "before": 3,
+        "keeps": "frontier",
+    }
+    data = run({"step": "year", "quantities": {"y": wave}})
+    np.testing.assert_array_equal(path(data, "y"), [4, 5, 6, 7, 8, 8, 8, 8, 8, 8, 8])
+
+
+@pytest.mark.parametrize("method", ["rk4", "euler"])
+def test_a_stock_that_feeds_on_a_limited_rate_grows_by_the_limit(method):
+    data = run({"stocks": {"S": {"initial": 1, "rate": "spend", "unit": "USD", "method": method}},
+                "quantities": {"spend": {"expression": "S/one", "unit": "USD/year", "limit": "2 USD/year"},
+                               "one": {"value": 1, "unit": "year"}}})  # fmt: skip
+    late = path(data, "S")[path(data, "spend") >= 2]
+    np.testing.assert_allclose(np.diff(late), 2 * 0.25, rtol=1e-9)
+    assert len(late) > 20

@@ -46,7 +46,7 @@ def model(csv, **keys):
 
 def test_a_scenario_a_trend_and_a_record_take_the_same():
     in_scenario = {field.name for field in dataclasses.fields(SeriesRef)}
-    assert set(inspect.signature(forecast.trend).parameters) == in_scenario | {"name"}
+    assert set(inspect.signature(forecast.trend).parameters) == in_scenario | {"name", "keeps"}  # any quantity's
     assert in_scenario - {"data"} <= {field.name for field in dataclasses.fields(TrendSpec)}
 
 

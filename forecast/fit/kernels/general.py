@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.errors import ForecastError
+
 if TYPE_CHECKING:
     from forecast.laws import Law
 
@@ -116,26 +118,51 @@ def total(part: Any, weights: Any, shape: tuple[int, int]) -> Array:
 
 
 class _Differences:
-    """A law that has no program: its own value and Jacobian, without second derivatives."""
+    """A law that has no program: its own value and Jacobian, without second derivatives.
+
+    The code of a plugin need not broadcast. All fits are computed together as long as the first and the last of them
+    come out as they do alone, and else one at a time.
+    """
 
     def __init__(self, law: Law) -> None:
-        self.law = law
+        self.law, self.together = law, True
 
     def evaluate(self, values: Mapping[str, Any], order: int) -> tuple[Any, list[Any], dict[tuple[int, int], Any]]:
         law = self.law
         parameters = {n: np.asarray(values[n], dtype=float) for n in law.parameters}
         variables = {n: values[n] for n in law.variables}
         rows = max((p.shape[0] for p in parameters.values() if p.ndim), default=1)
-        found, slopes = [], []
-        for b in range(rows):  # the code of a plugin need not broadcast: one fit at a time
+
+        def alone(b: int) -> tuple[dict[str, float], dict[str, Any]]:
             one = {
                 n: float(p) if p.ndim == 0 else float(p[b if p.shape[0] > 1 else 0, 0]) for n, p in parameters.items()
             }
-            points = {n: v if np.ndim(v) < 2 else v[b] for n, v in variables.items()}
+            return one, {n: v if np.ndim(v) < 2 else v[b] for n, v in variables.items()}
+
+        if self.together and rows > 1:
+            try:
+                value = law.value(parameters, **variables)
+                slopes = law.jacobian(parameters, **variables) if order else ()
+            except ForecastError:
+                self.together = False
+            else:
+                for b in (0, rows - 1):
+                    one, points = alone(b)
+                    self.together &= _same(law.value(one, **points), value[b])
+                if self.together:
+                    return value, list(slopes), {}
+        found, each = [], []
+        for b in range(rows):
+            one, points = alone(b)
             found.append(law.value(one, **points))
             if order:
-                slopes.append(law.jacobian(one, **points))
-        return np.array(found), list(np.moveaxis(np.array(slopes), 0, 1)) if order else [], {}
+                each.append(law.jacobian(one, **points))
+        return np.array(found), list(np.moveaxis(np.array(each), 0, 1)) if order else [], {}
+
+
+def _same(one: Array, other: Array) -> bool:
+    """Tell whether values are the same but for rounding."""
+    return one.shape == other.shape and np.allclose(one, other, rtol=1e-12, atol=0, equal_nan=True)
 
 
 def program_of(law: Law) -> Any:

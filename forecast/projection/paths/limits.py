@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from forecast import units
 from forecast.base.dates import from_decimal_year
 from forecast.errors import DataError
 from forecast.formula.functions import implementation
@@ -98,16 +99,17 @@ def frontier(path: Array, record: float) -> tuple[Array, float]:
     return made, float((made > path).mean())
 
 
-def check_kept(time: Array, path: Array, keeps: str, at_most: float, *, where: str) -> None:
-    """Refuse a path that leaves what it should keep.
+def check_kept(time: Array, path: Array, keeps: str, at_most: float, *, unit: str = "", where: str) -> None:
+    """Refuse a path that leaves what it should keep; of a share in percent, the whole is 100.
 
     Raises
     ------
     DataError
         Naming the first date, and in how many worlds.
     """
+    whole = units.convert(1.0, "", unit, where=where) if keeps == "share" else 1.0
     rules = {
-        "share": ("keeps: expected shares from 0 to 1", lambda: (path < 0) | (path > 1)),
+        "share": (f"keeps: expected shares from 0 to {whole:g}", lambda: (path < 0) | (path > whole)),
         "positive": ("keeps: expected values above 0", lambda: path <= 0),
     }
     if keeps in rules:

@@ -16,11 +16,12 @@ import numpy as np
 from forecast import units
 from forecast.base.budgets import check_time
 from forecast.errors import DataError
-from forecast.formula import TIME, Formula
+from forecast.formula import TIME, Condition, Formula
 from forecast.planning.roots import roots
 from forecast.projection.failing import others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.paths.histories import at_step
+from forecast.projection.paths.limits import limited
 from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.spec import Expression, OverTime
 from forecast.units import Prepared
@@ -79,6 +80,13 @@ class _Walk:
             n: self._prepared(s.ceiling, n, target=s.unit) for n, s in self.stocks.items() if s.ceiling is not None
         }
         self.changes = {n: self._prepared(s.change, n, target=_target(s), rates=True) for n, s in self.stocks.items()}
+        self.bounds = {
+            (n, part): self._bound(n, condition)
+            for n, node in self.nodes.items()
+            if node.limits is not None and node.fixed is None
+            for part, condition in node.limits.conditions.items()
+        }
+        self.free: Rows = {}
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
         self._clocks = {name: clock(name, self.time) for name in TIME}
@@ -90,6 +98,36 @@ class _Walk:
         where = graph.nodes[name].owner or f"{_kind(graph.nodes[name])}.{name}"
         return units.prepared(formula, unit_of, target=target, where=where, rates=rates)
 
+    def _bound(self, name: str, condition: Condition) -> tuple[Prepared, str]:
+        """Return what bounds a member, and the unit in which it is computed."""
+        graph, where = self.world.graph, f"quantities.{name}: {condition.text}"
+        sides = units.sides(condition, {n: graph.nodes[n].measured for n in condition.names if n not in TIME})
+        known = {n: graph.nodes[n].measured for n in sides.right.names if n not in TIME}
+        return units.prepared(sides.right, known, target=sides.unit, where=where, rates=sides.rates), sides.unit
+
+    def _held(self, name: str, step: int, value: Array, rows: Rows, *, half: bool = False) -> Array:
+        """Return a member within its limits, as whole paths are held by them; what it was without them is kept."""
+        node = self.nodes[name]
+        limits = node.limits
+        if limits is None or node.fixed is not None:
+            return value
+        if not half:
+            self.free[name][step] = value
+        at = {
+            part: np.asarray(units.convert(self._value(self.bounds[name, part][0], step, rows, half=half),
+                                           self.bounds[name, part][1], node.unit, where=name))
+            for part in limits.conditions
+        }  # fmt: skip
+        if "limit" in at:
+            value = limited(value, at["limit"], limits.how, limits.sharpness)
+        if "at_least" in at:
+            value = np.maximum(value, at["at_least"])
+        if limits.keeps == "frontier":
+            before = step if half else step - 1
+            stood = self.world.past(name, node, self.combination).highest() if before < 0 else None
+            value = np.maximum(value, self.paths_so_far[name][before] if stood is None else stood)
+        return value
+
     def paths(self) -> dict[str, Array]:
         """Go through time; what overflows is inf, and nothing warns."""
         with np.errstate(all="ignore"):
@@ -99,6 +137,7 @@ class _Walk:
         steps, draws = len(self.time), self.world.draws
         shape = (steps, draws)
         self.paths_so_far = {name: np.empty(shape) for name in self.nodes}
+        self.free = {name: np.empty(shape) for name, node in self.nodes.items() if node.limits is not None}
         state: Rows = {}
         for name in self.solved:
             state[name] = self._solution(name, state)
@@ -112,7 +151,11 @@ class _Walk:
         return self._without_failing()
 
     def _without_failing(self) -> dict[str, Array]:
-        """Return the paths without values that are no numbers: a world fails in all members together."""
+        """Return the paths without values that are no numbers: a world fails in all members together.
+
+        Those of limited members are without their limits, which the world takes of whole paths, to the same numbers.
+        """
+        self.paths_so_far |= self.free
         bad = np.logical_or.reduce([np.isnan(path) for path in self.paths_so_far.values()])
         if not bad.any():
             return self.paths_so_far
@@ -138,6 +181,7 @@ class _Walk:
                 rows[name] = self._value(self.formulas[name], step, rows)
             elif isinstance(node.quantity, OverTime):
                 rows[name] = self._over_time(name, node.quantity, step, rows)
+            rows[name] = self._held(name, step, rows[name], rows) if node.limits is not None else rows[name]
         return rows
 
     def _over_time(self, name: str, quantity: OverTime, step: int, rows: Rows) -> Array:
@@ -215,7 +259,7 @@ class _Walk:
         """Return the rates of the stocks where these stand as given; functions over time stay as they are."""
         here = {**rows, **state}
         for name, made in self.formulas.items():
-            here[name] = self._value(made, step, here, half=half)
+            here[name] = self._held(name, step, self._value(made, step, here, half=half), here, half=half)
         return {
             name: self._value(made, step, here, half=half)
             for name, made in self.changes.items()

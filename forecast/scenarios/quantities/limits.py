@@ -21,19 +21,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from forecast import formula
-from forecast.contract.fields import number
+from forecast.contract.fields import KEEPS, number
 from forecast.errors import UnknownNameError, printable
 from forecast.formula import Condition
 
 if TYPE_CHECKING:
     from forecast.scenarios.parse import Reader
 
-__all__ = ["KEYS", "Limits", "compared", "read"]
+__all__ = ["KEYS", "NOTHING", "Limits", "compared", "read"]
 
 #: The keys of a quantity that are read here, whatever kind it is.
 KEYS = ("limit", "how", "sharpness", "at_least", "keeps", "at_most")
 
-_KEEPS = ("frontier", "share", "positive")
+#: Says that a quantity need not keep what its model declares.
+NOTHING = "nothing"
 _HOW = ("hard", "saturating", "softmin")
 
 
@@ -51,9 +52,9 @@ class Limits:
         s of ``softmin``.
     at_least : Condition, optional
         ``quantity >= at_least``: the larger of both is taken, after the limit.
-    keeps : {"", "frontier", "share", "positive"}
+    keeps : {"", "frontier", "share", "positive", "nothing"}
         A frontier never falls, and starts at the last observed record. A share that leaves 0 to 1, and what should be
-        positive and is not, are errors.
+        positive and is not, are errors. ``"nothing"`` sets aside what its model declares.
     at_most : float
         More, in the quantity's unit, is an error.
     """
@@ -62,7 +63,7 @@ class Limits:
     how: Literal["hard", "saturating", "softmin"] = "hard"
     sharpness: float = 8.0
     at_least: Condition | None = None
-    keeps: Literal["", "frontier", "share", "positive"] = ""
+    keeps: Literal["", "frontier", "share", "positive", "nothing"] = ""
     at_most: float = math.inf
 
     @property
@@ -119,8 +120,8 @@ def read(reader: Reader, record: Mapping[str, Any], name: str) -> Limits | None:
     if not number(sharpness) or not 0 < sharpness <= 1e6:
         raise reader.fail(f"{key}.sharpness", f"expected a number above 0, got '{printable(sharpness, 40)}'")
     keeps = reader.text(record, "keeps", key) if "keeps" in record else ""
-    if "keeps" in record and keeps not in _KEEPS:
-        raise UnknownNameError("word", keeps, _KEEPS, where=f"{reader.where}: {key}.keeps")
+    if "keeps" in record and keeps not in (*KEEPS, NOTHING):
+        raise UnknownNameError("word", keeps, (*KEEPS, NOTHING), where=f"{reader.where}: {key}.keeps")
     at_most = record.get("at_most", math.inf)
     if "at_most" in record and not (number(at_most) and math.isfinite(at_most)):
         raise reader.fail(f"{key}.at_most", f"expected a number in the quantity's unit, got {printable(at_most, 40)}")

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError, printable
-from forecast.models import Description, FittedShape, Shape
+from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.learning.production import Production, totals
 from forecast_trends.learning.sahal import Rivals
 from forecast_trends.points import LARGEST, Path, is_number, mirrored, path
@@ -278,6 +278,10 @@ class FittedExperience(FittedShape):
         out[after] -= self.w * ahead
         out[before] += self.w * self._pace * (self.seen.time[0] - time[before])
         return np.asarray(np.exp(np.clip(out, -LARGEST, LARGEST)))
+
+    def anchored(self, time: Array, record: Array) -> FittedShape:
+        """Return the same from the last record on."""
+        return Anchored(shape=self, time=time, record=record)
 
     def describe(self) -> Description:
         """Say the learning rate, the growth of production, and whether experience can be told from time."""

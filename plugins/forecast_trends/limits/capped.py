@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError
-from forecast.models import Description, FittedShape, Shape
+from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast.streams import choice, student_t
 from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
 
@@ -263,6 +263,8 @@ class FittedCapped(FittedShape):
     evidence : Evidence
     drawn : Curves, optional
         One a draw, below the caps that were given.
+    through : (float, float), optional
+        A date and a log value through which every curve is moved in time; what lies above its cap stays at the cap.
     """
 
     shape: Capped
@@ -275,6 +277,7 @@ class FittedCapped(FittedShape):
     origin: float
     evidence: Evidence
     drawn: Curves | None = None
+    through: tuple[float, float] | None = None
 
     @property
     def dof(self) -> float:
@@ -339,18 +342,36 @@ class FittedCapped(FittedShape):
 
         drawn = self.posterior(streams)
         z = drawn["offset"] + drawn["rate"] * (np.asarray(time)[:, None] - self.origin)
-        level = (drawn["log_cap"] if self.drawn is None else self.drawn.caps) + self.shape.curve(z)
+        caps = drawn["log_cap"] if self.drawn is None else self.drawn.caps
+        level = caps + self.shape.curve(self._moved(z, drawn["offset"], drawn["rate"], caps))
         if observed:
             noise = streams("noise").standard_t(self.dof, size=level.shape)
             level = level + self.curves.scale[self.best] * noise
         return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
+
+    def anchored(self, time: Array, record: Array) -> FittedShape:
+        """Return the same from the last record on, below the same caps."""
+        import numpy as np
+
+        moved = replace(self, through=(float(time[-1]), float(np.log(record[-1]))))
+        return Anchored(shape=moved, time=time, record=record)
+
+    def _moved(self, z: Array, a: Array, r: Array, caps: Array) -> Array:
+        """Return what curves are a function of, moved so that they pass through the point that was given."""
+        import numpy as np
+
+        if self.through is None:
+            return z
+        date, value = self.through
+        return np.asarray(z + self.shape.line(np.minimum(value - caps, -1e-12)) - (a + r * (date - self.origin)))
 
     def central(self, time: Array) -> Array:
         """Return the best curve, or the one below the given cap."""
         import numpy as np
 
         a, r = self.curves.centre[self.best]
-        level = self.curves.caps[self.best] + self.shape.curve(a + r * (np.asarray(time, dtype=float) - self.origin))
+        z, cap = a + r * (np.asarray(time, dtype=float) - self.origin), self.curves.caps[self.best]
+        level = cap + self.shape.curve(self._moved(z, a, r, cap))
         return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
 
     def describe(self) -> Description:

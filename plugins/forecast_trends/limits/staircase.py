@@ -14,7 +14,7 @@ from forecast.base.distributions import Distribution, distribution
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape
 from forecast.streams import student_t
-from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
+from forecast_trends.evidence import Evidence, evidence, first_of_each_record, from_record, log_series
 
 if TYPE_CHECKING:
     import numpy as np
@@ -198,6 +198,7 @@ class Staircase(Shape):
             last=last,
             first=float(time.min()),
             evidence=evidence(residuals, records),
+            residuals=residuals,
         )
 
 
@@ -223,6 +224,8 @@ class FittedStaircase(FittedShape):
     n : int
     origin, first, last : float
     evidence : Evidence
+    residuals : ndarray
+        Of log value, in the order of the dates.
     """
 
     come: tuple[Feature, ...]
@@ -235,6 +238,7 @@ class FittedStaircase(FittedShape):
     first: float
     last: float
     evidence: Evidence
+    residuals: Array
 
     @property
     def dof(self) -> float:
@@ -290,6 +294,10 @@ class FittedStaircase(FittedShape):
             drawn[f"log_gain_{_plain(f.name)}"] = np.log([f.gain.median()])
             drawn[f"date_{_plain(f.name)}"] = np.array([f.date.median() if f.probability > 0.5 else np.inf])
         return np.asarray(np.exp(np.clip(self._level(time, drawn)[:, 0], -_LARGEST, _LARGEST)))
+
+    def anchored(self, time: Array, record: Array) -> FittedShape:
+        """Return the same from the last record on, which comes back to the stairs as their residuals do."""
+        return from_record(self, time, record, self.residuals)
 
     def describe(self) -> Description:
         """Say what was steady growth, what came in steps, and when the steps are used up."""

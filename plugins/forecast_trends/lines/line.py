@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from forecast.models import Description, FittedShape
 from forecast.streams import choice, student_t
+from forecast_trends.evidence import from_record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -155,6 +156,10 @@ class FittedLine(FittedShape):
 
         best = self.lines[0]
         return np.exp(design(np.asarray(time, dtype=float), self.origin, best.breaks) @ best.coefficients)
+
+    def anchored(self, time: Array, record: Array) -> FittedShape:
+        """Return the same from the last record on, which comes back to the line as its residuals do."""
+        return from_record(self, time, record, self.lines[0].residuals)
 
     def describe(self) -> Description:
         """Say growth with an interval, and what it assumes."""

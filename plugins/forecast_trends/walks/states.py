@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forecast.models import Description, FittedShape
+from forecast.models import Anchored, Description, FittedShape
 from forecast_trends.points import LARGEST, Path, growth_facts, mirrored
 
 if TYPE_CHECKING:
@@ -319,6 +319,10 @@ class FittedStates(FittedShape):
         before = np.interp(time, grid, self.best.past)
         before += (self.best.past[1] - self.best.past[0]) / self.grid.step * np.minimum(time - grid[0], 0.0)
         return np.asarray(np.exp(np.clip(np.where(time < self.grid.last, before, out), -LARGEST, LARGEST)))
+
+    def anchored(self, time: Array, record: Array) -> FittedShape:
+        """Return the same from the last record on."""
+        return Anchored(shape=self, time=time, record=record)
 
     def describe(self) -> Description:
         """Say what was found and what is assumed."""

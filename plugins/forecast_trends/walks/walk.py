@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError, printable
-from forecast.models import Description, FittedShape, Shape
+from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.points import LARGEST, Path, checked_average, growth_facts, is_number, mirrored, path, said_growth
 from forecast_trends.walks.echo import Increments, drift_variance, path_noise, said_taken_back
 
@@ -204,6 +204,10 @@ class FittedWalk(FittedShape):
         time = np.asarray(time, dtype=float)
         beyond = np.maximum(time - self.seen.time[-1], 0.0) + np.minimum(time - self.seen.time[0], 0.0)
         return np.asarray(np.exp(np.clip(self.seen.within(time) + self.growth * beyond, -LARGEST, LARGEST)))
+
+    def anchored(self, time: Array, record: Array) -> FittedShape:
+        """Return the same from the last record on."""
+        return Anchored(shape=self, time=time, record=record)
 
     def describe(self) -> Description:
         """Say drift, noise and θ."""

@@ -1,0 +1,202 @@
+"""Frontiers: paths that start at the last record and never fall."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from forecast.models.protocol import Description, FittedShape
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.base.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Anchored", "Raised", "frontier"]
+
+#: A factor beyond e to this leaves what a float can hold once units are converted; such draws stay there, finite.
+_LARGEST = 600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept(FittedShape):
+    """A fitted shape whose paths are those of a frontier.
+
+    Parameters
+    ----------
+    shape : FittedShape
+    time, record : ndarray
+        Dates, not decreasing, and the highest value observed up to each.
+    """
+
+    shape: FittedShape
+    time: Array
+    record: Array
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return the draws of the shape's parameters."""
+        return self.shape.posterior(streams)
+
+    def given(self, options: Mapping[str, Array]) -> FittedShape:
+        """Return the same of the shape with draws of its options."""
+        return replace(self, shape=self.shape.given(options))
+
+    def describe(self) -> Description:
+        """Say of the shape what it says, and what becomes of it."""
+        said = self.shape.describe()
+        return replace(said, assumptions=(*said.assumptions, f"as a frontier it {self._assumed()}"))
+
+    def _assumed(self) -> str:
+        raise NotImplementedError
+
+    def _standing(self, time: Array) -> Array:
+        """Return the record that stands at each date, (time, 1); before the first one, that."""
+        import numpy as np
+
+        return np.asarray(self.record[np.maximum(np.searchsorted(self.time, time, side="right") - 1, 0)])[:, None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anchored(_Kept):
+    """A fitted shape as a frontier: from the last record on it gains what the shape gains, at its highest so far.
+
+    At the last date the record is known, and every draw starts there. Where the record lies off the shape's level (a
+    line goes through the middle of its points), the distance is kept: a walk has no other level. A shape that scatters
+    about a level says how fast it comes back: the distance is then an autoregression in continuous time (Ornstein and
+    Uhlenbeck 1930), whose spread far ahead is the `scatter`. Where a draw falls, the record stands. Before the last
+    date the path is the record that stood.
+
+    Parameters
+    ----------
+    shape : FittedShape
+    time, record : ndarray
+        Dates, not decreasing, and the highest value observed up to each.
+    forgets : float
+        The rate a year at which the distance from the shape's level, in logs, dies away.
+    scatter : float
+        Standard deviation of that distance, in logs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from forecast.models import shape
+    >>> from forecast.streams import Streams
+    >>> time, value = np.arange(2000.0, 2006.0), np.array([1.0, 2.0, 2.0, 9.0, 9.0, 30.0])
+    >>> fitted = Anchored(shape=shape("trends/exponential").fit(time, value), time=time, record=value)
+    >>> drawn = fitted.sample(np.array([2003.5, 2005.0, 2010.0]), Streams(0, "mine", 0))
+    >>> np.unique(drawn[:2]).tolist(), bool((drawn[2] >= 30).all())
+    ([9.0, 30.0], True)
+    """
+
+    forgets: float = 0.0
+    scatter: float = 0.0
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw the frontier; with `observed`, the scatter that the shape gives one observation."""
+        import numpy as np
+
+        time = np.asarray(time, dtype=float)
+        dates, here = self._with_last(time)
+        logs = _logs(self.shape.sample(dates, streams))
+        later = len(time) - here
+        noise = streams("distance").standard_normal((later, logs.shape[1])) if self.scatter and later else None
+        level = self._from_record(time, logs, here, noise)
+        if observed:
+            scatter = _logs(self.shape.sample(dates, streams, observed=True)) - logs
+            level = level * np.exp(np.clip(np.delete(scatter, here, axis=0), -_LARGEST, _LARGEST))
+        return level
+
+    def central(self, time: Array) -> Array:
+        """Return the frontier at the fitted parameters."""
+        import numpy as np
+
+        time = np.asarray(time, dtype=float)
+        dates, here = self._with_last(time)
+        return self._from_record(time, _logs(self.shape.central(dates)[:, None]), here, None)[:, 0]
+
+    def _with_last(self, time: Array) -> tuple[Array, int]:
+        """Return the dates with the last one observed among them, and its place: after others of that date."""
+        import numpy as np
+
+        here = int(np.searchsorted(time, self.time[-1], side="right"))
+        return np.insert(time, here, self.time[-1]), here
+
+    def _from_record(self, time: Array, logs: Array, here: int, noise: Array | None) -> Array:
+        import numpy as np
+
+        start = float(np.log(self.record[-1]))
+        gained = logs[here + 1 :] + self._distance(time[here:], start - logs[here], noise) - start
+        gained = np.maximum.accumulate(np.maximum(gained, 0.0), axis=0)
+        later = self.record[-1] * np.exp(np.minimum(gained, _LARGEST))
+        stood = np.broadcast_to(self._standing(time[:here]), (here, logs.shape[1]))
+        before = int(np.searchsorted(time[:here], self.time[0]))
+        if before:  # nobody observed it: the shape, below the first record
+            unseen = np.maximum.accumulate(np.minimum(np.exp(logs[:before]), self.record[0]), axis=0)
+            stood = np.concatenate([unseen, stood[before:]])
+        return np.concatenate([stood, later])
+
+    def _distance(self, time: Array, now: Array, noise: Array | None) -> Array:
+        """Return the distance from the shape's level at dates after the last one, where it is `now`."""
+        import numpy as np
+
+        kept = np.exp(-self.forgets * np.diff(time, prepend=self.time[-1]))
+        out = np.empty((len(time), *now.shape))
+        for i, share in enumerate(kept):
+            now = share * now
+            if noise is not None:
+                now = now + self.scatter * (1 - share**2) ** 0.5 * noise[i]
+            out[i] = now
+        return out
+
+    def _assumed(self) -> str:
+        said = (
+            f"starts at the last record, {self.record[-1]:.4g}, which stood at {self.time[-1]:.1f}, gains what the "
+            "shape gains, and never falls"
+        )
+        if not self.forgets:
+            return said
+        return f"{said}; its distance from the level of the shape halves in {math.log(2) / self.forgets:.1f} years"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raised(_Kept):
+    """A fitted shape that offers no anchored form, its draws raised to their running maximum and to the last record."""
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw the shape, and raise what falls."""
+        path = self.shape.sample(time, streams)
+        level = self._raised(time, path)
+        return level + (self.shape.sample(time, streams, observed=True) - path) if observed else level
+
+    def central(self, time: Array) -> Array:
+        """Return the shape at the fitted parameters, raised."""
+        return self._raised(time, self.shape.central(time)[:, None])[:, 0]
+
+    def _raised(self, time: Array, path: Array) -> Array:
+        import numpy as np
+
+        stood = np.where(np.asarray(time)[:, None] < self.time[0], -np.inf, self._standing(time))
+        return np.asarray(np.maximum(np.maximum.accumulate(path, axis=0), stood))
+
+    def _assumed(self) -> str:
+        return "is raised to its running maximum from the last record on: the shape offers no anchored form"
+
+
+def frontier(shape: FittedShape, time: Array, value: Array) -> FittedShape:
+    """Return a fitted shape as a frontier over its observations: anchored, or else raised."""
+    import numpy as np
+
+    order = np.argsort(time, kind="stable")
+    dates, record = np.asarray(time, dtype=float)[order], np.maximum.accumulate(np.asarray(value, dtype=float)[order])
+    return shape.anchored(dates, record) or Raised(shape=shape, time=dates, record=record)
+
+
+def _logs(path: Array) -> Array:
+    import numpy as np
+
+    return np.log(np.maximum(path, np.exp(-_LARGEST)))

@@ -1,0 +1,181 @@
+"""Frontiers: every path starts at the last record and never falls, and what a shape gains is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import UnknownNameError
+from forecast.models import Anchored, Description, FittedShape, Shape, shape, trend
+from forecast.streams import BLOCK, Streams
+from tests.toolkit import noise
+
+TIME = np.arange(2000.0, 2020.0)
+#: Records with years in which none is set.
+RECORD = np.maximum.accumulate(2.0 ** (0.5 * (TIME - 2000)) * np.exp(10 * noise(20)))
+AHEAD = np.arange(2019.0, 2040.0)
+SHAPES = (
+    "exponential",
+    "changepoint",
+    "logistic",
+    "gompertz",
+    "staircase",
+    "random-walk",
+    "damped-trend",
+    "local-linear",
+)
+
+
+def streams() -> Streams:
+    return Streams(0, "mine", 0)
+
+
+def fitted(name: str, **options: object) -> FittedShape:
+    return shape(f"trends/{name}", options).fit(TIME, RECORD, frontier=True)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_shape_starts_at_the_record_and_never_falls(name):
+    free = fitted(name)
+    kept = free.anchored(TIME, RECORD)
+    drawn = kept.sample(AHEAD, streams())
+    assert np.unique(drawn[0]).tolist() == [RECORD[-1]]
+    assert (np.diff(drawn, axis=0) >= 0).all()
+    assert (np.diff(free.sample(AHEAD, streams()), axis=0) < 0).any() or name in (
+        "exponential",
+        "changepoint",
+        "staircase",
+        "logistic",
+        "gompertz",
+    )
+    assert np.array_equal(kept.sample(AHEAD[:9], streams()), drawn[:9])  # a longer horizon keeps the earlier steps
+    low, high = np.quantile(kept.sample(TIME[-1:], streams(), observed=True), [0.05, 0.95])
+    assert low * (1 - 1e-9) <= RECORD[-1] <= high * (1 + 1e-9)
+    assert np.all(np.diff(kept.central(AHEAD)) >= 0)
+    assert set(kept.posterior(streams())) == set(free.posterior(streams()))
+    assert "as a frontier it starts at the last record" in kept.describe().assumptions[-1]
+
+
+def test_before_the_last_date_it_is_the_record_that_stood():
+    kept = fitted("random-walk").anchored(TIME, RECORD)
+    drawn = kept.sample(np.array([1990.0, 1995.0, 2003.5, 2010.0, 2019.0]), streams())
+    assert np.unique(drawn[2:4], axis=1).ravel().tolist() == [RECORD[3], RECORD[10]]
+    assert (drawn[:2] <= RECORD[0]).all()
+    assert (np.diff(drawn, axis=0) >= 0).all()
+
+
+def test_a_walk_as_a_frontier_is_the_running_maximum_of_the_walk_from_the_record():
+    walk = fitted("random-walk")
+    dates = np.concatenate([TIME[-1:], AHEAD[1:]])
+    expected = np.maximum.accumulate(np.maximum(walk.sample(dates, streams()), RECORD[-1]), axis=0)
+    np.testing.assert_allclose(walk.anchored(TIME, RECORD).sample(AHEAD, streams()), expected, rtol=1e-9)
+
+
+def test_the_distance_from_the_level_is_an_autoregression():
+    """Far above the line nothing is gained at first; far ahead it is the line with its scatter, in closed form."""
+
+    class Flat(FittedShape):
+        def posterior(self, streams):
+            return {}
+
+        def sample(self, time, streams, *, observed=False):
+            return np.exp(10.0 * (time[:, None] - 2000) + np.zeros(BLOCK))  # so fast that the maximum is the last
+
+        def central(self, time):
+            return np.exp(10.0 * (time - 2000))
+
+        def describe(self):
+            return Description(summary="a line without doubt")
+
+    record = np.array([1.0, np.exp(12.0)])
+    kept = Anchored(shape=Flat(), time=np.array([2000.0, 2001.0]), record=record, forgets=0.7, scatter=0.5)
+    logs = np.log(kept.sample(np.array([2001.0, 2002.0, 2004.0, 2030.0]), streams()))
+    for row, years in ((1, 1.0), (2, 3.0), (3, 29.0)):
+        kept_share = np.exp(-0.7 * years)
+        spread = 0.5 * np.sqrt(1 - kept_share**2)
+        assert logs[row].mean() == pytest.approx(10 * (1 + years) + 2 * kept_share, abs=5 * spread / BLOCK**0.5)
+        assert logs[row].std() == pytest.approx(spread, rel=0.1)
+    still = Anchored(shape=Flat(), time=np.array([2000.0, 2001.0]), record=record)
+    assert np.log(still.sample(np.array([2002.0]), streams())[0]) == pytest.approx(22.0, rel=1e-12)
+
+
+def test_a_frontier_stays_below_its_cap():
+    cap = 2 * RECORD[-1]
+    drawn = fitted("logistic", cap=cap).anchored(TIME, RECORD).sample(np.arange(2019.0, 2200.0, 20.0), streams())
+    assert (drawn <= cap * (1 + 1e-9)).all()
+    assert drawn.max() > 1.5 * RECORD[-1]
+    below = fitted("logistic", cap=0.9 * RECORD[-1]).anchored(TIME, RECORD)  # the record has passed it: it stands
+    np.testing.assert_allclose(below.sample(AHEAD, streams()), RECORD[-1], rtol=1e-9)
+
+
+def series(**options):
+    data = {"year": TIME, "speed": RECORD}
+    return trend(
+        data, x="year", y="speed", unit="TFLOP/s", **{"shape": "trends/random-walk", "frontier": True, **options}
+    )
+
+
+def test_a_trend_that_keeps_a_frontier_is_anchored():
+    kept = series(keeps="frontier")
+    assert (kept.keeps, series().keeps) == ("frontier", "positive")  # the shape's own record says so
+    drawn = kept.fit().sample(AHEAD, {}, streams())
+    assert np.array_equal(drawn, fitted("random-walk").anchored(TIME, RECORD).sample(AHEAD, streams()))
+    assert kept.fit().warnings({}) == ()
+    assert np.array_equal(
+        kept.keeping("").fit().sample(AHEAD, {}, streams()), series().fit().sample(AHEAD, {}, streams())
+    )
+    with pytest.raises(UnknownNameError, match=r"trend: keeps: unknown word 'frontiers'; did you mean 'frontier'"):
+        series(keeps="frontiers")
+
+
+def test_a_shape_without_an_anchored_form_is_raised_and_says_so():
+    class Wave(Shape):
+        def fit(self, time, value, *, frontier=False, seed=0):
+            return _Wave()
+
+    class _Wave(FittedShape):
+        def posterior(self, streams):
+            return {}
+
+        def sample(self, time, streams, *, observed=False):
+            return RECORD[-1] * (1.5 + np.sin(time)[:, None] + np.zeros(BLOCK) + 0.1 * observed)
+
+        def central(self, time):
+            return RECORD[-1] * (1.5 + np.sin(time))
+
+        def describe(self):
+            return Description(summary="a wave")
+
+    made = series(shape=Wave(), keeps="frontier").fit()
+    drawn = made.sample(AHEAD, {}, streams())
+    assert np.array_equal(
+        drawn, np.maximum(np.maximum.accumulate(_Wave().sample(AHEAD, streams()), axis=0), RECORD[-1])
+    )
+    np.testing.assert_allclose(made.sample(AHEAD, {}, streams(), observed=True) - drawn, 0.1 * RECORD[-1], rtol=1e-9)
+    assert made.warnings({}) == (
+        "its shape offers no anchored form of a frontier: its draws are raised to their running maximum",
+    )
+    assert made.describe().assumptions[-1].startswith("as a frontier it is raised to its running maximum")
+
+
+def test_a_pool_keeps_a_frontier_in_every_member_and_knows_its_series():
+    run = forecast.project(
+        {"start": 2026, "until": 2036, "quantities": {"peak": {"model": "hardware/gpu-peak-fp8"}}}, draws=500
+    )
+    assert (np.diff(run["projection"]["peak"].values, axis=0) >= 0).all()
+    pool = forecast.model("hardware/gpu-peak-fp8")
+    assert pool.rests_on().name == "hardware/gpu-peak-fp8@exponential"
+    free = pool.keeping("")
+    assert {free.inputs[n].model.keeps for n in free.weights} == {""}
+
+
+@pytest.mark.parametrize("metric", ["linpack", "hpcg", "ai-cluster", "gpu-peak-fp32", "gpu-bandwidth", "gpu-best"])
+def test_shipped_frontiers_start_at_the_record(metric):
+    model = forecast.model(f"hardware/{metric}@exponential")
+    fit = model.fit()
+    seen = fit.observed()
+    start = fit.sample(seen.time[-1:], {}, streams())
+    assert np.unique(start).tolist() == [seen.value.max()]
+    free = np.median(model.keeping("").fit().sample(seen.time[-1:], {}, streams()))
+    assert metric != "linpack" or free > 4 * seen.value.max()  # where the straight line starts
