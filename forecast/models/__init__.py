@@ -7,6 +7,7 @@ A **trend** makes it from time (a series and the shape beside it), an **estimate
 from __future__ import annotations
 
 from forecast.models.estimates import estimate
+from forecast.models.held import regressed
 from forecast.models.named import attempt, model
 from forecast.models.protocol import (
     Description,
@@ -38,6 +39,7 @@ __all__ = [
     "attempt",
     "estimate",
     "model",
+    "regressed",
     "shape",
     "trend",
 ]

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["check_options", "from_spec", "shape", "trend"]
 
+#: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
+_LARGEST = 600.0
+
 
 def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | None = None) -> Model:
     """Build a series with a shape beside it; with its own by default."""
@@ -56,10 +59,19 @@ class _FittedTrend(FittedModel):
     sources: tuple[str, ...]
     note: str
     inputs: Mapping[str, Input]
+    held: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        return self.shape.settable
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         fitted = self.shape.given(inputs) if inputs else self.shape
-        return fitted.sample(time, streams, observed=observed)
+        level = fitted.sample(time, streams, observed=observed)
+        return _moved(fitted, time, level, streams, self.held) if self.held else level
+
+    def with_parameters(self, parameters: Mapping[str, Array]) -> FittedModel:
+        return replace(self, held=parameters)
 
     def with_draws(self, inputs: Mapping[str, Array]) -> FittedModel:
         return replace(self, shape=self.shape.given(inputs)) if inputs else self
@@ -69,7 +81,8 @@ class _FittedTrend(FittedModel):
         return self.shape.central(time)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        return self.shape.posterior(streams)
+        drawn = self.shape.posterior(streams)
+        return self.shape.conditional(drawn, self.held) if self.held else drawn
 
     def observed(self) -> Observations:
         return self.points
@@ -94,6 +107,17 @@ class _FittedTrend(FittedModel):
             sources=tuple(dict.fromkeys((*description.sources, *self.sources, *(i.source for i, _ in stated)))),
             facts=description.facts,
         )
+
+
+def _moved(shape: FittedShape, time: Array, level: Array, streams: Streams, held: Mapping[str, Array]) -> Array:
+    """Return draws of the level with some parameters held at other values, and the noise as it was drawn."""
+    import numpy as np
+
+    drawn = shape.posterior(streams)
+    # a level that left what a float holds stands at its end, and so did what made it
+    noise = np.log(level) - np.clip(shape.log_level(time, drawn), -_LARGEST, _LARGEST)
+    then = shape.log_level(time, shape.conditional(drawn, held))
+    return np.asarray(np.exp(np.clip(then + noise, -_LARGEST, _LARGEST)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,7 +78,10 @@ def posteriors(graph: Graph, fits: Fits, seed: int, draws: int) -> Iterator[tupl
         worlds = [World(graph, fits, np.empty(0), seed, b) for b in blocks]
         given = [{short: w.input(key, graph.inputs[key]) for short, key in inputs.items()} for w in worlds]
         data = {short: np.concatenate([g[short] for g in given])[:draws] for short in inputs}
-        drawn = [fits.posterior(model, Streams(seed, name, b), g) for b, g in zip(blocks, given, strict=True)]
+        drawn = [
+            fits.posterior(model, Streams(seed, name, w.block), g, w.held(model))
+            for w, g in zip(worlds, given, strict=True)
+        ]
         data |= {p: np.concatenate([d[p] for d in drawn])[:draws] for p in drawn[0] if all(p in d for d in drawn)}
         if data:
             yield name, xr.Dataset({p: ("draw", v) for p, v in data.items()})

@@ -122,6 +122,7 @@ def project(
     workers = _whole("workers", workers, 1, 1024)
     graph = graphs.build(asked, set)
     fits = Fits(as_of=as_of, seed=seed)
+    fits.check_settings(graph, backing.models_of(graph))
     steps, width = _horizon(graph, fits, until=until, start=start, step=step)
     _check_size(graph, len(steps.years), draws, workers)
 

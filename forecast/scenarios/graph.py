@@ -20,8 +20,8 @@ from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageEr
 from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, tree
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
+from forecast.scenarios import matching, settings
 from forecast.scenarios import qualifiers as bases
-from forecast.scenarios import settings
 from forecast.scenarios.parse import Reader
 from forecast.scenarios.quantities import functions, laws, over_time
 from forecast.scenarios.quantities.changes import Change
@@ -166,6 +166,9 @@ class Graph:
         Every named uncertain number, under ``model.input``.
     set_inputs : mapping of str to mapping
         Those that were set, with the record of a distribution in the input's unit.
+    set_parameters : mapping of str to mapping
+        What parameters of models are set to, by model and parameter, as it was said: their units are known once the
+        model is fitted.
     correlated : mapping of str to (tuple of str, tuple of float)
         Who moves with others: those before it in its group and itself, and the weights of their normal scores.
     """
@@ -174,6 +177,7 @@ class Graph:
     nodes: Mapping[str, Node]
     inputs: Mapping[str, Input]
     set_inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    set_parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     correlated: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = field(default_factory=dict)
 
     @property
@@ -293,7 +297,14 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         _check_size(scenario, graph.dims([*figure.of.names, *graph.weighed_by]), f"{scenario.where}: questions.{name}")
     for name, ranking in scenario.rankings.items():
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
-    return replace(graph, set_inputs=dict(_set(graph, rest)))
+    found = {key: matching.inputs(graph, key) for key in rest}
+    parameters = matching.parameters(graph, {key: value for key, value in rest.items() if not found[key]})
+    matching.check_asked(graph, given or {}, "set")
+    return replace(
+        graph,
+        set_inputs={match: _stated(graph, key, match, rest[key]) for key in rest for match in found[key]},
+        set_parameters=parameters,
+    )
 
 
 def _unit(scenario: Scenario, node: Node) -> str:
@@ -318,7 +329,9 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
             raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
         made[name] = reader.quantity(name, {"model": model}, scenario.choices)
     other = replace(scenario, quantities=made)
-    before, tables = build(scenario).nodes, Tables(scenario.where)
+    graph, tables = build(scenario), Tables(scenario.where)
+    before = graph.nodes
+    matching.check_asked(graph, given, "swap")
     for name, model in given.items():
         units.check(_resolve(other, name, tables).unit, before[name].unit, where=f"swap {name}={printable(model, 80)}")
     return other
@@ -753,21 +766,8 @@ def _floor(scenario: Scenario, node: Node) -> float | None:
     return settings.floor(stated, scenario.lower.get(node.name))
 
 
-def _set(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Match the other settings with inputs: by full name, by the model's bare name, by series, or by quantity."""
-    for key, value in given.items():
-        owner, _, name = str(key).rpartition(".")
-        matches = [n for n in graph.inputs if n == key or (owner and n.partition("/")[2] == key)]
-        if not matches and owner:  # of a series: on each shape that has it
-            series = {n: f"{n.partition('@')[0]}.{n.rpartition('.')[2]}" for n in graph.inputs if "@" in n}
-            matches = [n for n, short in series.items() if key in (short, short.partition("/")[2])]
-        if not matches and owner in graph.nodes:
-            inner = {m.name for made in graph.nodes[owner].models.values() for m in nested(made)}
-            matches = [n for n in graph.inputs if n.rpartition(".")[0] in inner and n.rpartition(".")[2] == name]
-        if not matches:
-            known = [*graph.scenario.choices, *graph.quantities, *graph.inputs]
-            raise UnknownNameError("choice, quantity or input", key, known, where="set")
-        for match in matches:
-            asked = graph.inputs[match]
-            lower = settings.floor(distribution(asked.distribution, where=match), asked.lower)
-            yield match, settings.stated(key, value, partial(str, asked.unit), lower=lower)
+def _stated(graph: Graph, key: str, match: str, value: object) -> dict[str, Any]:
+    """Return what an input is set to."""
+    asked = graph.inputs[match]
+    lower = settings.floor(distribution(asked.distribution, where=match), asked.lower)
+    return settings.stated(key, value, partial(str, asked.unit), lower=lower)

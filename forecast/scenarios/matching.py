@@ -1,0 +1,113 @@
+"""What a key of ``--set`` or ``--swap`` means in a graph: a choice, a quantity, an input, or a fitted parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.formula import TIME
+from forecast.models import FittedModel
+from forecast.models.nesting import nested
+
+if TYPE_CHECKING:
+    from forecast.scenarios.graph import Graph
+
+__all__ = ["asked_of", "check_asked", "inputs", "models", "parameters"]
+
+
+def models(graph: Graph, quantity: str) -> list[str]:
+    """Return the names of the models behind a quantity, and of those that these contain."""
+    return list(dict.fromkeys(m.name for made in graph.nodes[quantity].models.values() for m in nested(made)))
+
+
+def inputs(graph: Graph, key: str) -> list[str]:
+    """Return the inputs that a key means: by full name, by the model's bare name, by series, or by quantity."""
+    owner, _, name = str(key).rpartition(".")
+    matches = [n for n in graph.inputs if n == key or (owner and n.partition("/")[2] == key)]
+    if not matches and owner:  # of a series: on each shape that has it
+        series = {n: f"{n.partition('@')[0]}.{n.rpartition('.')[2]}" for n in graph.inputs if "@" in n}
+        matches = [n for n, short in series.items() if key in (short, short.partition("/")[2])]
+    if not matches and owner in graph.nodes:
+        inner = models(graph, owner)
+        matches = [n for n in graph.inputs if n.rpartition(".")[0] in inner and n.rpartition(".")[2] == name]
+    return matches
+
+
+def parameters(graph: Graph, given: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """Return what is set and is no input, by model and parameter.
+
+    Whether these models have such parameters shows when they are fitted.
+
+    Raises
+    ------
+    UnknownNameError
+        For what names neither a quantity with a model nor a model.
+    """
+    made = {m.name: m for node in graph.nodes.values() for outer in node.models.values() for m in nested(outer)}
+    # what is never fitted says at once what can be set
+    every = [name for name, each in made.items() if not isinstance(each, FittedModel) or each.settable]
+    out: dict[str, dict[str, object]] = {}
+    for key, value in given.items():
+        owner, _, name = str(key).rpartition(".")
+        matches = _named(every, owner)
+        if owner in graph.nodes:
+            matches = [each for each in models(graph, owner) if each in every]
+        if not matches or not name:
+            known = [*graph.scenario.choices, *graph.quantities, *graph.inputs]
+            raise UnknownNameError("choice, quantity or input", key, known, where="set")
+        for match in matches:
+            out.setdefault(match, {})[name] = value
+    return out
+
+
+def _named(every: Iterable[str], owner: str) -> list[str]:
+    """Return the models of a full or a bare name; those of a series, with whatever shape, where there are none."""
+    if not owner:
+        return []
+    series = {n: n.partition("@")[0] for n in every}
+    exact = [n for n in series if owner in (n, n.partition("/")[2])]
+    return exact or [n for n, short in series.items() if owner in (short, short.partition("/")[2])]
+
+
+def asked_of(graph: Graph) -> dict[str, None]:
+    """Return the quantities on which what is asked, or what is shown by name, depends; every one where nothing is."""
+    scenario = graph.scenario
+    conditions = [q.when for q in scenario.questions.values()]
+    conditions += [condition for ranking in scenario.rankings.values() for condition in ranking.among]
+    formulas = [*(r.rank for r in scenario.rankings.values()), *(f.of for f in scenario.figures.values())]
+    names = [*(n for c in conditions for n in c.names), *(n for f in formulas for n in f.names)]
+    names = [*names, *scenario.shown] if names else []
+    left = [n for n in (*names, *(graph.weighed_by if names else ())) if n not in TIME] or list(graph.nodes)
+    found: dict[str, None] = {}
+    while left:
+        name = left.pop(0)
+        if name not in found:
+            found[name] = None
+            left += graph.nodes[name].sources
+    return found
+
+
+def check_asked(graph: Graph, keys: Iterable[str], verb: str) -> None:
+    """Refuse to set, or to swap, what no answer depends on; a choice may be narrowed that nothing depends on any more.
+
+    Raises
+    ------
+    UsageError
+        Listing what they depend on.
+    """
+    asked = asked_of(graph)
+    choices = graph.dims(list(asked))
+    behind = {model for name in asked for model in models(graph, name)}
+    for key in keys:
+        if key in graph.scenario.choices:
+            continue
+        if key in graph.nodes:
+            depends = key in asked
+        else:
+            owners = {each.rpartition(".")[0] for each in inputs(graph, key)} or set(parameters(graph, {key: None}))
+            depends = not owners.isdisjoint(behind)
+        if not depends:
+            known = ", ".join((*choices, *(n for n in asked if not graph.nodes[n].hidden)))
+            reason = f"no answer depends on it; what is asked depends on {printable(known, 600)}"
+            raise UsageError(f"{verb} {printable(key, 80)}: {reason}")
