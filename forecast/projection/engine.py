@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.models.nesting import nested
 from forecast.projection import backing
+from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.moments import pass_before
 from forecast.projection.provenance import provenance
@@ -57,6 +59,7 @@ def project(
     as_of: float | None = None,
     changes: Sequence[Mapping[str, Any]] = (),
     swap: Mapping[str, str] | None = None,
+    sweep: Mapping[str, Any] | None = None,
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.DataTree:
@@ -84,6 +87,9 @@ def project(
         What if, beside the scenario's: ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
     swap : mapping, optional
         Another model for a quantity, which measures the same: ``{"machine": "hardware/linpack@random-walk"}``.
+    sweep : mapping, optional
+        What is set to each of several values, beside the scenario's: ``{"goal": [1e16, 1e18], "trend": "*"}`` gives a
+        dimension for each name; ``"*"`` are all values of a choice. What is swept is never pooled.
     workers : int
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
@@ -115,9 +121,19 @@ def project(
     """
     import xarray as xr
 
-    swaps = dict(swap or {})
-    asked = graphs.swapped(_scenario(scenario).changed(changes), swaps)
-    seed = check_seed(seed)
+    swaps, seed = dict(swap or {}), check_seed(seed)
+    changed = _scenario(scenario).changed(changes)
+    stated = {key: values for key, values in changed.sweep.items() if key not in (set or {})}
+    if along := {**stated, **(sweep or {})}:
+        options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
+        options |= {"as_of": as_of, "swap": swap, "workers": workers}
+
+        def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> xr.DataTree:
+            told = None if progress is None else lambda block, blocks: progress(done * blocks + block, runs * blocks)
+            return project(replace(part, sweep={}), **options, set=given, progress=told)
+
+        return swept(changed, along, set or {}, one)
+    asked = graphs.swapped(changed, swaps)
     draws = _whole("draws", draws, 1, 100_000_000)
     workers = _whole("workers", workers, 1, 1024)
     graph = graphs.build(asked, set)

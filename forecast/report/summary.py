@@ -44,6 +44,7 @@ __all__ = [
     "questions",
     "rankings",
     "regimes",
+    "swept",
     "updates",
     "warnings",
 ]
@@ -80,6 +81,12 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
     return out
 
 
+def swept(tree: xr.DataTree) -> dict[str, list[str]]:
+    """Return what is swept, with its values; it stands side by side as definitions do."""
+    said: dict[str, list[str]] = attribute(tree, "sweep") if "sweep" in tree.attrs else {}
+    return said
+
+
 def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
     """Return each question's date over rivals that are pooled by their stated weights, for every definition.
 
@@ -90,7 +97,7 @@ def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
         question that no rival touches is not repeated here.
     """
     rivals = attribute(tree, "rivals") if "rivals" in tree.attrs else {}
-    definitions = attribute(tree, "definitions") if "definitions" in tree.attrs else []
+    definitions = [*(attribute(tree, "definitions") if "definitions" in tree.attrs else []), *swept(tree)]
     seed, data, counts, out = attribute(tree, "seed"), tree["questions"].to_dataset(), weights_of(tree), []
     for name, asked in attribute(tree, "questions").items():
         dates, never = data[f"{name}_date"], data[f"{name}_never"]
@@ -235,9 +242,10 @@ def _headline(tree: xr.DataTree) -> str:
         return f"It cannot be said when {event}: every combination of choices failed."
     if len(rows) == 1:
         return _one(event, rows[0], first, last)
-    total = next((row for row in pooled(tree) if row["name"] == name and row["crossing"]["never"] is not None), None)
-    if total is not None:
-        return _pooled(event, total, first, last) + _moved_most(data, name, last)
+    totals = [row for row in pooled(tree) if row["name"] == name and row["crossing"]["never"] is not None]
+    if totals and not swept(tree):
+        return _pooled(event, totals[0], first, last) + _moved_most(data, name, last)
+    rows = totals or rows
     medians = [_year_or_word(r["crossing"], "p50", first, last) for r in rows]
     order = np.argsort([_rank(r["crossing"], "p50", first, last) for r in rows], kind="stable")
     never = [r["crossing"]["never"] for r in rows]
@@ -247,6 +255,7 @@ def _headline(tree: xr.DataTree) -> str:
         f"When {event}: the median date {when} over {len(rows)} combinations of "
         f"{' × '.join(rows[0]['choices'])}; the probability of never by {last} runs from {min(never):.1%} "
         f"to {max(never):.1%}"
+        + (f", pooled over {' × '.join(totals[0]['weights'])} by their stated weights" if totals else "")
     )
     return sentence + _moved_most(data, name, last)
 

@@ -258,6 +258,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         if isinstance(node.quantity, Regime):
             record: Mapping[str, Any] = {"value": node.quantity.code(value, where=f"set {key}")}
         else:
+            matching.check_no_model(key, value)
             record = settings.stated(key, value, partial(_unit, before, node), lower=_floor(scenario, node))
         nodes[key] = replace(
             node, own=(), models={}, figures={}, past=(), limits=node.limits and node.limits.set,

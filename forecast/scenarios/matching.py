@@ -13,7 +13,7 @@ from forecast.models.nesting import nested
 if TYPE_CHECKING:
     from forecast.scenarios.graph import Graph
 
-__all__ = ["asked_of", "check_asked", "inputs", "models", "parameters"]
+__all__ = ["asked_of", "check_asked", "check_no_model", "inputs", "models", "parameters"]
 
 
 def models(graph: Graph, quantity: str) -> list[str]:
@@ -68,6 +68,22 @@ def _named(every: Iterable[str], owner: str) -> list[str]:
     series = {n: n.partition("@")[0] for n in every}
     exact = [n for n in series if owner in (n, n.partition("/")[2])]
     return exact or [n for n, short in series.items() if owner in (short, short.partition("/")[2])]
+
+
+def check_no_model(key: str, value: object) -> None:
+    """Refuse a model as what a quantity is set to: it is swapped.
+
+    Raises
+    ------
+    UsageError
+    """
+    from forecast.contract.registry import get_registry
+
+    name = value.partition("@")[0] if isinstance(value, str) else ""
+    known = get_registry().names("model") if name and not name[0].isdigit() else ()
+    if any(name in (full, full.partition("/")[2]) for full in known):
+        way = f"{printable(key, 80)}={printable(value, 80)}"
+        raise UsageError(f"set {way}: a model is no value; swap it: --swap {way}, or swap= in Python")
 
 
 def asked_of(graph: Graph) -> dict[str, None]:

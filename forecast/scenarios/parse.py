@@ -129,6 +129,17 @@ class Reader:
                 raise self.fail(f"{key}.{name}", f"expected a table, got {type(value).__name__}")
             yield name, value
 
+    def swept(self, record: Mapping[str, Any], key: str = "sweep") -> Iterator[tuple[str, Any]]:
+        """Walk what is swept and its values; TOML may write ``machine.growth`` as a table in a table."""
+        for name, values in self.mapping(record, "sweep", "").items() if key == "sweep" else record.items():
+            at = f"{key}.{name}"
+            if isinstance(values, Mapping):
+                yield from ((f"{name}.{inner}", each) for inner, each in self.swept(values, at))
+            elif values == "*" or (isinstance(values, (list, tuple)) and values):
+                yield name, values
+            else:
+                raise self.fail(at, "expected a list of values, or '*' for all values of a choice")
+
     def choices(self, record: Mapping[str, Any]) -> Iterator[tuple[str, Choice | TableChoice]]:
         """Walk the choices; the values of those of a table are read later."""
         group = record.get("choices", {})
@@ -201,7 +212,7 @@ class Reader:
         """Return a table, empty where it is absent."""
         value = record.get(name, {})
         if not isinstance(value, Mapping):
-            raise self.fail(f"{key}.{name}", f"expected a table, got {type(value).__name__}")
+            raise self.fail(f"{key}.{name}" if key else name, f"expected a table, got {type(value).__name__}")
         return value
 
     def qualifiers(self, record: Mapping[str, Any], key: str) -> dict[str, str]:
