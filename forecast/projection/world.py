@@ -7,7 +7,7 @@ once. A model is foreign code, so every call of one goes through `forecast.model
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -453,6 +453,9 @@ class World:
         if node.figures:
             picked = dict(zip(node.dims, combination, strict=True))
             return np.full(shape, node.figures[tuple(picked[c] for c in node.own)])
+        if node.variants:
+            picked = dict(zip(node.dims, combination, strict=True))
+            node = replace(node, quantity=node.variants[tuple(picked[c] for c in node.own)])
         if node.cycle:
             return self._walked(node, combination)[node.name]
         if isinstance(node.quantity, Schedule):

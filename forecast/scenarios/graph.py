@@ -30,6 +30,7 @@ from forecast.scenarios.quantities.functions import FunctionRef
 from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.quantities.laws import LawRef
 from forecast.scenarios.quantities.limits import Limits
+from forecast.scenarios.quantities.numbers import Templated
 from forecast.scenarios.scenario import (
     Cell,
     Expression,
@@ -83,6 +84,8 @@ class Node:
     quantity : Quantity
     fixed : float or None
         Set to a number, whatever its model says.
+    variants : mapping of combination to Quantity
+        What it is for each combination of `own`, where its numbers hold choices; `quantity` is then the first.
     figures : mapping of combination to float
         What was read in a table for each combination of `own`, in `unit`.
     bases : mapping of combination to qualifiers
@@ -106,6 +109,7 @@ class Node:
     owner: str = ""
     quantity: Quantity
     fixed: float | None = None
+    variants: Mapping[Combination, Quantity] = field(default_factory=dict)
     figures: Mapping[Combination, float] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
     limits: Limits | None = None
@@ -261,7 +265,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
             matching.check_no_model(key, value)
             record = settings.stated(key, value, partial(_unit, before, node), lower=_floor(scenario, node))
         nodes[key] = replace(
-            node, own=(), models={}, figures={}, past=(), limits=node.limits and node.limits.set,
+            node, own=(), models={}, figures={}, variants={}, past=(), limits=node.limits and node.limits.set,
         )  # fmt: skip
         if set(record) == {"value"}:
             nodes[key] = replace(nodes[key], fixed=record["value"], needs=needs)
@@ -340,6 +344,8 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
 
 def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     quantity, key = scenario.quantities[name], f"{scenario.where}: quantities.{name}"
+    if isinstance(quantity, Templated):
+        return _of_templates(scenario, name, quantity, tables)
     if isinstance(quantity, Prior):
         return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
     if isinstance(quantity, Expression):
@@ -403,6 +409,18 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         at = f"{key}.shape" if quantity.shape else f"{key}.model"
         by_choice[combination] = models.attempt(full, shape=shape, options=quantity.options, where=at)
     return _of_models(scenario, name, quantity, own, by_choice)
+
+
+def _of_templates(scenario: Scenario, name: str, quantity: Templated, tables: Tables) -> Node:
+    """Return a quantity whose numbers hold choices: it is read anew for every combination of them."""
+    key, reader = f"{scenario.where}: quantities.{name}", Reader(scenario.where, scenario.folder)
+    own = _own(scenario, quantity.templates, key)
+    variants = {
+        values: reader.quantity(name, quantity.filled(chosen, where=key), {}) for values, chosen in walk(scenario, own)
+    }
+    first = next(iter(variants.values()))
+    made = _resolve(replace(scenario, quantities={name: first}), name, tables)
+    return replace(made, own=own, variants=variants)
 
 
 def _quantities(names: Iterable[str]) -> tuple[str, ...]:
@@ -689,7 +707,7 @@ def _correlated(
                 if narrowed and "." in name:  # an input of a model of another choice
                     continue
                 raise UnknownNameError("quantity or input", name, [*nodes, *inputs], where=f"{key}.of")
-            if not _drawn(scenario.quantities[name] if name in nodes else inputs[name], name):
+            if not _drawn(nodes[name].quantity if name in nodes else inputs[name], name):
                 raise ScenarioError(
                     f"{key}.of: '{printable(name, 80)}' has no distribution of its own to be drawn from: expected "
                     "uncertain numbers, a draw, a fitted, or inputs of models"
@@ -763,6 +781,7 @@ def _check_ranking(graph: Graph, ranking: Ranking, key: str) -> None:
 
 
 def _floor(scenario: Scenario, node: Node) -> float | None:
+    """Return what a quantity may not be set below."""
     stated = node.quantity.distribution if isinstance(node.quantity, Prior) else None
     return settings.floor(stated, scenario.lower.get(node.name))
 

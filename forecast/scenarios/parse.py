@@ -15,6 +15,7 @@ from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
 from forecast.scenarios.quantities import functions, inputs, laws
+from forecast.scenarios.quantities import numbers as by_choice
 from forecast.scenarios.spec import (
     ByChoice,
     Cell,
@@ -239,6 +240,8 @@ class Reader:
             return self.cell(record, key, choices)
         if "shape" in record or "data" in record:
             return self.series(record, key, choices)
+        if (templated := by_choice.read(self, record, key, choices)) is not None:
+            return templated
         for form, read in inputs.FORMS.items():
             if form in record:
                 return read(self, record, key)
