@@ -17,20 +17,20 @@ from forecast import models, units
 from forecast.base.distributions import distribution
 from forecast.contract.specs import Input
 from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
-from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, tree
+from forecast.formula import TIME, Condition, Formula
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
 from forecast.scenarios import matching, settings
 from forecast.scenarios import qualifiers as bases
 from forecast.scenarios.parse import Reader
-from forecast.scenarios.quantities import functions, laws, over_time
+from forecast.scenarios.quantities import functions, laws, numbers, over_time
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.quantities.functions import FunctionRef
 from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.quantities.laws import LawRef
 from forecast.scenarios.quantities.limits import Limits
-from forecast.scenarios.quantities.numbers import Templated
+from forecast.scenarios.quantities.numbers import Chosen, Templated
 from forecast.scenarios.scenario import (
     Cell,
     Expression,
@@ -344,6 +344,8 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
 
 def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     quantity, key = scenario.quantities[name], f"{scenario.where}: quantities.{name}"
+    if isinstance(quantity, Chosen):
+        return _of_choice(scenario, name, quantity)
     if isinstance(quantity, Templated):
         return _of_templates(scenario, name, quantity, tables)
     if isinstance(quantity, Prior):
@@ -409,6 +411,18 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         at = f"{key}.shape" if quantity.shape else f"{key}.model"
         by_choice[combination] = models.attempt(full, shape=shape, options=quantity.options, where=at)
     return _of_models(scenario, name, quantity, own, by_choice)
+
+
+def _of_choice(scenario: Scenario, name: str, quantity: Chosen) -> Node:
+    """Return the number of a choice in a formula; a bare one gets its unit with the other side."""
+    where, choice = scenario.where, quantity.choice
+    values, unit = numbers.chosen(
+        choice, scenario.choices[choice].values, where=where, convert=partial(units.convert, where=where)
+    )
+    if unit is not None:
+        quantity = Chosen(choice=choice)
+    needs = () if quantity.like is None else _quantities(quantity.like.names)
+    return Node(name=name, unit=unit or "", dims=(), own=(choice,), needs=needs, figures=values, quantity=quantity)
 
 
 def _of_templates(scenario: Scenario, name: str, quantity: Templated, tables: Tables) -> Node:
@@ -622,8 +636,11 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
         key = f"{scenario.where}: {node.owner or f'quantities.{name}'}"
         _check_size(scenario, dims, key)
         unit_of = {n: out[n].measured for n in node.sources}
+        if isinstance(node.quantity, Chosen):
+            of = node.quantity.of
+            unit = nodes[of].unit if of else numbers.unit_beside(node.quantity, unit_of, unit, where=key)
         if isinstance(node.quantity, OverTime):
-            unit = _unit_over_time(node.quantity, unit_of, key)
+            unit = over_time.unit_of(node.quantity, unit_of, where=key)
         if isinstance(node.quantity, Expression):
             at = key if node.hidden else f"{key}.expression"
             inferred = units.infer(node.quantity.tree, unit_of, where=at, rates=node.quantity.rates)
@@ -644,17 +661,6 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
     return out
 
 
-def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str | None], key: str) -> str:
-    """Return the unit of a function over time, by the rule of the table."""
-    argument = quantity.argument
-    rest = () if argument is None else (Name(argument) if isinstance(argument, str) else tree.signed(argument),)
-    inferred = units.infer(
-        Formula(Call(quantity.function, (Name(quantity.of), *rest))), unit_of, where=key, rates=False
-    )
-    result = SCENARIO_FUNCTIONS[quantity.function].result
-    return unit_of[quantity.of] or "" if result == 1.0 else result if isinstance(result, str) else inferred
-
-
 def _steady(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether a quantity is known not to change with time."""
     if any(change.value is not None for change in node.changes):
@@ -663,7 +669,7 @@ def _steady(node: Node, known: Mapping[str, Node]) -> bool:
         return False
     if node.fixed is None and node.cycle:
         return isinstance(node.quantity, Solved)
-    if node.fixed is not None or isinstance(node.quantity, (Prior, Cell)):
+    if node.fixed is not None or isinstance(node.quantity, (Prior, Cell, Chosen)):
         return True
     if isinstance(node.quantity, OverTime):
         return node.quantity.function != "since" and all(known[n].steady for n in node.sources)

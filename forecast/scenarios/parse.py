@@ -14,6 +14,7 @@ from forecast.base.distributions import distribution
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
+from forecast.formula import Condition
 from forecast.scenarios.quantities import functions, inputs, laws
 from forecast.scenarios.quantities import numbers as by_choice
 from forecast.scenarios.spec import (
@@ -381,7 +382,15 @@ class Reader:
 
     def formula(self, text: str, key: str) -> formula.Formula:
         """Return a formula."""
-        return formula.parse_expression(text, where=f"{self.where}: {key}")
+        plain, names = by_choice.plain(text)
+        return by_choice.named(formula.parse_expression(plain, where=f"{self.where}: {key}"), names)
+
+    def condition(self, text: str, key: str) -> Condition:
+        """Return a condition."""
+        plain, names = by_choice.plain(text)
+        made = formula.parse_condition(plain, where=f"{self.where}: {key}")
+        left, right = (by_choice.named(side, names) for side in (made.left, made.right))
+        return Condition(left, made.op, right)
 
     def question(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> Question | Ranking:
         """Return a question about a date or an order."""
@@ -389,7 +398,7 @@ class Reader:
         if "rank" in record:
             return self.ranking(record, key, choices)
         self.only(record, ("when", "title", "dates"), key)
-        when = formula.parse_condition(self.text(record, "when", key), where=f"{self.where}: {key}.when")
+        when = self.condition(self.text(record, "when", key), f"{key}.when")
         if when.op == "==":
             raise self.fail(f"{key}.when", "a date is when one side passes the other: write >= or <=")
         dates = record.get("dates", [])
@@ -423,7 +432,7 @@ class Reader:
         return Ranking(
             rank=self.formula(self.text(record, "rank", key), f"{key}.rank"),
             over=over,
-            among=tuple(formula.parse_condition(text, where=f"{self.where}: {key}.among") for text in among),
+            among=tuple(self.condition(text, f"{key}.among") for text in among),
             best=best,  # type: ignore[arg-type]
             ordered=self.flag(record, "ordered", key),
             title=self.text(record, "title", key, default=""),

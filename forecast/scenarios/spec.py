@@ -15,7 +15,7 @@ from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.quantities.functions import FunctionRef
 from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.quantities.laws import LawRef
-from forecast.scenarios.quantities.numbers import Templated
+from forecast.scenarios.quantities.numbers import Chosen, Templated
 
 __all__ = [
     "ByChoice",
@@ -226,6 +226,7 @@ Quantity = (
     | Stock
     | Solved
     | Templated
+    | Chosen
 )
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.errors import ScenarioError, UnknownNameError
-from forecast.report import summary
+from forecast.base.netcdf import save
+from forecast.errors import FormulaError, ScenarioError, UnitError, UnknownNameError
+from forecast.report import figures, summary
 from forecast.scenarios.scenario import Scenario
 from tests.toolkit import assert_bitwise
 
@@ -95,5 +96,86 @@ def test_it_is_a_driver_is_narrowed_set_and_written_out():
 def test_what_is_no_number_is_refused(quantity, error, says):
     made = record(kind=RECORD["quantities"]["other"], z=quantity)
     made["choices"] = {**RECORD["choices"], "word": ["high", "3"]}
+    with pytest.raises(error, match=says):
+        forecast.project(made, draws=2)
+
+
+# --- in formulas ------------------------------------------------------------------------------------------------------
+
+GOALS = {
+    "start": 2025,
+    "until": 2060,
+    "choices": {
+        "goal": {"values": ["50", "5000"], "kind": "definition"},
+        "cap": {"values": ["1 kFLOP/s", "0.2 MFLOP/s"], "kind": "definition"},
+        "rate": {"values": ["0.2", "0.4"], "weights": "equal"},
+    },
+    "quantities": {
+        "noise": {"lognormal": [0.5, 2], "unit": "FLOP/s"},
+        "machine": {"expression": "noise*exp({rate}*(t - start))", "limit": "{cap}"},
+        "price": {"expression": "2*noise", "unit": "FLOP/s", "at_least": "{goal}"},
+    },
+    "questions": {
+        "there": {"when": "machine >= {goal}"},
+        "first": {"when": "price <= {goal}*noise"},
+        "worth": {"value": "machine/noise + {rate}", "dates": [2030]},
+        "none": {"when": "machine >= {cap}"},
+    },
+}
+
+
+def at(record, **values):
+    """Return the scenario as it would be written for these values."""
+    if isinstance(record, str):
+        for name, value in values.items():
+            record = record.replace(f"{{{name}}}", value)
+        return record
+    if isinstance(record, dict):
+        return {key: at(value, **values) for key, value in record.items()}
+    return record
+
+
+def test_a_formula_is_what_it_would_be_with_the_number_there():
+    tree = forecast.project(GOALS, draws=200)
+    assert tree["projection"]["machine"].dims == ("time", "draw", "cap", "rate")
+    assert set(tree["projection"].data_vars) == set(GOALS["quantities"])
+    assert tree["questions"]["there_date"].dims == ("draw", "goal", "cap", "rate")
+    for goal, cap, rate in (("50", "1 kFLOP/s", "0.2"), ("5000", "0.2 MFLOP/s", "0.4"), ("50", "0.2 MFLOP/s", "0.2")):
+        chosen = {"goal": goal, "cap": cap, "rate": rate}
+        alone = forecast.project({**at(GOALS, **chosen), "choices": {}}, draws=200)
+        for group in ("projection", "questions"):
+            for name, values in tree[group].data_vars.items():
+                here = values.sel({d: v for d, v in chosen.items() if d in values.dims})
+                if values.dtype.kind == "M":
+                    assert_bitwise(here.values, alone[group][name].values)
+                else:
+                    np.testing.assert_allclose(here.values, alone[group][name].values, rtol=1e-12)
+
+
+def test_it_is_said_drawn_saved_and_swept(tmp_path):
+    tree = forecast.project(GOALS, draws=100)
+    assert summary.attribute(tree, "questions")["there"]["when"] == "machine >= {goal}"
+    assert forecast.load(save(tree, tmp_path / "n.nc")).identical(tree)
+    figures.plot(tree, tmp_path / "n.svg")
+    narrowed = forecast.project(GOALS, draws=100, set={"goal": "50"})
+    assert_bitwise(narrowed["questions"]["there_date"].values, tree["questions"]["there_date"].sel(goal=["50"]).values)
+    assert Scenario.from_dict(Scenario.from_dict(GOALS).stated) == Scenario.from_dict(GOALS)
+
+
+@pytest.mark.parametrize(
+    ("part", "error", "says"),
+    [
+        ({"when": "machine >= {word}"}, ScenarioError,
+         r"'\{word\}' stands for a number: expected numbers as the values of choice 'word', .* got 'high'"),
+        ({"when": "machine >= {gaol}"}, UnknownNameError, "unknown choice 'gaol'; did you mean 'goal'"),
+        ({"when": "machine >= {mixed}"}, ScenarioError, "choice 'mixed': expected a unit with every number"),
+        ({"when": "machine >= {goal"}, FormulaError, "machine"),
+        ({"when": "machine >= {money}"}, UnitError, "USD"),
+        ({"when": "machine + {goal} >= 3"}, UnitError, "FLOP/s"),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_in_a_formula_is_refused(part, error, says):
+    more = {"word": ["high", "3"], "mixed": ["1", "2 FLOP/s"], "money": ["1 USD", "2 USD"]}
+    made = {**GOALS, "choices": {**GOALS["choices"], **more}, "questions": {"q": part}}
     with pytest.raises(error, match=says):
         forecast.project(made, draws=2)
