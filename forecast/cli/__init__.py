@@ -246,7 +246,10 @@ def _isolated(words: list[str], debug: bool, limits: dict[str, str]) -> int:
 
 def _run(words: list[str], context: dict[str, Any]) -> int:
     if "_FORECAST_COMPLETE" in os.environ:  # the shell asks for completions
-        cli.main(words, prog_name="forecast", standalone_mode=False, obj=context)
+        try:
+            cli.main(words, prog_name="forecast", standalone_mode=False, obj=context)
+        except SystemExit as done:  # click ends the process once it has answered
+            return done.code if isinstance(done.code, int) else 0
         return 0
     try:
         with cli.make_context("forecast", words, obj=context) as ctx:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forecast.cli import render
+from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.output_files import out_option, plot_option
 from forecast.errors import UsageError, printable
@@ -32,16 +32,24 @@ _ENDS = ("p05", "p50", "p95")
 
 #: What ``run`` and ``sweep`` take, in the order in which ``--help`` shows it.
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.argument("scenario"),
+    click.argument("scenario", shell_complete=completion.names("scenario")),
     click.option(
         "--set",
         "settings",
         multiple=True,
         metavar="KEY=VALUE",
+        shell_complete=completion.settings,
         help="Narrow a choice; set a quantity, an input or a parameter: 3, '1 EFLOP/s', 1e13..1e17, "
         "'{lognormal=[1,4]}'.",
     ),
-    click.option("--swap", "swaps", multiple=True, metavar="NAME=MODEL", help="Another model for a quantity."),
+    click.option(
+        "--swap",
+        "swaps",
+        multiple=True,
+        metavar="NAME=MODEL",
+        shell_complete=completion.models_of,
+        help="Another model for a quantity.",
+    ),
     click.option(
         "--what-if",
         "changes",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from forecast.cli import render
+from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 
@@ -99,7 +99,7 @@ def catalogue(
         )  # fmt: skip
 
     @group.command("show", help=f"Show one {kind}; a bare name works while it is unique.")
-    @click.argument("name")
+    @click.argument("name", shell_complete=completion.names(kind))
     @(access_options if reads else _as_it_is)
     @json_option
     def show(name: str, as_json: bool) -> None:

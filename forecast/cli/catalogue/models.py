@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forecast.cli import render
+from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import catalogue, json_option, origin
 from forecast.contract.registry import Record
@@ -181,7 +181,7 @@ models = catalogue(
 
 
 @models.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.names("model"))
 @click.option("--shape", default="", metavar="SHAPE", help="Beside a series, where NAME is not SERIES@SHAPE.")
 @access_options
 @json_option

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from forecast.cli import render
+from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
 
@@ -17,7 +17,7 @@ _SAID = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
 
 
 @click.command()
-@click.argument("laws", nargs=-1, required=True, metavar="LAW...")
+@click.argument("laws", nargs=-1, required=True, metavar="LAW...", shell_complete=completion.names("law"))
 @click.option("--data", required=True, metavar="TABLE|FILE", help="A table's name, or a .csv or .parquet file.")
 @click.option("--let", multiple=True, metavar='"N = FORMULA"', help="A variable as a formula over columns.")
 @click.option("--y", metavar="COLUMN", help="The column, or formula, that the laws explain.")

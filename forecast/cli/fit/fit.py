@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forecast.cli import render
+from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import out_option, plot_option
@@ -24,7 +24,7 @@ SCHEMES = ("pairs", "residuals", "wild", "cluster")
 
 
 @click.command()
-@click.argument("law")
+@click.argument("law", shell_complete=completion.names("law"))
 @click.option("--data", required=True, metavar="TABLE|FILE", help="A table's name, or a .csv or .parquet file.")
 @click.option(
     "--let", multiple=True, metavar='"N = FORMULA"', help="A variable, or a column of --protocol, from columns."
