@@ -132,7 +132,7 @@ def project(
             told = None if progress is None else lambda block, blocks: progress(done * blocks + block, runs * blocks)
             return project(replace(part, sweep={}), **options, set=given, progress=told)
 
-        return swept(changed, along, set or {}, one)
+        return swept(changed, along, set or {}, swaps, one)
     asked = graphs.swapped(changed, swaps)
     draws = _whole("draws", draws, 1, 100_000_000)
     workers = _whole("workers", workers, 1, 1024)

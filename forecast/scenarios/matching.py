@@ -13,7 +13,7 @@ from forecast.models.nesting import nested
 if TYPE_CHECKING:
     from forecast.scenarios.graph import Graph
 
-__all__ = ["asked_of", "check_asked", "check_no_model", "inputs", "models", "parameters"]
+__all__ = ["asked_of", "behind", "check_asked", "check_no_model", "inputs", "meant", "models", "parameters"]
 
 
 def models(graph: Graph, quantity: str) -> list[str]:
@@ -94,7 +94,12 @@ def asked_of(graph: Graph) -> dict[str, None]:
     formulas = [*(r.rank for r in scenario.rankings.values()), *(f.of for f in scenario.figures.values())]
     names = [*(n for c in conditions for n in c.names), *(n for f in formulas for n in f.names)]
     names = [*names, *scenario.shown] if names else []
-    left = [n for n in (*names, *(graph.weighed_by if names else ())) if n not in TIME] or list(graph.nodes)
+    return behind(graph, (*names, *graph.weighed_by) if names else list(graph.nodes))
+
+
+def behind(graph: Graph, names: Iterable[str]) -> dict[str, None]:
+    """Return these quantities, and those on which they depend."""
+    left = [n for n in names if n not in TIME]
     found: dict[str, None] = {}
     while left:
         name = left.pop(0)
@@ -102,6 +107,19 @@ def asked_of(graph: Graph) -> dict[str, None]:
             found[name] = None
             left += graph.nodes[name].sources
     return found
+
+
+def meant(graph: Graph, key: str) -> set[str]:
+    """Return the quantities that a key sets, or whose models have what it sets.
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    if key in graph.nodes:
+        return {key}
+    owners = {each.rpartition(".")[0] for each in inputs(graph, key)} or set(parameters(graph, {key: None}))
+    return {name for name in graph.nodes if not owners.isdisjoint(models(graph, name))}
 
 
 def check_asked(graph: Graph, keys: Iterable[str], verb: str) -> None:
@@ -114,16 +132,8 @@ def check_asked(graph: Graph, keys: Iterable[str], verb: str) -> None:
     """
     asked = asked_of(graph)
     choices = graph.dims(list(asked))
-    behind = {model for name in asked for model in models(graph, name)}
     for key in keys:
-        if key in graph.scenario.choices:
-            continue
-        if key in graph.nodes:
-            depends = key in asked
-        else:
-            owners = {each.rpartition(".")[0] for each in inputs(graph, key)} or set(parameters(graph, {key: None}))
-            depends = not owners.isdisjoint(behind)
-        if not depends:
+        if key not in graph.scenario.choices and meant(graph, key).isdisjoint(asked):
             known = ", ".join((*choices, *(n for n in asked if not graph.nodes[n].hidden)))
             reason = f"no answer depends on it; what is asked depends on {printable(known, 600)}"
             raise UsageError(f"{verb} {printable(key, 80)}: {reason}")

@@ -93,6 +93,18 @@ def test_what_is_swept_is_never_pooled_and_rivals_beside_it_are():
     assert summary.swept(run(RIVALS, sweep={"shape": ["random-walk"]})) == {"shape": ["random-walk"]}
 
 
+def test_an_answer_that_stays_the_same_still_stands_along_what_it_depends_on():
+    tree = run(sweep={"goal": [1e-9, 1e-8]})
+    assert (tree["questions"]["there_already"] == 1).all()
+    assert tree["questions"]["there"].dims == ("quantile", "goal")
+    assert tree["questions"]["then"].dims == ("quantile",)
+    assert [row["choices"] for row in summary.questions(tree) if row["name"] == "there"] == [
+        {"goal": "1e-09"}, {"goal": "1e-08"}
+    ]  # fmt: skip
+    swapped = run(RIVALS, sweep={"machine.growth": [0.2, 0.3]}, swap={"machine": "hardware/linpack@exponential"})
+    assert swapped["questions"]["then"].dims == ("quantile", "machine.growth")
+
+
 def test_a_name_with_a_slash_is_a_dimension_without(tmp_path):
     tree = run(sweep={"mine/machine.growth": [0.2, 0.4]})
     assert tree["questions"]["there"].dims == ("quantile", "mine.machine.growth")

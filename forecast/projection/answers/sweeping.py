@@ -12,7 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UsageError, printable
-from forecast.scenarios import settings
+from forecast.scenarios import graph as graphs
+from forecast.scenarios import matching, settings
+from forecast.scenarios.graph import Graph
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,7 +46,9 @@ def dimension(key: str) -> str:
     return key.replace("/", ".")
 
 
-def swept(scenario: Scenario, along: Mapping[str, Any], given: Mapping[str, Any], run: Run) -> xr.DataTree:
+def swept(
+    scenario: Scenario, along: Mapping[str, Any], given: Mapping[str, Any], swaps: Mapping[str, str], run: Run
+) -> xr.DataTree:
     """Run a scenario along every combination of the values of what is swept.
 
     Parameters
@@ -54,6 +58,8 @@ def swept(scenario: Scenario, along: Mapping[str, Any], given: Mapping[str, Any]
         What is swept to the values it is set to; of a choice ``"*"`` are all its values.
     given : mapping
         What else is set.
+    swaps : mapping
+        What `run` swaps.
     run : callable
         Projects a scenario with settings; it is told the number of this run, and of all.
 
@@ -84,13 +90,16 @@ def swept(scenario: Scenario, along: Mapping[str, Any], given: Mapping[str, Any]
     if runs > MOST_RUNS:
         raise UsageError(f"sweep: {runs:,} runs; at most {MOST_RUNS:,}")
     done = iter(range(runs))
+    first = {key: next(iter(each.values())) for key, each in others.items()}
+    graph = graphs.build(graphs.swapped(scenario, swaps), {**given, **first})
+    touched = {key: _touched(graph, key) for key in others}
 
     def side_by_side(left: Sequence[str], chosen: Mapping[str, Any]) -> xr.DataTree:
         if not left:
             return run(scenario, {**given, **chosen}, next(done), runs)
         key, *rest = left
         trees = [side_by_side(rest, {**chosen, key: value}) for value in others[key].values()]
-        return _joined(trees, key, list(others[key]))
+        return _joined(trees, key, list(others[key]), touched[key])
 
     tree = side_by_side(list(others), {})
     said = {dimension(key): list(each) for key, each in values.items()}
@@ -115,8 +124,16 @@ def _values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
     return values
 
 
-def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str]) -> xr.DataTree:
-    """Put projections side by side along a new dimension."""
+def _touched(graph: Graph, key: str) -> set[str]:
+    """Return the quantities and the questions that depend on what a key sets."""
+    meant = matching.meant(graph, key)
+    names: dict[str, Sequence[str]] = {name: (name,) for name in graph.nodes}
+    names |= {name: (*q.when.names, *graph.weighed_by) for name, q in graph.scenario.questions.items()}
+    return {name for name, of in names.items() if not meant.isdisjoint(matching.behind(graph, of))}
+
+
+def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: set[str]) -> xr.DataTree:
+    """Put projections side by side along a new dimension: what is `touched`, and elsewhere what differs."""
     import numpy as np
     import xarray as xr
 
@@ -138,9 +155,9 @@ def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str]) -> xr.Dat
         if group == "observed":
             together = {}
         made = data[0]
-        for members in together.values():
+        for owner, members in together.items():
             held = [n for n in names if n in members]
-            if all(data[0][held].identical(each[held]) for each in data[1:]):
+            if owner not in touched and all(data[0][held].identical(each[held]) for each in data[1:]):
                 continue
             coordinate = xr.Variable(name, np.array(labels))
             for n in held:
