@@ -79,7 +79,8 @@ def project(
         None takes a fresh seed, recorded in the result.
     set : mapping, optional
         ``{"trend": "changepoint"}`` narrows a choice; ``{"brain": 1e18}`` fixes a quantity in its unit;
-        ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input. Instead of a number: ``"1 EFLOP/s"``, a range
+        ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input, ``{"machine.growth": 0.2}`` a fitted parameter of
+        the models behind a quantity. Instead of a number: ``"1 EFLOP/s"``, a range
         ``"1e13..1e17"``, or a distribution ``{"lognormal": [1e14, 1e18]}``.
     as_of : float, optional
         Use only what was known before this decimal year.

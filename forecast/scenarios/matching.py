@@ -86,14 +86,17 @@ def check_no_model(key: str, value: object) -> None:
         raise UsageError(f"set {way}: a model is no value; swap it: --swap {way}, or swap= in Python")
 
 
-def asked_of(graph: Graph) -> dict[str, None]:
-    """Return the quantities on which what is asked, or what is shown by name, depends; every one where nothing is."""
+def asked_of(graph: Graph, *, shown: bool = False) -> dict[str, None]:
+    """Return the quantities on which what is asked depends; every one where nothing is.
+
+    What the scenario names under ``shown`` is asked for too; where it names nothing, and `shown`, a run shows them all.
+    """
     scenario = graph.scenario
     conditions = [q.when for q in scenario.questions.values()]
     conditions += [condition for ranking in scenario.rankings.values() for condition in ranking.among]
     formulas = [*(r.rank for r in scenario.rankings.values()), *(f.of for f in scenario.figures.values())]
     names = [*(n for c in conditions for n in c.names), *(n for f in formulas for n in f.names)]
-    names = [*names, *scenario.shown] if names else []
+    names = [*names, *scenario.shown] if names and (scenario.shown or not shown) else []
     return behind(graph, (*names, *graph.weighed_by) if names else list(graph.nodes))
 
 
@@ -123,14 +126,17 @@ def meant(graph: Graph, key: str) -> set[str]:
 
 
 def check_asked(graph: Graph, keys: Iterable[str], verb: str) -> None:
-    """Refuse to set, or to swap, what no answer depends on; a choice may be narrowed that nothing depends on any more.
+    """Refuse to set, to swap or to sweep what no answer depends on.
+
+    What is set may also change what a run shows; what is swapped or swept must change what is asked. A choice may be
+    narrowed that nothing depends on any more.
 
     Raises
     ------
     UsageError
         Listing what they depend on.
     """
-    asked = asked_of(graph)
+    asked = asked_of(graph, shown=verb == "set")
     choices = graph.dims(list(asked))
     for key in keys:
         if key not in graph.scenario.choices and meant(graph, key).isdisjoint(asked):

@@ -86,20 +86,13 @@ def test_bits_that_keep_nothing_fail_by_name():
         ("token-cost", {"rent": 0}, "emergence/token-cost: rent: expected more than 0, got 0 USD/hour"),
         ("token-cost", {"emergence/token-time.batch": 0}, "emergence/token-time: .* no finite number at batch = 0"),
         ("emergence", {"emergence/shift-size.shift": 0}, "shift: expected more than 0, got 0 param"),
+        ("emergence", {"emergence/magnitude-two-regimes.ceiling": 30}, "ceiling: 30 does not lie above the magnitude"),
         ("quantisation", {"magnitude": 0}, "emergence/rounding-error-absmax: magnitude: expected more than 0, got 0"),
     ],
 )
 def test_what_is_no_size_is_refused_and_not_ranked(scenario, settings, says):
     with pytest.raises(ForecastError, match=says):
         forecast.project(scenario, draws=10, set={**settings, **({"size": "13B"} if scenario == "emergence" else {})})
-
-
-def test_what_no_question_is_about_is_set_where_it_is_shown():
-    ceiling = {"emergence/magnitude-two-regimes.ceiling": 30, "size": "13B"}
-    with pytest.raises(ForecastError, match="no answer depends on it; what is asked depends on size, route, layers"):
-        forecast.project("emergence", draws=10, set=ceiling)
-    with pytest.raises(ForecastError, match="ceiling: 30 does not lie above the magnitude"):
-        forecast.project({"extends": "emergence", "shown": ["magnitude"]}, draws=10, set=ceiling)
 
 
 def test_a_stray_draw_of_the_ceiling_leaves_a_magnitude():

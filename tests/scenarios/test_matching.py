@@ -77,10 +77,12 @@ def test_what_is_no_parameter_is_refused(given, error, says):
 
 
 def test_what_no_answer_depends_on_is_refused_with_what_it_depends_on():
-    with pytest.raises(UsageError, match="set price: no answer depends on it; what is asked depends on machine, brain"):
-        run(price=3)
-    with pytest.raises(UsageError, match="swap reward: no answer depends on it"):
+    says = "no answer depends on it; what is asked depends on machine, brain"
+    with pytest.raises(UsageError, match=f"swap reward: {says}"):
         forecast.project(SCENARIO, swap={"reward": "hardware/gpu-cost"}, draws=10)
+    with pytest.raises(UsageError, match=f"set price: {says}"):
+        run(scenario={**SCENARIO, "shown": ["machine"]}, price=3)
     asked = {**SCENARIO["questions"], "paid": {"when": "reward >= 9 USD"}}
-    for wider in ({"questions": asked}, {"shown": ["reward"]}, {"questions": {}}):  # one of them depends on it
+    # a run shows all quantities, or one of the questions depends on it, or it is shown by name
+    for wider in ({}, {"questions": asked, "shown": ["machine"]}, {"shown": ["reward"]}, {"questions": {}}):
         assert float(run(scenario={**SCENARIO, **wider}, price=3)["projection"]["price"].max()) == 3.0

@@ -92,6 +92,7 @@ def swept(
     done = iter(range(runs))
     first = {key: next(iter(each.values())) for key, each in others.items()}
     graph = graphs.build(graphs.swapped(scenario, swaps), {**given, **first})
+    matching.check_asked(graph, others, "sweep")
     touched = {key: _touched(graph, key) for key in others}
 
     def side_by_side(left: Sequence[str], chosen: Mapping[str, Any]) -> xr.DataTree:
