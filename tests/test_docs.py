@@ -56,9 +56,9 @@ def test_the_examples_of_a_scenario_are_ones():
     made = forecast.Scenario.from_dict(record)
     assert set(made.quantities) == {
         "machine", "goal", "cluster", "loss", "power", "price", "ratio", "planned", "gained", "brain", "S",
-        "k",
+        "k", "fee", "fees",
     }  # fmt: skip
-    assert set(made.questions) == {"parity", "enough"}
+    assert set(made.questions) == {"parity", "enough", "reached"}
     assert (set(made.figures), set(made.firsts)) == ({"budget", "speed"}, {"race"})
     assert [change.of for change in made.changes] == ["machine"]
     assert set(made.rankings) == {"cheapest"}

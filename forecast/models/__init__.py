@@ -7,7 +7,6 @@ A **trend** makes it from time (a series and the shape beside it), an **estimate
 from __future__ import annotations
 
 from forecast.models.estimates import estimate
-from forecast.models.frontiers import Anchored
 from forecast.models.named import attempt, model
 from forecast.models.protocol import (
     Description,
@@ -22,6 +21,8 @@ from forecast.models.protocol import (
     Shape,
     Unfitted,
 )
+from forecast.models.shapes.frontiers import Anchored
+from forecast.models.shapes.held import regressed
 from forecast.models.trends import shape, trend
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "attempt",
     "estimate",
     "model",
+    "regressed",
     "shape",
     "trend",
 ]

@@ -147,8 +147,7 @@ class FittedLaw(FittedRelation):
     def _joint(self) -> bool:
         return self.fit.uncertainty is not None
 
-    def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Return draws of the parameters of the law."""
+    def _drawn(self, streams: Streams) -> Mapping[str, Array]:
         import numpy as np
 
         if self._joint:
@@ -156,6 +155,10 @@ class FittedLaw(FittedRelation):
         if self._stated:
             return self._normal(streams)
         return {name: np.full(streams.draws, value) for name, value in self.fit.values.items()}
+
+    def _conditional(self, drawn: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Move what varies together; what is drawn independently stays."""
+        return super()._conditional(drawn) if self._joint else {**drawn, **self.held}
 
     def _normal(self, streams: Streams) -> dict[str, Array]:
         """Draw normal parameters, as joint as the source says they are."""

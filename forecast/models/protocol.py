@@ -97,7 +97,15 @@ class Description:
 
 
 class FittedModel(abc.ABC):
-    """A model that has read its data."""
+    """A model that has read its data.
+
+    Attributes
+    ----------
+    settable : mapping of str to str
+        The parameters of `posterior` that a user may set, and the unit of each.
+    """
+
+    settable: Mapping[str, str] = MappingProxyType({})
 
     @abc.abstractmethod
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
@@ -131,6 +139,14 @@ class FittedModel(abc.ABC):
         """Return the model whose `posterior` is that of `sample` under these draws of its inputs, (draw,) each.
 
         Itself by default, where its parameters rest on no input.
+        """
+        return self
+
+    def with_parameters(self, parameters: Mapping[str, Array]) -> FittedModel:
+        """Return the model with these draws, (draw,) each, of parameters that are `settable`, in their units.
+
+        Its other parameters are what they are where these are known, as far as the model can say it. Only what
+        `settable` names is asked for.
         """
         return self
 
@@ -267,7 +283,16 @@ class Broken(Model):
 
 
 class FittedShape(abc.ABC):
-    """A shape that has seen its series."""
+    """A shape that has seen its series.
+
+    Attributes
+    ----------
+    settable : mapping of str to str
+        The parameters of `posterior` that a user may set, and the unit of each: those of which `log_level` says what
+        they do.
+    """
+
+    settable: Mapping[str, str] = MappingProxyType({})
 
     @abc.abstractmethod
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
@@ -297,6 +322,28 @@ class FittedShape(abc.ABC):
             Dates, not decreasing, and the highest value observed up to each; at the last date the last record stands.
         """
         return None
+
+    def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
+        """Return what draws of the parameters add to the logarithm of the level, noise aside, (time, draw).
+
+        Asked only of a shape with `settable` parameters: where one is set, draws of `sample` are moved by what this
+        gains, so that all noise stays as it was drawn.
+        """
+        raise NotImplementedError
+
+    def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
+        """Return the shape with draws, (draw,) each, of parameters that are `settable`."""
+        from forecast.models.shapes.held import Held
+
+        return Held(shape=self, held=parameters)
+
+    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return draws of all parameters where some are held at other values than were drawn.
+
+        By default the others keep their draws. A shape that knows how its parameters vary together moves them by their
+        regression on those that are held: exactly the conditional distribution where they are jointly normal.
+        """
+        return {**drawn, **held}
 
     def given(self, options: Mapping[str, Array]) -> FittedShape:
         """Return the shape with draws, (draw,) each, of the options that were given as distributions.

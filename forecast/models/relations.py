@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from forecast.contract.specs import RelationSpec
 from forecast.errors import DataError, ForecastError
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
+from forecast.models.shapes.held import regressed
 from forecast.units import qualifiers
 
 if TYPE_CHECKING:
@@ -83,10 +84,41 @@ class FittedRelation(FittedModel):
     fit: Fit
     note: str
     sources: tuple[str, ...]
+    held: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """The parameters of the law: plain numbers."""
+        return dict.fromkeys(self.fit.values, "")
+
+    def with_parameters(self, parameters: Mapping[str, Array]) -> FittedModel:
+        """Return the law with some parameters held."""
+        return replace(self, held=parameters)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Return draws of the parameters of the law."""
+        """Return draws of the parameters of the law; where some are held, the others move as they vary together."""
+        drawn = self._drawn(streams)
+        return self._conditional(drawn) if self.held else drawn
+
+    def _drawn(self, streams: Streams) -> Mapping[str, Array]:
         return self.fit.drawn(streams)
+
+    def _conditional(self, drawn: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Move the draws by a regression, of the logarithms of parameters that are positive in every draw."""
+        import numpy as np
+
+        from forecast.base.streams import Streams
+
+        known = self._drawn(Streams(0, self.name, 0))  # one block, so that every block moves alike
+        every = {n: (known[n], drawn[n], self.held.get(n, drawn[n])) for n in drawn}
+        in_logs = {n for n, parts in every.items() if all((part > 0).all() for part in parts)}
+
+        def scored(values: Mapping[str, Array]) -> dict[str, Array]:
+            return {n: np.log(each) if n in in_logs else each for n, each in values.items()}
+
+        covariance = np.atleast_2d(np.cov(np.stack(list(scored(known).values()))))
+        moved = regressed(scored(drawn), scored(self.held), list(known), covariance)
+        return {**{n: np.exp(each) if n in in_logs else each for n, each in moved.items()}, **self.held}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         """Return the law under draws of its variables."""

@@ -14,8 +14,8 @@ from forecast.contract.plugin_calls import guarded
 from forecast.contract.registry import Record, get_registry, resolve
 from forecast.contract.specs import Input, SeriesShape, TrendSpec
 from forecast.errors import PluginContractError, UnknownNameError, UsageError, printable
-from forecast.models.frontiers import Raised, frontier
 from forecast.models.protocol import Description, FittedModel, FittedShape, Model, ModelRecord, Observations, Shape
+from forecast.models.shapes.frontiers import Raised, frontier
 from forecast.units import qualifiers as bases
 
 if TYPE_CHECKING:
@@ -61,10 +61,21 @@ class _FittedTrend(FittedModel):
     sources: tuple[str, ...]
     note: str
     inputs: Mapping[str, Input]
+    held: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        return self.shape.settable
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         fitted = self.shape.given(inputs) if inputs else self.shape
-        return fitted.sample(time, streams, observed=observed)
+        return self._holding(fitted).sample(time, streams, observed=observed)
+
+    def _holding(self, fitted: FittedShape) -> FittedShape:
+        return fitted.with_parameters(self.held) if self.held else fitted
+
+    def with_parameters(self, parameters: Mapping[str, Array]) -> FittedModel:
+        return replace(self, held=parameters)
 
     def warnings(self, inputs: Mapping[str, Array]) -> tuple[str, ...]:
         raised = "its shape offers no anchored form of a frontier: its draws are raised to their running maximum"
@@ -78,7 +89,7 @@ class _FittedTrend(FittedModel):
         return self.shape.central(time)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        return self.shape.posterior(streams)
+        return self._holding(self.shape).posterior(streams)
 
     def observed(self) -> Observations:
         return self.points

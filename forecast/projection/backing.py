@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,9 +77,16 @@ def posteriors(graph: Graph, fits: Fits, seed: int, draws: int) -> Iterator[tupl
         inputs = {key.rpartition(".")[2]: key for key in graph.inputs if key.rpartition(".")[0] == name}
         world = World(graph, fits, np.empty(0), seed, blocks)
         whole = {short: world.input(key, graph.inputs[key]) for short, key in inputs.items()}
-        given = [{short: v[b * BLOCK : (b + 1) * BLOCK] for short, v in whole.items()} for b in blocks]
+        given, held = (_by_block(each, blocks) for each in (whole, world.held(model)))
         data = {short: v[:draws] for short, v in whole.items()}
-        drawn = [fits.posterior(model, Streams(seed, name, b), g) for b, g in zip(blocks, given, strict=True)]
+        drawn = [
+            fits.posterior(model, Streams(seed, name, b), g, h) for b, g, h in zip(blocks, given, held, strict=True)
+        ]
         data |= {p: np.concatenate([d[p] for d in drawn])[:draws] for p in drawn[0] if all(p in d for d in drawn)}
         if data:
             yield name, xr.Dataset({p: ("draw", v) for p, v in data.items()})
+
+
+def _by_block(values: Mapping[str, Any], blocks: range) -> list[dict[str, Any]]:
+    """Cut draws, (draw,) each, into those of each block."""
+    return [{name: each[b * BLOCK : (b + 1) * BLOCK] for name, each in values.items()} for b in blocks]

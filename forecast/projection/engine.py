@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,11 @@ from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.models.nesting import nested
 from forecast.projection import backing
-from forecast.projection.batches import Checkpoint, Job, add_up
-from forecast.projection.counted import DATE_BINS
+from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.provenance import provenance
+from forecast.projection.streaming.batches import Checkpoint, Job, add_up
+from forecast.projection.streaming.counted import DATE_BINS
 from forecast.projection.weights import FEWEST
 from forecast.projection.world import Fits
 from forecast.scenarios import graph as graphs
@@ -59,6 +61,7 @@ def project(
     as_of: float | None = None,
     changes: Sequence[Mapping[str, Any]] = (),
     swap: Mapping[str, str] | None = None,
+    sweep: Mapping[str, Any] | None = None,
     keep: int = 10_000,
     workers: int = 1,
     client: Any = None,
@@ -82,7 +85,8 @@ def project(
         None takes a fresh seed, recorded in the result.
     set : mapping, optional
         ``{"trend": "changepoint"}`` narrows a choice; ``{"brain": 1e18}`` fixes a quantity in its unit;
-        ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input. Instead of a number: ``"1 EFLOP/s"``, a range
+        ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input, ``{"machine.growth": 0.2}`` a fitted parameter of
+        the models behind a quantity. Instead of a number: ``"1 EFLOP/s"``, a range
         ``"1e13..1e17"``, or a distribution ``{"lognormal": [1e14, 1e18]}``.
     as_of : float, optional
         Use only what was known before this decimal year.
@@ -90,6 +94,9 @@ def project(
         What if, beside the scenario's: ``[{"of": "machine", "growth": "0.5*", "since": 2028, "until": 2032}]``.
     swap : mapping, optional
         Another model for a quantity, which measures the same: ``{"machine": "hardware/linpack@random-walk"}``.
+    sweep : mapping, optional
+        What is set to each of several values, beside the scenario's: ``{"goal": [1e16, 1e18], "trend": "*"}`` gives a
+        dimension for each name; ``"*"`` are all values of a choice. What is swept is never pooled.
     workers : int
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
@@ -121,15 +128,26 @@ def project(
     """
     import xarray as xr
 
-    swaps = dict(swap or {})
-    asked = graphs.swapped(_scenario(scenario).changed(changes), swaps)
-    seed = check_seed(seed)
+    swaps, seed = dict(swap or {}), check_seed(seed)
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
+    changed = _scenario(scenario).changed(changes)
+    along = {**{key: values for key, values in changed.sweep.items() if key not in (set or {})}, **(sweep or {})}
+    if along:
+        options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
+        options |= {"as_of": as_of, "swap": swap, "keep": keep, "workers": workers, "client": client}
+
+        def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> xr.DataTree:
+            told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)
+            return project(replace(part, sweep={}), **options, set=given, progress=told)
+
+        return swept(changed, along, set or {}, swaps, one)
+    asked = graphs.swapped(changed, swaps)
     workers = _whole("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, SAMPLE)
     graph = graphs.build(asked, set)
     fits = Fits(as_of=as_of, seed=seed)
+    fits.check_settings(graph, backing.models_of(graph))
     steps, width = _horizon(graph, fits, until=until, start=start, step=step)
     _check_size(graph, len(steps.years), draws, kept, workers)
 

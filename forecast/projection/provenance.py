@@ -21,6 +21,7 @@ from forecast.models.law_fits import LawModel
 from forecast.scenarios.graph import Graph, nested
 from forecast.scenarios.quantities.inputs import OwnDraws
 from forecast.scenarios.quantities.laws import LawRef
+from forecast.scenarios.quantities.numbers import said
 from forecast.scenarios.scenario import Cell, Scenario
 
 __all__ = ["provenance", "versions"]
@@ -52,6 +53,8 @@ def plugins_behind(names: Any) -> list[dict[str, str]]:
     ]
 
 
+#: Attributes that hold formulas.
+_FORMULAS = ("limits", "questions", "rankings", "values")
 #: Attributes whose order says something.
 _ORDERED = ("questions", "rankings", "values", "first")
 
@@ -99,6 +102,7 @@ def provenance(
     }
     # questions stay in the scenario's order: the first opens the answer
     out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}
+    out |= {key: said(out[key]) for key in _FORMULAS if key in out}
     out["scenario_hash"] = json.dumps(_hash(graph))
     return out
 

@@ -177,6 +177,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "models": (_map(lambda v: isinstance(v, dict)), "descriptions by name", False),
     "failures": (_list(_text), "a list of texts", False),
     "warnings": (_list(_text), "a list of texts", True),
+    "sweep": (_map(_list(_text)), "values by name", True),
     "swap": (_map(_text), "models by quantity", True),
     "failing": (_list(_failing), "a list of what fails in some worlds", True),
     "scenario_hash": (_text, "text", False),
@@ -208,6 +209,9 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
     if about.setdefault("kept", about["draws"]) > about["draws"]:
         _refuse(where, "attribute 'kept'", "expected at most as many as there are draws")
     _check_choices(about, where)
+    for name, labels in about.get("sweep", {}).items():
+        if about["choices"].get(name) != labels or name in about.get("rivals", {}):
+            _refuse(where, "attribute 'sweep'", f"expected '{printable(name, 60)}' among the choices, and not pooled")
     nodes = {str(name): child for name, child in tree.children.items()}
     for name in ("projection", "questions"):
         if name not in nodes:
@@ -242,7 +246,9 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
         if node.variables or not node.children:
             _check_observed(node.to_dataset(inherit=False), levels, f"{where}: {node.path}")
     for node in nodes["posterior"].subtree if "posterior" in nodes else ():
-        for parameter, values in node.variables.items():
+        data = node.to_dataset(inherit=False)
+        _coordinates(data, [], about, f"{where}: {node.path}")
+        for parameter, values in data.data_vars.items():
             _dims(values, ("draw",), "f", about, f"{where}: {node.path}/{printable(parameter, 60)}")
 
 
@@ -502,8 +508,9 @@ def _check_pooled(
 
     data = nodes["pooled"].to_dataset() if "pooled" in nodes else xr.Dataset()
     at, stated = f"{where}: /pooled", {}
+    beside = {*about.get("definitions", ()), *about.get("sweep", ())}
     for name in about["questions"]:
-        rivals = [str(d) for d in asked[f"{name}_date"].dims[1:] if d not in about.get("definitions", ())]
+        rivals = [str(d) for d in asked[f"{name}_date"].dims[1:] if d not in beside]
         if rivals and all(d in about.get("rivals", {}) for d in rivals):
             stated[name] = {d: about["rivals"][d] for d in rivals}
     _coordinates(data, ["quantile", *_by_dates(data, about["questions"], at)] if stated else [], about, at)

@@ -18,7 +18,7 @@ from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, printable
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.failing import Attempt, Part
-from forecast.projection.holdings import Holding, Kept, Total
+from forecast.projection.streaming.holdings import Holding, Kept, Total
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
 

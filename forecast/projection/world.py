@@ -8,7 +8,7 @@ once. A model is foreign code: it is asked for one block at a time, and every ca
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,7 +19,7 @@ from forecast.base.distributions import Distribution, distribution
 from forecast.base.streams import BLOCK, Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
-from forecast.errors import DataError, ForecastError, PluginContractError
+from forecast.errors import DataError, ForecastError, PluginContractError, UnknownNameError
 from forecast.formula import TIME, Condition, Formula
 from forecast.models import Description, FittedModel, Model, Observations, OtherModel
 from forecast.models.check_output import (
@@ -36,6 +36,7 @@ from forecast.projection.paths.changes import grown, replaced
 from forecast.projection.paths.histories import Past, over_time
 from forecast.projection.paths.limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.walking import walk
+from forecast.scenarios import settings
 from forecast.scenarios.graph import Combination, Graph, Node
 from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, OverTime, Prior
@@ -69,12 +70,15 @@ class Fits:
         self._fitted: dict[tuple[str, Combination], Distribution | ForecastError] = {}
 
     def __getitem__(self, model: Model) -> FittedModel:
-        if model.name not in self._known:
-            self._known[model.name] = self._fit(model)
-        fitted = self._known[model.name]
+        fitted = self._outcome(model)
         if isinstance(fitted, ForecastError):
             raise fitted
         return fitted
+
+    def _outcome(self, model: Model) -> FittedModel | ForecastError:
+        if model.name not in self._known:
+            self._known[model.name] = self._fit(model)
+        return self._known[model.name]
 
     def _fit(self, model: Model) -> FittedModel | ForecastError:
         what = f"model '{model.name}'"
@@ -111,17 +115,56 @@ class Fits:
         what = f"model '{model.name}': observed"
         return self._aside(model, what, lambda fitted: checked_observations(guarded(what, fitted.observed), what))
 
-    def posterior(self, model: Model, streams: Streams, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """Return draws of a model's parameters under these draws of its inputs; none where the model fails."""
+    def posterior(
+        self, model: Model, streams: Streams, inputs: Mapping[str, Array], held: Mapping[str, Array]
+    ) -> dict[str, Array]:
+        """Return draws of a model's parameters under these draws of its inputs; none where the model fails.
+
+        `held` are draws of those that are set.
+        """
         what = f"model '{model.name}': posterior"
+
+        def draw(fitted: FittedModel) -> Mapping[str, Array]:
+            given = fitted.with_draws(inputs)
+            return (given.with_parameters(held) if held else given).posterior(streams)
+
         drawn = self._aside(
-            model,
-            what,
-            lambda fitted: checked_posterior(
-                guarded(what, lambda: fitted.with_draws(inputs).posterior(streams)), BLOCK, what
-            ),
+            model, what, lambda fitted: checked_posterior(guarded(what, lambda: draw(fitted)), BLOCK, what)
         )
         return drawn or {}
+
+    def settings(self, graph: Graph, model: Model) -> dict[str, tuple[str, dict[str, Any]]]:
+        """Return the parameters of a model that are set: each with its full name and the record of a distribution."""
+        asked = graph.set_parameters.get(model.name, {})
+        if not asked:
+            return {}
+        units_of = self[model].settable
+        return {
+            name: (key := f"{model.name}.{name}", settings.stated(key, value, partial(str, units_of[name])))
+            for name, value in asked.items()
+            if name in units_of
+        }
+
+    def check_settings(self, graph: Graph, models: Mapping[str, Model]) -> None:
+        """Refuse a parameter that is set and that no model it may belong to has.
+
+        Raises
+        ------
+        UnknownNameError
+            Listing what can be set.
+        """
+        asked: dict[str, list[str]] = {}
+        for owner, names in graph.set_parameters.items():
+            for name in names:
+                asked.setdefault(name, []).append(owner)
+        for name, owners in asked.items():
+            fitted = [owner for owner in owners if not isinstance(self._outcome(models[owner]), ForecastError)]
+            can = [f"{owner}.{each}" for owner in fitted for each in self[models[owner]].settable]
+            if fitted and not any(f"{owner}.{name}" in can for owner in owners):
+                can += [key for key in graph.inputs if key.rpartition(".")[0] in owners]
+                raise UnknownNameError("parameter", f"{owners[0]}.{name}", can, where="set")
+            for owner in fitted:
+                self.settings(graph, models[owner])
 
     def describe(self, model: Model, inputs: Mapping[str, Input]) -> dict[str, Any] | None:
         """Return what a model says of itself, as plain data, with the inputs that were set; None where it fails."""
@@ -414,6 +457,9 @@ class World:
         if node.figures:
             picked = dict(zip(node.dims, combination, strict=True))
             return np.full(shape, node.figures[tuple(picked[c] for c in node.own)])
+        if node.variants:
+            picked = dict(zip(node.dims, combination, strict=True))
+            node = replace(node, quantity=node.variants[tuple(picked[c] for c in node.own)])
         if node.cycle:
             return self._walked(node, combination)[node.name]
         if isinstance(node.quantity, Schedule):
@@ -495,8 +541,15 @@ class World:
         key = ("model", model.name, (node.name, combination) if node.needs else None)
         return self._once(key, lambda: self._sample(model, node, combination))
 
+    def held(self, model: Model) -> dict[str, Array]:
+        """Return draws, (draw,) each, of the parameters of a model that are set."""
+        return {
+            name: distribution(record, where=key).ppf(self.uniform(key))
+            for name, (key, record) in self.fits.settings(self.graph, model).items()
+        }
+
     def _sample(self, model: Model, node: Node, combination: Combination) -> Array:
-        fitted = self.fits[model]
+        fitted, held = self.fits[model], self.held(model)
         given: dict[str, Array] = {}
         for name, asked in model.inputs.items():
             if isinstance(asked, Input):
@@ -507,16 +560,26 @@ class World:
                 source = node.source(name)
                 value = self.quantity(source, self.restrict(source, node.dims, combination))
                 given[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, asked.unit, where=node.name))
-        parts = [self._sampled(fitted, node, model, given, place) for place in range(len(self.blocks))]
+        parts = [self._sampled(fitted, node, model, given, held, place) for place in range(len(self.blocks))]
         drawn = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         what = f"model '{model.name}': sample"
         return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
 
-    def _sampled(self, fitted: FittedModel, node: Node, model: Model, given: Mapping[str, Array], place: int) -> Array:
+    def _sampled(
+        self,
+        fitted: FittedModel,
+        node: Node,
+        model: Model,
+        given: Mapping[str, Array],
+        held: Mapping[str, Array],
+        place: int,
+    ) -> Array:
         """Sample one block of a model."""
         streams = Streams(self.seed, model.name, self.blocks[place])
         own = slice(place * BLOCK, (place + 1) * BLOCK)
         inputs = {name: values[..., own] for name, values in given.items()}
+        if held:
+            fitted = fitted.with_parameters({name: values[own] for name, values in held.items()})
         what = f"model '{model.name}': sample"
         drawn = guarded(what, lambda: fitted.sample(_frozen(self.time), inputs, streams))
         if self.blocks[place] == 0:  # the others are draws of the same

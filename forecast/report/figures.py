@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,8 @@ def _panels(tree: xr.DataTree) -> list[tuple[str, list[tuple[str, dict[str, str]
     asked = attribute(tree, "questions")
     if not asked:
         return [(name, [(name, c) for c in data.cells(name)]) for name in drawable]
-    when = parse_condition(next(iter(asked.values()))["when"])
+    # the number of a choice is a name here
+    when = parse_condition(re.sub("[{}]", "", next(iter(asked.values()))["when"]))
     leading = [n for n in when.greater_side.names if n in drawable] or drawable[:1]
     compared = [n for n in when.lesser_side.names if n in drawable and n not in leading]
     panels = []

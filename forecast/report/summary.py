@@ -42,6 +42,7 @@ __all__ = [
     "questions",
     "rankings",
     "regimes",
+    "swept",
     "updates",
     "warnings",
 ]
@@ -63,6 +64,12 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
     """
     data = tree["questions"].to_dataset()
     return [row for name, asked in attribute(tree, "questions").items() for row in _answers(data, name, asked)]
+
+
+def swept(tree: xr.DataTree) -> dict[str, list[str]]:
+    """Return what is swept, with its values; it stands side by side as definitions do."""
+    said: dict[str, list[str]] = attribute(tree, "sweep") if "sweep" in tree.attrs else {}
+    return said
 
 
 def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -199,9 +206,10 @@ def _headline(tree: xr.DataTree) -> str:
         return f"It cannot be said when {event}: every combination of choices failed."
     if len(rows) == 1:
         return _one(event, rows[0], first, last)
-    total = next((row for row in pooled(tree) if row["name"] == name and row["crossing"]["never"] is not None), None)
-    if total is not None:
-        return _pooled(event, total, first, last) + _moved_most(data, name, last)
+    totals = [row for row in pooled(tree) if row["name"] == name and row["crossing"]["never"] is not None]
+    if totals and not swept(tree):
+        return _pooled(event, totals[0], first, last) + _moved_most(data, name, last)
+    rows = totals or rows
     medians = [_year_or_word(r["crossing"], "p50", first, last) for r in rows]
     order = np.argsort([_rank(r["crossing"], "p50", first, last) for r in rows], kind="stable")
     never = [r["crossing"]["never"] for r in rows]
@@ -211,6 +219,7 @@ def _headline(tree: xr.DataTree) -> str:
         f"When {event}: the median date {when} over {len(rows)} combinations of "
         f"{' × '.join(rows[0]['choices'])}; the probability of never by {last} runs from {min(never):.1%} "
         f"to {max(never):.1%}"
+        + (f", pooled over {' × '.join(totals[0]['weights'])} by their stated weights" if totals else "")
     )
     return sentence + _moved_most(data, name, last)
 

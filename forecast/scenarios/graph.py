@@ -17,19 +17,20 @@ from forecast import models, units
 from forecast.base.distributions import distribution
 from forecast.contract.specs import Input
 from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageError, printable
-from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, tree
+from forecast.formula import TIME, Condition, Formula
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
+from forecast.scenarios import matching, settings
 from forecast.scenarios import qualifiers as bases
-from forecast.scenarios import settings
 from forecast.scenarios.parse import Reader
-from forecast.scenarios.quantities import functions, kept, laws, over_time
+from forecast.scenarios.quantities import functions, kept, laws, numbers, over_time
 from forecast.scenarios.quantities.changes import Change
 from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.quantities.functions import FunctionRef
 from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Rows, Schedule
 from forecast.scenarios.quantities.laws import LawRef
 from forecast.scenarios.quantities.limits import Limits
+from forecast.scenarios.quantities.numbers import Chosen, Templated
 from forecast.scenarios.scenario import (
     Cell,
     Expression,
@@ -83,6 +84,8 @@ class Node:
     quantity : Quantity
     fixed : float or None
         Set to a number, whatever its model says.
+    variants : mapping of combination to Quantity
+        What it is for each combination of `own`, where its numbers hold choices; `quantity` is then the first.
     figures : mapping of combination to float
         What was read in a table for each combination of `own`, in `unit`.
     bases : mapping of combination to qualifiers
@@ -106,6 +109,7 @@ class Node:
     owner: str = ""
     quantity: Quantity
     fixed: float | None = None
+    variants: Mapping[Combination, Quantity] = field(default_factory=dict)
     figures: Mapping[Combination, float] = field(default_factory=dict)
     bases: Mapping[Combination, Qualifiers] = field(default_factory=dict)
     limits: Limits | None = None
@@ -166,6 +170,9 @@ class Graph:
         Every named uncertain number, under ``model.input``.
     set_inputs : mapping of str to mapping
         Those that were set, with the record of a distribution in the input's unit.
+    set_parameters : mapping of str to mapping
+        What parameters of models are set to, by model and parameter, as it was said: their units are known once the
+        model is fitted.
     correlated : mapping of str to (tuple of str, tuple of float)
         Who moves with others: those before it in its group and itself, and the weights of their normal scores.
     """
@@ -174,6 +181,7 @@ class Graph:
     nodes: Mapping[str, Node]
     inputs: Mapping[str, Input]
     set_inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    set_parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     correlated: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = field(default_factory=dict)
 
     @property
@@ -254,9 +262,10 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         if isinstance(node.quantity, Regime):
             record: Mapping[str, Any] = {"value": node.quantity.code(value, where=f"set {key}")}
         else:
+            matching.check_no_model(key, value)
             record = settings.stated(key, value, partial(_unit, before, node), lower=_floor(scenario, node))
         nodes[key] = replace(
-            node, own=(), models={}, figures={}, past=(), limits=node.limits and node.limits.set,
+            node, own=(), models={}, figures={}, variants={}, past=(), limits=node.limits and node.limits.set,
         )  # fmt: skip
         if set(record) == {"value"}:
             nodes[key] = replace(nodes[key], fixed=record["value"], needs=needs)
@@ -293,7 +302,14 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         _check_size(scenario, graph.dims([*figure.of.names, *graph.weighed_by]), f"{scenario.where}: questions.{name}")
     for name, ranking in scenario.rankings.items():
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
-    return replace(graph, set_inputs=dict(_set(graph, rest)))
+    found = {key: matching.inputs(graph, key) for key in rest}
+    parameters = matching.parameters(graph, {key: value for key, value in rest.items() if not found[key]})
+    matching.check_asked(graph, given or {}, "set")
+    return replace(
+        graph,
+        set_inputs={match: _stated(graph, key, match, rest[key]) for key in rest for match in found[key]},
+        set_parameters=parameters,
+    )
 
 
 def _unit(scenario: Scenario, node: Node) -> str:
@@ -318,7 +334,9 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
             raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
         made[name] = reader.quantity(name, {"model": model}, scenario.choices)
     other = replace(scenario, quantities=made)
-    before, tables = build(scenario).nodes, Tables(scenario.where)
+    graph, tables = build(scenario), Tables(scenario.where)
+    before = graph.nodes
+    matching.check_asked(graph, given, "swap")
     for name, model in given.items():
         units.check(_resolve(other, name, tables).unit, before[name].unit, where=f"swap {name}={printable(model, 80)}")
     return other
@@ -326,6 +344,10 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
 
 def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     quantity, key = scenario.quantities[name], f"{scenario.where}: quantities.{name}"
+    if isinstance(quantity, Chosen):
+        return _of_choice(scenario, name, quantity)
+    if isinstance(quantity, Templated):
+        return _of_templates(scenario, name, quantity, tables)
     if isinstance(quantity, Prior):
         return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
     if isinstance(quantity, Expression):
@@ -389,6 +411,30 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         at = f"{key}.shape" if quantity.shape else f"{key}.model"
         by_choice[combination] = models.attempt(full, shape=shape, options=quantity.options, where=at)
     return _of_models(scenario, name, quantity, own, by_choice)
+
+
+def _of_choice(scenario: Scenario, name: str, quantity: Chosen) -> Node:
+    """Return the number of a choice in a formula; a bare one gets its unit with the other side."""
+    where, choice = scenario.where, quantity.choice
+    values, unit = numbers.chosen(
+        choice, scenario.choices[choice].values, where=where, convert=partial(units.convert, where=where)
+    )
+    if unit is not None:
+        quantity = Chosen(choice=choice)
+    needs = () if quantity.like is None else _quantities(quantity.like.names)
+    return Node(name=name, unit=unit or "", dims=(), own=(choice,), needs=needs, figures=values, quantity=quantity)
+
+
+def _of_templates(scenario: Scenario, name: str, quantity: Templated, tables: Tables) -> Node:
+    """Return a quantity whose numbers hold choices: it is read anew for every combination of them."""
+    key, reader = f"{scenario.where}: quantities.{name}", Reader(scenario.where, scenario.folder)
+    own = _own(scenario, quantity.templates, key)
+    variants = {
+        values: reader.quantity(name, quantity.filled(chosen, where=key), {}) for values, chosen in walk(scenario, own)
+    }
+    first = next(iter(variants.values()))
+    made = _resolve(replace(scenario, quantities={name: first}), name, tables)
+    return replace(made, own=own, variants=variants)
 
 
 def _quantities(names: Iterable[str]) -> tuple[str, ...]:
@@ -589,8 +635,11 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
         key = f"{scenario.where}: {node.owner or f'quantities.{name}'}"
         _check_size(scenario, dims, key)
         unit_of = {n: out[n].measured for n in node.sources}
+        if isinstance(node.quantity, Chosen):
+            of = node.quantity.of
+            unit = nodes[of].unit if of else numbers.unit_beside(node.quantity, unit_of, unit, where=key)
         if isinstance(node.quantity, OverTime):
-            unit = _unit_over_time(node.quantity, unit_of, key)
+            unit = over_time.unit_of(node.quantity, unit_of, where=key)
         if isinstance(node.quantity, Expression):
             at = key if node.hidden else f"{key}.expression"
             inferred = units.infer(node.quantity.tree, unit_of, where=at, rates=node.quantity.rates)
@@ -611,17 +660,6 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
     return out
 
 
-def _unit_over_time(quantity: OverTime, unit_of: Mapping[str, str | None], key: str) -> str:
-    """Return the unit of a function over time, by the rule of the table."""
-    argument = quantity.argument
-    rest = () if argument is None else (Name(argument) if isinstance(argument, str) else tree.signed(argument),)
-    inferred = units.infer(
-        Formula(Call(quantity.function, (Name(quantity.of), *rest))), unit_of, where=key, rates=False
-    )
-    result = SCENARIO_FUNCTIONS[quantity.function].result
-    return unit_of[quantity.of] or "" if result == 1.0 else result if isinstance(result, str) else inferred
-
-
 def _steady(node: Node, known: Mapping[str, Node]) -> bool:
     """Tell whether a quantity is known not to change with time."""
     if any(change.value is not None for change in node.changes):
@@ -630,7 +668,7 @@ def _steady(node: Node, known: Mapping[str, Node]) -> bool:
         return False
     if node.fixed is None and node.cycle:
         return isinstance(node.quantity, Solved)
-    if node.fixed is not None or isinstance(node.quantity, (Prior, Cell, Regime, OwnDraws, Fitted)):
+    if node.fixed is not None or isinstance(node.quantity, (Prior, Cell, Chosen, Regime, OwnDraws, Fitted)):
         return True
     if isinstance(node.quantity, OverTime):
         looks_back = node.quantity.function in ("since", "previous", "lag", "growth")  # to before the first step
@@ -675,7 +713,7 @@ def _correlated(
                 if narrowed and "." in name:  # an input of a model of another choice
                     continue
                 raise UnknownNameError("quantity or input", name, [*nodes, *inputs], where=f"{key}.of")
-            if not _drawn(scenario.quantities[name] if name in nodes else inputs[name], name):
+            if not _drawn(nodes[name].quantity if name in nodes else inputs[name], name):
                 raise ScenarioError(
                     f"{key}.of: '{printable(name, 80)}' has no distribution of its own to be drawn from: expected "
                     "uncertain numbers, a draw, a fitted, or inputs of models"
@@ -749,25 +787,13 @@ def _check_ranking(graph: Graph, ranking: Ranking, key: str) -> None:
 
 
 def _floor(scenario: Scenario, node: Node) -> float | None:
+    """Return what a quantity may not be set below."""
     stated = node.quantity.distribution if isinstance(node.quantity, Prior) else None
     return settings.floor(stated, scenario.lower.get(node.name))
 
 
-def _set(graph: Graph, given: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Match the other settings with inputs: by full name, by the model's bare name, by series, or by quantity."""
-    for key, value in given.items():
-        owner, _, name = str(key).rpartition(".")
-        matches = [n for n in graph.inputs if n == key or (owner and n.partition("/")[2] == key)]
-        if not matches and owner:  # of a series: on each shape that has it
-            series = {n: f"{n.partition('@')[0]}.{n.rpartition('.')[2]}" for n in graph.inputs if "@" in n}
-            matches = [n for n, short in series.items() if key in (short, short.partition("/")[2])]
-        if not matches and owner in graph.nodes:
-            inner = {m.name for made in graph.nodes[owner].models.values() for m in nested(made)}
-            matches = [n for n in graph.inputs if n.rpartition(".")[0] in inner and n.rpartition(".")[2] == name]
-        if not matches:
-            known = [*graph.scenario.choices, *graph.quantities, *graph.inputs]
-            raise UnknownNameError("choice, quantity or input", key, known, where="set")
-        for match in matches:
-            asked = graph.inputs[match]
-            lower = settings.floor(distribution(asked.distribution, where=match), asked.lower)
-            yield match, settings.stated(key, value, partial(str, asked.unit), lower=lower)
+def _stated(graph: Graph, key: str, match: str, value: object) -> dict[str, Any]:
+    """Return what an input is set to."""
+    asked = graph.inputs[match]
+    lower = settings.floor(distribution(asked.distribution, where=match), asked.lower)
+    return settings.stated(key, value, partial(str, asked.unit), lower=lower)

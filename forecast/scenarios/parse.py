@@ -14,7 +14,9 @@ from forecast.base.distributions import distribution
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
+from forecast.formula import Condition
 from forecast.scenarios.quantities import functions, inputs, laws
+from forecast.scenarios.quantities import numbers as by_choice
 from forecast.scenarios.spec import (
     ByChoice,
     Cell,
@@ -129,6 +131,17 @@ class Reader:
                 raise self.fail(f"{key}.{name}", f"expected a table, got {type(value).__name__}")
             yield name, value
 
+    def swept(self, record: Mapping[str, Any], key: str = "sweep") -> Iterator[tuple[str, Any]]:
+        """Walk what is swept and its values; TOML may write ``machine.growth`` as a table in a table."""
+        for name, values in self.mapping(record, "sweep", "").items() if key == "sweep" else record.items():
+            at = f"{key}.{name}"
+            if isinstance(values, Mapping):
+                yield from ((f"{name}.{inner}", each) for inner, each in self.swept(values, at))
+            elif values == "*" or (isinstance(values, (list, tuple)) and values):
+                yield name, values
+            else:
+                raise self.fail(at, "expected a list of values, or '*' for all values of a choice")
+
     def choices(self, record: Mapping[str, Any]) -> Iterator[tuple[str, Choice | TableChoice]]:
         """Walk the choices; the values of those of a table are read later."""
         group = record.get("choices", {})
@@ -201,7 +214,7 @@ class Reader:
         """Return a table, empty where it is absent."""
         value = record.get(name, {})
         if not isinstance(value, Mapping):
-            raise self.fail(f"{key}.{name}", f"expected a table, got {type(value).__name__}")
+            raise self.fail(f"{key}.{name}" if key else name, f"expected a table, got {type(value).__name__}")
         return value
 
     def qualifiers(self, record: Mapping[str, Any], key: str) -> dict[str, str]:
@@ -228,6 +241,8 @@ class Reader:
             return self.cell(record, key, choices)
         if "shape" in record or "data" in record:
             return self.series(record, key, choices)
+        if (templated := by_choice.read(self, record, key, choices)) is not None:
+            return templated
         for form, read in inputs.FORMS.items():
             if form in record:
                 return read(self, record, key)
@@ -367,7 +382,15 @@ class Reader:
 
     def formula(self, text: str, key: str) -> formula.Formula:
         """Return a formula."""
-        return formula.parse_expression(text, where=f"{self.where}: {key}")
+        plain, names = by_choice.plain(text)
+        return by_choice.named(formula.parse_expression(plain, where=f"{self.where}: {key}"), names)
+
+    def condition(self, text: str, key: str) -> Condition:
+        """Return a condition."""
+        plain, names = by_choice.plain(text)
+        made = formula.parse_condition(plain, where=f"{self.where}: {key}")
+        left, right = (by_choice.named(side, names) for side in (made.left, made.right))
+        return Condition(left, made.op, right)
 
     def question(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> Question | Ranking:
         """Return a question about a date or an order."""
@@ -375,7 +398,7 @@ class Reader:
         if "rank" in record:
             return self.ranking(record, key, choices)
         self.only(record, ("when", "title", "dates"), key)
-        when = formula.parse_condition(self.text(record, "when", key), where=f"{self.where}: {key}.when")
+        when = self.condition(self.text(record, "when", key), f"{key}.when")
         if when.op == "==":
             raise self.fail(f"{key}.when", "a date is when one side passes the other: write >= or <=")
         dates = record.get("dates", [])
@@ -409,7 +432,7 @@ class Reader:
         return Ranking(
             rank=self.formula(self.text(record, "rank", key), f"{key}.rank"),
             over=over,
-            among=tuple(formula.parse_condition(text, where=f"{self.where}: {key}.among") for text in among),
+            among=tuple(self.condition(text, f"{key}.among") for text in among),
             best=best,  # type: ignore[arg-type]
             ordered=self.flag(record, "ordered", key),
             title=self.text(record, "title", key, default=""),

@@ -10,6 +10,7 @@ from forecast.formula import Condition
 from forecast.models.nesting import asks
 from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.scenarios.quantities.numbers import Chosen
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Cell, Expression, OverTime, Prior, Ranking, SeriesRef, fill
 from forecast.tables.series import states
@@ -74,7 +75,7 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
     quantity = node.quantity
     if isinstance(quantity, _STATING):
         return quantity.qualifiers
-    if isinstance(quantity, (Regime, Stock, Solved)):
+    if isinstance(quantity, (Chosen, Regime, Stock, Solved)):
         return {}
     if isinstance(quantity, SeriesRef):
         stated = {**of_rows(quantity.where), **quantity.qualifiers}

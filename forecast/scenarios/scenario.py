@@ -83,7 +83,7 @@ LIMIT_BYTES = 1 << 20
 
 _TOP = (
     "title", "extends", "start", "until", "step", "shown", "choices", "quantities", "stocks", "solve", "correlations",
-    "update", "questions", "changes",
+    "update", "questions", "changes", "sweep",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -133,6 +133,8 @@ class Scenario:
         By which worlds are weighed: the logarithm of a likelihood, under the quantity of which something is known.
     changes : tuple of Change
         What if: growth and values of quantities changed from a date on, in this order.
+    sweep : mapping of str to list or str
+        What is set to each of several values, side by side; ``"*"`` are all values of a choice.
     folder : Path or None
         The folder of the file it was read from, which its paths may not leave; None for the user's own mapping.
     stated : mapping
@@ -159,6 +161,7 @@ class Scenario:
     correlations: tuple[Correlation, ...] = ()
     updates: Mapping[str, Formula] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
+    sweep: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
     stated: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -258,6 +261,7 @@ class Scenario:
             correlations=tuple(inputs.correlations(reader, record)),
             updates=dict(inputs.updates(reader, record)),
             changes=tuple(changes.read(reader, record.get("changes", ()))),
+            sweep=dict(reader.swept(record)),
             folder=folder,
             stated=_copied(record),
         )

@@ -13,7 +13,7 @@ from forecast.base.distributions import Distribution, distribution
 from forecast.contract.inputs import below
 from forecast.errors import UsageError, printable
 
-__all__ = ["floor", "number", "said", "stated", "texts"]
+__all__ = ["floor", "number", "said", "spoken", "stated", "texts"]
 
 #: Numbers as they are typed; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
 _DIGITS = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))(?:[eE][+-]?\d+)?"
@@ -138,16 +138,23 @@ def said(settings: Mapping[str, Any]) -> list[str]:
     """
     told = []
     for key, value in settings.items():
-        text = " ".join(_spoken(value).split())
+        text = " ".join(spoken(value).split())
         ends = _RANGE.fullmatch(text)
         told.append(f"{key} = {text}{f' ({_family(float(ends[1]))})' if ends else ''}")
     return told
 
 
-def _spoken(value: Any) -> str:
+def spoken(value: Any) -> str:
+    """Say a value as it is typed.
+
+    Examples
+    --------
+    >>> spoken(1e16), spoken({"lognormal": [1, 4]})
+    ('1e+16', '{lognormal = [1, 4]}')
+    """
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{key} = {_spoken(each)}' for key, each in value.items())}}}"
-    return f"[{', '.join(map(_spoken, value))}]" if isinstance(value, (list, tuple)) else str(value)
+        return f"{{{', '.join(f'{key} = {spoken(each)}' for key, each in value.items())}}}"
+    return f"[{', '.join(map(spoken, value))}]" if isinstance(value, (list, tuple)) else str(value)
 
 
 def floor(stated: Distribution | None, lower: float | None) -> float | None:

@@ -15,6 +15,7 @@ from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.quantities.functions import FunctionRef
 from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.quantities.laws import LawRef
+from forecast.scenarios.quantities.numbers import Chosen, Templated
 
 __all__ = [
     "ByChoice",
@@ -224,6 +225,8 @@ Quantity = (
     | Fitted
     | Stock
     | Solved
+    | Templated
+    | Chosen
 )
 
 

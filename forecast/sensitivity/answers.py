@@ -152,7 +152,9 @@ def _numbers(tree: xr.DataTree) -> Iterator[tuple[str, Array]]:
                     yield f"{model}.{name}", np.asarray(drawn.values, dtype=float)
     for name, drawn in tree["projection"].to_dataset().data_vars.items():
         if drawn.attrs.get("kind") in _DRAWN:
-            yield str(name), np.asarray(drawn.isel(time=0).values, dtype=float)
+            # under another choice the same uniform makes it: what is high here is high there
+            first = {dim: 0 for dim in drawn.dims if dim != "draw"}
+            yield str(name), np.asarray(drawn.isel(first).values, dtype=float)
 
 
 class _Column:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from forecast.errors import UsageError, printable
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["run"]
+__all__ = ["answer", "asking", "pairs", "run"]
 
 _PERCENT = {"p05": "5 %", "p25": "25 %", "p50": "50 %", "p75": "75 %", "p95": "95 %"}
 
@@ -30,58 +30,74 @@ _MOST_COMBINATIONS, _MOST_ENDS, _MOST_STILL = 8, 40, 12
 _ENDS = ("p05", "p50", "p95")
 
 
+#: What ``run`` and ``sweep`` take, in the order in which ``--help`` shows it.
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.argument("scenario", shell_complete=completion.names("scenario", files=True)),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="KEY=VALUE",
+        shell_complete=completion.settings,
+        help="Narrow a choice; set a quantity, an input or a parameter: 3, '1 EFLOP/s', 1e13..1e17, "
+        "'{lognormal=[1,4]}'.",
+    ),
+    click.option(
+        "--swap",
+        "swaps",
+        multiple=True,
+        metavar="NAME=MODEL",
+        help="Another model for a quantity.",
+    ),
+    click.option(
+        "--what-if",
+        "changes",
+        multiple=True,
+        metavar="CHANGE",
+        help="Change a quantity from a date on: machine.growth*0.5 since 2028.",
+    ),
+    click.option("--until", type=float, metavar="YEAR", help="Last date: 2040, or 2040.5."),
+    click.option("--start", type=float, metavar="YEAR", help="First date."),
+    click.option("--step", metavar="STEP", help="Grid: year, month, or years such as 1/12."),
+    click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples."),
+    click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes."),
+    click.option(
+        "--keep",
+        type=int,
+        default=10_000,
+        show_default=True,
+        metavar="N",
+        help="Keep up to so many worlds one by one; more are counted.",
+    ),
+    click.option(
+        "--workers", type=int, default=1, show_default=True, metavar="N", help="Processes; the result is the same."
+    ),
+    click.option("--cluster", metavar="ADDRESS", help="A dask scheduler whose workers draw."),
+    click.option("--resume", is_flag=True, help="Go on where a run with the same --out was ended."),
+    click.option(
+        "--every",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Show every Nth step.  [default: as many as leave a dozen; --json and --out have all]",
+    ),
+    out_option("nc", "Save the whole projection."),
+    plot_option,
+    access_options,
+    click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout."),
+)
+
+
+def asking(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command what ``run`` and ``sweep`` take: a scenario and its options."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
 @click.command()
-@click.argument("scenario", shell_complete=completion.names("scenario", files=True))
-@click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="KEY=VALUE",
-    shell_complete=completion.settings,
-    help="Narrow a choice; set a quantity or an input: 3, '1 EFLOP/s', 1e13..1e17, '{lognormal=[1,4]}'.",
-)
-@click.option("--swap", "swaps", multiple=True, metavar="NAME=MODEL", help="Another model for a quantity.")
-@click.option(
-    "--what-if",
-    "changes",
-    multiple=True,
-    metavar="CHANGE",
-    help="Change a quantity from a date on: machine.growth*0.5 since 2028.",
-)
-@click.option("--until", type=float, metavar="YEAR", help="Last date: 2040, or 2040.5.")
-@click.option("--start", type=float, metavar="YEAR", help="First date.")
-@click.option("--step", metavar="STEP", help="Grid: year, month, or years such as 1/12.")
-@click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
-@click.option("--workers", type=int, default=1, show_default=True, metavar="N", help="Threads; the result is the same.")
-@click.option(
-    "--every",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Show every Nth step.  [default: as many as leave a dozen; --json and --out have all]",
-)
-@out_option("nc", "Save the whole projection.")
-@plot_option
-@access_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@asking
 @click.pass_context
-def run(
-    ctx: click.Context,
-    scenario: str,
-    settings: tuple[str, ...],
-    swaps: tuple[str, ...],
-    changes: tuple[str, ...],
-    until: float | None,
-    start: float | None,
-    step: str | None,
-    draws: int,
-    seed: int,
-    workers: int,
-    every: int | None,
-    out: str | None,
-    plots: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def run(ctx: click.Context, /, settings: tuple[str, ...], **asked: Any) -> None:
     """Run SCENARIO: a registered name (brain-parity) or a TOML file.
 
     Prints one sentence, the crossing dates of every question along every choice, every ranking, and the quantiles of
@@ -94,6 +110,33 @@ def run(
     forecast run brain-parity --what-if "machine.growth*0.5 since 2028 until 2032"
     forecast run mine.toml --draws 20000 --out mine.nc --plot mine.svg --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
+    answer(ctx, "run", settings=pairs(settings, "--set"), sweep={}, **asked)
+
+
+def answer(
+    ctx: click.Context,
+    command: str,
+    *,
+    scenario: str,
+    settings: Mapping[str, str],
+    sweep: Mapping[str, Any],
+    swaps: tuple[str, ...],
+    changes: tuple[str, ...],
+    until: float | None,
+    start: float | None,
+    step: str | None,
+    draws: int,
+    seed: int,
+    keep: int,
+    workers: int,
+    cluster: str | None,
+    resume: bool,
+    every: int | None,
+    out: str | None,
+    plots: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Project a scenario, and write its answers, tables and files."""
     from forecast.base.files import safe_output
     from forecast.base.netcdf import save
     from forecast.projection.engine import project
@@ -104,6 +147,8 @@ def run(
     for target in targets:
         if targets.count(target) > 1 or (target.exists() and Path(scenario).exists() and target.samefile(scenario)):
             raise UsageError(f"{printable(target.name)}: two of SCENARIO, --out and --plot name the same file")
+    if resume and out is None:
+        raise UsageError("--resume: needs the --out of the run that was ended")
     for path in plots:
         figures.check_format(path)
     stated = [parse(text) for text in changes]
@@ -115,9 +160,14 @@ def run(
             step=step,
             draws=draws,
             seed=seed,
+            keep=keep,
             workers=workers,
-            set=_pairs(settings, "--set"),
-            swap=_pairs(swaps, "--swap"),
+            client=cluster,
+            checkpoint=None if out is None else f"{out}.part",
+            resume=resume,
+            set=settings,
+            swap=pairs(swaps, "--swap"),
+            sweep=sweep,
             changes=stated,
             progress=report,
         )
@@ -143,14 +193,16 @@ def run(
     record = {**render.provenance(**more), "plugins": summary.attribute(tree, "plugins")}
     if "changes" in tree.attrs:
         record["changes"] = summary.attribute(tree, "changes")
+    if "sweep" in tree.attrs:
+        record["sweep"] = summary.attribute(tree, "sweep")
     if swaps:
         record["swap"] = summary.attribute(tree, "swap")
     record["versions"] = summary.attribute(tree, "versions")
     render.emit(
         result,
         json=as_json,
-        command="run",
-        text=lambda: _show(tree, result, every),
+        command=command,
+        text=lambda: _show_swept(tree, result) if "sweep" in tree.attrs else _show(tree, result, every),
         warnings=[*failures, *summary.warnings(tree)],
         provenance=record,
         files={
@@ -162,7 +214,8 @@ def run(
         ctx.exit(1)
 
 
-def _pairs(settings: Sequence[str], option: str) -> dict[str, str]:
+def pairs(settings: Sequence[str], option: str) -> dict[str, str]:
+    """Read ``KEY=VALUE`` texts, each key once."""
     given: dict[str, str] = {}
     for key, value in (_pair(text, option) for text in settings):
         if key in given:
@@ -229,6 +282,26 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
         render.write(line)
     if helpers := [printable(name, 80) for name in quantities if name not in shown]:
         render.write(f"in --json and --out alone: {', '.join(helpers)}")
+
+
+def _show_swept(tree: xr.DataTree, result: dict[str, Any]) -> None:
+    """Show what a sweep is for: every question along it, over rivals where these are pooled."""
+    from forecast.report import summary
+
+    render.headline(result["headline"])
+    pooled = _by_name(result.get("pooled", ()))
+    for name, rows in _by_name(result["questions"]).items():
+        _show_question(pooled.get(name, rows))
+    for row in result.get("rankings", ()):
+        _show_ranking(row)
+    for name in dict.fromkeys(row["name"] for key in ("values", "first") for row in result.get(key, ())):
+        render.write(f"{printable(name)}: {printable(summary.asked_sentence(tree, name), 2000)}")
+        render.write()
+    if not result["questions"]:
+        for rows in _by_name(result["quantities"]).values():
+            if set(rows[0]["choices"]) & set(summary.swept(tree)):
+                _show_ends(rows)
+    render.write("every quantity and every combination: --json and --out")
 
 
 def _by_name(rows: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

@@ -11,10 +11,10 @@ import numpy as np
 from forecast.base.dates import from_decimal_year
 from forecast.errors import ForecastError
 from forecast.projection.answers.dates import stamps
-from forecast.projection.counted import DateCounts
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failing import Part, lost, too_many
-from forecast.projection.holdings import Counted, Holding, Kept, Total
+from forecast.projection.streaming.counted import DateCounts
+from forecast.projection.streaming.holdings import Counted, Holding, Kept, Total
 from forecast.projection.weights import Updates, share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph

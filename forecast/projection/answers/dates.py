@@ -11,9 +11,9 @@ import numpy as np
 from forecast.base.dates import from_decimal_year
 from forecast.base.sobol import REPLICATES
 from forecast.errors import printable
-from forecast.projection.counted import replicate_error
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.failing import too_many
+from forecast.projection.streaming.counted import replicate_error
 from forecast.projection.weights import share
 
 if TYPE_CHECKING:

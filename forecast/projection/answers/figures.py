@@ -10,11 +10,11 @@ import numpy as np
 
 from forecast.base.dates import decimal_year
 from forecast.errors import DataError, ScenarioError, printable
-from forecast.projection.counted import LevelCounts
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failing import Attempt, Part
-from forecast.projection.holdings import Counted, Holding, Kept
 from forecast.projection.paths.histories import ONE_YEAR, SAME_DATE
+from forecast.projection.streaming.counted import LevelCounts
+from forecast.projection.streaming.holdings import Counted, Holding, Kept
 from forecast.projection.weights import Updates
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph

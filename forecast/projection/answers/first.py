@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.projection.failing import Part
-from forecast.projection.holdings import Holding, Total
+from forecast.projection.streaming.holdings import Holding, Total
 
 if TYPE_CHECKING:
     import xarray as xr

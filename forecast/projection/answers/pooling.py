@@ -11,10 +11,10 @@ from forecast.base.sobol import BLOCK
 from forecast.base.streams import Streams
 from forecast.base.streams import choice as chosen
 from forecast.projection.answers.dates import DateDraws, Dates, answered
-from forecast.projection.counted import DateCounts
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failing import too_many
-from forecast.projection.holdings import Counted, Holding, Total
+from forecast.projection.streaming.counted import DateCounts
+from forecast.projection.streaming.holdings import Counted, Holding, Total
 from forecast.projection.weights import failing_of
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ import numpy as np
 
 from forecast import units
 from forecast.errors import printable
-from forecast.projection.counted import LevelCounts
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failing import Attempt, Part
-from forecast.projection.holdings import Counted, Holding, Kept, Total
+from forecast.projection.streaming.counted import LevelCounts
+from forecast.projection.streaming.holdings import Counted, Holding, Kept, Total
 from forecast.projection.weights import Updates, level_quantiles, share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph

@@ -20,7 +20,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from forecast import formula
 from forecast.contract.fields import KEEPS, number
 from forecast.errors import UnknownNameError, printable
 from forecast.formula import Condition
@@ -142,4 +141,4 @@ def compared(reader: Reader, name: str, op: str, stated: object, key: str) -> Co
     if not isinstance(stated, str):
         what = "expected an expression, or a number in the quantity's unit"
         raise reader.fail(key, f"{what}, got {printable(stated, 40)}")
-    return formula.parse_condition(f"{name} {op} {stated}", where=f"{reader.where}: {key}")
+    return reader.condition(f"{name} {op} {stated}", key)

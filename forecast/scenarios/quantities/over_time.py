@@ -6,7 +6,7 @@ is left reads as it was written. What reads the path of a quantity then always r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
@@ -15,10 +15,11 @@ from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula,
 from forecast.formula.tree import Comparison, Text
 from forecast.scenarios.quantities.dynamics import MOVES, Solved, Stock
 from forecast.scenarios.quantities.inputs import Regime
+from forecast.scenarios.quantities.numbers import Chosen, named
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.spec import Expression, OverTime, Quantity
 
-__all__ = ["Hidden", "resolved"]
+__all__ = ["Hidden", "resolved", "unit_of"]
 
 #: Marks a hidden formula whose rates are plain numbers a year, because the formula it stands in uses t, start or dt.
 _RATES = " [rates a year]"
@@ -81,6 +82,14 @@ class Hidden:
         name = made.text + _RATES if marked else made.text
         return self._kept(name, Expression(tree=made, rates=True if marked else None), owner)
 
+    def number(self, name: str, scenario: Scenario, owner: str, quantity: Chosen) -> str:
+        """Return the name of the number of a choice: one more where the same has another unit."""
+        if quantity.choice not in scenario.choices:
+            raise UnknownNameError("choice", quantity.choice, scenario.choices, where=f"{scenario.where}: {owner}")
+        while self.quantities.get(name, quantity) != quantity:
+            name = f"{name}'"
+        return self._kept(name, quantity, owner)
+
     def _kept(self, name: str, quantity: Quantity, owner: str) -> str:
         self.quantities.setdefault(name, quantity)
         self.owners.setdefault(name, owner)
@@ -117,6 +126,24 @@ def _of_stocks(formula: Formula, scenario: Scenario, key: str) -> Formula:
     return Formula(swapped(formula.root))
 
 
+def _beside(made: Condition, scenario: Scenario, hidden: Hidden, key: str) -> tuple[Condition, list[str]]:
+    """Return a condition in which the number of a choice that is a whole side knows the other, and its names."""
+    sides, names = [made.left, made.right], []
+    for i, side in enumerate(sides):
+        if not (isinstance(side.root, Name) and side.root.name.startswith("{")):
+            continue
+        other, choice = sides[1 - i], side.root.name.strip("{}")
+        of = (
+            other.root.name if isinstance(other.root, Name) and key.startswith(f"quantities.{other.root.name}.") else ""
+        )
+        stated = scenario.quantities.get(of)
+        like = stated.tree if isinstance(stated, Expression) and stated.unit is None else None if of else other
+        number = Chosen(choice=choice, like=like, of="" if like else of)
+        names.append(hidden.number(side.root.name, scenario, key, number))
+        sides[i] = Formula(Name(names[-1]))
+    return Condition(sides[0], made.op, sides[1]), names
+
+
 def _check_texts(formula: Formula, scenario: Scenario, key: str) -> None:
     """Refuse to compare a regime with a text that it never is."""
     for node in tree.walk(formula.root):
@@ -139,16 +166,21 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
     """
     hidden = Hidden()
 
-    def formula(made: Formula, key: str, what: str = "") -> Formula:
+    def formula(made: Formula, key: str, what: str = "", known: Collection[str] = ()) -> Formula:
         made = _of_stocks(made, scenario, key)
+        free = [name for name in made.names if name.startswith("{") and name not in known]
+        made = named(made, {n: hidden.number(n, scenario, key, Chosen(choice=n.strip("{}"))) for n in free})
         for name in made.names:
+            if name.startswith("{"):
+                continue
             if name not in scenario.quantities and name not in TIME:
                 raise UnknownNameError("quantity", name, scenario.quantities, where=f"{scenario.where}: {key}{what}")
         _check_texts(made, scenario, key)
         return hidden.out_of(made, key, rates=_uses_time(made.root))
 
     def condition(made: Condition, key: str) -> Condition:
-        left, right = tree.children(formula(made.formula, key).root)
+        made, known = _beside(made, scenario, hidden, key)
+        left, right = tree.children(formula(made.formula, key, known=known).root)
         return Condition(Formula(left), made.op, Formula(right))
 
     def quantity(name: str, made: Quantity) -> Quantity:
@@ -200,3 +232,16 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         updates=updates,
     )
     return made, hidden.owners
+
+
+def unit_of(quantity: OverTime, known: Mapping[str, str | None], *, where: str) -> str:
+    """Return the unit of a function over time, by the rule of the table; `known` are those of quantities."""
+    from forecast import units
+
+    argument = quantity.argument
+    rest = () if argument is None else (Name(argument) if isinstance(argument, str) else tree.signed(argument),)
+    inferred = units.infer(
+        Formula(Call(quantity.function, (Name(quantity.of), *rest))), known, where=where, rates=False
+    )
+    result = SCENARIO_FUNCTIONS[quantity.function].result
+    return known[quantity.of] or "" if result == 1.0 else result if isinstance(result, str) else inferred

@@ -340,10 +340,7 @@ class FittedCapped(FittedShape):
         """Draw the curve; with `observed`, one observation's scatter around it."""
         import numpy as np
 
-        drawn = self.posterior(streams)
-        z = drawn["offset"] + drawn["rate"] * (np.asarray(time)[:, None] - self.origin)
-        caps = drawn["log_cap"] if self.drawn is None else self.drawn.caps
-        level = caps + self.shape.curve(self._moved(z, drawn["offset"], drawn["rate"], caps))
+        level = self.log_level(time, self.posterior(streams))
         if observed:
             noise = streams("noise").standard_t(self.dof, size=level.shape)
             level = level + self.curves.scale[self.best] * noise
@@ -364,6 +361,32 @@ class FittedCapped(FittedShape):
             return z
         date, value = self.through
         return np.asarray(z + self.shape.line(np.minimum(value - caps, -1e-12)) - (a + r * (date - self.origin)))
+
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """The curve, and the cap where that is not given."""
+        return {"offset": "", "rate": "1/year"} | ({"log_cap": ""} if self.drawn is None else {})
+
+    def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
+        """Return the curves of these parameters."""
+        import numpy as np
+
+        offset, rate = parameters["offset"], parameters["rate"]
+        caps = parameters["log_cap"] if self.drawn is None else self.drawn.caps
+        z = self._moved(offset + rate * (np.asarray(time)[:, None] - self.origin), offset, rate, caps)
+        return np.asarray(caps + self.shape.curve(z))
+
+    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return the curve below a cap that is held: as far from the best one there as it was below its own."""
+        import numpy as np
+
+        out = {**drawn, **held}
+        if "log_cap" in held:
+            caps, place = np.unique(np.stack([drawn["log_cap"], held["log_cap"]]), return_inverse=True)
+            best = below(self.shape, self.time - self.origin, self.y, caps).centre[place.reshape(2, -1)]
+            moved = (best[1] - best[0]).T
+            out |= {n: drawn[n] + each for n, each in zip(("offset", "rate"), moved, strict=True) if n not in held}
+        return out
 
     def central(self, time: Array) -> Array:
         """Return the best curve, or the one below the given cap."""

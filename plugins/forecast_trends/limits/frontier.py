@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError
-from forecast.models import Description, FittedShape, Shape
+from forecast.models import Description, FittedShape, Shape, regressed
 from forecast.streams import student_t
 from forecast_trends.evidence import log_series
 
@@ -118,11 +118,27 @@ class FittedFrontier(FittedShape):
         """Draw the line; with `observed`, one device about it, as the residuals scatter."""
         import numpy as np
 
-        drawn = self.posterior(streams)
-        level = drawn["log_level"] + drawn["growth"] * (np.asarray(time, dtype=float)[:, None] - self.origin)
+        level = self.log_level(time, self.posterior(streams))
         if observed:
             level = level + streams("noise").choice(self.residuals, size=level.shape)
         return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
+
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """Level and growth."""
+        return {"log_level": "", "growth": "1/year"}
+
+    def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
+        """Return the lines of these parameters."""
+        import numpy as np
+
+        return np.asarray(
+            parameters["log_level"] + parameters["growth"] * (np.asarray(time, dtype=float)[:, None] - self.origin)
+        )
+
+    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return level and growth, given one of them."""
+        return regressed(drawn, held, tuple(self.settable), self.covariance)
 
     def central(self, time: Array) -> Array:
         """Return the fitted line."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base.distributions import Distribution, distribution
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
-from forecast.models import Description, FittedShape, Shape
+from forecast.models import Description, FittedShape, Shape, regressed
 from forecast.streams import student_t
 from forecast_trends.evidence import Evidence, evidence, first_of_each_record, from_record, log_series
 
@@ -261,8 +261,22 @@ class FittedStaircase(FittedShape):
             out[f"date_{_plain(feature.name)}"] = np.where(chance < feature.probability, date, np.inf)
         return out
 
-    def _level(self, time: Array, drawn: Mapping[str, Array]) -> Array:
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """Level, growth, every gain, and the dates of features ahead."""
+        gains = {f"log_gain_{_plain(f.name)}": "" for f in (*self.come, *self.ahead)}
+        return {"log_level": "", "growth": "1/year", **gains, **{f"date_{_plain(f.name)}": "" for f in self.ahead}}
+
+    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return all parameters given some; what is to come does not vary with what was fitted."""
+        names = ("log_level", "growth", *(f"log_gain_{_plain(f.name)}" for f in self.come))
+        return regressed(drawn, held, names, self.root @ self.root.T)
+
+    def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
+        """Return the staircase of these parameters."""
         import numpy as np
+
+        drawn = parameters
 
         t = np.asarray(time, dtype=float)[:, None]
         level = drawn["log_level"] + drawn["growth"] * (t - self.origin)
@@ -279,7 +293,7 @@ class FittedStaircase(FittedShape):
         """Draw the staircase; with `observed`, one observation's scatter around it."""
         import numpy as np
 
-        level = self._level(time, self.posterior(streams))
+        level = self.log_level(time, self.posterior(streams))
         if observed:
             level = level + self.scale * streams("noise").standard_t(self.dof, size=level.shape)
         return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
@@ -293,7 +307,7 @@ class FittedStaircase(FittedShape):
         for f in self.ahead:
             drawn[f"log_gain_{_plain(f.name)}"] = np.log([f.gain.median()])
             drawn[f"date_{_plain(f.name)}"] = np.array([f.date.median() if f.probability > 0.5 else np.inf])
-        return np.asarray(np.exp(np.clip(self._level(time, drawn)[:, 0], -_LARGEST, _LARGEST)))
+        return np.asarray(np.exp(np.clip(self.log_level(time, drawn)[:, 0], -_LARGEST, _LARGEST)))
 
     def anchored(self, time: Array, record: Array) -> FittedShape:
         """Return the same from the last record on, which comes back to the stairs as their residuals do."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from forecast.models import Description, FittedShape
+from forecast.models import Description, FittedShape, regressed
 from forecast.streams import choice, student_t
 from forecast_trends.evidence import from_record
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["FittedLine", "Line", "degrees_of_freedom", "design", "solve", "stretch"]
+
+#: The coefficients of a line, in the order of `design`.
+_NAMES = ("log_level", "growth", "growth_change")
 
 #: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
 _LARGEST = 600.0
@@ -132,8 +135,7 @@ class FittedLine(FittedShape):
         beta = np.stack([line.coefficients for line in self.lines])[pick].T
         roots = np.stack([line.root for line in self.lines])[pick]
         beta = beta + self.stretch * np.einsum("dij,jd->id", roots, z)
-        names = ["log_level", "growth", "growth_change"][:k]
-        out = dict(zip(names, beta, strict=True))
+        out = dict(zip(_NAMES[:k], beta, strict=True))
         if k == 3:
             out["break"] = np.array([line.breaks for line in self.lines], dtype=float)[pick]
         return out
@@ -142,13 +144,38 @@ class FittedLine(FittedShape):
         """Draw the line; with `observed`, one observation's scatter around it."""
         import numpy as np
 
-        drawn = self.posterior(streams)
-        level = drawn["log_level"] + drawn["growth"] * (time[:, None] - self.origin)
-        if "break" in drawn:
-            level = level + drawn["growth_change"] * np.maximum(0.0, time[:, None] - drawn["break"])
+        level = self.log_level(time, self.posterior(streams))
         if observed:
             level = level + self.scale * streams("noise").standard_t(self.dof, size=level.shape)
         return np.exp(np.clip(level, -_LARGEST, _LARGEST))
+
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """Level, growth and, with a break, its date and the change of growth."""
+        dated = {"growth_change": "1/year", "break": ""} if len(self.lines[0].coefficients) == 3 else {}
+        return {"log_level": "", "growth": "1/year", **dated}  # a date is a decimal year
+
+    def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
+        """Return the lines of these parameters."""
+        import numpy as np
+
+        level = parameters["log_level"] + parameters["growth"] * (time[:, None] - self.origin)
+        if "break" in parameters:
+            level = level + parameters["growth_change"] * np.maximum(0.0, time[:, None] - parameters["break"])
+        return np.asarray(level)
+
+    def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
+        """Return the coefficients given some of them, line by line; a date of the break that is held moves nothing."""
+        import numpy as np
+
+        names, out = _NAMES[: len(self.lines[0].coefficients)], {**drawn, **held}
+        for line in self.lines:
+            mine = drawn["break"] == line.breaks if "break" in drawn else np.ones_like(drawn["growth"], dtype=bool)
+            part, known = ({n: each[n][mine] for n in names if n in each} for each in (drawn, held))
+            for name, moved in regressed(part, known, names, line.root @ line.root.T).items():
+                out[name] = np.where(mine, 0.0, out[name])
+                out[name][mine] = moved
+        return out
 
     def central(self, time: Array) -> Array:
         """Return the best line."""

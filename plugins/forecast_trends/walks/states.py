@@ -253,6 +253,35 @@ class FittedStates(FittedShape):
             out[name] = mirrored(np.array([p.parameters[name] for p in self.points])[pick], 1.0)
         return out
 
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """Level and growth at the last observation."""
+        return {"log_level": "", "growth": "1/year"}
+
+    def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
+        """Return what level and growth at the last observation add after it, and before it nothing."""
+        import numpy as np
+
+        told = {n: each for n, each in parameters.items() if n in self.points[0].parameters}
+        near = [
+            sum(abs(told[n] - p.parameters[n]) for n in told) + np.zeros(len(parameters["growth"])) for p in self.points
+        ]
+        pick = np.argmin(near, axis=0)
+        ahead = (np.asarray(time, dtype=float) - self.grid.last) / self.grid.step
+        reach = int(np.ceil(ahead.max(initial=0.0)))
+        steps = np.empty((reach + 1, len(self.points), 2))
+        for i, point in enumerate(self.points):
+            # the smallest change of the state that changes level, and growth in a step, by one
+            state = np.linalg.pinv(np.stack([point.level, point.growth]))
+            for k in range(reach + 1):
+                steps[k, i], state = point.level @ state, point.transition @ state
+        whole = np.minimum(np.maximum(ahead, 0.0).astype(int), max(reach - 1, 0))
+        share = np.clip(ahead - whole, 0.0, 1.0)[:, None, None]
+        gained = (1 - share) * steps[whole] + share * steps[np.minimum(whole + 1, reach)]
+        gained[ahead < 0] = 0.0
+        level, growth = parameters["log_level"], parameters["growth"] * self.grid.step
+        return np.asarray(gained[:, pick, 0] * level + gained[:, pick, 1] * growth)
+
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw paths of the level; with `observed`, one observation's scatter around it."""
         import numpy as np

@@ -168,6 +168,19 @@ class FittedWalk(FittedShape):
             out["theta"] = mirrored(theta, 1.0)
         return out
 
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """Growth."""
+        return {"growth": "1/year"}
+
+    def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
+        """Return what growth adds beyond the observations; between them the path is known."""
+        import numpy as np
+
+        first, last = self.seen.time[0], self.seen.time[-1]
+        away = np.maximum(np.asarray(time) - last, 0.0) + np.minimum(np.asarray(time) - first, 0.0)
+        return np.asarray(away[:, None] * parameters["growth"])
+
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw paths; one observation has no scatter beyond the walk's own."""
         import numpy as np

@@ -29,9 +29,9 @@ from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import DataError, ForecastError, UsageError, printable
 from forecast.projection import backing
 from forecast.projection.failing import Part
-from forecast.projection.holdings import packed, unpack
 from forecast.projection.moments import pass_before
-from forecast.projection.reduce import Sampled, Size
+from forecast.projection.streaming.holdings import packed, unpack
+from forecast.projection.streaming.reduce import Sampled, Size
 from forecast.projection.weights import Updates
 from forecast.projection.world import Fits, World
 from forecast.scenarios import graph as graphs
@@ -354,10 +354,10 @@ def check_sendable(job: Job) -> None:
     ------
     UsageError
     """
-    import pickle
+    from multiprocessing.reduction import ForkingPickler
 
     try:
-        pickle.dumps(job)
+        ForkingPickler.dumps(job)
     except Exception as problem:
         what = "cannot be sent to another process; a function reaches it by its import path, from a module of its own"
         raise UsageError(f"{job.scenario.where}: {what}: {printable(str(problem), 200)}") from problem

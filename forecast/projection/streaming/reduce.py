@@ -20,10 +20,10 @@ from forecast.projection.answers.figures import Figures
 from forecast.projection.answers.first import Earliest
 from forecast.projection.answers.pooling import Pools
 from forecast.projection.answers.ranking import Ranked
-from forecast.projection.counted import DateCounts, LevelCounts
 from forecast.projection.crossing import QUANTILES, Crossing, crossing
 from forecast.projection.failing import Part, Record, Tally
-from forecast.projection.holdings import Counted, Holding, Kept, merge
+from forecast.projection.streaming.counted import DateCounts, LevelCounts
+from forecast.projection.streaming.holdings import Counted, Holding, Kept, merge
 from forecast.projection.weights import Updates
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph

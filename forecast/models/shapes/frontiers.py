@@ -42,6 +42,15 @@ class _Kept(FittedShape):
         """Return the draws of the shape's parameters."""
         return self.shape.posterior(streams)
 
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What may be set of the shape."""
+        return self.shape.settable
+
+    def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
+        """Return the same of the shape with some parameters held."""
+        return replace(self, shape=self.shape.with_parameters(parameters))
+
     def given(self, options: Mapping[str, Array]) -> FittedShape:
         """Return the same of the shape with draws of its options."""
         return replace(self, shape=self.shape.given(options))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forecast.projection.counted import DateCounts, LevelCounts
+from forecast.projection.streaming.counted import DateCounts, LevelCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

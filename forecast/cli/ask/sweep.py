@@ -1,0 +1,62 @@
+"""``forecast sweep``: a scenario with something set to each of several values, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from forecast.cli.ask.run import answer, asking, pairs
+from forecast.errors import UsageError, printable
+
+__all__ = ["sweep"]
+
+#: All values of a choice.
+EVERY = "*"
+
+
+@click.command()
+@asking
+@click.pass_context
+def sweep(ctx: click.Context, /, settings: tuple[str, ...], **asked: Any) -> None:
+    """Run SCENARIO with something set to each of several values: what --set gives several of is swept.
+
+    Each swept name is a dimension of the results; nothing is pooled over it, and everything else is drawn alike along
+    it. Of a choice, * are all its values. A scenario may hold a sweep of its own, under [sweep].
+
+    \b
+    forecast sweep brain-parity --set brain=1e15,1e16,1e17
+    forecast sweep brain-parity --set "trend=*" --set machine.growth=0.2,0.4 --set metric=hpcg
+    forecast sweep brain-parity --set "brain=1e15..1e16,1e17..1e18" --out sweep.nc --json
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    given = {key: _parts(value) for key, value in pairs(settings, "--set").items()}
+    several = {
+        key: EVERY if parts == [EVERY] else parts for key, parts in given.items() if len(parts) > 1 or EVERY in parts
+    }
+    for key, parts in given.items():
+        if EVERY in parts and len(parts) > 1:
+            raise UsageError(f"--set {printable(key, 60)}: '*' are all values: it stands alone")
+        if not all(parts):
+            raise UsageError(f"--set {printable(key, 60)}: expected values between commas, got an empty one")
+    if not several and not _sweeps(asked["scenario"]):
+        raise UsageError("sweep: expected something to sweep: --set NAME=A,B,C, or a [sweep] in the scenario")
+    alone = {key: parts[0] for key, parts in given.items() if key not in several}
+    answer(ctx, "sweep", settings=alone, sweep=several, **asked)
+
+
+def _sweeps(scenario: str) -> bool:
+    from forecast.scenarios.scenario import Scenario
+
+    return bool(Scenario.load(scenario).sweep)
+
+
+def _parts(text: str) -> list[str]:
+    """Split at commas, but for those inside brackets: of distributions."""
+    parts, depth = [""], 0
+    for sign in text:
+        depth += (sign in "[{(") - (sign in ")}]")
+        if sign == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return [part.strip() for part in parts]

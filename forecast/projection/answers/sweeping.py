@@ -1,0 +1,201 @@
+"""A sweep: one projection for each value that something is set to, side by side along a dimension of its name.
+
+What a name draws depends on seed, name and world alone, so that everything else is drawn alike along it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import UsageError, printable
+from forecast.scenarios import graph as graphs
+from forecast.scenarios import matching, settings
+from forecast.scenarios.graph import Graph
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from forecast.scenarios.scenario import Scenario
+
+__all__ = ["dimension", "swept"]
+
+#: More runs than this are a mistake.
+MOST_RUNS = 1000
+
+#: All values of a choice.
+EVERY = "*"
+
+#: What belongs to one question, after its name.
+_PARTS = ("", "_already", "_by", "_date", "_error", "_failing", "_never")
+
+Run = Callable[["Scenario", Mapping[str, Any], int, int], "xr.DataTree"]
+
+
+def dimension(key: str) -> str:
+    """Return the name of the dimension of what is swept: files take no ``/`` in names.
+
+    Examples
+    --------
+    >>> dimension("hardware/linpack@exponential.growth")
+    'hardware.linpack@exponential.growth'
+    """
+    return key.replace("/", ".")
+
+
+def swept(
+    scenario: Scenario, along: Mapping[str, Any], given: Mapping[str, Any], swaps: Mapping[str, str], run: Run
+) -> xr.DataTree:
+    """Run a scenario along every combination of the values of what is swept.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    along : mapping of str to list
+        What is swept to the values it is set to; of a choice ``"*"`` are all its values.
+    given : mapping
+        What else is set.
+    swaps : mapping
+        What `run` swaps.
+    run : callable
+        Projects a scenario with settings; it is told the number of this run, and of all.
+
+    Returns
+    -------
+    xarray.DataTree
+        As of one projection, with a further dimension for each name, which the attribute ``choices`` lists too; a
+        quantity that is swept is this coordinate, and no variable.
+
+    Raises
+    ------
+    UsageError
+        For no values, equal ones, or too many; also if a name is set too.
+    """
+    values = {key: _values(scenario, key, stated) for key, stated in along.items()}
+    for key in values:
+        if key in given:
+            raise UsageError(
+                f"sweep {printable(key, 80)}: it is set to {printable(given[key], 40)}; one of them is enough"
+            )
+    for key in [key for key in values if key in scenario.choices]:
+        scenario = scenario.narrowed(key, tuple(values[key].values()))
+        # what is swept is never pooled
+        unpooled = replace(scenario.choices[key], kind="definition", weights=None)
+        scenario = replace(scenario, choices={**scenario.choices, key: unpooled})
+    others = {key: each for key, each in values.items() if key not in scenario.choices}
+    runs = math.prod(map(len, others.values()))
+    if runs > MOST_RUNS:
+        raise UsageError(f"sweep: {runs:,} runs; at most {MOST_RUNS:,}")
+    done = iter(range(runs))
+    first = {key: next(iter(each.values())) for key, each in others.items()}
+    graph = graphs.build(graphs.swapped(scenario, swaps), {**given, **first})
+    matching.check_asked(graph, others, "sweep")
+    touched = {key: _touched(graph, key) for key in others}
+
+    def side_by_side(left: Sequence[str], chosen: Mapping[str, Any]) -> xr.DataTree:
+        if not left:
+            return run(scenario, {**given, **chosen}, next(done), runs)
+        key, *rest = left
+        trees = [side_by_side(rest, {**chosen, key: value}) for value in others[key].values()]
+        return _joined(trees, key, list(others[key]), touched[key])
+
+    tree = side_by_side(list(others), {})
+    said = {dimension(key): list(each) for key, each in values.items()}
+    tree.attrs["sweep"] = json.dumps(said, sort_keys=True)
+    tree.attrs["set"] = json.dumps({k: v for k, v in json.loads(tree.attrs["set"]).items() if k in given})
+    return tree
+
+
+def _values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
+    """Return the values of what is swept, by what stands at the coordinate."""
+    if key in scenario.choices:
+        every = scenario.choices[key].values
+        listed: Iterable[Any] = every if stated in (EVERY, [EVERY], (EVERY,)) else settings.texts(key, stated)
+    elif isinstance(stated, (str, Mapping)) or not isinstance(stated, Iterable):
+        raise UsageError(f"sweep {printable(key, 80)}: expected a list of values; '*' is for choices")
+    else:
+        listed = list(stated)
+    listed = list(listed)
+    values = {settings.spoken(value): value for value in listed}
+    if len(values) < max(len(listed), 1):
+        raise UsageError(f"sweep {printable(key, 80)}: expected values, each once")
+    return values
+
+
+def _touched(graph: Graph, key: str) -> set[str]:
+    """Return the quantities and the questions that depend on what a key sets."""
+    meant = matching.meant(graph, key)
+    names: dict[str, Sequence[str]] = {name: (name,) for name in graph.nodes}
+    names |= {name: (*q.when.names, *graph.weighed_by) for name, q in graph.scenario.questions.items()}
+    return {name for name, of in names.items() if not meant.isdisjoint(matching.behind(graph, of))}
+
+
+def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: set[str]) -> xr.DataTree:
+    """Put projections side by side along a new dimension: what is `touched`, and elsewhere what differs."""
+    import numpy as np
+    import xarray as xr
+
+    name = dimension(key)
+    if name in trees[0]["projection"].dims:
+        raise UsageError(f"sweep {printable(key, 80)}: results have a dimension of this name")
+    about = [{str(k): json.loads(v) for k, v in tree.attrs.items()} for tree in trees]
+    asked = about[0]["questions"]
+    failing = any(each.get("failing") for each in about)
+    out = {}
+    for node in trees[0].subtree:
+        nodes = [node, *(tree[node.path] for tree in trees[1:])]
+        data = [each.to_dataset(inherit=False).drop_vars(key, errors="ignore") for each in nodes]  # type: ignore[call-arg]
+        group = node.path.strip("/").partition("/")[0]
+        names = [str(n) for n in data[0].data_vars]
+        alone = group in ("projection", "posterior", "levels") and not failing
+        together = {n: [n] for n in names} if alone else {"": names}
+        if group in ("questions", "pooled") and not failing:
+            together = {question: [f"{question}{part}" for part in _PARTS] for question in asked}
+        if group == "observed":
+            together = {}
+        made = data[0]
+        for owner, members in together.items():
+            held = [n for n in names if n in members]
+            if owner not in touched and all(data[0][held].identical(each[held]) for each in data[1:]):
+                continue
+            coordinate = xr.Variable(name, np.array(labels))
+            for n in held:
+                values = xr.concat(
+                    [each[n] for each in data],
+                    xr.DataArray(coordinate, coords={name: coordinate}, dims=name, name=name),
+                    join="exact",
+                    coords="minimal",
+                    compat="equals",
+                    combine_attrs="override",
+                )
+                made = made.drop_vars(n).assign({n: values.transpose(*data[0][n].dims, name)})
+        out[node.path] = made[names] if group != "observed" else made
+    tree = xr.DataTree.from_dict(out)
+    tree.attrs.update({k: json.dumps(v, sort_keys=k not in _ORDERED) for k, v in _about(about, name, labels).items()})
+    return tree
+
+
+#: Attributes whose order says something.
+_ORDERED = ("questions", "rankings", "values", "first")
+
+
+def _about(every: Sequence[dict[str, Any]], name: str, labels: list[str]) -> dict[str, Any]:
+    """Return the attributes of projections that stand side by side."""
+    about = dict(every[0])
+    about["choices"] = {**about["choices"], name: labels}
+    for key in ("failures", "warnings"):
+        if said := list(dict.fromkeys(text for each in every for text in each.get(key, ()))):
+            about[key] = said
+    if any("failing" in each for each in every):
+        pairs = zip(every, labels, strict=True)
+        about["failing"] = [
+            {**row, "choices": {**row["choices"], name: label}}
+            for each, label in pairs
+            for row in each.get("failing", ())
+        ]
+    if "effective_draws" in about:
+        about["effective_draws"] = min(each["effective_draws"] for each in every)
+    return about

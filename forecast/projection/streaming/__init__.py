@@ -1,0 +1,1 @@
+"""Worlds reduced as they are drawn, in batches that add up."""

@@ -1,0 +1,88 @@
+"""Whatever an answer names can be set; what it does not depend on, and what nobody has, is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import UnitError, UnknownNameError, UsageError
+from forecast.sensitivity.answers import drivers
+from tests.toolkit import assert_bitwise
+
+YEARS = np.arange(2000.0, 2021.0)
+SERIES = {"t": YEARS, "y": np.exp(0.3 * (YEARS - 2000) + np.random.default_rng(0).normal(0, 1.5, 21))}
+MACHINE = forecast.trend(SERIES, shape="trends/exponential", x="t", y="y", unit="FLOP/s", name="mine/machine")
+SCENARIO = {
+    "until": 2060,
+    "quantities": {
+        "machine": {"model": MACHINE},
+        "brain": {"lognormal": [1e5, 2e5], "unit": "FLOP/s"},
+        "price": {"lognormal": [1, 9], "unit": "USD"},
+        "reward": {"expression": "price*2"},
+    },
+    "questions": {"parity": {"when": "machine >= brain"}},
+}
+GROWTH = ("machine.growth", "mine/machine.growth")
+
+
+def run(draws=500, scenario=SCENARIO, **given):
+    return forecast.project(scenario, draws=draws, set=given)
+
+
+def test_every_driver_of_an_answer_can_be_set():
+    tree = run()
+    named = [row["name"] for row in drivers(tree, "parity")]
+    assert {"brain", "mine/machine.growth"} <= set(named)
+    for name in {*named} - {"price"}:  # of which a little may be blamed on chance
+        value = 5.0 if name == "brain" else float(tree["posterior/mine/machine"][name.rpartition(".")[2]].median())
+        rest = [row["name"] for row in drivers(run(**{name: value}), "parity")]
+        assert name not in rest
+
+
+@pytest.mark.parametrize("key", GROWTH)
+@pytest.mark.parametrize("value", [0.2, "0.2", "20 percent/year", {"value": 0.2}])
+def test_a_parameter_is_set_and_nothing_else_is_drawn_anew(key, value):
+    before, after = run(), run(**{key: value})
+    posterior = after["posterior/mine/machine"]
+    assert (posterior["growth"] == 0.2).all()
+    np.testing.assert_allclose(posterior["log_level"], before["posterior/mine/machine"]["log_level"], atol=1e-9)
+    assert_bitwise(after["projection"]["brain"].values, before["projection"]["brain"].values)
+    path = np.log(after["projection"]["machine"].values)
+    np.testing.assert_allclose(np.diff(path, axis=0).mean(axis=0), 0.2, atol=1e-4)  # years of 365 and 366 days
+
+
+def test_a_parameter_takes_a_range_or_a_distribution():
+    ranged = run(**{"machine.growth": "0.1..0.3"})["posterior/mine/machine"]["growth"].values
+    assert 0.1 <= ranged.min() < 0.105 < 0.29 < ranged.max() <= 0.3
+    normal = run(2000, **{"machine.growth": {"normal": [0.1, 0.3]}})["posterior/mine/machine"]["growth"]
+    assert np.quantile(normal, [0.05, 0.95]) == pytest.approx([0.1, 0.3], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        ({"machine.grwth": 1}, UnknownNameError, "did you mean 'mine/machine.growth'"),
+        ({"machine.noise": 1}, UnknownNameError, "mine/machine.growth"),
+        ({"machin.growth": 1}, UnknownNameError, "unknown choice, quantity or input 'machin.growth'"),
+        ({"machine.growth": "1 USD"}, UnitError, "set mine/machine.growth: "),
+        ({"machine.growth": "fast"}, UsageError, "set mine/machine.growth: expected a finite number, got 'fast'"),
+        ({"brain.growth": 1}, UnknownNameError, "unknown choice, quantity or input 'brain.growth'"),
+    ],
+)
+def test_what_is_no_parameter_is_refused(given, error, says):
+    with pytest.raises(error) as caught:
+        run(**given)
+    assert says in str(caught.value)
+
+
+def test_what_no_answer_depends_on_is_refused_with_what_it_depends_on():
+    says = "no answer depends on it; what is asked depends on machine, brain"
+    with pytest.raises(UsageError, match=f"swap reward: {says}"):
+        forecast.project(SCENARIO, swap={"reward": "hardware/gpu-cost"}, draws=10)
+    with pytest.raises(UsageError, match=f"set price: {says}"):
+        run(scenario={**SCENARIO, "shown": ["machine"]}, price=3)
+    asked = {**SCENARIO["questions"], "paid": {"when": "reward >= 9 USD"}}
+    # a run shows all quantities, or one of the questions depends on it, or it is shown by name
+    for wider in ({}, {"questions": asked, "shown": ["machine"]}, {"shown": ["reward"]}, {"questions": {}}):
+        assert float(run(scenario={**SCENARIO, **wider}, price=3)["projection"]["price"].max()) == 3.0
