@@ -53,7 +53,7 @@ def crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False
     time : ndarray
         Decimal years, increasing, (time,).
     greater, lesser : ndarray
-        (time, draw), in one unit. Compared in logs where both are positive throughout, else as they are.
+        (time, draw), in one unit. Interpolated in logs where both are positive throughout, else as they are.
     strict : bool
         The condition is ``>``, not ``>=``.
 
@@ -70,22 +70,25 @@ def crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False
     """
     import numpy as np
 
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = ((greater > 0) & (lesser > 0)).all(axis=0)
-        margin = np.where(logs, np.log(greater) - np.log(lesser), greater - lesser)
-    holds = margin > 0 if strict else margin >= 0
+    holds = greater > lesser if strict else greater >= lesser
     ever = holds.any(axis=0)
     first = holds.argmax(axis=0)
     before = np.maximum(first - 1, 0)
-    column = np.arange(margin.shape[1])
-    low, high = margin[before, column], margin[first, column]
+    column = np.arange(holds.shape[1])
+    greater, lesser = (np.broadcast_to(side, holds.shape) for side in (greater, lesser))
+    ends = [(greater[row, column], lesser[row, column]) for row in (before, first)]
+    # one row of what does not change with time; NaN where any value is
+    lowest = [(side[:1] if side.strides[0] == 0 else side).min(axis=0) for side in (greater, lesser)]
+    logs = (lowest[0] > 0) & (lowest[1] > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = (np.where(logs, np.log(end) - np.log(other), end - other) for end, other in ends)
         share = np.where((high > low) & np.isfinite(high - low), -low / (high - low), 1.0)  # infinite: by its end
     date = time[before] + share * (time[first] - time[before])
     already = ever & (first == 0)
     date = np.where(already, time[0], date)
     date = np.where(ever, date, np.inf)
-    return Crossing(date=np.where(np.isnan(margin).any(axis=0), np.nan, date), already=already)
+    known = ~np.isnan(lowest[0] + lowest[1])
+    return Crossing(date=np.where(known, date, np.nan), already=already & known)
 
 
 def date_quantiles(date: Array) -> Array:

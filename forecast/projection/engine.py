@@ -162,8 +162,8 @@ def project(
     }
     stated = partial(provenance, graph, run=run, settings=dict(set or {}), swaps=swaps)
     job = Job.of(graph, fits, settings=set, years=steps.years, worlds=draws, kept=kept)
-    identity = stated(models={}, failures=[], warnings=[])
     place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)
+    identity = {} if place is None else stated(models={}, failures=[], warnings=[])
     sampled = add_up(job, workers=workers, client=client, progress=progress, checkpoint=place, identity=identity)
     sampled.settle()
     sampled.raise_if_nothing_is_left()

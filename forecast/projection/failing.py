@@ -28,7 +28,7 @@ T = TypeVar("T")
 FEW = 1000
 
 
-def too_many(failing: Any, worlds: int) -> Any:
+def too_many(failing: Any, worlds: float) -> Any:
     """Tell whether so many of the worlds fail that there is no answer.
 
     Examples

@@ -75,22 +75,22 @@ def test_the_sentence() -> None:
 
 def test_steps_times_draws_beyond_the_limit_are_refused_before_any_work() -> None:
     began = time.monotonic()
-    for more in ({"until": 9999, "step": "month", "start": 1}, {"draws": 10**8}, {"until": 9999}):
+    for more in ({"until": 9999, "step": "month", "start": 1}, {"draws": 10**8, "keep": 10**8}, {"until": 9999}):
         with pytest.raises(UsageError, match=r"^draws: .* GiB is the limit, which FORECAST_MAX_MEMORY sets: "):
             forecast.project("brain-parity", **more)  # type: ignore[arg-type]
     assert time.monotonic() - began < 20
     with budget(memory="10MB"), pytest.raises(UsageError, match=r"6 steps take .*; 9\.54 MiB is the limit.*draws fit$"):
-        forecast.project(SMALL, draws=200_000)
+        forecast.project(SMALL, draws=200_000, keep=200_000)
 
 
 def test_the_draws_that_are_said_to_fit_do_fit() -> None:
     with budget(memory="10MB"):
         with pytest.raises(UsageError, match=r": ([\d,]+) draws fit$") as caught:
-            forecast.project(SMALL, draws=200_000)
+            forecast.project(SMALL, draws=200_000, keep=200_000)
         fits = int(str(caught.value).split()[-3].replace(",", ""))
-        forecast.project(SMALL, draws=fits)
+        forecast.project(SMALL, draws=fits, keep=fits)
         with pytest.raises(UsageError):
-            forecast.project(SMALL, draws=fits + 1)
+            forecast.project(SMALL, draws=fits + 1, keep=fits + 1)
 
 
 def test_the_command_line_takes_the_variable(

@@ -81,3 +81,12 @@ def test_student_t_vectors_have_the_right_spread(dof):
 def test_a_choice_has_its_weights():
     (uniform,) = Streams(0, "c", 0).uniforms("p", 1)
     assert np.bincount(choice([2, 1, 1], uniform)).tolist() == [512, 256, 256]
+
+
+@pytest.mark.parametrize("dof", [1.0, 3.5, 23.0, 400.0])
+def test_student_t_scales_by_the_inverse_of_chi_square(dof):
+    from scipy.stats import chi2
+
+    uniform = np.concatenate([Streams(0, "scale", 0).uniforms("p", 1)[0], [1e-15, 1e-6, 1 - 1e-6]])
+    made = student_t(np.array([np.full(uniform.size, 0.8413447460685429), uniform]), dof)[0]
+    assert made == pytest.approx(np.sqrt(dof / chi2.isf(uniform, dof)), rel=1e-9)

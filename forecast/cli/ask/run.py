@@ -321,6 +321,11 @@ def _show_question(rows: Sequence[dict[str, Any]]) -> None:
         lines.append([*row["choices"].values(), *dates, _share(crossing["never"]), _share(crossing["already"]), *by])
     asked_by = [f"by {asked['date']}" for asked in rows[0].get("dates", ())]
     render.table([*rows[0]["choices"], *_PERCENT.values(), "never", "already", *asked_by], lines)
+    if errors := [row["crossing"]["error"] for row in rows if row["crossing"]["error"]]:
+        most = f"{max(errors):.1g} years" if max(errors) >= 0.01 else "less than 0.01 years"
+        render.write(
+            f"Monte Carlo error of {'each' if len(rows) > 1 else 'the'} median: {'at most ' * (len(errors) > 1)}{most}"
+        )
     render.write()
 
 

@@ -154,16 +154,13 @@ class Ranked:
         dims, value, among = self.dims[name], self._value[name], self._among[name]
         axis, weights = dims.index(self.asked[name].over) + 1, self.updates.weights(dims)
         counts = np.ones(value.shape) if weights is None else weights * len(value)
-        moved = [np.moveaxis(each, axis, -1) for each in (value, among, counts)]
-        rows = [
-            first(
-                *(each[(slice(None), *place)] for each in moved[:2]),
-                lowest=self._lowest(name),
-                counts=moved[2][(slice(None), *place)],
-            )
-            for place in np.ndindex(*moved[0].shape[1:-1])
-        ]
-        best = np.moveaxis(np.asarray(rows).reshape(moved[0].shape[1:]), -1, axis - 1)
+        values, takes, counted = (np.moveaxis(each, axis, -1) for each in (value, among, counts))
+        rows = []
+        for place in np.ndindex(*values.shape[1:-1]):
+            cell = (slice(None), *place)
+            own: tuple[Array, NDArray[np.bool_]] = values[cell], takes[cell].astype(bool)
+            rows.append(first(*own, lowest=self._lowest(name), counts=counted[cell]))
+        best = np.moveaxis(np.asarray(rows).reshape(values.shape[1:]), -1, axis - 1)
         failing = np.isnan(value)
         return level_quantiles(value, weights), best, share(among, weights, failing & ~failing.all(axis=0))
 
@@ -211,5 +208,5 @@ def bests(value: Array, among: NDArray[np.bool_], *, lowest: bool) -> tuple[Arra
     best = takes & (score == score.max(axis=-1, keepdims=True))
     ties = np.maximum(best.sum(axis=-1, keepdims=True), 1)
     failing = np.isnan(value)
-    left = ~(failing & ~failing.all(axis=0)).any(axis=-1)
+    left = np.asarray(~(failing & ~failing.all(axis=0)).any(axis=-1))
     return np.where(left[..., None], best / ties, 0.0), left

@@ -236,8 +236,8 @@ class _Walk:
 
     def _clock(self, name: str, step: int, *, half: bool) -> np.float64:
         values = self._clocks[name]
-        now = values[step] if len(values) > 1 else values[0]
-        return now + 0.5 * self._clocks["dt"][step] if half and name == "t" else now
+        now = np.float64(values[step] if len(values) > 1 else values[0])
+        return np.float64(now + 0.5 * self._clocks["dt"][step]) if half and name == "t" else now
 
     def _moved(self, step: int, rows: Rows) -> Rows:
         """Return the stocks at the next step."""

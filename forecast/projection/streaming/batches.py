@@ -10,7 +10,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -363,7 +363,7 @@ def check_sendable(job: Job) -> None:
         raise UsageError(f"{job.scenario.where}: {what}: {printable(str(problem), 200)}") from problem
 
 
-def _of_processes(job: Job, numbers: range, workers: int) -> Iterator[Sampled]:
+def _of_processes(job: Job, numbers: range, workers: int) -> Generator[Sampled, None, None]:
     pool, waiting, again = _pool(job, workers), list(numbers), set[int]()
     pending: dict[int, Future[Any]] = {}
     try:

@@ -8,7 +8,7 @@ of two batches of worlds together are those of both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class _Bins:
 
     def __init__(self, rows: int, kind: type[np.generic]) -> None:
         self.first, self.width = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
-        self.counts: NDArray[np.generic] = np.zeros(0, dtype=kind)
+        self.counts: NDArray[Any] = np.zeros(0, dtype=kind)
 
     @property
     def starts(self) -> Keys:
@@ -63,9 +63,9 @@ class _Bins:
             counts[place : place + old] = self.counts[start : start + old]
         self.first, self.width, self.counts = first, width, counts
 
-    def add(self, keys: Keys, weights: Array | None) -> None:
-        """Count keys, (row, draw); `weights` (draw,)."""
-        self.cover(keys.min(axis=1), keys.max(axis=1))
+    def add(self, keys: Keys, low: Keys, high: Keys, weights: Array | None) -> None:
+        """Count keys, (row, draw), which run from `low` to `high` in each row; `weights` (draw,)."""
+        self.cover(low, high)
         keys += (self.starts - self.first)[:, None]
         weighing = None if weights is None else np.broadcast_to(weights, keys.shape).ravel()
         counted = np.bincount(keys.ravel(), weighing, minlength=len(self.counts))
@@ -122,15 +122,24 @@ class LevelCounts:
         self.rows, self.weighted = rows, weighted
         self._positive, self._negative = _Bins(rows, kind), _Bins(rows, kind)
         self._apart = np.zeros((rows, 4))
+        self._ends = np.array([[np.inf, -np.inf]] * rows).T
 
     def add(self, values: Array, weights: Array | None = None) -> None:
         """Count levels, (row, draw); NaN is a world that fails. `weights`, (draw,), are not negative."""
-        low, high = values.min(), values.max()  # NaN where any is
-        if low > 0 and high < np.inf:
-            self._positive.add(np.ascontiguousarray(values).view(np.int64) >> _SHIFT, weights)
+        low, high = values.min(axis=1), values.max(axis=1)  # NaN where any is
+        if low.min() > 0 and high.max() < np.inf:
+            self._reach(low, high)
+            keys, first, last = (np.ascontiguousarray(each).view(np.int64) >> _SHIFT for each in (values, low, high))
+            self._positive.add(keys, first, last, weights)
             return
+        known = ~np.isnan(values)
+        self._reach(*(f(values, axis=1, where=known, initial=i) for f, i in ((np.min, np.inf), (np.max, -np.inf))))
         for row, each in enumerate(np.ascontiguousarray(values)):
             self._add_row(row, each, weights)
+
+    def _reach(self, low: Array, high: Array) -> None:
+        """Take note of the lowest and the highest level of each row."""
+        self._ends = np.array([np.minimum(self._ends[0], low), np.maximum(self._ends[1], high)])
 
     def _add_row(self, row: int, values: Array, weights: Array | None) -> None:
         weighing = np.ones(len(values)) if weights is None else weights
@@ -148,6 +157,7 @@ class LevelCounts:
         self._positive.merge(other._positive)
         self._negative.merge(other._negative)
         self._apart += other._apart
+        self._reach(*other._ends)
 
     def quantiles(self, levels: Sequence[float]) -> Array:
         """Return quantiles of each row, (level, row), interpolated in their bins; NaN where nothing was counted."""
@@ -157,13 +167,14 @@ class LevelCounts:
             reached, total = np.cumsum(counts), counts.sum()
             if not total > 0:
                 continue
-            for i, level in enumerate(levels):
+            for i, q in enumerate(levels):
                 # worlds that count alike have ranks from 0 to n - 1, each in the middle of its share of the bin
-                aim = level * total if self.weighted else level * (total - 1) + 0.5
+                aim = q * total if self.weighted else q * (total - 1) + 0.5
                 place = min(int(np.searchsorted(reached, aim * (1 - 1e-12))), len(counts) - 1)
                 share = (aim - (reached[place] - counts[place])) / counts[place]
                 ends = low[place], high[place]
-                out[i, row] = ends[0] if ends[0] == ends[1] else ends[0] + (ends[1] - ends[0]) * np.clip(share, 0, 1)
+                level = ends[0] if ends[0] == ends[1] else ends[0] + (ends[1] - ends[0]) * np.clip(share, 0, 1)
+                out[i, row] = np.clip(level, *self._ends[:, row])
         return out
 
     def _row(self, row: int) -> tuple[Array, Array, Array]:
@@ -193,17 +204,18 @@ class LevelCounts:
         kind = self._positive.counts.dtype.type
         self._positive, self._negative = _Bins(self.rows, kind), _Bins(self.rows, kind)
         self._apart = np.zeros((self.rows, 4))
+        self._ends = np.array([[np.inf, -np.inf]] * self.rows).T
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """Return the counts as plain arrays."""
-        out: dict[str, NDArray[np.generic]] = {"apart": self._apart}
+        out: dict[str, NDArray[np.generic]] = {"apart": self._apart, "ends": self._ends}
         for name, bins in (("positive", self._positive), ("negative", self._negative)):
             out |= {f"{name}_first": bins.first, f"{name}_width": bins.width, f"{name}_counts": bins.counts}
         return out
 
     def restore(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Take the counts from plain arrays."""
-        self._apart = np.asarray(arrays["apart"], dtype=np.float64)
+        self._apart, self._ends = (np.asarray(arrays[name], dtype=np.float64) for name in ("apart", "ends"))
         for name, bins in (("positive", self._positive), ("negative", self._negative)):
             bins.first, bins.width = (np.asarray(arrays[f"{name}_{part}"]) for part in ("first", "width"))
             bins.counts = np.array(arrays[f"{name}_counts"], dtype=bins.counts.dtype)
