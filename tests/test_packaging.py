@@ -107,7 +107,12 @@ def test_every_import_of_the_framework_is_declared():
     ours = {"forecast", *PROJECT["entry-points"]["forecast.plugins"].values()}
     # what stands in docstrings as an example, or is asked for only where it is installed
     foreign = used - set(sys.stdlib_module_names) - ours
-    assert {n for n in foreign if importlib.util.find_spec(n)} - names <= {"pytest", "hypothesis", "pyarrow"}
+    assert {n for n in foreign if importlib.util.find_spec(n)} - names <= {
+        "pytest",
+        "hypothesis",
+        "pyarrow",
+        "distributed",
+    }
 
 
 def test_ci_is_executable_and_hooks_are_local():

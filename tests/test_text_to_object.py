@@ -62,7 +62,7 @@ PLACES = {
     "laws/compiled/tape.py: _function: getattr": LISTED,
     "models/check_output.py: checked_model: getattr": OURS,
     "models/functions.py: _Function.fit: resolve": RECORD,  # named by a file: tests/scenarios/test_functions.py
-    "models/named.py: _build: resolve": RECORD,
+    "models/named.py: _made: resolve": RECORD,
     "models/trends.py: _target: resolve": RECORD,
     "fit/protocols.py: fit_by: getattr": OURS,
     "contract/local_plugins.py: LocalPlugin.load: find_spec": NAMED,

@@ -34,6 +34,7 @@ __all__ = ["cli", "main"]
 #: Our own commands: name to target, in `forecast.cli`, and the line that ``--help`` shows without importing it.
 COMMANDS = {
     "run": ("ask.run:run", "Run a scenario: when does it happen, and how likely is never?"),
+    "sweep": ("ask.sweep:sweep", "Run a scenario along several values of what is set."),
     "fit": ("fit.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),
     "compare": (
         "fit.compare:compare",

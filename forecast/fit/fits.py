@@ -22,6 +22,7 @@ from forecast.fit.problem.target import Target
 from forecast.fit.solve.multistart import Solution
 
 if TYPE_CHECKING:
+    from forecast.base.streams import Streams
     from forecast.fit.data.padded import Padded
     from forecast.fit.diagnostics.identifiability import Diagnostics
     from forecast.fit.inference.estimates import Estimates
@@ -504,10 +505,21 @@ class Fits:
 
     def sample_parameters(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
         """Return joint draws of the parameters of every fit, (B, draws) each; nan where they are not known."""
+        return self._draws(lambda fit: fit.sample_parameters(generator, draws), draws)
+
+    def parameters_at(self, uniforms: Array) -> dict[str, Array]:
+        """Return the same through uniforms inside of (0, 1), (parameter + 1, draw); the last is the scale's."""
+        return self._draws(lambda fit: fit.parameters_at(uniforms), uniforms.shape[1])
+
+    def drawn(self, streams: Streams) -> dict[str, Array]:
+        """Return a block of joint draws in the worlds of a projection, (B, draw) each; nan where they are not known."""
+        return self._draws(lambda fit: fit.drawn(streams), streams.draws)
+
+    def _draws(self, draw: Callable[[Fit], dict[str, Array]], draws: int) -> dict[str, Array]:
         columns = {name: np.full((len(self), draws), np.nan) for name in self.law.parameters}
         for b, fit in self._rows():
             try:
-                drawn = fit.sample_parameters(generator, draws)
+                drawn = draw(fit)
             except FitError:
                 continue
             for name, values in drawn.items():

@@ -29,7 +29,8 @@ from forecast.fit.compare import compare
 from forecast.fit.solve.parallel import share
 from forecast.tables.remote import download
 
-SMALL = {"start": 2025, "until": 2030, "quantities": {"x": {"p05": 1, "p95": 4, "unit": "FLOP"}}}
+SMALL = {"start": 2025, "until": 2030, "quantities": {
+    "x": {"p05": 1, "p95": 4, "unit": "FLOP"}, "y": {"expression": "x*(t - start)"}}}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A million worlds against plain numpy on whole arrays, each in a process of its own: CPU time beyond imports, memory."""
+"""Many worlds against plain numpy on whole arrays, each in a process of its own: CPU time and memory."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def measured(program: str, worlds: int) -> dict[str, float]:
 def test_many_worlds_take_less_than_plain_numpy() -> None:
     worlds = 300_000
     plain, ours = measured(PLAIN, worlds), measured(OURS, worlds)
-    print(f"{worlds:,} worlds: numpy {plain['cpu']:.2f} s, {plain['memory']:.0f} MB; ours {ours['cpu']:.2f} s, ", end="")
+    print(
+        f"{worlds:,} worlds: numpy {plain['cpu']:.2f} s, {plain['memory']:.0f} MB; ours {ours['cpu']:.2f} s, ", end=""
+    )
     print(f"{ours['memory']:.0f} MB: {plain['cpu'] / ours['cpu']:.1f} times as fast")
     assert abs(plain["median"] - ours["median"]) < 0.2
     assert ours["cpu"] < plain["cpu"] / 1.5

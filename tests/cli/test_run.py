@@ -99,7 +99,7 @@ def test_json_is_one_object_of_the_agreed_form(said):
     assert len(result["questions"]) == 12
     first = result["questions"][0]
     assert list(first) == ["name", "title", "when", "choices", "crossing"]
-    assert list(first["crossing"]) == ["p05", "p25", "p50", "p75", "p95", "never", "already"]
+    assert list(first["crossing"]) == ["p05", "p25", "p50", "p75", "p95", "never", "already", "error"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", first["crossing"]["p05"])
     assert all("name" in row for key in ("questions", "quantities", "models") for row in result[key])
     said = answer["provenance"]

@@ -10,7 +10,7 @@ BASE = (
     "run",
     "brain-parity",
     "--draws",
-    "64",
+    "1024",
     "--until",
     "2060",
     "--set",
@@ -38,7 +38,9 @@ def ran(*words):
     ],
 )
 def test_a_driver_is_set(text, said):
-    done = ran("--set", text)
+    # where estimates differ much, little is left for a trend to move
+    alone = ("--set", "estimate=dettmers-2015") if "growth" in text else ()
+    done = ran(*alone, "--set", text)
     assert (done.returncode, done.stderr) == (0, "")
     answer = json_of(done.stdout)["result"]
     assert answer["headline"].endswith(said)

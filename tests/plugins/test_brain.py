@@ -138,7 +138,7 @@ def test_a_prior_elicited_from_quantiles_stands_beside_the_estimates():
     asked = {"start": 2025, "until": 2026, "quantities": {
         "mine": {"p10": 1e14, "p50": 1e16, "p90": 1e20, "unit": "FLOP/s"},
         "theirs": {"model": "brain/carlsmith-2020"}, "ratio": {"expression": "mine/theirs"}}}  # fmt: skip
-    mine = forecast.project(asked, draws=20_000)["projection"]["mine"].values[0]
+    mine = forecast.project(asked, draws=20_000, keep=20_000)["projection"]["mine"].values[0]
     for share, value in ((0.1, 1e14), (0.5, 1e16), (0.9, 1e20)):
         assert (mine <= value).mean() == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / 20_000))
 
@@ -215,7 +215,7 @@ def together(**settings):
     names = [*POOLED, "pooled"]
     made = {"start": 2025, "until": 2026,
             "quantities": {n.replace("-", "_"): {"model": f"brain/{n}"} for n in names}}  # fmt: skip
-    data = forecast.project(made, draws=20_000, set=settings)["projection"].to_dataset().isel(time=0)
+    data = forecast.project(made, draws=20_000, keep=20_000, set=settings)["projection"].to_dataset().isel(time=0)
     return np.stack([data[n.replace("-", "_")].values == data["pooled"].values for n in POOLED])
 
 

@@ -130,10 +130,8 @@ def answers(
     nothing = np.full(len(levels), np.nan)
     quantiles = np.array([nothing if d is None else d.quantiles(levels) for d in each])
     error = np.array([nothing if d is None else d.error(levels) for d in each])
-    shares = {
-        part: np.array([np.nan if d is None else getattr(d, part) for d in each]).reshape(sizes)
-        for part in ("already", "never")
-    }
+    masses = np.array([(np.nan, np.nan) if d is None else (d.already, d.never) for d in each])
+    shares = {part: masses[:, i].reshape(sizes) for i, part in enumerate(("already", "never"))}
     about = {"long_name": printable(title, 500)} if title else {}
     out: dict[str, Any] = {
         name: (("quantile", *dims), stamps(quantiles.T.reshape(-1, *sizes)), about),

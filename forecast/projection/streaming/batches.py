@@ -145,6 +145,8 @@ class Job:
         first, last = size.low // BLOCK, -(-size.high // BLOCK)
         for low in range(first, last, step):
             sampled.fill(self.world(range(low, min(low + step, last))))
+            done = min((low + step) * BLOCK, self.worlds)
+            budgets.check_time(f"{self.scenario.where}: drawing", done, self.worlds, "worlds")
         return sampled
 
     @cached_property
@@ -276,8 +278,6 @@ def add_up(
         for number, sampled in zip(rest, batches, strict=True):
             whole.merge(sampled)
             _tell(progress, job, number + 1)
-            done = min((number + 1) * BATCH, job.worlds)
-            budgets.check_time(f"{job.scenario.where}: drawing", done, job.worlds, "worlds")
             if checkpoint is not None and time.monotonic() - written >= EVERY and number + 1 < job.batches:
                 checkpoint.save(job, whole, fingerprint, number + 1)
                 written = time.monotonic()
