@@ -53,7 +53,7 @@ class Binding:
         self._dates = {of: np.full((held, *sizes[of[0]]), np.nan) for of in self.asked}
         # how much is bound, step by step, and when it first is
         self._counts = {
-            (of, c): (np.zeros(len(years)), DateCounts(years[0], years[-1]))
+            (of, c): (np.zeros(len(years)), DateCounts(years[0], years[-1], weighted=bool(updates.asked)))
             for of in (self.asked if counting else ())
             for c in graph.combinations(self.dims[of[0]])
         }

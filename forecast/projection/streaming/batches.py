@@ -51,6 +51,8 @@ __all__ = ["BATCH", "Checkpoint", "Job", "add_up"]
 BATCH = 32 * BLOCK
 #: Blocks that are drawn together at most, and how much they may hold: what fits the processor's caches is fastest.
 MOST_BLOCKS, TOGETHER = 8, 64 * 2**20
+#: How often a path is held while a block is drawn: by its model, in its unit, changed, limited, in what is made of it.
+COPIES = 5
 #: A checkpoint is written when so many seconds have passed since the last one.
 EVERY = 5.0
 
@@ -140,8 +142,11 @@ class Job:
 
     def batch(self, number: int) -> Sampled:
         """Draw one batch."""
-        size = self.size(number)
-        sampled, step = self.empty(size), self._blocks_together
+        return self.fill(self.empty(self.size(number)), number)
+
+    def fill(self, sampled: Sampled, number: int) -> Sampled:
+        """Draw one batch into what may hold others already."""
+        size, step = self.size(number), self._blocks_together
         first, last = size.low // BLOCK, -(-size.high // BLOCK)
         for low in range(first, last, step):
             sampled.fill(self.world(range(low, min(low + step, last))))
@@ -156,7 +161,7 @@ class Job:
         for node in self.graph.nodes.values():
             own = int(np.prod([len(choices[d].values) for d in node.dims], dtype=np.int64))
             cells += own * (1 if node.steady else len(self.years))
-        return int(np.clip(TOGETHER // max(8 * BLOCK * cells, 1), 1, MOST_BLOCKS))
+        return int(np.clip(TOGETHER // max(8 * COPIES * BLOCK * cells, 1), 1, MOST_BLOCKS))
 
     def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Draw one batch, as plain data that can be sent."""
@@ -265,7 +270,7 @@ def add_up(
     """
     job.references  # noqa: B018 - made before processes part, and once
     if job.batches == 1:
-        (whole,) = _here(job, range(1))
+        (whole,) = _here(job, range(1), job.empty(job.size()))
         _tell(progress, job, 1)
         return whole
     whole = job.empty(job.size())
@@ -274,9 +279,10 @@ def add_up(
     begin = 0 if checkpoint is None else checkpoint.load(job, whole, fingerprint)
     written, rest = time.monotonic(), range(begin, job.batches)
     _tell(progress, job, begin)
-    with _source(job, rest, workers, client) as batches:
+    with _source(job, rest, workers, client, whole) as batches:
         for number, sampled in zip(rest, batches, strict=True):
-            whole.merge(sampled)
+            if sampled is not whole:
+                whole.merge(sampled)
             _tell(progress, job, number + 1)
             if checkpoint is not None and time.monotonic() - written >= EVERY and number + 1 < job.batches:
                 checkpoint.save(job, whole, fingerprint, number + 1)
@@ -292,13 +298,14 @@ def _tell(progress: Callable[[int, int], None] | None, job: Job, batches: int) -
 
 
 @contextmanager
-def _source(job: Job, numbers: range, workers: int, client: Any) -> Iterator[Iterator[Sampled]]:
+def _source(job: Job, numbers: range, workers: int, client: Any, whole: Sampled) -> Iterator[Iterator[Sampled]]:
     """Offer the batches in their order, drawn by whoever is there."""
     if client is not None:
         with _connected(client) as connected:
             yield _of_cluster(job, numbers, connected)
     elif workers == 1:
-        yield _here(job, numbers)
+        # whole numbers add up alike in any order; weights are summed batch by batch, whoever draws
+        yield _here(job, numbers, None if job.graph.scenario.updates else whole)
     else:
         source = _of_processes(job, numbers, min(workers, len(numbers) or 1))
         try:
@@ -307,10 +314,11 @@ def _source(job: Job, numbers: range, workers: int, client: Any) -> Iterator[Ite
             source.close()
 
 
-def _here(job: Job, numbers: range) -> Iterator[Sampled]:
+def _here(job: Job, numbers: range, whole: Sampled | None) -> Iterator[Sampled]:
+    """Draw here: into `whole`, or each batch by itself."""
     for number in numbers:
         with stdout_is_data():
-            sampled = job.batch(number)
+            sampled = job.batch(number) if whole is None else job.fill(whole, number)
         yield sampled
 
 

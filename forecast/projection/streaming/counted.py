@@ -230,6 +230,8 @@ class DateCounts:
         The first and the last step, in decimal years.
     by : sequence of float
         Dates by which it is asked how likely it is, in decimal years.
+    weighted : bool
+        Worlds count differently.
 
     Examples
     --------
@@ -239,9 +241,9 @@ class DateCounts:
     ([2025.0, 2026.0, inf], 0.25)
     """
 
-    def __init__(self, start: float, end: float, by: Sequence[float] = ()) -> None:
+    def __init__(self, start: float, end: float, by: Sequence[float] = (), *, weighted: bool = False) -> None:
         self.start, self.end, self.by = start, end, tuple(by)
-        self._counts = np.zeros((REPLICATES, DATE_BINS))
+        self._counts: NDArray[Any] = np.zeros((REPLICATES, DATE_BINS), dtype=np.float64 if weighted else np.int32)
         self._apart = np.zeros((REPLICATES, 3))  # already, never, failed
         self._by = np.zeros(len(by))
 
@@ -259,12 +261,12 @@ class DateCounts:
         dated = np.isfinite(dates) & (dates > self.start)
         bins = (dates[dated] - self.start) * (DATE_BINS / (self.end - self.start))
         bins = np.minimum(bins.astype(np.intp), DATE_BINS - 1) + which[dated] * DATE_BINS
-        counted = np.bincount(bins, weighing[dated], minlength=self._counts.size)
-        self._counts += counted.reshape(self._counts.shape)
+        counted = np.bincount(bins, None if weights is None else weights[dated], minlength=self._counts.size)
+        np.add(self._counts, counted.reshape(self._counts.shape), out=self._counts, casting="unsafe")
 
     def merge(self, other: DateCounts, scale: float = 1.0) -> None:
         """Add the counts of other worlds, each of which counts `scale` times."""
-        self._counts += scale * other._counts
+        self._counts += other._counts if scale == 1.0 else scale * other._counts
         self._apart += scale * other._apart
         self._by += scale * other._by
 
@@ -340,7 +342,8 @@ class DateCounts:
 
     def restore(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Take the counts from plain arrays."""
-        self._counts, self._apart, self._by = (np.array(arrays[n], dtype=float) for n in ("counts", "apart", "by"))
+        self._counts = np.array(arrays["counts"], dtype=self._counts.dtype)
+        self._apart, self._by = (np.array(arrays[n], dtype=np.float64) for n in ("apart", "by"))
 
 
 def replicate_error(each: Array) -> Array:

@@ -114,17 +114,22 @@ class Sampled:
         }
         self._level_counts: dict[tuple[str, Combination], LevelCounts] = {}
         self._date_counts: dict[tuple[str, Combination], DateCounts] = {}
+        weighted = bool(updates.asked)
         if size.counting:
-            weighted = bool(updates.asked)
             for name, along in self._along.items():
                 rows = 1 if graph.nodes[name].steady else len(years)
                 for combination in graph.combinations(along):
                     self._level_counts[name, combination] = LevelCounts(rows, weighted=weighted)
             for name, dims in self._dims.items():
                 for combination in graph.combinations(dims):
-                    self._date_counts[name, combination] = DateCounts(years[0], years[-1], self._by(name))
+                    self._date_counts[name, combination] = DateCounts(
+                        years[0], years[-1], self._by(name), weighted=weighted
+                    )
         self._pools = Pools(
-            graph, self._dims, size.counting, lambda name: DateCounts(years[0], years[-1], self._by(name))
+            graph,
+            self._dims,
+            size.counting,
+            lambda name: DateCounts(years[0], years[-1], self._by(name), weighted=weighted),
         )
         self._earliest = Earliest(graph, self._dims, counting=size.counting)
         self._ranked = Ranked(graph, size.held, updates, counting=size.counting)
