@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.projection.answers.first import earliest
+from forecast.projection.answers.pooling import pooled
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.weights import along, failing_of, level_quantiles, share, weights_of
 from forecast.report.plain import attribute, combinations, numbers
@@ -20,29 +21,50 @@ __all__ = ["figures", "firsts", "sentence"]
 
 
 def figures(tree: xr.DataTree) -> list[dict[str, Any]]:
-    """Return every value asked for at dates, in every combination of choices.
+    """Return every value asked for at dates, in every combination of choices, and over rivals whose weights are stated.
 
     Returns
     -------
     list of dict
         ``name``, ``title``, ``value`` or ``growth`` (the expression), ``unit``, ``choices``, and ``dates``: each
-        ``date`` with the quantiles ``p05`` to ``p95``, None where it failed.
+        ``date`` with the quantiles ``p05`` to ``p95``, None where it failed. Over rivals there is a row for every
+        definition, with the ``weights`` by choice; where worlds are counted, it is of those that are kept.
     """
     out, weights = [], weights_of(tree)
     for name, asked in (attribute(tree, "values") if "values" in tree.attrs else {}).items():
         data = tree["values"][name].to_dataset()
         drawn = data["value"]
-        word = "growth" if "growth" in asked else "value"
         for chosen, each in combinations(drawn, ("draw", "date")):
             if "quantiles" in data:
                 levels = data["quantiles"].sel(chosen).transpose("quantile", "date").values
             else:
                 levels = level_quantiles(each.transpose("draw", "date").values, along(weights, chosen))
-            rows = [dict(zip(QUANTILES, numbers(level), strict=True)) for level in np.asarray(levels).T]
-            about = {"name": name, "title": asked["title"], word: asked[word], "unit": drawn.attrs["units"]}
-            dates = [{"date": date, **row} for date, row in zip(asked["dates"], rows, strict=True)]
-            out.append({**about, "choices": chosen, "dates": dates})
+            out.append(_figure(name, asked, drawn, chosen, levels))
+        if stated := _pooled_over(tree, drawn):
+            seed = attribute(tree, "seed")
+            counts = None if weights is None else pooled(weights, stated, seed=seed)
+            for chosen, each in combinations(pooled(drawn, stated, seed=seed), ("draw", "date")):
+                levels = level_quantiles(each.transpose("draw", "date").values, along(counts, chosen))
+                out.append({**_figure(name, asked, drawn, chosen, levels), "weights": stated})
     return out
+
+
+def _figure(
+    name: str, asked: dict[str, Any], drawn: xr.DataArray, chosen: dict[str, str], levels: NDArray[np.float64]
+) -> dict[str, Any]:
+    word = "growth" if "growth" in asked else "value"
+    rows = [dict(zip(QUANTILES, numbers(level), strict=True)) for level in np.asarray(levels).T]
+    about = {"name": name, "title": asked["title"], word: asked[word], "unit": drawn.attrs["units"]}
+    dates = [{"date": date, **row} for date, row in zip(asked["dates"], rows, strict=True)]
+    return {**about, "choices": chosen, "dates": dates}
+
+
+def _pooled_over(tree: xr.DataTree, drawn: xr.DataArray) -> dict[str, list[float]]:
+    """Return the weights of the rivals on which values depend; nothing where there are none, or not of all."""
+    rivals = attribute(tree, "rivals") if "rivals" in tree.attrs else {}
+    beside = {name for key in ("definitions", "sweep") if key in tree.attrs for name in attribute(tree, key)}
+    touched = [str(d) for d in drawn.dims if d not in ("draw", "date") and d not in beside]
+    return {d: rivals[d] for d in touched} if touched and all(d in rivals for d in touched) else {}
 
 
 def firsts(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -99,6 +121,7 @@ def _failed(never: xr.DataArray, chosen: dict[str, str]) -> bool:
 def sentence(tree: xr.DataTree, name: str) -> str:
     """Answer one of these questions in a sentence, under every combination of choices."""
     rows = [row for row in (*figures(tree), *firsts(tree)) if row["name"] == name]
+    rows = [row for row in rows if "weights" in row] or rows
     title = rows[0]["title"] or rows[0].get("value") or _grown(rows[0]) or "What comes first"
     return f"{title}: {'; '.join(map(_said, rows))}."
 
@@ -109,6 +132,7 @@ def _grown(row: dict[str, Any]) -> str:
 
 def _said(row: dict[str, Any]) -> str:
     given = ", ".join(f"{k} = {v}" for k, v in row["choices"].items())
+    given += f"{', ' if given else ''}pooled over {' × '.join(row['weights'])}" if "weights" in row else ""
     given = f"{given}: " if given else ""
     if "first" in row:
         if row["none"] is None:

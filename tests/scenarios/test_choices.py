@@ -121,3 +121,21 @@ def test_a_scenario_extends_another():
         Scenario.from_dict({"extends": "brain-party"})
     with pytest.raises(UnknownNameError, match="unknown key 'until_'"):
         Scenario.from_dict({"extends": "brain-parity", "until_": 3})
+
+
+def test_values_are_pooled_world_by_world_too():
+    record = {
+        "start": 2025, "until": 2030,
+        "choices": {"pace": {"values": ["1", "3"], "weights": [0.25, 0.75]},
+                    "unit_of": {"values": ["1", "10"], "kind": "definition"}},
+        "quantities": {"x": {"expression": "{pace}*{unit_of}*(t - start)"}},
+        "questions": {"far": {"value": "x", "dates": [2027]}},
+    }  # fmt: skip
+    tree = forecast.project(record, draws=400)
+    rows = {row["choices"]["unit_of"]: row for row in summary.figures(tree) if "weights" in row}
+    held = held_by_worlds("pace", [0.25, 0.75], seed=0, worlds=400)
+    for scale, row in rows.items():
+        wanted = np.quantile(np.where(held == 0, 2.0, 6.0) * float(scale), [0.05, 0.25, 0.5, 0.75, 0.95])
+        assert [row["dates"][0][f"p{q:02}"] for q in (5, 25, 50, 75, 95)] == pytest.approx(wanted)
+        assert row["weights"] == {"pace": [0.25, 0.75]}
+    assert "pooled over pace: 6 on 2027-01-01" in summary.asked_sentence(tree, "far")
