@@ -470,7 +470,8 @@ class ClaimSpec(Spec):
 class ScoreSpec(Spec):
     """A measure of a forecast against what happened.
 
-    ``target`` names ``f(fcst, obs, *, reduce_dims, preserve_dims, weights)``.
+    ``target`` names ``f(forecast, observed, *, reduce_dims, preserve_dims, weights)`` over DataArrays: the forecast has
+    a dimension ``draw``, or ``quantile`` with the levels.
     """
 
     kind: ClassVar[str] = "score"
