@@ -27,13 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["check_options", "from_spec", "shape", "trend"]
 
 
-def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | None = None) -> Model:
-    """Build a series with a shape beside it; with its own by default."""
-    said = beside or SeriesShape(name=spec.shape, options=spec.options)
+def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | Shape | None = None) -> Model:
+    """Build a series with a shape beside it, registered or not; with its own by default."""
+    unregistered = SeriesShape(name=type(beside).__name__.lower()) if isinstance(beside, Shape) else None
+    said = unregistered or beside or SeriesShape(name=spec.shape, options=spec.options)
+    assert isinstance(said, SeriesShape)
     return _made(
         name=name,
         unit=spec.unit,
-        shape=said.name,
+        shape=beside if unregistered else said.name,
         data=spec.table,
         x=spec.x,
         y=spec.y,
@@ -98,7 +100,7 @@ class _FittedTrend(FittedModel):
 
 @dataclass(frozen=True, kw_only=True)
 class _Trend(ModelRecord):
-    shape: str
+    shape: str | Shape
     data: Any
     x: str
     y: str
@@ -113,7 +115,7 @@ class _Trend(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         from forecast.tables import series
 
-        made = shape(self.shape, self.options)
+        made = shape(self.shape, self.options).beside(self.name)
         read = series.read_columns(
             self.data, x=self.x, y=self.y, covariates=made.columns, where=self.where, as_of=as_of, name=self.name,
             qualifiers=self.qualifiers, since=self.since, records=self.records, yearly=self.yearly,
@@ -237,7 +239,7 @@ def _in_unit(stated: Mapping[str, Any], given: str, unit: str, where: str) -> di
 def trend(
     data: Any,
     *,
-    shape: str,
+    shape: str | Shape,
     x: str,
     y: str,
     unit: str,
@@ -256,7 +258,7 @@ def trend(
     ----------
     data : str, path, Dataset, DataFrame or dict of arrays
         The name of a table, a CSV file, or anything `forecast.tables.columns` reads.
-    shape : str
+    shape : str or Shape
         A shape by name: ``"trends/exponential"``.
     x, y : str
         The columns for time (dates, or decimal years) and value.
