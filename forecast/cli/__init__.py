@@ -31,6 +31,7 @@ __all__ = ["cli", "main"]
 #: Our own commands: name to target, in `forecast.cli`, and the line that ``--help`` shows without importing it.
 COMMANDS = {
     "run": ("ask.run:run", "Run a scenario: when does it happen, and how likely is never?"),
+    "backtest": ("ask.backtest:backtest", "Say how forecasts would have done in the past."),
     "fit": ("fit.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),
     "compare": (
         "fit.compare:compare",

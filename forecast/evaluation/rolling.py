@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["DEFAULT", "backtest", "frozen", "of_name", "rivals", "summary"]
+__all__ = ["DEFAULT", "backtest", "frozen", "of_name", "rivals", "series_of", "summary", "unfitted"]
 
 #: What is scored where nobody names scores.
 DEFAULT = ("weighted-interval", "coverage", "width", "pit")
@@ -46,8 +46,9 @@ def rivals(series: Callable[[Any], Model], shapes: Iterable[str] = ()) -> tuple[
 
     models: dict[str, Model] = {}
     refused: dict[str, str] = {}
-    asked = list(shapes)
-    for name in dict.fromkeys(asked or get_registry().names("shape")):
+    registry = get_registry()
+    asked = [registry.find("shape", name).full_name for name in shapes]
+    for name in dict.fromkeys(asked or registry.names("shape")):
         try:
             models[name] = series(name)
         except ForecastError as problem:
@@ -57,10 +58,11 @@ def rivals(series: Callable[[Any], Model], shapes: Iterable[str] = ()) -> tuple[
     return {**models, **{name: series(shape) for name, shape in REFERENCES.items()}}, refused
 
 
-def of_name(name: str) -> tuple[dict[str, Model], dict[str, str]]:
+def of_name(name: str, shapes: Iterable[str] = ()) -> tuple[dict[str, Model], dict[str, str]]:
     """Return the models that a name stands for, the references among them, and why others cannot be made.
 
-    A series stands for itself with every shape; a series with a shape, and any other model, for itself.
+    A series stands for itself with every shape, or with those asked for; a series with a shape, and any other model,
+    for itself.
 
     Raises
     ------
@@ -79,7 +81,32 @@ def of_name(name: str) -> tuple[dict[str, Model], dict[str, str]]:
     def made(shape: Any) -> Model:
         return model(series, shape=shape) if isinstance(shape, str) else from_spec(series, spec, shape)
 
-    return rivals(made, [asked.shape] if "@" in name else ())
+    return rivals(made, [asked.shape] if "@" in name else shapes)
+
+
+def series_of(scenario: str) -> list[str]:
+    """Return the names of the series that a scenario's quantities rest on, in any combination of its choices.
+
+    Raises
+    ------
+    UsageError
+        If there are none.
+    """
+    from forecast.contract.specs import TrendSpec
+    from forecast.models.named import named
+    from forecast.scenarios import graph
+    from forecast.scenarios.scenario import Scenario
+
+    built = graph.build(Scenario.load(scenario))
+    models = [model.name for node in built.nodes.values() for model in node.models.values()]
+    found = []
+    for name in models:
+        asked = named(name) if "@" in name else None
+        if asked is not None and isinstance(asked.spec, TrendSpec):
+            found.append(asked.record.full_name)
+    if not found:
+        raise UsageError(f"'{printable(scenario, 60)}' rests on no registered series: there is nothing to test")
+    return list(dict.fromkeys(found))
 
 
 def backtest(
@@ -243,6 +270,16 @@ def frozen(model: Model, origin: float, times: Array, seed: int) -> Array | str:
     if not np.isfinite(drawn).all() or (drawn <= 0).any():
         return "its draws are not all positive and finite"
     return np.asarray(drawn, dtype=float)
+
+
+def unfitted(found: Iterable[xr.Dataset]) -> dict[str, str]:
+    """Return, for each model that made no forecast from some origin, the first reason."""
+    out: dict[str, str] = {}
+    for each in found:
+        for label, reasons in json.loads(each.attrs["failures"]).items():
+            origin, why = next(iter(reasons.items()))
+            out.setdefault(label, f"from {origin}: {why}")
+    return out
 
 
 def summary(found: Iterable[xr.Dataset]) -> list[dict[str, Any]]:
