@@ -339,7 +339,7 @@ def skill(found: Any, reference: Any) -> Any:
 
     Examples
     --------
-    >>> skill(0.3, 0.4)
+    >>> skill(3.0, 4.0)
     0.25
     """
     return 1 - found / reference

@@ -9,7 +9,14 @@ from forecast import ModelSpec, ShapeSpec, hookimpl
 
 @hookimpl
 def forecast_shapes() -> Iterator[ShapeSpec]:
-    """Bring the exponential and the changepoint."""
+    """Bring the pool, the exponential, the changepoint, and shapes that end or wander."""
+    yield ShapeSpec(
+        name="pool",
+        title="Several shapes together, as wide as the record of other series asks for",
+        target="forecast_trends.pool.shape:Pool",
+        reference="Lichtendahl, K. C., Grushka-Cockayne, Y. & Winkler, R. L. (2013), Is it better to average "
+        "probabilities or quantiles?, Management Science 59(7), 1594-1611; the weights are ours, from rolling origins",
+    )
     yield ShapeSpec(
         name="exponential",
         title="A straight line in log value over time",
