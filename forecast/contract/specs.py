@@ -173,11 +173,19 @@ class LawSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class ShapeSpec(Spec):
-    """A law in time with a noise law; ``target`` names a class that follows `forecast.models.Shape`."""
+    """A law in time with a noise law; ``target`` names a class that follows `forecast.models.Shape`.
+
+    Parameters
+    ----------
+    target : str
+    record : str
+        Path of a CSV file that says how forecasts with it have done: see `forecast.models.track_record.of_shape`.
+    """
 
     kind: ClassVar[str] = "shape"
 
     target: str = text_field()
+    record: str = text_field(default="")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 from forecast import ModelSpec, ShapeSpec, hookimpl
+
+#: How forecasts with each shape have done; `forecast_trends.pool.make` writes it.
+RECORD = str(Path(__file__).with_name("pool") / "track-record.csv")
 
 
 @hookimpl
 def forecast_shapes() -> Iterator[ShapeSpec]:
-    """Bring the pool, the exponential, the changepoint, and shapes that end or wander."""
+    """Bring every shape, with its record."""
+    for spec in (*_lasting(), *_limited(), *_wandering()):
+        yield replace(spec, record=RECORD)
+
+
+def _lasting() -> Iterator[ShapeSpec]:
+    """Several shapes together, and growth that lasts."""
     yield ShapeSpec(
         name="pool",
         title="Several shapes together, as wide as the record of other series asks for",
@@ -30,8 +41,6 @@ def forecast_shapes() -> Iterator[ShapeSpec]:
         reference="Andrews, D. W. K. (1993), Tests for parameter instability and structural change with unknown change "
         "point, Econometrica 61(4), 821-856; null distribution by simulation with autocorrelated noise",
     )
-    yield from _limited()
-    yield from _wandering()
 
 
 def _limited() -> Iterator[ShapeSpec]:

@@ -95,6 +95,7 @@ def run(
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.base.files import safe_output
     from forecast.base.netcdf import save
+    from forecast.models.track_record import sentence
     from forecast.projection.engine import project
     from forecast.report import figures, summary
     from forecast.scenarios.quantities.changes import parse
@@ -121,6 +122,7 @@ def run(
             progress=report,
         )
     failures = summary.attribute(tree, "failures")
+    record_said = sentence(summary.attribute(tree, "models"))
     result = {
         "scenario": summary.attribute(tree, "scenario"),
         "headline": summary.headline(tree),
@@ -136,6 +138,7 @@ def run(
         **({"failing": failing} if (failing := summary.failing(tree)) else {}),
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
+        **({"record": record_said} if record_said else {}),
     }
     asked = ("seed", "draws", "start", "until", "step", "set", "data", "scenario_hash")
     more = {k: summary.attribute(tree, k) for k in asked}
@@ -206,6 +209,8 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
         _show_regime(row)
     for model in result["models"]:
         render.write(f"{printable(model['name'])}: {printable(model['summary'], 600)}")
+    if "record" in result:
+        render.write(printable(result["record"], 600))
     if result["models"]:
         render.write()
     left = []

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["FAMILIES", "HINDCASTS", "Calibration", "calibration", "families", "family_of"]
+__all__ = ["FAMILIES", "HINDCASTS", "TRACK_RECORD", "Calibration", "calibration", "families", "family_of"]
 
 #: Which series tell of the same thing: what is tuned on one may not be judged on another.
 FAMILIES = Path(__file__).with_name("families.csv")
 #: One row a hindcast: family, date of the outcome, and by how much of half the 90 % interval it missed.
 HINDCASTS = Path(__file__).with_name("hindcasts.csv")
+#: How each shape has done, by kind of series and horizon.
+TRACK_RECORD = Path(__file__).with_name("track-record.csv")
 
 #: What 16 families of series ask for that are not shipped (technologies' costs, TOP500, processors, GPUs, AI): between
 #: 1.29 and 1.45, whichever of them is left out.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Pool", "Recent", "recent"]
 
-#: Share of the recent line in the middle of the pool; the shapes share the rest.
-_RECENT = 2 / 3
+#: Share of the recent line in the middle of the pool where it is certain; the shapes share the rest.
+_RECENT = 0.75
+#: The 95 % quantile of a standard normal.
+_HALF = 1.6448536269514722
 #: The latest points that the line must rest on, as independent ones.
 _POINTS = 5
+#: Spans ahead at which the line is compared with the shapes; later the last holds.
+_AHEAD = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
 #: Shortest half-life of a point's weight, and the time in which growth dies away, as shares of the span.
 _HALF_LIFE, _DAMPING = 0.03, 0.5
 
@@ -43,19 +48,32 @@ class Recent:
         The last date, log level and growth a year there.
     lasting : float
         Years: growth falls by the factor e in so many.
+    covariance : ndarray
+        Of level and growth.
     """
 
     last: float
     level: float
     growth: float
     lasting: float
+    covariance: Array
 
     def at(self, time: Array) -> Array:
         """Return the log level at later dates."""
+        return self.level + self.growth * self._ahead(time)
+
+    def variance(self, time: Array) -> Array:
+        """Return how uncertain the log level of the line is at later dates."""
+        (level, both), (_, growth) = self.covariance
+        ahead = self._ahead(time)
+        return level + 2 * both * ahead + growth * ahead**2
+
+    def _ahead(self, time: Array) -> Array:
+        """Return the years ahead, as growth that dies away counts them."""
         import numpy as np
 
         ahead = np.maximum(np.asarray(time, dtype=float) - self.last, 0.0)
-        return np.asarray(self.level - self.growth * self.lasting * np.expm1(-ahead / self.lasting))
+        return np.asarray(-self.lasting * np.expm1(-ahead / self.lasting))
 
 
 def recent(time: Array, y: Array) -> Recent:
@@ -67,22 +85,29 @@ def recent(time: Array, y: Array) -> Recent:
     asked = min(_POINTS, 0.8 * len(time))
     while True:
         weight = 0.5 ** (age / life)
-        if weight.sum() ** 2 / np.sum(weight**2) >= asked:
+        points = weight.sum() ** 2 / np.sum(weight**2)
+        if points >= asked:
             break
         life *= 1.15
-    root = np.sqrt(weight)
-    level, growth = np.linalg.lstsq(np.stack([root, -root * age], axis=1), root * y, rcond=None)[0]
-    return Recent(last=last, level=float(level), growth=float(growth), lasting=_DAMPING * span)
+    x = np.stack([np.ones_like(age), -age], axis=1)
+    inverse = np.linalg.inv(x.T @ (weight[:, None] * x))
+    line = inverse @ (x.T @ (weight * y))
+    scatter = weight @ (y - x @ line) ** 2 / weight.sum() * points / max(points - 2, 0.5)
+    covariance = scatter * inverse @ (x.T @ (weight[:, None] ** 2 * x)) @ inverse
+    level, growth = (float(value) for value in line)
+    return Recent(last=last, level=level, growth=growth, lasting=_DAMPING * span, covariance=covariance)
 
 
 class Pool(Shape):
     """What did best over many series: several shapes together, recalibrated.
 
-    The middle is the mean of the medians of `trends/local-linear`, `trends/damped-trend` and `trends/changepoint` (a
-    third) and a line through the latest points whose growth dies away over half the span that was seen (two thirds).
-    Its quantiles lie around the middle as far as those of the three shapes do around theirs, in the geometric mean: one
-    shape that is decades wide does not make the pool so. That distance is then stretched as hindcasts of other families
-    of series ask for, of which the outcome was known when this series ended, and the less the fewer they are.
+    The middle lies between the mean of the medians of `trends/local-linear`, `trends/damped-trend` and
+    `trends/changepoint` and a line through the latest points whose growth dies away over half the span that was seen.
+    The line's share is three quarters where it is certain, and falls as its variance grows beside that of the shapes:
+    where single points scatter, the latest tell little. The pool's quantiles lie around the middle as far as those of
+    the three shapes do around theirs, in the geometric mean: one shape that is decades wide does not make the pool so.
+    That distance is then stretched as hindcasts of other families of series ask for, of which the outcome was known
+    when this series ended, and the less the fewer they are.
 
     Draws keep their ranks over time as the first of the shapes has them.
 
@@ -162,8 +187,7 @@ class FittedPool(FittedShape):
         around = np.stack([values - middle[:, None] for values, middle in zip(each, middles, strict=True)])
         with np.errstate(divide="ignore"):
             size = np.exp(np.mean(np.log(np.abs(around)), axis=0))
-        later = time > self.line.last
-        factor = np.where(later, self.told.factor, 1.0)[:, None]
+        factor = np.where(time > self.line.last, self.told.factor, 1.0)[:, None]
         pooled = self._middle(time, np.mean(middles, axis=0))[:, None] + np.sign(around[0]) * size * factor
         out = np.take_along_axis(pooled, order, axis=1)
         return np.asarray(np.exp(np.clip(out, -LARGEST, LARGEST)))
@@ -172,8 +196,24 @@ class FittedPool(FittedShape):
         """Return the middle in logs: before the last observation that of the shapes alone."""
         import numpy as np
 
-        both = (1 - _RECENT) * shapes + _RECENT * self.line.at(time)
+        ahead, shares = self._shares
+        share = np.interp(time, ahead, shares)
+        both = (1 - share) * shapes + share * self.line.at(time)
         return np.where(time > self.line.last, both, shapes)
+
+    @functools.cached_property
+    def _shares(self) -> tuple[Array, Array]:
+        """Dates ahead, and the share of the line at each: the same for draws of the level and of observations."""
+        import numpy as np
+
+        from forecast.streams import Streams
+
+        time = self.line.last + self.line.lasting / _DAMPING * np.array(_AHEAD)
+        streams = Streams(seed=0, node="pool", block=0)
+        each = [np.log(shape.sample(time, streams, observed=True)) for shape in self.fitted.values()]
+        half = [np.diff(np.quantile(values, [0.05, 0.95], axis=1), axis=0)[0] / 2 / _HALF for values in each]
+        spread = np.exp(np.mean(np.log(np.maximum(half, 1e-12)), axis=0)) ** 2
+        return time, _RECENT * spread / (spread + self.line.variance(time) + 1e-24)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return the log level at the last observation, and the growth in the year after it."""
@@ -200,7 +240,8 @@ class FittedPool(FittedShape):
                 f"{self.told.said()}"
             ),
             assumptions=(
-                f"a third of the middle is the mean of {names}, two thirds a line through the latest points",
+                f"the middle lies between the mean of {names} and a line through the latest points, whose share is "
+                f"{self._shares[1][-1]:.0%} {self.line.lasting / _DAMPING:.3g} years ahead",
                 f"the line's growth dies away over {self.line.lasting:.3g} years, half the span that was seen",
                 "the interval is as wide as forecasts of other series have had to be",
             ),
