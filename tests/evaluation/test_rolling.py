@@ -46,7 +46,8 @@ def test_targets_are_later_within_ten_years_and_at_most_ten():
 def test_nothing_after_the_origin_leaks(poison):
     """Later values are replaced: every forecast from before keeps every bit."""
     shapes = [
-        f"trends/{name}" for name in ("exponential", "changepoint", "random-walk", "local-linear", "damped-trend")
+        f"trends/{name}"
+        for name in ("pool", "exponential", "changepoint", "random-walk", "local-linear", "damped-trend")
     ]
     clean = backtest(series(shapes=shapes), seed=3)
     first = float(clean["origin"][0])
