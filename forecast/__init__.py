@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         UnitSpec,
     )
     from forecast.contract.toml_records import records_from
+    from forecast.evaluation.rolling import backtest
     from forecast.fit.protocols import Protocol, protocol
     from forecast.fit.solution import Fit
     from forecast.laws import Law, law
@@ -77,6 +78,7 @@ __all__ = [
     "UnitSpec",
     "__version__",
     "allow",
+    "backtest",
     "budget",
     "catalogue",
     "estimate",
@@ -104,6 +106,7 @@ _HOME = {
     "Quantity": "forecast.api.quantity",
     "Scenario": "forecast.scenarios.scenario",
     "allow": "forecast.base.access",
+    "backtest": "forecast.evaluation.rolling",
     "budget": "forecast.base.budgets",
     "estimate": "forecast.models",
     "function": "forecast.api.quantity",
