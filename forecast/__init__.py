@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         UnitSpec,
     )
     from forecast.contract.toml_records import records_from
+    from forecast.evaluation.rolling import backtest
     from forecast.fit.protocols import Protocol, protocol
     from forecast.fit.solution import Fit
     from forecast.laws import Law, law
@@ -81,6 +82,7 @@ __all__ = [
     "__version__",
     "allow",
     "ask",
+    "backtest",
     "budget",
     "catalogue",
     "draws",
@@ -112,6 +114,7 @@ _HOME = {
     "Scenario": "forecast.scenarios.scenario",
     "allow": "forecast.base.access",
     "ask": "forecast.api.asking",
+    "backtest": "forecast.evaluation.rolling",
     "budget": "forecast.base.budgets",
     "draws": "forecast.api.sources",
     "estimate": "forecast.models",

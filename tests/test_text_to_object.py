@@ -35,6 +35,7 @@ PLACES = {
     "fit/inference/bootstrap.py: _audited: getattr": OURS,
     "fit/inference/bootstrap.py: _joined: getattr": OURS,
     "fit/inference/bootstrap.py: bootstrap: getattr": OURS,
+    "evaluation/scores.py: score: resolve": RECORD,
     "fit/solve/scatter.py: scattered: getattr": OURS,
     "fit/data/groups.py: check: getattr": OURS,
     "fit/solve/newton.py: Solved.put: getattr": OURS,

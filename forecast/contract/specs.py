@@ -184,12 +184,16 @@ class ShapeSpec(Spec):
     ----------
     keeps : {"", "frontier", "share", "positive"}
         What every trend of this shape keeps, whatever its series says.
+    target : str
+    record : str
+        Path of a CSV file that says how forecasts with it have done: see `forecast.models.track_record.of_shape`.
     """
 
     kind: ClassVar[str] = "shape"
 
     target: str = text_field()
     keeps: str = checked(_kept, f"one of {', '.join(KEEPS)}, or nothing", default="")
+    record: str = text_field(default="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -489,7 +493,8 @@ class ClaimSpec(Spec):
 class ScoreSpec(Spec):
     """A measure of a forecast against what happened.
 
-    ``target`` names ``f(fcst, obs, *, reduce_dims, preserve_dims, weights)``.
+    ``target`` names ``f(forecast, observed, *, reduce_dims, preserve_dims, weights)`` over DataArrays: the forecast has
+    a dimension ``draw``, or ``quantile`` with the levels.
     """
 
     kind: ClassVar[str] = "score"

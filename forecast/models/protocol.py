@@ -374,6 +374,13 @@ class Shape(abc.ABC):
     uncertain: tuple[str, ...] | Mapping[str, str] = ()
     columns: Mapping[str, str] = MappingProxyType({})
 
+    def beside(self, series: str) -> Shape:
+        """Return the shape that fits the series of this name; itself by default.
+
+        Only a shape that keeps a record of series needs to know: so that it judges none by its own past.
+        """
+        return self
+
     @abc.abstractmethod
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Fit a series.

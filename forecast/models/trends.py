@@ -30,13 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["check_options", "from_spec", "shape", "trend"]
 
 
-def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | None = None) -> Model:
-    """Build a series with a shape beside it; with its own by default."""
-    said = beside or SeriesShape(name=spec.shape, options=spec.options)
+def from_spec(name: str, spec: TrendSpec, beside: SeriesShape | Shape | None = None) -> Model:
+    """Build a series with a shape beside it, registered or not; with its own by default."""
+    unregistered = SeriesShape(name=type(beside).__name__.lower()) if isinstance(beside, Shape) else None
+    said = unregistered or beside or SeriesShape(name=spec.shape, options=spec.options)
+    assert isinstance(said, SeriesShape)
     return _made(
         name=name,
         unit=spec.unit,
-        shape=said.name,
+        shape=beside if unregistered else said.name,
         data=spec.table,
         x=spec.x,
         y=spec.y,
@@ -118,7 +120,7 @@ class _FittedTrend(FittedModel):
 
 @dataclass(frozen=True, kw_only=True)
 class _Trend(ModelRecord):
-    shape: str
+    shape: str | Shape
     data: Any
     x: str
     y: str
@@ -147,7 +149,7 @@ class _Trend(ModelRecord):
         return read, value
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        made = shape(self.shape, self.options)
+        made = shape(self.shape, self.options).beside(self.name)
         read, value = self._read(made, as_of, yearly=self.yearly)
         asked: dict[str, Any] = {"columns": read.covariates} if read.covariates else {}
         fitted = made.fit(read.time, value, frontier=self.frontier or self.records, seed=seed, **asked)
@@ -278,7 +280,7 @@ def _in_unit(stated: Mapping[str, Any], given: str, unit: str, where: str) -> di
 def trend(
     data: Any,
     *,
-    shape: str,
+    shape: str | Shape,
     x: str,
     y: str,
     unit: str = "",
@@ -298,7 +300,7 @@ def trend(
     ----------
     data : str, path, Dataset, DataFrame or dict of arrays
         The name of a table, a CSV file, or anything `forecast.tables.columns` reads.
-    shape : str
+    shape : str or Shape
         A shape by name: ``"trends/exponential"``.
     x, y : str
         The columns for time (dates, or decimal years) and value.

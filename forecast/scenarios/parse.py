@@ -13,8 +13,9 @@ from forecast.base.dates import from_decimal_year
 from forecast.base.distributions import distribution
 from forecast.contract.fields import number
 from forecast.contract.inputs import below
-from forecast.errors import FormulaError, ScenarioError, UnknownNameError, printable
+from forecast.errors import ForecastError, FormulaError, ScenarioError, UnknownNameError, printable
 from forecast.formula import Condition
+from forecast.models import track_record
 from forecast.scenarios.quantities import functions, inputs, laws
 from forecast.scenarios.quantities import numbers as by_choice
 from forecast.scenarios.spec import (
@@ -186,12 +187,19 @@ class Reader:
         if stated == "equal":
             return (1 / len(values),) * len(values)
         if stated == "track-record":
-            raise self.fail(key, "no record of past accuracy is kept yet; expected 'equal', or a number for each value")
+            return self.by_record(values, key)
         if not isinstance(stated, (list, tuple)) or len(stated) != len(values) or not all(map(number, stated)):
             raise self.fail(key, f"expected 'equal', or {len(values)} numbers, one for each value")
         if min(stated) < 0 or not abs(sum(stated) - 1) <= 1e-9:
             raise self.fail(key, f"expected weights from 0 to 1 in sum 1, got {sum(stated):.12g} in sum")
         return tuple(float(weight) for weight in stated)
+
+    def by_record(self, shapes: tuple[str, ...], key: str) -> tuple[float, ...]:
+        """Return the weights of rival shapes by how forecasts with them have done."""
+        try:
+            return track_record.weights(shapes)
+        except ForecastError as problem:
+            raise self.fail(key, f"'track-record' weighs shapes by their past forecasts: {problem}") from problem
 
     def texts(self, values: object, key: str) -> tuple[str, ...]:
         """Return a list of texts."""

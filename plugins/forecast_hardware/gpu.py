@@ -166,7 +166,7 @@ def models() -> Iterator[TrendSpec]:
 
 def _pool(best: bool, cap: Mapping[str, object] | None = None, *, short: bool = False) -> tuple[SeriesShape, ...]:
     """Say what each shape of the pool needs; `best`: the series keeps records, `short`: it covers few years."""
-    return tuple(
+    each = tuple(
         SeriesShape(
             name=f"trends/{shape}",
             weight=1.0,
@@ -175,6 +175,7 @@ def _pool(best: bool, cap: Mapping[str, object] | None = None, *, short: bool = 
         )
         for shape in POOL
     )
+    return (SeriesShape(name="trends/pool", note="several shapes in one, so it is not pooled again"), *each)
 
 
 def _options(shape: str, best: bool, cap: Mapping[str, object] | None, short: bool) -> dict[str, object]:

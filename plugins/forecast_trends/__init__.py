@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 from forecast import ModelSpec, ShapeSpec, hookimpl
+
+#: How forecasts with each shape have done; `forecast_trends.pool.make` writes it.
+RECORD = str(Path(__file__).with_name("pool") / "track-record.csv")
 
 
 @hookimpl
 def forecast_shapes() -> Iterator[ShapeSpec]:
-    """Bring the exponential and the changepoint."""
+    """Bring every shape, with its record."""
+    for spec in (*_lasting(), *_limited(), *_wandering()):
+        yield replace(spec, record=RECORD)
+
+
+def _lasting() -> Iterator[ShapeSpec]:
+    """Several shapes together, and growth that lasts."""
+    yield ShapeSpec(
+        name="pool",
+        title="Several shapes together, as wide as the record of other series asks for",
+        target="forecast_trends.pool.shape:Pool",
+        reference="Lichtendahl, K. C., Grushka-Cockayne, Y. & Winkler, R. L. (2013), Is it better to average "
+        "probabilities or quantiles?, Management Science 59(7), 1594-1611; the weights are ours, from rolling origins",
+    )
     yield ShapeSpec(
         name="exponential",
         keeps="positive",
@@ -25,8 +43,6 @@ def forecast_shapes() -> Iterator[ShapeSpec]:
         reference="Andrews, D. W. K. (1993), Tests for parameter instability and structural change with unknown change "
         "point, Econometrica 61(4), 821-856; null distribution by simulation with autocorrelated noise",
     )
-    yield from _limited()
-    yield from _wandering()
 
 
 def _limited() -> Iterator[ShapeSpec]:

@@ -94,7 +94,8 @@ def test_json_is_one_object_of_the_agreed_form(said):
     assert answer["command"] == "run"
     assert answer["warnings"] == []
     result = answer["result"]
-    assert list(result) == ["scenario", "headline", "questions", "pooled", "drivers", "limits", "quantities", "models"]
+    keys = ["scenario", "headline", "questions", "pooled", "drivers", "limits", "quantities", "models", "record"]
+    assert list(result) == keys
     assert result["headline"].startswith("When the fastest supercomputer")
     assert len(result["questions"]) == 12
     first = result["questions"][0]

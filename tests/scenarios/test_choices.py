@@ -94,7 +94,10 @@ WRONG = {
     "too few": ({"values": ["a", "b"], "weights": [1]}, "choices.t.weights: expected 'equal', or 2 numbers"),
     "sum": ({"values": ["a", "b"], "weights": [0.5, 0.6]}, r"in sum 1, got 1\.1 in sum"),
     "negative": ({"values": ["a", "b"], "weights": [-0.5, 1.5]}, "expected weights from 0 to 1"),
-    "record": ({"values": ["a", "b"], "weights": "track-record"}, "no record of past accuracy is kept yet"),
+    "record": (
+        {"values": ["a", "b"], "weights": "track-record"},
+        "weighs shapes by their past forecasts: unknown shape 'a'",
+    ),
     "none": ({"kind": "rival"}, "expected a list of texts"),
     "key": ({"values": ["a"], "wieghts": [1]}, "unknown key 'wieghts'; did you mean 'weights'"),
 }

@@ -139,6 +139,7 @@ def answer(
     """Project a scenario, and write its answers, tables and files."""
     from forecast.base.files import safe_output
     from forecast.base.netcdf import save
+    from forecast.models.track_record import sentence
     from forecast.projection.engine import project
     from forecast.report import figures, summary
     from forecast.scenarios.quantities.changes import parse
@@ -172,6 +173,7 @@ def answer(
             progress=report,
         )
     failures = summary.attribute(tree, "failures")
+    record_said = sentence(summary.attribute(tree, "models"))
     result = {
         "scenario": summary.attribute(tree, "scenario"),
         "headline": summary.headline(tree),
@@ -187,6 +189,7 @@ def answer(
         **({"failing": failing} if (failing := summary.failing(tree)) else {}),
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
+        **({"record": record_said} if record_said else {}),
     }
     asked = ("seed", "draws", "start", "until", "step", "set", "data", "scenario_hash")
     more = {k: summary.attribute(tree, k) for k in asked}
@@ -260,6 +263,8 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
         _show_regime(row)
     for model in result["models"]:
         render.write(f"{printable(model['name'])}: {printable(model['summary'], 600)}")
+    if "record" in result:
+        render.write(printable(result["record"], 600))
     if result["models"]:
         render.write()
     left = []

@@ -11,7 +11,7 @@ import click
 from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import catalogue, json_option, origin
-from forecast.contract.registry import Record
+from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import (
     EstimateSpec,
     FunctionSpec,
@@ -113,6 +113,7 @@ def _describe(record: Record) -> dict[str, Any]:
 def _describe_series(asked: Named, spec: TrendSpec) -> dict[str, Any]:
     """Say what a series is, and what is said of the shape beside it and of others."""
     from forecast.models.named import POOLED
+    from forecast.models.track_record import of_shape
     from forecast.units.qualifiers import of_record
 
     said = asked.beside()
@@ -128,6 +129,8 @@ def _describe_series(asked: Named, spec: TrendSpec) -> dict[str, Any]:
     shown |= {"options": list(_options(said.options)), "needs": list(said.needs)}
     shown |= {"inputs": _needs(asked.name) if judged else []}
     shown |= {"shapes": [_said_of(each) for each in spec.shapes]}
+    if asked.shape in get_registry().names("shape"):  # else it is a pool, or its plugin is not there
+        shown |= {"record": of_shape(asked.shape)}
     stated = of_record(spec.where, spec.qualifiers, where=f"model '{asked.name}'")
     reference = "; ".join(filter(None, (spec.reference, said.reference)))
     return shown | {"qualifiers": dict(stated), "reference": reference}

@@ -1,0 +1,1 @@
+"""How forecasts have done: scores, rolling-origin backtests, and the record of past accuracy."""

@@ -1,0 +1,112 @@
+"""How forecasts with each shape have done: the table that a plugin ships beside its shapes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from forecast.contract.registry import get_registry
+from forecast.contract.specs import ShapeSpec
+from forecast.errors import ForecastError, PluginError, UsageError, printable
+
+__all__ = ["of_shape", "sentence", "weights"]
+
+#: Series of a record whose word counts as much as that of no record, which is that shapes are alike.
+_PRIOR = 10.0
+_WHOLE = ("all", "all")
+
+
+def of_shape(name: str) -> list[dict[str, Any]]:
+    """Return the record of a shape: a row for each kind of series and horizon; none where its plugin keeps none.
+
+    Returns
+    -------
+    list of dict
+        ``kind`` of series, ``horizon``, how many ``series`` and ``forecasts``, the mean weighted interval ``score`` of
+        the natural logarithm, the share of 90 % intervals that ``held``, and by how much the score is better than that
+        of the last value (``over_last_value``, a share of it).
+
+    Raises
+    ------
+    UnknownNameError, AmbiguousNameError
+        If there is no such shape.
+    PluginError
+        If the plugin's table cannot be read.
+
+    Examples
+    --------
+    >>> whole = of_shape("trends/local-linear")[0]
+    >>> whole["kind"], whole["horizon"], 0.5 < whole["held"] < 1
+    ('all', 'all', True)
+    """
+    record = get_registry().find("shape", name)
+    assert isinstance(record.spec, ShapeSpec)
+    if not record.spec.record:
+        return []
+    try:
+        with Path(record.spec.record).open(encoding="utf-8", newline="") as file:
+            own = [row for row in csv.DictReader(file) if row["shape"] == record.full_name]
+            return [
+                {
+                    "kind": row["kind"], "horizon": row["horizon"], "series": int(row["series"]),
+                    "forecasts": int(row["forecasts"]), "score": float(row["score"]), "held": float(row["held"]),
+                    "over_last_value": float(row["over_last_value"]),
+                }
+                for row in own
+            ]  # fmt: skip
+    except (OSError, KeyError, ValueError, TypeError) as problem:
+        why = printable(f"{type(problem).__name__}: {problem}", 200)
+        raise PluginError(f"shape '{record.full_name}': its record of past forecasts cannot be read: {why}") from None
+
+
+def _whole(name: str) -> dict[str, Any] | None:
+    return next((row for row in of_shape(name) if (row["kind"], row["horizon"]) == _WHOLE), None)
+
+
+def weights(shapes: Sequence[str], *, where: str = "") -> tuple[float, ...]:
+    """Return the weights of rival shapes by their records: the inverse of the score, shrunk towards equal weights.
+
+    Raises
+    ------
+    UsageError
+        If no record of one is kept.
+    """
+    found = []
+    for name in shapes:
+        row = _whole(name)
+        if row is None:
+            at = f"{where}: " if where else ""
+            raise UsageError(f"{at}no record of past forecasts is kept for the shape '{printable(name, 60)}'")
+        found.append(row)
+    inverse = [1 / row["score"] for row in found]
+    least = min(row["series"] for row in found)
+    trust = least / (least + _PRIOR)
+    return tuple(trust * each / sum(inverse) + (1 - trust) / len(inverse) for each in inverse)
+
+
+def sentence(models: Iterable[str]) -> str:
+    """Say in one line how forecasts with the shapes of these models have done; empty where no record is kept.
+
+    Parameters
+    ----------
+    models : iterable of str
+        As ``hardware/linpack@exponential``; others have no shape.
+    """
+    said = {}
+    for model in models:
+        _, _, shape = model.partition("@")
+        try:
+            row = _whole(shape) if shape else None
+        except ForecastError:  # two shapes of this name, or a pool of several
+            continue
+        if row is not None:
+            said[shape.rpartition("/")[2]] = row
+    if not said:
+        return ""
+    parts = [f"{name} {row['held']:.0%}, {row['over_last_value']:+.0%}" for name, row in said.items()]
+    return (
+        "past forecasts with these shapes, up to ten years ahead: share of 90 % intervals that held, and how much "
+        f"better than the last value: {'; '.join(parts)}"
+    )

@@ -1,0 +1,107 @@
+"""Make the record anew: ``python -m forecast_trends.pool.make [FOLDER]``."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from forecast.errors import ForecastError
+from forecast_trends.pool.record import FAMILIES, HINDCASTS, TRACK_RECORD
+
+__all__ = ["HORIZONS", "hindcasts", "main", "records"]
+
+#: Years ahead: more than the first, at most the second.
+HORIZONS = {"all": (0.0, 10.0), "0-2 years": (0.0, 2.0), "2-5 years": (2.0, 5.0), "5-10 years": (5.0, 10.0)}
+
+
+def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
+    """Walk what the uncalibrated pool would have said of every series in the table of families, and what came.
+
+    Parameters
+    ----------
+    only : collection of str
+        Names of series. Default: all.
+    """
+    import numpy as np
+
+    import forecast
+    from forecast.evaluation.rolling import backtest
+
+    with FAMILIES.open(encoding="utf-8", newline="") as file:
+        series = list(csv.DictReader(file))
+    for row in series:
+        if only and row["series"] not in only:
+            continue
+        model = forecast.model(row["series"], shape="trends/pool", options={"calibrated": False})
+        try:
+            found = backtest({"pool": model}, name=row["series"]).sel(model="pool")
+        except ForecastError as problem:
+            print(f"{row['series']}: {problem}", file=sys.stderr)
+            continue
+        low, middle, high = (np.log(found["forecast"].sel(quantile=q)) for q in (0.05, 0.5, 0.95))
+        error = np.log(found["observed"]) - middle
+        half = (high - middle).where(error > 0, middle - low)
+        miss = abs(error) / half.where(half > 0)
+        for i, origin in enumerate(found["origin"].values):
+            for j in np.flatnonzero(np.isfinite(miss.values[i])):
+                outcome = origin + float(found["years"].values[i, j])
+                yield {
+                    "family": row["family"], "series": row["series"], "origin": f"{origin:.3f}",
+                    "outcome": f"{outcome:.3f}", "miss": f"{miss.values[i, j]:.4g}",
+                }  # fmt: skip
+
+
+def records() -> Iterator[dict[str, Any]]:
+    """Walk how each shape has done, by kind of series and by horizon: means over forecasts, then over series."""
+    import numpy as np
+
+    from forecast.evaluation.rolling import backtest, of_name
+
+    with FAMILIES.open(encoding="utf-8", newline="") as file:
+        series = list(csv.DictReader(file))
+    found = []
+    for row in series:
+        try:
+            found.append((row["kind"], backtest(of_name(row["series"])[0], name=row["series"])))
+        except ForecastError as problem:
+            print(f"{row['series']}: {problem}", file=sys.stderr)
+    shapes = sorted({str(name) for _, each in found for name in each["model"].values if "/" in str(name)})
+    for shape in shapes:
+        for kind in ("all", *sorted({kind for kind, _ in found})):
+            for horizon, (low, high) in HORIZONS.items():
+                means, last, held, count = [], [], [], 0
+                for own, each in found:
+                    if kind not in ("all", own) or shape not in each["model"].values:
+                        continue
+                    here = (each["years"] > low) & (each["years"] <= high)
+                    score = each["weighted-interval"].where(here)
+                    made = score.sel(model=shape).notnull()
+                    if not bool(made.any()):
+                        continue
+                    means.append(float(score.sel(model=shape).mean()))
+                    last.append(float(score.sel(model="last-value").where(made).mean()))
+                    held.append(float(each["coverage"].sel(model=shape).where(made).mean()))
+                    count += int(made.sum())
+                if count:
+                    yield {
+                        "shape": shape, "kind": kind, "horizon": horizon, "series": len(means), "forecasts": count,
+                        "score": f"{np.mean(means):.3g}", "held": f"{np.mean(held):.2f}",
+                        "over_last_value": f"{1 - np.mean(means) / np.mean(last):.2f}",
+                    }  # fmt: skip
+
+
+def main(folder: str | None = None) -> None:
+    """Write ``hindcasts.csv`` and ``track-record.csv``, the second with what the first tells the pool."""
+    for path, walk in ((HINDCASTS, hindcasts), (TRACK_RECORD, records)):
+        rows = list(walk())
+        with (path if folder is None else Path(folder) / path.name).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

@@ -1,0 +1,266 @@
+"""The pool of shapes: their medians beside a damped line through the latest points, their spreads recalibrated."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forecast.errors import FitError
+from forecast.models import Anchored, Description, FittedShape, Shape
+from forecast_trends.evidence import log_series
+from forecast_trends.lines.changepoint import Changepoint
+from forecast_trends.points import LARGEST, growth_facts, said_growth
+from forecast_trends.pool.record import Calibration, calibration, family_of
+from forecast_trends.walks.damped import DampedTrend
+from forecast_trends.walks.local_linear import LocalLinear
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.streams import Streams
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Pool", "Recent", "recent"]
+
+#: Share of the recent line in the middle of the pool where it is certain; the shapes share the rest.
+_RECENT = 0.75
+#: The 95 % quantile of a standard normal.
+_HALF = 1.6448536269514722
+#: The latest points that the line must rest on, as independent ones.
+_POINTS = 5
+#: Spans ahead at which the line is compared with the shapes; later the last holds.
+_AHEAD = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+#: Shortest half-life of a point's weight, and the time in which growth dies away, as shares of the span.
+_HALF_LIFE, _DAMPING = 0.03, 0.5
+
+
+@dataclass(frozen=True)
+class Recent:
+    """A line in log value through the latest points, whose growth dies away.
+
+    Parameters
+    ----------
+    last, level, growth : float
+        The last date, log level and growth a year there.
+    lasting : float
+        Years: growth falls by the factor e in so many.
+    covariance : ndarray
+        Of level and growth.
+    """
+
+    last: float
+    level: float
+    growth: float
+    lasting: float
+    covariance: Array
+
+    def at(self, time: Array) -> Array:
+        """Return the log level at later dates."""
+        return self.level + self.growth * self._ahead(time)
+
+    def variance(self, time: Array) -> Array:
+        """Return how uncertain the log level of the line is at later dates."""
+        (level, both), (_, growth) = self.covariance
+        ahead = self._ahead(time)
+        return level + 2 * both * ahead + growth * ahead**2
+
+    def _ahead(self, time: Array) -> Array:
+        """Return the years ahead, as growth that dies away counts them."""
+        import numpy as np
+
+        ahead = np.maximum(np.asarray(time, dtype=float) - self.last, 0.0)
+        return np.asarray(-self.lasting * np.expm1(-ahead / self.lasting))
+
+
+def recent(time: Array, y: Array) -> Recent:
+    """Fit the line: weights halve so fast that five independent points are left (or four fifths of what there is)."""
+    import numpy as np
+
+    last, span = float(time[-1]), float(time[-1] - time[0])
+    age, life = last - time, _HALF_LIFE * span
+    asked = min(_POINTS, 0.8 * len(time))
+    while True:
+        weight = 0.5 ** (age / life)
+        points = weight.sum() ** 2 / np.sum(weight**2)
+        if points >= asked:
+            break
+        life *= 1.15
+    x = np.stack([np.ones_like(age), -age], axis=1)
+    inverse = np.linalg.inv(x.T @ (weight[:, None] * x))
+    line = inverse @ (x.T @ (weight * y))
+    scatter = weight @ (y - x @ line) ** 2 / weight.sum() * points / max(points - 2, 0.5)
+    covariance = scatter * inverse @ (x.T @ (weight[:, None] ** 2 * x)) @ inverse
+    level, growth = (float(value) for value in line)
+    return Recent(last=last, level=level, growth=growth, lasting=_DAMPING * span, covariance=covariance)
+
+
+class Pool(Shape):
+    """What did best over many series: several shapes together, recalibrated.
+
+    The middle lies between the mean of the medians of `trends/local-linear`, `trends/damped-trend` and
+    `trends/changepoint` and a line through the latest points whose growth dies away over half the span that was seen.
+    The line's share is three quarters where it is certain, and falls as its variance grows beside that of the shapes:
+    where single points scatter, the latest tell little. The pool's quantiles lie around the middle as far as those of
+    the three shapes do around theirs, in the geometric mean: one shape that is decades wide does not make the pool so.
+    That distance is then stretched as hindcasts of other families of series ask for, of which the outcome was known
+    when this series ended, and the less the fewer they are.
+
+    Draws keep their ranks over time as the first of the shapes has them.
+
+    Parameters
+    ----------
+    family : str
+        Of the series, in the table ``families.csv`` of this plugin: its own record is left out. Default: that which the
+        table says for the name of the series, or none.
+    calibrated : bool
+        Stretch the spread by the record.
+
+    References
+    ----------
+    Lichtendahl, K. C., Grushka-Cockayne, Y. & Winkler, R. L. (2013), Is it better to average probabilities or
+    quantiles?, Management Science 59(7), 1594-1611.
+    Gardner, E. S. & McKenzie, E. (1985), Forecasting trends in time series, Management Science 31(10), 1237-1246.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = np.arange(2000.0, 2020.0)
+    >>> round(Pool().fit(t, 2.0 ** (t - 2000)).describe().facts["doubling_years"], 1)
+    1.0
+    """
+
+    def __init__(self, family: str = "", calibrated: bool = True) -> None:
+        self.family, self.calibrated = family, calibrated
+
+    def beside(self, series: str) -> Shape:
+        """Return the pool that leaves out the record of this series' family."""
+        return self if self.family else Pool(family=family_of(series), calibrated=self.calibrated)
+
+    def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
+        """Fit every shape that the series is long enough for, and look up the record."""
+        time, y = log_series(time, value, frontier=frontier)
+        fitted: dict[str, FittedShape] = {}
+        for name, shape in (
+            ("local-linear", LocalLinear()), ("damped-trend", DampedTrend()), ("changepoint", Changepoint()),
+        ):  # fmt: skip
+            try:
+                fitted[name] = shape.fit(time, value, frontier=frontier, seed=seed)
+            except FitError:
+                if name == "changepoint":  # three points are enough for a straight line
+                    raise
+        told = calibration(self.family, before=float(time[-1])) if self.calibrated else Calibration(factor=1.0)
+        return FittedPool(fitted=fitted, line=recent(time, y), told=told, points=len(y))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedPool(FittedShape):
+    """Shapes that have seen the same series.
+
+    Parameters
+    ----------
+    fitted : mapping of str to FittedShape
+        The first says how draws hang together over time.
+    line : Recent
+    told : Calibration
+        What the record of other families asks for.
+    points : int
+    """
+
+    fitted: Mapping[str, FittedShape]
+    line: Recent
+    told: Calibration
+    points: int
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw each shape, and bring their distributions at each date together."""
+        import numpy as np
+
+        time = np.asarray(time, dtype=float)
+        drawn = [np.log(shape.sample(time, streams, observed=observed)) for shape in self.fitted.values()]
+        order = np.argsort(np.argsort(drawn[0], axis=1, kind="stable"), axis=1, kind="stable")
+        each = [np.sort(values, axis=1) for values in drawn]
+        middles = [np.median(values, axis=1) for values in each]
+        around = np.stack([values - middle[:, None] for values, middle in zip(each, middles, strict=True)])
+        with np.errstate(divide="ignore"):
+            size = np.exp(np.mean(np.log(np.abs(around)), axis=0))
+        factor = np.where(time > self.line.last, self.told.factor, 1.0)[:, None]
+        pooled = self._middle(time, np.mean(middles, axis=0))[:, None] + np.sign(around[0]) * size * factor
+        out = np.take_along_axis(pooled, order, axis=1)
+        return np.asarray(np.exp(np.clip(out, -LARGEST, LARGEST)))
+
+    def _middle(self, time: Array, shapes: Array) -> Array:
+        """Return the middle in logs: before the last observation that of the shapes alone."""
+        import numpy as np
+
+        ahead, shares = self._shares
+        share = np.interp(time, ahead, shares)
+        both = (1 - share) * shapes + share * self.line.at(time)
+        return np.where(time > self.line.last, both, shapes)
+
+    @functools.cached_property
+    def _shares(self) -> tuple[Array, Array]:
+        """Dates ahead, and the share of the line at each: the same for draws of the level and of observations."""
+        import numpy as np
+
+        from forecast.streams import Streams
+
+        time = self.line.last + self.line.lasting / _DAMPING * np.array(_AHEAD)
+        streams = Streams(seed=0, node="pool", block=0)
+        each = [np.log(shape.sample(time, streams, observed=True)) for shape in self.fitted.values()]
+        half = [np.diff(np.quantile(values, [0.05, 0.95], axis=1), axis=0)[0] / 2 / _HALF for values in each]
+        spread = np.exp(np.mean(np.log(np.maximum(half, 1e-12)), axis=0)) ** 2
+        return time, _RECENT * spread / (spread + self.line.variance(time) + 1e-24)
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return the log level at the last observation, and the growth in the year after it."""
+        import numpy as np
+
+        level, later = np.log(self.sample(self.line.last + np.array([1e-6, 1.0]), streams))
+        return {"log_level": level, "growth": later - level}
+
+    def central(self, time: Array) -> Array:
+        """Return the middle of the shapes' central paths and the line."""
+        import numpy as np
+
+        time = np.asarray(time, dtype=float)
+        shapes = np.mean([np.log(shape.central(time)) for shape in self.fitted.values()], axis=0)
+        return np.asarray(np.exp(self._middle(time, shapes)))
+
+    def anchored(self, time: Array, record: Array) -> FittedShape:
+        """Return the same from the last record on: it gains what the pool gains."""
+        return Anchored(shape=self, time=time, record=record)
+
+    def describe(self) -> Description:
+        """Say the growth of the next year, what is pooled, and what the record asked for."""
+        facts = self._growth()
+        names = ", ".join(self.fitted)
+        return Description(
+            summary=(
+                f"{said_growth(facts, 'now ')} from {self.points} points, as {names} and the latest points have it; "
+                f"{self.told.said()}"
+            ),
+            assumptions=(
+                f"the middle lies between the mean of {names} and a line through the latest points, whose share is "
+                f"{self._shares[1][-1]:.0%} {self.line.lasting / _DAMPING:.3g} years ahead",
+                f"the line's growth dies away over {self.line.lasting:.3g} years, half the span that was seen",
+                "the interval is as wide as forecasts of other series have had to be",
+            ),
+            sources=(
+                "Lichtendahl, Grushka-Cockayne & Winkler (2013), Management Science 59(7), 1594-1611",
+                "Gardner & McKenzie (1985), Management Science 31(10), 1237-1246",
+            ),
+            facts=facts,
+        )
+
+    def _growth(self) -> dict[str, float]:
+        import numpy as np
+
+        from forecast.streams import Streams
+
+        drawn = self.posterior(Streams(seed=0, node="growth", block=0))["growth"]
+        low, middle, high = (float(q) for q in np.quantile(drawn, [0.05, 0.5, 0.95]))
+        return growth_facts(middle, low, high) | {"n": float(self.points), "spread": self.told.factor}

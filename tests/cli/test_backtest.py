@@ -1,0 +1,93 @@
+"""``forecast backtest``: series, scenarios and files, as one screen and as JSON."""
+
+import numpy as np
+import pytest
+
+from forecast.tables import csv_format
+from toolkit import command, every
+
+run = command("backtest")
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    years = np.arange(1990.0, 2010.0)
+    rng = np.random.default_rng(0)
+    cost = [np.exp(-0.2 * (years - 1990) + np.cumsum(0.05 * rng.standard_normal(20))) for _ in "ab"]
+    table = {"tech": ["a"] * 20 + ["b"] * 20 + ["c"] * 3, "year": np.r_[years, years, years[:3]]}
+    csv_format.write(tmp_path / "costs.csv", {**table, "cost": np.r_[cost[0], cost[1], 3.0, 2.0, 1.0]})
+    return "costs.csv"
+
+
+FILE = ("--x", "year", "--y", "cost")
+FEW = ("--shape", "exponential", "--shape", "trends/random-walk")
+
+
+def test_a_series_with_a_shape_is_compared_with_what_it_must_beat(capsys):
+    said = run(capsys, "hardware/linpack@exponential")
+    assert (said.code, said.err) == (0, "")
+    lines = said.out.splitlines()
+    assert lines[0].startswith(
+        "Of 50 forecasts from 6 dates in the past, those of trends/exponential were best: a score"
+    )
+    assert len(lines) <= 50
+    result = run(capsys, "hardware/linpack@exponential", "--json").json["result"]
+    rows = {row["model"]: row for row in result["models"]}
+    assert set(rows) == {"trends/exponential", "last-value", "drift"}
+    own, last = (rows[name]["weighted-interval"] for name in ("trends/exponential", "last-value"))
+    assert rows["trends/exponential"]["skill_last_value"] == pytest.approx(1 - own / last)
+    assert f"{1 - own / last:.0%} better than the last value" in result["headline"]
+
+
+def test_a_file_is_cut_into_series(capsys, data):
+    said = run(capsys, data, *FILE, "--by", "tech", *FEW, "--score", "crps", "--json").json
+    assert said["result"]["series"] == ["a", "b"]
+    assert said["warnings"] == [
+        "c: too short to be cut: expected an observation after eight dates and 40 % of the span, got 3 dates"
+    ]
+    assert list(said["provenance"]["data"]) == ["costs.csv"]
+    rows = {row["model"]: row for row in said["result"]["models"]}
+    assert {row["series"] for row in rows.values()} == {2}
+    assert all(row["crps"] > 0 for row in rows.values())
+    one = run(capsys, data, *FILE, "--where", "tech is a", *FEW, "--json").json["result"]
+    assert one["series"] == ["costs"]
+
+
+def test_workers_change_nothing(capsys, data):
+    words = (data, *FILE, "--by", "tech", *FEW, "--json")
+    one, two = (run(capsys, *words, "--workers", n).json["result"] for n in ("1", "2"))
+    assert one == two
+
+
+def test_a_scenario_is_tested_by_its_series(capsys):
+    result = run(capsys, "brain-parity", *FEW, "--json").json["result"]
+    assert set(result["series"]) >= {"hardware/hpcg", "hardware/linpack"}
+
+
+def test_what_could_not_be_fitted_is_named(capsys, data):
+    said = run(capsys, data, *FILE, "--where", "tech is a")
+    assert "Not fitted everywhere (--json says why): trends/experience, trends/frontier" in said.out
+
+
+def test_refusals(capsys, data):
+    with every() as case:
+        with case("no columns"):
+            assert "a file needs --x and --y" in run(capsys, data).refusal
+        with case("columns of no file"):
+            said = run(capsys, "hardware/linpack", "--x", "year").refusal
+            assert "--x: only of a file: 'hardware/linpack' says its own" in said
+        with case("no such series"):
+            assert "did you mean 'hardware/linpack'" in run(capsys, "hardware/linpackk").refusal
+        with case("no series behind it"):
+            assert "rests on no observations in time" in run(capsys, "brain/power").refusal
+        with case("no series behind the scenario"):
+            assert "rests on no registered series" in run(capsys, "emergence").refusal
+        with case("no such column"):
+            assert "did you mean 'cost'" in run(capsys, data, "--x", "year", "--y", "costs").refusal
+        with case("no such shape"):
+            assert "did you mean 'trends/exponential'" in run(capsys, data, *FILE, "--shape", "exponentail").refusal
+        with case("no such score"):
+            assert "did you mean 'crps'" in run(capsys, data, *FILE, *FEW, "--score", "crsp").refusal
+        with case("nothing long enough"):
+            assert "too short to be cut" in run(capsys, data, *FILE, "--where", "tech is c").refusal

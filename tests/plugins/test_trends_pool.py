@@ -1,0 +1,164 @@
+"""The pool of shapes: what it is made of, how wide it is, and whose record it may use."""
+
+import csv
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.evaluation.rolling import backtest, rivals, summary
+from forecast.models import shape
+from forecast.streams import Streams
+from forecast_trends.pool import make, record
+from forecast_trends.pool.record import Calibration, calibration, families, family_of
+from forecast_trends.pool.shape import Pool, recent
+
+T = np.arange(1990.0, 2015.0)
+RNG = np.random.default_rng(5)
+Y = np.exp(0.3 * (T - 1990) + np.cumsum(0.1 * RNG.standard_normal(25)))
+STREAMS = Streams(seed=0, node="n", block=0)
+AHEAD = np.array([2015.0, 2018.0, 2025.0])
+
+
+def test_the_middle_lies_between_the_latest_points_and_the_shapes():
+    fitted = Pool().fit(T, Y)
+    middle = np.log(np.median(fitted.sample(AHEAD, STREAMS), axis=1))
+    observed = np.log(np.median(fitted.sample(AHEAD, STREAMS, observed=True), axis=1))
+    names = ("local-linear", "damped-trend", "changepoint")
+    shapes = [np.median(np.log(shape(f"trends/{n}").fit(T, Y).sample(AHEAD, STREAMS)), axis=1) for n in names]
+    line = recent(T, np.log(Y)).at(AHEAD)
+    share = (middle - np.mean(shapes, axis=0)) / (line - np.mean(shapes, axis=0))
+    assert ((share > 0.25) & (share < 0.8)).all()
+    np.testing.assert_allclose(middle, observed, atol=0.05)
+
+
+def test_the_latest_points_count_less_where_points_scatter():
+    rng = np.random.default_rng(1)
+    smooth, rough = (np.exp(0.1 * (T - 1990) + s * rng.standard_normal(25)) for s in (0.001, 1.0))
+    walk = np.exp(np.cumsum(0.1 + 0.3 * rng.standard_normal(25)))
+    last = [float(Pool().fit(T, y)._shares[1][-1]) for y in (walk, rough)]
+    assert last[0] > last[1]
+    assert np.isfinite(Pool().fit(T, smooth).sample(AHEAD, STREAMS)).all()
+
+
+def test_the_line_knows_how_uncertain_it_is():
+    """Over many series of white scatter around a level the line's errors are as large as it says."""
+    errors, said = [], []
+    for seed in range(400):
+        y = np.random.default_rng(seed).standard_normal(25)
+        line = recent(T, y)
+        errors.append(line.at(np.array([2018.0]))[0])
+        said.append(line.variance(np.array([2018.0]))[0])
+    assert np.mean(np.square(errors)) == pytest.approx(np.mean(said), rel=0.35)
+
+
+def test_the_spread_is_the_geometric_mean_of_theirs_times_what_the_record_asks_for():
+    fitted = Pool().fit(T, Y)
+    names = ("local-linear", "damped-trend", "changepoint")
+
+    def half(made):
+        low, middle, high = np.quantile(np.log(made.sample(AHEAD, STREAMS, observed=True)), [0.05, 0.5, 0.95], axis=1)
+        return np.stack([middle - low, high - middle])
+
+    each = [half(shape(f"trends/{n}").fit(T, Y)) for n in names]
+    expected = np.exp(np.mean(np.log(each), axis=0)) * fitted.told.factor
+    np.testing.assert_allclose(half(fitted), expected, rtol=0.01)
+    plain = half(Pool(calibrated=False).fit(T, Y))
+    np.testing.assert_allclose(half(fitted), plain * fitted.told.factor, rtol=1e-9)
+
+
+def test_the_line_follows_the_latest_points_and_its_growth_dies_away():
+    bent = np.where(T < 2008, 0.1 * (T - 1990), 1.8 + 0.5 * (T - 2008))
+    line = recent(T, bent)
+    assert 0.35 < line.growth < 0.5  # it was .1 for most of the time
+    assert line.level == pytest.approx(bent[-1], abs=0.2)
+    assert line.lasting == 12.0
+    far = line.at(np.array([1e6]))[0]
+    assert far == pytest.approx(line.level + line.growth * 12.0)
+    exact = recent(T, 0.2 * T)
+    assert exact.growth == pytest.approx(0.2)
+
+
+def test_a_short_series_is_forecast_by_what_can_be_fitted():
+    fitted = Pool().fit(T[:3], Y[:3])
+    assert list(fitted.fitted) == ["changepoint"]
+    assert np.isfinite(fitted.sample(AHEAD, STREAMS)).all()
+
+
+def test_draws_hang_together_over_time():
+    drawn = np.log(Pool().fit(T, Y).sample(np.array([2016.0, 2017.0, 2030.0]), STREAMS))
+    near, far = np.corrcoef(drawn)[0, 1:]
+    assert near > 0.6
+    assert near > far > 0
+    before = np.log(Pool().fit(T, Y).sample(np.array([2000.0, 2014.0]), STREAMS))
+    np.testing.assert_allclose(np.median(before, axis=1), np.log(Y[[10, 24]]), atol=0.3)
+
+
+def test_families_stand_in_one_table_and_a_series_is_not_judged_by_its_own():
+    assert family_of("hardware/linpack@pool") == family_of("hardware/hpcg") == "top500"
+    assert family_of("horizon") == "horizon"
+    assert family_of("nobody/knows") == ""
+    assert {family_of(f"resources/horizon-th1-{n}") for n in "01"} == {"horizon"}
+    known = set(forecast.catalogue("model"))
+    assert set(families()) <= known
+    fitted = forecast.model("hardware/linpack@pool").fit()
+    assert fitted.shape.told == calibration("top500", before=float(fitted.observed().time[-1]))
+    assert fitted.shape.told.families == len(set(record._hindcasts()[0]) - {"top500"})
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A record of three families: one asks for 4, one for 2, one came later."""
+    rows = [("a", 2000, 4.0)] * 10 + [("b", 2001, 2.0)] * 30 + [("c", 2010, 50.0)] * 10
+    path = tmp_path / "hindcasts.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("family", "outcome", "miss"), *rows])
+    monkeypatch.setattr(record, "HINDCASTS", path)
+    record._hindcasts.cache_clear()
+    yield
+    record._hindcasts.cache_clear()
+
+
+@pytest.mark.usefixtures("small")
+def test_the_record_is_of_other_families_and_of_what_was_known():
+    prior = Calibration().factor
+    assert calibration("", before=1999.0) == Calibration(factor=prior, families=0, hindcasts=0)
+
+    def shrunk(asked, n):
+        return pytest.approx(asked ** (n / (n + 16)) * prior ** (16 / (n + 16)))
+
+    both, one, every = calibration("", before=2005.0), calibration("a", before=2005.0), calibration("", before=2011.0)
+    assert (both.factor, both.families, both.hindcasts) == (shrunk(4.0, 2), 2, 40)
+    assert (one.factor, one.families) == (shrunk(2.0, 1), 1)
+    assert (every.factor, every.families) == (shrunk(50.0, 3), 3)
+
+
+def test_the_shipped_record_is_what_its_command_writes():
+    """One series made anew is, row by row, what is shipped."""
+    with record.HINDCASTS.open(encoding="utf-8", newline="") as file:
+        shipped = [row for row in csv.DictReader(file) if row["series"] == "resources/us-research"]
+    made = list(make.hindcasts(["resources/us-research"]))
+    assert len(made) == len(shipped) > 40
+    for new, old in zip(made, shipped, strict=True):
+        assert {k: new[k] for k in ("family", "origin", "outcome")} == {
+            k: old[k] for k in ("family", "origin", "outcome")
+        }
+        assert float(new["miss"]) == pytest.approx(float(old["miss"]), rel=0.15, abs=0.03)
+
+
+def test_walks_that_slow_are_forecast_better_than_by_a_straight_line():
+    """Growth that dies away, 12 series: the pool scores better than its simplest rival, and its intervals hold."""
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        growth = 0.5 * 0.95 ** np.arange(30)
+        y = np.exp(np.cumsum(growth + 0.08 * rng.standard_normal(30)))
+        data = {"t": np.arange(1980.0, 2010.0), "y": y}
+        models, _ = rivals(
+            lambda s, d=data: forecast.trend(d, shape=s, x="t", y="y", unit=""), ["trends/pool", "trends/exponential"]
+        )
+        found.append(backtest(models, most_origins=3))
+    rows = {row["model"]: row for row in summary(found)}
+    assert rows["trends/pool"]["weighted-interval"] < rows["trends/exponential"]["weighted-interval"]
+    assert rows["trends/pool"]["skill_last_value"] > 0.3
+    assert 0.8 <= rows["trends/pool"]["coverage"] <= 1.0
