@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         UnitSpec,
     )
     from forecast.contract.toml_records import records_from
+    from forecast.evaluation.extrapolate import Extrapolation, extrapolate
     from forecast.fit.protocols import Protocol, protocol
     from forecast.fit.solution import Fit
     from forecast.laws import Law, law
@@ -54,6 +55,7 @@ __all__ = [
     "CommandSpec",
     "Condition",
     "EstimateSpec",
+    "Extrapolation",
     "Fit",
     "FunctionSpec",
     "Input",
@@ -80,6 +82,7 @@ __all__ = [
     "budget",
     "catalogue",
     "estimate",
+    "extrapolate",
     "function",
     "hookimpl",
     "law",
@@ -98,6 +101,7 @@ __all__ = [
 _HOME = {
     "Answer": "forecast.api.answer",
     "Condition": "forecast.api.quantity",
+    "Extrapolation": "forecast.evaluation.extrapolate",
     "Fit": "forecast.fit.solution",
     "Law": "forecast.laws",
     "Protocol": "forecast.fit.protocols",
@@ -106,6 +110,7 @@ _HOME = {
     "allow": "forecast.base.access",
     "budget": "forecast.base.budgets",
     "estimate": "forecast.models",
+    "extrapolate": "forecast.evaluation.extrapolate",
     "function": "forecast.api.quantity",
     "hookimpl": "forecast.contract.hookspecs",
     "law": "forecast.laws",

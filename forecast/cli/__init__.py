@@ -31,6 +31,10 @@ __all__ = ["cli", "main"]
 #: Our own commands: name to target, in `forecast.cli`, and the line that ``--help`` shows without importing it.
 COMMANDS = {
     "run": ("ask.run:run", "Run a scenario: when does it happen, and how likely is never?"),
+    "extrapolate": (
+        "ask.extrapolate:extrapolate",
+        "Carry a curve or a series beyond its data, with the record of such forecasts.",
+    ),
     "fit": ("fit.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),
     "compare": (
         "fit.compare:compare",
