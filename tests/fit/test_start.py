@@ -50,3 +50,13 @@ def test_what_is_added_to_a_variable_is_looked_for_beyond_the_data():
     assert places.min() < -50
     assert places.max() > 50
     assert ((places < -10) & (places > -20)).sum() == 12
+
+
+def test_a_valley_without_an_end_is_not_searched_again():
+    """On a power law above a floor m4's upper end may be anything: hundreds of starts would crawl along one valley."""
+    x = np.geomspace(10, 1e5, 20)
+    y = (0.3 + 6 * x**-0.35) * np.exp(0.01 * np.random.default_rng(0).standard_normal(20))
+    fit = forecast.law("scaling/m4").fit({"x": x, "y": y})
+    assert fit.converged is False
+    assert fit.starts[1] <= 144
+    assert fit.objective < 0.00085  # the objective has stopped falling there all the same

@@ -32,8 +32,8 @@ FEW = 0.1
 #: Iterations for one start of several, and of a stretch of one that must arrive; how many of those come at the end.
 SHORT, LONG, LAST = 100, 1000, 3
 #: Stretches a start may go on for, iterations of one, and the share by which each must lower the objective: of a start
-#: that was given, and of one of several.
-ALONE, OF_MANY = (40, LONG, 1e-6), (30, SHORT, 1e-3)
+#: that was given, and of one of several, which has others beside it and stops where it gets on no longer.
+ALONE, OF_MANY = (40, LONG, 1e-6), (120, 25, 2.5e-4)
 #: So many leading starts that differ by less than this share, none of which has arrived, lie in one long valley: more
 #: starts would only find it again.
 VALLEY, COMPANY = 1e-2, 3
