@@ -87,7 +87,7 @@ MEMBERS = 512
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """The four numbers that development curves chose; see the how-to "Extrapolate my runs".
+    """The numbers that development curves chose, all but `worth`, which was set; see the how-to "Extrapolate my runs".
 
     Parameters
     ----------
