@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         UnitSpec,
     )
     from forecast.contract.toml_records import records_from
+    from forecast.evaluation.extrapolate import Extrapolation, extrapolate
     from forecast.evaluation.rolling import backtest
     from forecast.fit.protocols import Protocol, protocol
     from forecast.fit.solution import Fit
@@ -58,6 +59,7 @@ __all__ = [
     "CommandSpec",
     "Condition",
     "EstimateSpec",
+    "Extrapolation",
     "Fit",
     "FunctionSpec",
     "Input",
@@ -87,6 +89,7 @@ __all__ = [
     "catalogue",
     "draws",
     "estimate",
+    "extrapolate",
     "function",
     "hookimpl",
     "law",
@@ -107,6 +110,7 @@ __all__ = [
 _HOME = {
     "Answer": "forecast.api.answer",
     "Condition": "forecast.api.quantity",
+    "Extrapolation": "forecast.evaluation.extrapolate",
     "Fit": "forecast.fit.solution",
     "Law": "forecast.laws",
     "Protocol": "forecast.fit.protocols",
@@ -118,6 +122,7 @@ _HOME = {
     "budget": "forecast.base.budgets",
     "draws": "forecast.api.sources",
     "estimate": "forecast.models",
+    "extrapolate": "forecast.evaluation.extrapolate",
     "function": "forecast.api.sources",
     "hookimpl": "forecast.contract.hookspecs",
     "law": "forecast.laws",

@@ -35,6 +35,10 @@ __all__ = ["cli", "main"]
 COMMANDS = {
     "run": ("ask.run:run", "Run a scenario: when does it happen, and how likely is never?"),
     "sweep": ("ask.sweep:sweep", "Run a scenario along several values of what is set."),
+    "extrapolate": (
+        "ask.extrapolate:extrapolate",
+        "Carry a curve or a series beyond its data, with the record of such forecasts.",
+    ),
     "backtest": ("ask.backtest:backtest", "Say how forecasts would have done in the past."),
     "fit": ("fit.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),
     "compare": (

@@ -1,1 +1,1 @@
-"""How forecasts have done: scores, rolling-origin backtests, and the record of past accuracy."""
+"""How good forecasts are, and forecasts that say so: scores, backtests, and one verb that extrapolates."""

@@ -104,7 +104,8 @@ def compare(
         row: dict[str, Any] = {"law": law.name or law.expression or str(law), "parameters": len(law.parameters)}
         try:
             fit = law.fit(columns, seed=seed, **options)
-            row |= {"converged": fit.converged, "verdict": fit.verdict, "objective": fit.objective, "points": fit.n}
+            verdict = fit.outcome if fit.converged is False else fit.verdict  # no end, nothing to judge
+            row |= {"converged": fit.converged, "verdict": verdict, "objective": fit.objective, "points": fit.n}
             row["warnings"] = fit.notes
             if fit.converged is False:
                 row["failed"] = "the fit did not converge"

@@ -331,7 +331,18 @@ class Fits:
             replicates=(None,) * len(self) if made.repeated is None else made.repeated,
             errs_in_x=False,
             optima=made.optima,
+            residuals=self._residuals if len(self.law.variables) == 1 else None,
         )
+
+    def _residuals(self) -> tuple[Array, Array, Array]:
+        """Return the places of the points, what the law leaves of them, and their weights, (B, n) each."""
+        curves, objective = self.made.curves, self.made.setting.objective
+        parameters = {n: v[:, None] for n, v in self.made.natural.items()}
+        with np.errstate(all="ignore"):
+            level = self.law.value(parameters, **curves.variables)
+            left = curves.linked - (np.log(level) if objective.log else level)
+        (along,) = curves.variables.values()
+        return np.broadcast_to(along, left.shape), left, np.where(np.isfinite(left), curves.weights, 0.0)
 
     def interval(self, name: str, level: float = 0.95, method: str | None = None) -> xr.Dataset:
         """Return the interval of a parameter in every fit, ``lower`` and ``upper`` over the dimension.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
+from forecast.fit.data.following import widened
 from forecast.fit.data.groups import coded
 from forecast.fit.kernels.general import program_of
 from forecast.fit.options import check_level
@@ -50,7 +51,7 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
     centre = _values(fit.law, parameters, points)
     columns = {"median": centre}
     attrs: dict[str, Any] = {"level": level, "fit": fit.name}
-    notes = list(fit.notes)
+    notes = list(fit.warnings)
     if statistic == "mean":
         if fit.log and fit.residual_scale is None:
             why = fit._why_not()
@@ -63,6 +64,8 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
     else:
         assert fit.estimates is not None
         columns.update(_bands(fit.estimates, one, points, centre, level))
+        if (rho := float(fit.estimates.correlation[0])) > 0:
+            attrs["bands"] += f", times {float(widened(np.array(rho))):.2g}: residuals follow each other"
     if fit.ranges and (np.isfinite(centre).any() or not centre.size):
         ranges = {n: (np.array([low]), np.array([high])) for n, (low, high) in fit.ranges.items()}
         far = float(np.max(_decades(ranges, points)[np.isfinite(centre)], initial=0.0))
@@ -220,22 +223,31 @@ def _bands(
     log, known = estimates.objective.log, estimates.known
     q = known.quantile(0.5 + level / 2)[rows, None]
     with np.errstate(all="ignore"):
-        width = _errors(estimates, rows, points, centre)
+        apart = widened(estimates.correlation[rows])[:, None]
+        width = apart * _errors(estimates, rows, points, centre)
         lower, upper = (centre * np.exp(s * width) if log else centre + s * width for s in (-q, q))
         for j in np.flatnonzero(estimates.repeated(level)[rows]):
             repeated = estimates.replicates[rows[j]]
             assert repeated is not None
             fitted = {n: float(v[rows[j]]) for n, v in estimates.values.items()}
             there = {n: v[0 if len(v) == 1 else j] for n, v in points.items()}
-            lower[j], upper[j] = percentiles(estimates.law, fitted, repeated, there, level)
+            ends = percentiles(estimates.law, fitted, repeated, there, level)
+            lower[j], upper[j] = (_moved(end, centre[j], float(apart[j, 0]), log) for end in ends)
             q[j] = NormalDist().inv_cdf(0.5 + level / 2)
         bands = {"lower": lower, "upper": upper}
         scatter = q * estimates.residual_scale[rows, None]
         for side, sign in (("lower", -1), ("upper", 1)):  # the scatter of one observation comes on top
-            apart = np.log(bands[side] / centre) if log else bands[side] - centre
-            wide = sign * np.sqrt(np.maximum(sign * apart, 0.0) ** 2 + scatter**2)
+            far = np.log(bands[side] / centre) if log else bands[side] - centre
+            wide = sign * np.sqrt(np.maximum(sign * far, 0.0) ** 2 + scatter**2)
             bands[f"observed_{side}"] = centre * np.exp(wide) if log else centre + wide
     return bands
+
+
+def _moved(end: Array, centre: Array, times: float, log: bool) -> Array:
+    """Return an end of an interval so many times as far from the centre."""
+    if times == 1.0:
+        return end
+    return centre * (end / centre) ** times if log else centre + times * (end - centre)
 
 
 def _values(law: Law, parameters: Mapping[str, Array], points: Mapping[str, Array]) -> Array:

@@ -296,7 +296,16 @@ class Fit(Plans):
             replicates=(self.replicates,),
             errs_in_x=self.data is not None and bool(self.data.sigma_x),
             optima=self._optima,
+            residuals=self._residuals if self.data is not None and len(self.law.variables) == 1 else None,
         )
+
+    def _residuals(self) -> tuple[Array, Array, Array]:
+        from forecast.fit.inference.profile import problem_of_fit
+
+        problem = problem_of_fit(self)
+        left = problem.residuals_at(np.array([self.values[n] for n in problem.free]))
+        (along,) = problem.variables.values()
+        return along[None], left[None], problem.weights[None]
 
     def _optima(self, _: NDArray[np.int64]) -> Optima:
         from forecast.fit.inference.profile import optimum, problem_of_fit

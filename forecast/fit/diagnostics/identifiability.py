@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import printable
+from forecast.fit.data.following import widened
 from forecast.fit.diagnostics.collinearity import edges, together
 from forecast.fit.diagnostics.influence import MOVES, influences
 from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
@@ -23,6 +24,7 @@ from forecast.fit.inference.uncertainty import ROUNDED
 from forecast.fit.problem.target import ROUNDING
 
 if TYPE_CHECKING:
+    from forecast.fit.inference.estimates import Estimates
     from forecast.fit.inference.profile import Profiled
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
@@ -35,6 +37,8 @@ Array: TypeAlias = NDArray[np.float64]
 DECADES = 4.0
 #: Parameters whose estimates are correlated by more than this are named as a ridge.
 RIDGE = 0.9999
+#: Bands that autocorrelation widens by less than this are not worth a word.
+WIDER = 1.25
 #: Influence is judged up to this number of points.
 MANY = 20_000
 
@@ -59,6 +63,8 @@ class Diagnostics:
         A better optimum than the fit's, where one was found.
     lack_of_fit : LackOfFit or None
         The test of the law against the scatter of rows that share their variables; None where none do.
+    following : str
+        How residuals follow each other along the variable; empty where they do not.
     flaw : str
         Why no interval can be given.
     exact : bool
@@ -72,6 +78,7 @@ class Diagnostics:
     influential: str = ""
     better: str = ""
     lack_of_fit: LackOfFit | None = None
+    following: str = ""
     flaw: str = ""
     exact: bool = False
 
@@ -85,6 +92,8 @@ class Diagnostics:
         phrases = [self.better] if self.better else []
         if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
             phrases.append(text)
+        if self.following:
+            phrases.append(self.following)
         if self.flaw:
             phrases.append(f"no intervals: {self.flaw}")
         if self.exact:
@@ -103,6 +112,8 @@ class Diagnostics:
         lines = [f"{name}: {self.better}"] if self.better else []
         if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
             lines.append(f"{name}: {text}")
+        if self.following:
+            lines.append(f"{name}: {self.following}; intervals of parameters take them for independent")
         if self.flaw:
             lines.append(f"{name}: no intervals: {self.flaw}")
         if self.exact:
@@ -154,9 +165,19 @@ def judge(fit: Fit) -> Diagnostics:
         influential="" if known.flaw or not fit.converged else _influential(fit, problem),
         better=better,
         lack_of_fit=_missed(fit, problem),
+        following="" if known.flaw or known.exact else _following(estimates),
         flaw=known.flaw,
         exact=known.exact,
     )
+
+
+def _following(estimates: Estimates) -> str:
+    """Say how residuals follow each other, where that widens a band by more than a little."""
+    rho = float(estimates.correlation[0])
+    times = float(widened(np.array(rho)))
+    if times < WIDER:
+        return ""
+    return f"residuals follow each other (rho = {rho:.2f}): bands of predictions are {times:.2g} times as wide"
 
 
 def _missed(fit: Fit, problem: Problem) -> LackOfFit | None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.fit.data.following import autocorrelation
+
 if TYPE_CHECKING:
     from forecast.fit.inference.profile_ends import Optima
     from forecast.fit.inference.replicates import Replicates
@@ -52,6 +54,8 @@ class Estimates:
         Variables have known errors.
     optima : callable
         ``optima(rows)`` is what the profiles of some of the fits start from.
+    residuals : callable, optional
+        The places along the one variable, the residuals and the weights, (B, n) each; none where there is no order.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Estimates:
     replicates: tuple[Replicates | None, ...]
     errs_in_x: bool
     optima: Callable[[NDArray[np.int64]], Optima]
+    residuals: Callable[[], tuple[Array, Array, Array]] | None = None
 
     @property
     def likelihood(self) -> bool:
@@ -74,6 +79,13 @@ class Estimates:
         Nor is any objective whose rows depend on each other in groups.
         """
         return self.objective.scale != "sandwich" and not self.known.clusters
+
+    @functools.cached_property
+    def correlation(self) -> Array:
+        """How closely residuals follow each other along the variable, (B,); 0 where they do not, or have no order."""
+        if self.residuals is None or self.objective.scale not in ("residual", "sandwich") or self.known.clusters:
+            return np.zeros(self.settled.shape)
+        return autocorrelation(*self.residuals())
 
     @functools.cached_property
     def profilable(self) -> NDArray[np.bool_]:

@@ -31,8 +31,12 @@ ROUNDS = (4, 24, 96, 288)
 FEW = 0.1
 #: Iterations for one start of several, and of a stretch of one that must arrive; how many of those come at the end.
 SHORT, LONG, LAST = 100, 1000, 3
-#: Stretches a start may go on for, and the share by which each must lower the objective: one given, one of several.
-ALONE, OF_MANY = (40, 1e-6), (3, 1e-3)
+#: Stretches a start may go on for, iterations of one, and the share by which each must lower the objective: of a start
+#: that was given, and of one of several, which has others beside it and stops where it gets on no longer.
+ALONE, OF_MANY = (40, LONG, 1e-6), (120, 25, 2.5e-4)
+#: So many leading starts that differ by less than this share, none of which has arrived, lie in one long valley: more
+#: starts would only find it again.
+VALLEY, COMPANY = 1e-2, 3
 #: Iterations of the first heat of many starts, and how many go on at least.
 HEAT, LEADERS = 25, 8
 
@@ -163,6 +167,8 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
         enough = len(solutions) // 2 if count == ROUNDS[0] else 1
         if len(begun) == 1 or (solutions[0].settled and agreeing(tried, solutions) > enough):
             return tried, solutions
+        if _in_one_valley(solutions):
+            break
     if solutions and not solutions[0].settled and math.isfinite(solutions[0].value):
         # a long curved valley takes many steps; a second one that arrives at the same end confirms it
         last = _different(solutions, LAST)
@@ -173,13 +179,21 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
     return tried, solutions
 
 
-def _to_the_end(problem: Problem, starts: list[Array], stretches: int, progress: float) -> list[Solution]:
+def _in_one_valley(solutions: list[Solution]) -> bool:
+    """Tell whether the best of many starts are all on their way along one valley."""
+    near = [s for s in solutions if s.value <= solutions[0].value * (1 + VALLEY)]
+    return len(solutions) > LEADERS and len(near) >= COMPANY and not any(s.settled for s in near)
+
+
+def _to_the_end(
+    problem: Problem, starts: list[Array], stretches: int, iterations: int, progress: float
+) -> list[Solution]:
     """Go on from a few starts, two ways, until they have arrived or get on no longer: a long valley takes time."""
-    way: dict[str, Any] = {"iterations": LONG, "both": True}
+    way: dict[str, Any] = {"iterations": iterations, "both": True}
     reached = [_judged(problem, s) for s in _ends(problem, starts, **way)]
     going = list(range(len(starts)))
     for _ in range(stretches):
-        going = [i for i in going if not reached[i].settled and reached[i].iterations >= LONG]
+        going = [i for i in going if not reached[i].settled and reached[i].iterations >= iterations]
         going = [i for i in going if math.isfinite(reached[i].value)]
         if not going:
             break

@@ -1,0 +1,166 @@
+"""``forecast extrapolate``: a curve or a series carried beyond its data, with the record of such forecasts."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.allowed import access_options
+from forecast.cli.catalogue.listing import json_option
+from forecast.cli.output_files import out_option, plot_option
+from forecast.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    from forecast.evaluation.extrapolate import Extrapolation
+
+__all__ = ["extrapolate"]
+
+COMMAND = "extrapolate"
+
+
+@click.command()
+@click.argument("data", metavar="FILE|TABLE")
+@click.option("--x", required=True, metavar="COLUMN", help="Along this: steps, tokens, compute, or dates.")
+@click.option("--y", required=True, metavar="COLUMN", help="What is extrapolated.")
+@click.option("--to", metavar="PLACE[,PLACE...]", help="Where to: numbers; a year or a date where x is dates.")
+@click.option("--reach", metavar="NUMBER", help="Where x is dates: when is this level first met?")
+@click.option("--level", type=float, default=0.9, show_default=True, help="Of the interval.")
+@click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "steps > 100", "run is big".')
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of draws along dates.")
+@out_option("csv", "Write the places and what is expected there.")
+@plot_option
+@access_options
+@json_option
+def extrapolate(
+    data: str,
+    x: str,
+    y: str,
+    to: str | None,
+    reach: str | None,
+    level: float,
+    where: tuple[str, ...],
+    seed: int,
+    out: str | None,
+    plots: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Extrapolate a column beyond its data: by a pool of laws, or by a shape of trends where x is dates.
+
+    The interval is of an observation. It holds the doubt about parameters, about the law, and of residuals that follow
+    each other, widened by what other curves have taught.
+
+    \b
+    forecast extrapolate run.csv --x steps --y loss --to 1e9
+    forecast extrapolate series.csv --x date --y flops --to 2035 --plot series.png
+    forecast extrapolate series.csv --x date --y flops --reach 1e20
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.cli.fit import asked
+    from forecast.evaluation.extrapolate import extrapolate as carried
+    from forecast.report.extrapolation_figure import plot
+    from forecast.report.figures import check_format
+
+    if out is not None and not out.lower().endswith(".csv"):
+        raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .csv")
+    for path in plots:
+        check_format(path)
+    asked.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
+    columns, source = asked.data_of(data, COMMAND)
+    rows, note = asked.kept(columns, where)
+    along = rows.column(x)
+    answer = carried(
+        along,
+        rows.numeric(y),
+        _places(to, dated=along.dtype.kind in "MU"),
+        level,
+        reach=None if reach is None else asked.number(reach, "--reach"),
+        names=(x, y),
+        seed=seed,
+    )
+    files: dict[str, Any] = {} if out is None else {out: partial(_write, out, answer)}
+    files |= {path: partial(plot, answer, path) for path in plots}
+    result = _plain(answer)
+    render.emit(
+        result,
+        json=as_json,
+        command=COMMAND,
+        text=lambda: _text(result),
+        warnings=[*([note] if note else []), *answer.warnings],
+        provenance=render.provenance(_plugins(answer), computed=True, seed=seed, data=source),
+        files=files,
+    )
+
+
+def _places(text: str | None, *, dated: bool) -> Any:
+    """Read where to: numbers, or dates of which a bare year is its first day."""
+    from forecast.cli.fit import asked
+
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    if not dated:
+        return [asked.number(part, "--to") for part in parts]
+    return [f"{part}-01-01" if part.isdigit() else part for part in parts]
+
+
+def _plugins(answer: Extrapolation) -> list[Any]:
+    from forecast.contract.registry import get_registry
+
+    kind = "shape" if answer.dates else "law"
+    return [get_registry().find(kind, row["name"]).plugin for row in answer.laws]
+
+
+def _plain(answer: Extrapolation) -> dict[str, Any]:
+    from forecast.base.dates import from_decimal_year
+
+    at = [str(d) for d in from_decimal_year(answer.to).astype("datetime64[D]")] if answer.dates else answer.to.tolist()
+    columns = zip(at, answer.median.tolist(), answer.lower.tolist(), answer.upper.tolist(), strict=True)
+    points = [dict(zip((answer.names[0], "median", "lower", "upper"), row, strict=True)) for row in columns]
+    when = {name: _day(v) if name[1:].isdigit() else v for name, v in answer.when.items()}
+    return {
+        "headline": answer.sentence,
+        "level": answer.level,
+        "points": points if answer.threshold is None else [],
+        "when": when or None,
+        "pooled": [dict(row) for row in answer.laws],
+        "of": "the reciprocal of y, which rises" if answer.rises else "y",
+        "beyond": {"years" if answer.dates else "decades": answer.beyond},
+        "observations": int(answer.x.size),
+        "record": list(answer.record),
+        "on_these_points": dict(answer.tried) or None,
+    }
+
+
+def _day(year: float) -> str | None:
+    from forecast.base.dates import from_decimal_year
+
+    return str(from_decimal_year(year).astype("datetime64[D]")) if math.isfinite(year) else None
+
+
+def _write(out: str, answer: Extrapolation) -> None:
+    from forecast.base.dates import from_decimal_year
+    from forecast.tables import csv_format
+
+    at = from_decimal_year(answer.to).astype("datetime64[D]").astype(str) if answer.dates else answer.to
+    ends = {"median": answer.median, "lower": answer.lower, "upper": answer.upper}
+    csv_format.write(out, {answer.names[0]: at.tolist(), **{name: column.tolist() for name, column in ends.items()}})
+
+
+def _text(result: dict[str, Any]) -> None:
+    render.headline(result["headline"])
+    if len(result["points"]) > 1:
+        names = list(result["points"][0])
+        cells = [[v if isinstance(v, str) else f"{v:.5g}" for v in row.values()] for row in result["points"]]
+        render.table(names, cells)
+        render.write()
+    render.write(f"pooled, of {result['of']}:")
+    rows = [[row["name"], f"{row['weight']:.0%}", f"{row['says']:.4g}"] for row in result["pooled"]]
+    render.table(["name", "weight", "says"], rows, indent=2)
+    if result["record"]:
+        render.write()
+        render.write("how such extrapolations have done:")
+        for line in result["record"]:
+            render.write(f"  {line}")

@@ -1,0 +1,138 @@
+"""``forecast extrapolate``: a file in, one sentence and its record out; bad inputs end in one line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from forecast.tables import csv_format
+from toolkit import command, json_of, spawn
+
+run = command("extrapolate")
+
+
+@pytest.fixture
+def curve(here):
+    steps = np.geomspace(1e3, 1e6, 30)
+    loss = (1.7 + 40 * steps**-0.4) * np.exp(0.005 * np.random.default_rng(0).standard_normal(30))
+    runs = np.where(np.arange(30) < 15, "small", "big").tolist()
+    csv_format.write(here / "curve.csv", {"steps": steps, "loss": loss, "low": loss - 2, "run": runs})
+    return "curve.csv"
+
+
+@pytest.fixture
+def series(here):
+    dates = [f"{year}-{month:02d}-15" for year in range(2012, 2024) for month in (1, 7)]
+    growth = 10.0 ** (np.arange(24) / 4) * np.exp(0.1 * np.random.default_rng(0).standard_normal(24))
+    csv_format.write(here / "series.csv", {"date": dates, "flops": growth})
+    return "series.csv"
+
+
+def test_one_sentence_then_what_was_pooled_and_how_such_have_done(curve):
+    done = spawn("extrapolate", curve, "--x", "steps", "--y", "loss", "--to", "2e6", cwd=".")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("loss is expected to be 1.")
+    assert "0.30 decades beyond 30 points" in lines[0]
+    assert "scaling/broken-power" in done.stdout
+    assert "image classifiers" in done.stdout
+    assert "later points held" in done.stdout
+
+
+def test_json_holds_places_laws_and_record(capsys, curve):
+    code, out, _ = run(capsys, curve, "--x", "steps", "--y", "loss", "--to", "1e9,2e6", "--level", "0.5", "--json")
+    answer = json_of(out)
+    result = answer["result"]
+    assert code == 0
+    assert [row["steps"] for row in result["points"]] == [2e6, 1e9]
+    assert all(row["lower"] < row["median"] < row["upper"] for row in result["points"])
+    assert {row["name"] for row in result["pooled"]} >= {"scaling/broken-power", "scaling/saturating-power"}
+    assert result["beyond"]["decades"] == pytest.approx(3, abs=1e-9)
+    assert any("decades beyond the data" in line for line in answer["warnings"])
+    assert [p["name"] for p in answer["provenance"]["plugins"]] == ["scaling"]
+    assert list(answer["provenance"]["data"]) == ["curve.csv"]
+
+
+def test_it_writes_and_draws(capsys, here, curve):
+    words = (
+        curve,
+        "--x",
+        "steps",
+        "--y",
+        "loss",
+        "--to",
+        "2e6",
+        "--out",
+        "o.csv",
+        "--plot",
+        "o.svg",
+        "--plot",
+        "o.png",
+    )
+    assert run(capsys, *words).code == 0
+    assert (here / "o.csv").read_text(encoding="utf-8").splitlines()[0] == "steps,median,lower,upper"
+    first = (here / "o.svg").read_bytes()
+    assert b"30 points" in first
+    assert (here / "o.png").read_bytes().startswith(b"\x89PNG")
+    run(capsys, *words)
+    assert (here / "o.svg").read_bytes() == first
+
+
+def test_rows_can_be_chosen(capsys, curve):
+    code, out, err = run(capsys, curve, "--x", "steps", "--y", "loss", "--to", "2e6", "--where", "run is big", "--json")
+    assert code == 0
+    assert json_of(out)["result"]["observations"] == 15
+    assert err == ""
+
+
+def test_dates_become_a_shape_of_trends(series):
+    done = spawn("extrapolate", series, "--x", "date", "--y", "flops", "--to", "2030", "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)["result"]
+    assert result["points"][0]["date"] == "2030-01-01"
+    assert result["pooled"][0]["name"].startswith("trends/")
+    assert result["points"][0]["lower"] < 1e9 < result["points"][0]["upper"]
+    done = spawn("extrapolate", series, "--x", "date", "--y", "flops", "--reach", "1e9")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("flops reaches 1e+09 in 20")
+
+
+REFUSED = {
+    "falling": (("--x", "loss", "--y", "steps", "--to", "9"), 1, "expected a column that rises"),
+    "few": (
+        ("--x", "steps", "--y", "loss", "--to", "2e6", "--where", "steps < 2000"),
+        1,
+        "at least 5 different values",
+    ),
+    "negative": (("--x", "steps", "--y", "low", "--to", "2e6"), 1, "'low', row 24: expected numbers above 0"),
+    "inside": (("--x", "steps", "--y", "loss", "--to", "1e5"), 2, "beyond the data, which end at steps = 1e+06"),
+    "nowhere": (("--x", "steps", "--y", "loss"), 2, "to: expected where to extrapolate to"),
+    "no number": (("--x", "steps", "--y", "loss", "--to", "far"), 2, "--to: expected a number, got 'far'"),
+    "no column": (("--x", "step", "--y", "loss", "--to", "2e6"), 2, "'steps'"),
+    "reach": (("--x", "steps", "--y", "loss", "--reach", "2"), 2, "expected x to be dates"),
+    "text": (("--x", "steps", "--y", "run", "--to", "2e6"), 1, "run"),
+    "level": (("--x", "steps", "--y", "loss", "--to", "2e6", "--level", "2"), 2, "level"),
+    "format": (("--x", "steps", "--y", "loss", "--to", "2e6", "--plot", "o.gif"), 2, ".svg"),
+    "out": (("--x", "steps", "--y", "loss", "--to", "2e6", "--out", "o.txt"), 2, "ends in .csv"),
+    "itself": (("--x", "steps", "--y", "loss", "--to", "2e6", "--out", "curve.csv"), 2, "name the same file"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_bad_inputs_end_in_one_line(curve, case):
+    words, code, says = REFUSED[case]
+    done = spawn("extrapolate", curve, *words)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("forecast: error: ")
+    assert says in line
+    assert "Traceback" not in line
+
+
+def test_without_the_plugin_of_laws_the_law_is_named(curve):
+    words = ("extrapolate", curve, "--x", "steps", "--y", "loss", "--to", "2e6")
+    done = spawn(*words, env={"FORECAST_PLUGINS": "none"})
+    assert done.returncode == 2, done.stderr
+    assert "scaling/broken-power" in done.stderr

@@ -1,0 +1,206 @@
+"""Extrapolation of curves and series: what must hold for any of them, and what is refused."""
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import DataError, UsageError
+from forecast.evaluation import extrapolate as extrapolating
+from forecast.evaluation.law_pool import FORMS, pool
+
+STEPS = np.geomspace(1e3, 1e6, 40)
+
+
+def loss(seed: int = 0, scale: float = 0.01, follow: float = 0.0, x: np.ndarray = STEPS) -> np.ndarray:
+    """A saturating power law whose residuals follow each other."""
+    rng = np.random.default_rng(seed)
+    residual = np.zeros(x.size)
+    for i, shock in enumerate(rng.standard_normal(x.size) * np.sqrt(1 - follow**2)):
+        residual[i] = shock + follow * (residual[i - 1] if i else shock)
+    return (1.7 + 40 * x**-0.4) * np.exp(scale * residual)
+
+
+def test_units_of_x_and_y_do_not_matter():
+    plain = forecast.extrapolate(STEPS, loss(), to=[2e6, 1e7])
+    scaled = forecast.extrapolate(STEPS * 512, 3 * loss(), to=[2e6 * 512, 1e7 * 512])
+    for name in ("median", "lower", "upper"):
+        np.testing.assert_allclose(getattr(scaled, name), 3 * getattr(plain, name), rtol=1e-9)
+    assert [row["name"] for row in scaled.laws] == [row["name"] for row in plain.laws]
+
+
+def test_a_rising_curve_is_the_reciprocal_of_a_falling_one():
+    falls = forecast.extrapolate(STEPS, loss(), to=2e6)
+    rises = forecast.extrapolate(STEPS, 1 / loss(), to=2e6)
+    assert rises.rises
+    assert not falls.rises
+    np.testing.assert_allclose(rises.median * falls.median, 1, rtol=1e-9)
+    np.testing.assert_allclose(rises.upper * falls.lower, 1, rtol=1e-9)
+    assert "reciprocal" in rises.summary()
+
+
+def test_the_answer_lies_where_the_law_goes():
+    answer = forecast.extrapolate(STEPS, loss(scale=0.001), to=[2e6, 1e7])
+    np.testing.assert_allclose(answer.median, 1.7 + 40 * answer.to**-0.4, rtol=0.015)
+    assert (answer.lower < answer.median).all()
+    assert (answer.median < answer.upper).all()
+
+
+def test_the_band_widens_with_distance_and_with_the_level():
+    near, far = (forecast.extrapolate(STEPS, loss(), to=to) for to in (1.5e6, 1e9))
+    assert far.upper[0] / far.lower[0] > 2 * (near.upper[0] / near.lower[0] - 1) + 1
+    half = forecast.extrapolate(STEPS, loss(), to=1.5e6, level=0.5)
+    assert near.lower[0] < half.lower[0] < half.upper[0] < near.upper[0]
+    assert half.median[0] == near.median[0]
+
+
+@pytest.mark.parametrize("follow", [0.0, 0.9])
+def test_bands_hold_where_the_law_is_in_the_pool(follow):
+    beyond = np.append(STEPS, 3e6)
+    inside = 0
+    for seed in range(60):
+        y = loss(seed, follow=follow, x=beyond)
+        answer = forecast.extrapolate(STEPS, y[:-1], to=3e6)
+        inside += answer.lower[0] <= y[-1] <= answer.upper[0]
+    assert inside >= 51  # 85 %: a pool that says 90 % may hold more, and by chance a few less
+
+
+def test_form_is_part_of_the_doubt():
+    """What one law alone says differs from what the others say, and the band spans it."""
+    y = loss(scale=0.003)
+    answer = forecast.extrapolate(STEPS, y, to=1e9)
+    assert {row["name"] for row in answer.laws} == {form.law for form in FORMS}
+    assert sum(row["weight"] for row in answer.laws) == pytest.approx(1, abs=1e-9)
+    assert all(answer.lower[0] < row["says"] < answer.upper[0] for row in answer.laws)
+
+
+def test_points_of_one_x_are_averaged():
+    twice = np.repeat(STEPS, 2)
+    y = loss()
+    pair = np.column_stack([y * 1.01, y / 1.01]).ravel()
+    np.testing.assert_allclose(
+        forecast.extrapolate(twice, pair, to=2e6).median, forecast.extrapolate(STEPS, y, to=2e6).median, rtol=1e-9
+    )
+
+
+def test_what_comes_later_does_not_reach_the_trial_on_earlier_points():
+    y = loss()
+    first = extrapolating._tried(STEPS, y, 4.0, 0.9)
+    moved = y.copy()
+    moved[-1] *= 1.5
+    again = extrapolating._tried(STEPS, moved, 4.0, 0.9)
+    assert first["from"] == again["from"]
+    assert first["points"] == again["points"]
+    assert again["held"] < first["held"]
+
+
+def test_it_says_how_far_it_goes_and_warns_where_the_record_ends():
+    near, far = (forecast.extrapolate(STEPS, loss(), to=to) for to in (2e6, 1e8))
+    assert near.beyond == pytest.approx(np.log10(2), abs=1e-12)
+    assert near.warnings == ()
+    assert "2.0 decades beyond the data" in far.warnings[0]
+    assert "2.00 decades beyond 40 points" in far.sentence
+    few = forecast.extrapolate(STEPS[::7], loss()[::7], to=2e6)
+    assert any("points: the record is of curves with 10 or more" in line for line in few.warnings)
+
+
+def test_a_curve_that_turned_is_warned_of_by_its_own_past():
+    y = np.where(STEPS < 3e4, 5 * STEPS**-0.01, 5 * 3e4**-0.01 * (STEPS / 3e4) ** -0.9)
+    answer = forecast.extrapolate(STEPS, y, to=3e7)
+    assert answer.tried["held"] < 0.5
+    assert any("the same forecast held" in line for line in answer.warnings)
+
+
+def test_the_answer_as_a_dataset_and_as_text():
+    answer = forecast.extrapolate(STEPS, loss(), to=[2e6, 4e6], names=("steps", "loss"))
+    table = answer.dataset()
+    assert list(table.data_vars) == ["median", "lower", "upper"]
+    assert table["steps"].values.tolist() == [2e6, 4e6]
+    assert table.attrs["level"] == 0.9
+    assert answer.sentence.startswith("loss is expected to be ")
+    assert "image classifiers" in answer.summary()
+    assert answer.summary() in answer._repr_html_().replace("&#x27;", "'")
+
+
+def test_a_figure_shows_the_points_and_the_band():
+    from matplotlib.figure import Figure
+
+    axis = forecast.extrapolate(STEPS, loss(), to=1e7).plot(Figure().subplots())
+    assert len(axis.lines) == 2
+    assert len(axis.collections) == 1
+    assert axis.lines[1].get_xdata()[-1] == 1e7
+
+
+def test_the_pool_leaves_what_it_is_given_as_it_was():
+    x, y = STEPS.copy(), loss()
+    before = y.copy()
+    pool(x, y, np.array([2e6]))
+    assert (x == STEPS).all()
+    assert (y == before).all()
+
+
+# --- along dates ------------------------------------------------------------------------------------------------------
+
+DATES = np.arange("2010-01", "2024-01", dtype="datetime64[M]")[::6]
+GROWTH = 2.0 ** (np.arange(DATES.size) / 2) * np.exp(0.1 * np.random.default_rng(0).standard_normal(DATES.size))
+
+
+def test_dates_are_handed_to_a_shape_of_trends():
+    answer = forecast.extrapolate(DATES, GROWTH, to="2030-01-01")
+    assert answer.dates
+    assert answer.laws[0]["name"] == extrapolating.shape_for_dates()
+    assert answer.beyond == pytest.approx(6.5, abs=0.01)
+    assert answer.lower[0] < 2.0**20 < answer.upper[0]
+    texts = forecast.extrapolate([str(d) for d in DATES.astype("datetime64[D]")], GROWTH, to=2030.0)
+    assert texts.median == answer.median
+
+
+def test_the_pool_of_shapes_is_used_where_a_plugin_brings_it(monkeypatch):
+    class Registry:
+        def names(self, kind):
+            return ["trends/local-linear", "trends/pool"]
+
+    monkeypatch.setattr("forecast.contract.registry.get_registry", Registry)
+    assert extrapolating.shape_for_dates() == "trends/pool"
+
+
+def test_a_level_is_reached_at_a_date():
+    answer = forecast.extrapolate(DATES, GROWTH, reach=1e6)
+    assert 2027 < answer.when["p05"] < answer.when["p50"] < answer.when["p95"] < 2035
+    assert answer.when["already"] == 0
+    assert "y reaches 1e+06 in 20" in answer.sentence
+    fall = forecast.extrapolate(DATES, 1 / GROWTH, reach=1e-6)
+    assert fall.when["p50"] == pytest.approx(answer.when["p50"], abs=0.1)
+    never = forecast.extrapolate(DATES, GROWTH, to="2025-01-01", reach=1e12)
+    assert never.when["never"] > 0.99
+    assert "by 2025-01 in 0% of draws" in never.sentence
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "options", "error", "says"),
+    [
+        (STEPS[::-1], loss(), {"to": 2e6}, DataError, "row 2: expected a column that rises"),
+        (STEPS[:4], loss()[:4], {"to": 2e6}, DataError, "at least 5 different values, got 4"),
+        (np.full(9, 7.0), loss()[:9], {"to": 2e6}, DataError, "at least 5 different values, got 1"),
+        (STEPS, loss() - 2, {"to": 2e6}, DataError, "'y', row .*: expected numbers above 0"),
+        (STEPS, np.where(STEPS > 1e5, np.nan, 1.0), {"to": 2e6}, DataError, "expected numbers above 0, got nan"),
+        (STEPS - 1e3, loss(), {"to": 2e6}, DataError, "'x', row 1: expected numbers above 0, got 0"),
+        (STEPS, loss()[:-1], {"to": 2e6}, DataError, "'y' has 39 values, 'x' has 40"),
+        (STEPS, loss(), {"to": 5e5}, UsageError, "beyond the data, which end at x = 1e\\+06; got 500000"),
+        (STEPS, loss(), {"to": [2e6, np.inf]}, UsageError, "got inf"),
+        (STEPS, loss(), {"to": []}, UsageError, "got nothing"),
+        (STEPS, loss(), {}, UsageError, "to: expected where to extrapolate to"),
+        (STEPS, loss(), {"to": 2e6, "level": 1.0}, UsageError, "level"),
+        (STEPS, loss(), {"to": "far"}, DataError, "'to': expected numbers"),
+        (STEPS, loss(), {"reach": 2.0}, UsageError, "reach: expected x to be dates"),
+        (["a", "b", "c", "d", "e"], np.ones(5), {"to": 2e6}, DataError, "expected numbers or dates"),
+        (DATES, GROWTH, {"to": "2011-01-01"}, UsageError, "which end at x = 2023-07; got 2011-01"),
+        (DATES, GROWTH, {"reach": -1.0}, UsageError, "reach: expected a number above 0"),
+        (STEPS.reshape(2, -1), loss(), {"to": 2e6}, DataError, "expected one column"),
+    ],
+)
+def test_what_cannot_be_extrapolated_is_refused(x, y, options, error, says):
+    with pytest.raises(error, match=says):
+        forecast.extrapolate(x, y, **options)
