@@ -186,7 +186,7 @@ class ShapeSpec(Spec):
         What every trend of this shape keeps, whatever its series says.
     target : str
     record : str
-        Path of a CSV file that says how forecasts with it have done: see `forecast.models.track_record.of_shape`.
+        Path of a CSV file that says how forecasts with it have done; see `forecast.models.shapes.track_record`.
     """
 
     kind: ClassVar[str] = "shape"

@@ -15,7 +15,7 @@ from forecast.contract.fields import number
 from forecast.contract.inputs import below
 from forecast.errors import ForecastError, FormulaError, ScenarioError, UnknownNameError, printable
 from forecast.formula import Condition
-from forecast.models import track_record
+from forecast.models.shapes import track_record
 from forecast.scenarios.quantities import functions, inputs, laws
 from forecast.scenarios.quantities import numbers as by_choice
 from forecast.scenarios.spec import (

@@ -139,7 +139,7 @@ def answer(
     """Project a scenario, and write its answers, tables and files."""
     from forecast.base.files import safe_output
     from forecast.base.netcdf import save
-    from forecast.models.track_record import sentence
+    from forecast.models.shapes.track_record import sentence
     from forecast.projection.engine import project
     from forecast.report import figures, summary
     from forecast.scenarios.quantities.changes import parse

@@ -113,7 +113,7 @@ def _describe(record: Record) -> dict[str, Any]:
 def _describe_series(asked: Named, spec: TrendSpec) -> dict[str, Any]:
     """Say what a series is, and what is said of the shape beside it and of others."""
     from forecast.models.named import POOLED
-    from forecast.models.track_record import of_shape
+    from forecast.models.shapes.track_record import of_shape
     from forecast.units.qualifiers import of_record
 
     said = asked.beside()

@@ -1,1 +1,1 @@
-"""What becomes of a fitted shape: a frontier, or a shape with some parameters held."""
+"""Around a shape: how it has done, a fitted one as a frontier, and one with parameters that are held."""
