@@ -149,7 +149,9 @@ def test_dates_are_handed_to_a_shape_of_trends():
     assert answer.dates
     assert answer.laws[0]["name"] == extrapolating.shape_for_dates()
     assert answer.beyond == pytest.approx(6.5, abs=0.01)
-    assert answer.lower[0] < 2.0**20 < answer.upper[0]
+    # the pool expects growth to slow, as that of most series did: the line itself lies at its upper end
+    assert answer.lower[0] < answer.median[0] < 2.0**20
+    assert answer.lower[0] < 2.0**19 < answer.upper[0]
     texts = forecast.extrapolate([str(d) for d in DATES.astype("datetime64[D]")], GROWTH, to=2030.0)
     assert texts.median == answer.median
 
@@ -165,7 +167,8 @@ def test_the_pool_of_shapes_is_used_where_a_plugin_brings_it(monkeypatch):
 
 def test_a_level_is_reached_at_a_date():
     answer = forecast.extrapolate(DATES, GROWTH, reach=1e6)
-    assert 2027 < answer.when["p05"] < answer.when["p50"] < answer.when["p95"] < 2035
+    assert 2028 < answer.when["p05"] < answer.when["p50"] < 2040
+    assert answer.when["p50"] < answer.when["p75"] <= answer.when["p95"]
     assert answer.when["already"] == 0
     assert "y reaches 1e+06 in 20" in answer.sentence
     fall = forecast.extrapolate(DATES, 1 / GROWTH, reach=1e-6)

@@ -61,10 +61,18 @@ def test_the_spread_is_the_geometric_mean_of_theirs_times_what_the_record_asks_f
         return np.stack([middle - low, high - middle])
 
     each = [half(shape(f"trends/{n}").fit(T, Y)) for n in names]
-    expected = np.exp(np.mean(np.log(each), axis=0)) * fitted.told.factor
-    np.testing.assert_allclose(half(fitted), expected, rtol=0.01)
-    plain = half(Pool(calibrated=False).fit(T, Y))
-    np.testing.assert_allclose(half(fitted), plain * fitted.told.factor, rtol=1e-9)
+    within = np.exp(np.mean(np.log(each), axis=0)) * fitted.told.factor
+    middle = np.mean(
+        [np.median(np.log(made.sample(AHEAD, STREAMS)), axis=1) for made in fitted.fitted.values()], axis=0
+    )
+    share = np.interp(AHEAD, *fitted._shares)
+    # and what the line and the shapes disagree on: the variance of a mixture
+    expected = np.hypot(
+        within, np.sqrt(share * (1 - share)) * np.abs(fitted.line.at(AHEAD) - middle) * 1.6448536269514722
+    )
+    np.testing.assert_allclose(half(fitted), expected, rtol=0.02)
+    assert fitted.told.factor > 1
+    assert (half(fitted) > half(Pool(calibrated=False).fit(T, Y))).all()
 
 
 def test_the_line_follows_the_latest_points_and_its_growth_dies_away():
@@ -102,8 +110,8 @@ def test_families_stand_in_one_table_and_a_series_is_not_judged_by_its_own():
     known = set(forecast.catalogue("model"))
     assert set(families()) <= known
     fitted = forecast.model("hardware/linpack@pool").fit()
-    assert fitted.shape.told == calibration("top500", before=float(fitted.observed().time[-1]))
-    assert fitted.shape.told.families == len(set(record._hindcasts()[0]) - {"top500"})
+    assert fitted.shape.shape.told == calibration("top500", before=float(fitted.observed().time[-1]))
+    assert fitted.shape.shape.told.families == len(set(record._hindcasts()[0]) - {"top500"})
 
 
 @pytest.fixture

@@ -107,7 +107,8 @@ class Pool(Shape):
     where single points scatter, the latest tell little. The pool's quantiles lie around the middle as far as those of
     the three shapes do around theirs, in the geometric mean: one shape that is decades wide does not make the pool so.
     That distance is then stretched as hindcasts of other families of series ask for, of which the outcome was known
-    when this series ended, and the less the fewer they are.
+    when this series ended, and the less the fewer they are; and by what the line and the shapes disagree on, as the
+    variance of a mixture is that within and that between its parts.
 
     Draws keep their ranks over time as the first of the shapes has them.
 
@@ -188,7 +189,11 @@ class FittedPool(FittedShape):
         with np.errstate(divide="ignore"):
             size = np.exp(np.mean(np.log(np.abs(around)), axis=0))
         factor = np.where(time > self.line.last, self.told.factor, 1.0)[:, None]
-        pooled = self._middle(time, np.mean(middles, axis=0))[:, None] + np.sign(around[0]) * size * factor
+        away, middle = np.sign(around[0]) * size * factor, np.mean(middles, axis=0)
+        # what they disagree on is doubt too: the variance of a mixture is that within and that between
+        within = np.diff(np.quantile(away, [0.05, 0.95], axis=1), axis=0)[0] / 2 / _HALF
+        wider = np.sqrt(1 + self._between(time, middle) / np.maximum(within, 1e-12) ** 2)
+        pooled = self._middle(time, middle)[:, None] + away * wider[:, None]
         out = np.take_along_axis(pooled, order, axis=1)
         return np.asarray(np.exp(np.clip(out, -LARGEST, LARGEST)))
 
@@ -200,6 +205,14 @@ class FittedPool(FittedShape):
         share = np.interp(time, ahead, shares)
         both = (1 - share) * shapes + share * self.line.at(time)
         return np.where(time > self.line.last, both, shapes)
+
+    def _between(self, time: Array, shapes: Array) -> Array:
+        """Return the variance between the line and the shapes, in logs; none before the last observation."""
+        import numpy as np
+
+        ahead, shares = self._shares
+        share = np.interp(time, ahead, shares)
+        return np.where(time > self.line.last, share * (1 - share) * (self.line.at(time) - shapes) ** 2, 0.0)
 
     @functools.cached_property
     def _shares(self) -> tuple[Array, Array]:
