@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import replacing, safe_output
+from forecast.report import ticks
 from forecast.report.figures import check_format
 
 if TYPE_CHECKING:
@@ -27,7 +28,11 @@ def plot(answer: Extrapolation, path: str | os.PathLike[str]) -> Path:
     with mpl.rc_context({"text.parse_math": False, "svg.hashsalt": "lawcast", "svg.fonttype": "none"}):
         figure = Figure(figsize=(7.0, 4.2), layout="constrained")
         FigureCanvasAgg(figure)
-        answer.plot(figure.subplots())
+        axes = figure.subplots()
+        answer.plot(axes)
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "log":
+                ticks.spread(axis)
         form = target.suffix[1:].lower()
         metadata: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form, {})
         with replacing(target) as temporary:

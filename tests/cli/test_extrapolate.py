@@ -74,6 +74,7 @@ def test_it_writes_and_draws(capsys, here, curve):
     assert (here / "o.csv").read_text(encoding="utf-8").splitlines()[0] == "steps,median,lower,upper"
     first = (here / "o.svg").read_bytes()
     assert b"30 points" in first
+    assert b"mathdefault" not in first  # a tick of TeX that nobody reads
     assert (here / "o.png").read_bytes().startswith(b"\x89PNG")
     run(capsys, *words)
     assert (here / "o.svg").read_bytes() == first
