@@ -1,3 +1,5 @@
+import sys
+
 """Scores: known answers, what the package `scores` says, one grammar, and refusals."""
 
 import numpy as np
@@ -144,6 +146,7 @@ def test_a_plugin_brings_its_own(tmp_path, monkeypatch):
         "    yield ScoreSpec(name='bias', target=f'{__name__}:bias', reference='ours')\n",
         encoding="utf-8",
     )
+    monkeypatch.delitem(sys.modules, "mine", raising=False)  # another test's
     monkeypatch.setenv("FORECAST_PLUGINS", str(path))
     get_registry.cache_clear()
     try:
@@ -152,3 +155,4 @@ def test_a_plugin_brings_its_own(tmp_path, monkeypatch):
         assert forecast.catalogue("score") == ["mine/bias"]
     finally:
         get_registry.cache_clear()
+        sys.modules.pop("mine", None)
