@@ -1,6 +1,6 @@
-import sys
-
 """Scores: known answers, what the package `scores` says, one grammar, and refusals."""
+
+import sys
 
 import numpy as np
 import pytest
