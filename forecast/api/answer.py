@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer"]
 
 #: What a run takes beside its scenario, and what it may take instead of its scenario's.
-_RUN = ("draws", "seed", "set", "as_of", "workers", "progress")
+_RUN = ("draws", "seed", "set", "as_of", "keep", "workers", "client", "progress")
 _INSTEAD = ("until", "start", "step")
 
 
@@ -84,7 +84,9 @@ class Answer:
     @property
     def _run_options(self) -> dict[str, Any]:
         taken = _RUN if self.base is None else (*_RUN, *_INSTEAD)
-        return {key: each for key, each in self.options.items() if key in taken}
+        stated = {key: each for key, each in self.options.items() if key in taken}
+        # what an answer says is computed from its worlds, so that all of them are kept
+        return {"keep": stated["draws"], **stated} if "draws" in stated else stated
 
     # --- what was asked ---------------------------------------------------------------------------------------------
 

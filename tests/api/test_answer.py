@@ -357,3 +357,10 @@ def test_what_if_changes_a_path_and_nothing_else(asked):
     assert slower.scenario.stated["changes"] == [{"of": "peak", "growth": "0.5*", "since": 2027}]
     with pytest.raises(UsageError, match="what if 'other': the answer does not depend on it"):
         answer.what_if("other", growth="0.5*", since=2027)
+
+
+def test_all_worlds_of_an_answer_are_kept():
+    x = forecast.uncertain(low=0.0, high=1.0, name="x")
+    answer = (x >= 0.25).when(start=2025, until=2026, draws=12_000)
+    assert answer.dates.sizes["draw"] == 12_000
+    assert float(answer.already) == pytest.approx(0.75, abs=1e-3)
