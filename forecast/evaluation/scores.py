@@ -171,7 +171,7 @@ def crps(
     preserve_dims: Dims = None,
     weights: xr.DataArray | None = None,
 ) -> Any:
-    """Return the continuous ranked probability score of the draws' distribution: E|X − y| − E|X − X'|/2.
+    """Return the continuous ranked probability score of the draws' distribution: ``E|X − y| − E|X − X'|/2``.
 
     References
     ----------
