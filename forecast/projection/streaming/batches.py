@@ -167,8 +167,7 @@ class Job:
         """Draw one batch, as plain data that can be sent."""
         with stdout_is_data():
             sampled = self.batch(number)
-        warnings = [[list(key), list(texts)] for key, texts in self.fits.outside.items()]
-        return packed(sampled.holdings()), {**sampled.notes(), "warnings": warnings}
+        return packed(sampled.holdings()), {**sampled.notes(), "warnings": self.warnings()}
 
     def received(self, number: int, arrays: Mapping[str, NDArray[Any]], notes: Mapping[str, Any]) -> Sampled:
         """Return a batch that was sent."""
@@ -177,6 +176,10 @@ class Job:
         sampled.note(notes)
         self.warn(notes["warnings"])
         return sampled
+
+    def warnings(self) -> list[list[list[str]]]:
+        """Return what models warned of, as plain data."""
+        return [[list(key), list(texts)] for key, texts in self.fits.outside.items()]
 
     def warn(self, warnings: list[list[list[str]]]) -> None:
         """Take what models warned of in another process."""
@@ -233,8 +236,7 @@ class Checkpoint:
 
     def save(self, job: Job, whole: Sampled, fingerprint: str, following: int) -> None:
         """Write what there is so far, to a temporary name that is then renamed."""
-        warnings = [[list(key), list(texts)] for key, texts in job.fits.outside.items()]
-        about = {"of": fingerprint, "next": following, "notes": whole.notes(), "warnings": warnings}
+        about = {"of": fingerprint, "next": following, "notes": whole.notes(), "warnings": job.warnings()}
         with replacing(self.path) as temporary, temporary.open("wb") as file:
             text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
             np.savez(file, about=text, **packed(whole.holdings()))  # type: ignore[arg-type]
@@ -372,7 +374,7 @@ def check_sendable(job: Job) -> None:
 
 
 def _of_processes(job: Job, numbers: range, workers: int) -> Generator[Sampled, None, None]:
-    pool, waiting, again = _pool(job, workers), list(numbers), set[int]()
+    pool, waiting = _pool(job, workers), list(numbers)
     pending: dict[int, Future[Any]] = {}
     try:
         for number in numbers:
@@ -384,9 +386,7 @@ def _of_processes(job: Job, numbers: range, workers: int) -> Generator[Sampled, 
                 wait([pending[number]], return_when=FIRST_COMPLETED)
             try:
                 arrays, notes = pending.pop(number).result()
-            except BrokenProcessPool as problem:
-                if number in again:
-                    raise _ended(job, number) from problem
+            except BrokenProcessPool:
                 pool.shutdown(wait=False, cancel_futures=True)
                 arrays, notes = _alone(job, number)
                 pool, waiting, pending = _pool(job, workers), sorted({*waiting, *pending}), {}
