@@ -57,7 +57,7 @@ def _supercomputers() -> Iterator[TrendSpec]:
             title=title,
             quantity=f"hardware.{metric}_maximum",
             unit="TFLOP/s",
-            shape="trends/exponential",
+            shape="trends/pool",
             table="datasets/supercomputers",
             x="date",
             y=column,

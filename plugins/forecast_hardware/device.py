@@ -149,7 +149,7 @@ def _frontiers() -> Iterator[TrendSpec]:
         title="Highest memory bandwidth of an accelerator",
         quantity="hardware.memory_bandwidth",
         unit="GB/s",
-        shape="trends/exponential",
+        shape="trends/pool",
         table="datasets/accelerators",
         x="release_date",
         y="bandwidth",
@@ -160,16 +160,16 @@ def _frontiers() -> Iterator[TrendSpec]:
         qualifiers=dict.fromkeys(row, ""),
         reference=table,
     )
-    for name, shape, since, says in (
-        ("fp32-per-dollar", "trends/changepoint", "2006-01-01", ""),
-        ("fp32-per-dollar-since-2018", "trends/exponential", "2018-07-01", ", since the middle of 2018"),
+    for name, since, says in (
+        ("fp32-per-dollar", "2006-01-01", ""),
+        ("fp32-per-dollar-since-2018", "2018-07-01", ", since the middle of 2018"),
     ):
         yield TrendSpec(
             name=name,
             title=f"FP32 rate for each dollar of launch price{says}",
             quantity="hardware.fp32_per_dollar",
             unit="GFLOP/s/USD",
-            shape=shape,
+            shape="trends/pool",
             table="datasets/accelerators",
             x="release_date",
             y="peak/launch_price",
@@ -188,7 +188,7 @@ def _sixteen_bits() -> TrendSpec:
         title="FP16 rate of vector units for each dollar of launch price",
         quantity="hardware.fp16_per_dollar",
         unit="GFLOP/s/USD",
-        shape="trends/exponential",
+        shape="trends/pool",
         table="datasets/accelerators",
         x="release_date",
         y="peak/launch_price",

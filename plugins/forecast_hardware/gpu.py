@@ -1,8 +1,9 @@
 """What one accelerator gives, per device, per dollar, per watt, and how fast it moves data: trends on rival shapes.
 
-Any shape may stand beside a series; seven of them are pooled where none is named, which is our choice and measures
-nothing. Every series is of one precision and one path, dense: a series that goes from 32 bits to 16 to 8 shows formats
-that each came once, and takes them for growth. The staircase is the shape for such a series.
+The shape that did best on other series, `trends/pool`, stands beside each where none is named; any other may. Of seven
+of them each world may draw one (``@pooled``): that is our choice and measures nothing. Every series is of one precision
+and one path, dense: a series that goes from 32 bits to 16 to 8 shows formats that each came once, and takes them for
+growth. The staircase is the shape for such a series.
 
 What the best device gives is a running maximum, and shapes that follow one path go from the best of one year to that of
 the next. Of what devices give per dollar and per watt every device tells, as buyers do not all buy the best: such a
@@ -36,7 +37,7 @@ _MEASURES = {
     "per-dollar": ("peak/launch_price", "GFLOP/s/USD", "Every device's peak rate per launch dollar", ("fp32",), False),
     "per-watt": ("peak/tdp", "GFLOP/s/W", "Every device's peak rate per watt", ("fp32", "fp16", "fp8"), False),
 }
-#: Shapes that are pooled, every one alike.
+#: Shapes of which a world of ``@pooled`` draws one, every one alike.
 POOL = ("exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk")
 #: Shapes that follow one path: devices of one season are no steps of it.
 _PATHS = ("damped-trend", "local-linear", "random-walk")
@@ -153,8 +154,8 @@ def models() -> Iterator[TrendSpec]:
         qualifiers={"basis": "peak", "precision": "any", "path": "any"},
         records=True,
         keeps="frontier",
-        shape="trends/exponential",
         shapes=(
+            SeriesShape(name="trends/pool", note="it takes the steps of formats for growth"),
             SeriesShape(name="trends/exponential", note="it takes the steps of formats for growth"),
             _staircase(FORMATS, "TMA raises what is delivered, not the peak"),
             SeriesShape(name="trends/logistic", needs=("cap",), note=nobody),
@@ -175,7 +176,7 @@ def _pool(best: bool, cap: Mapping[str, object] | None = None, *, short: bool = 
         )
         for shape in POOL
     )
-    return (SeriesShape(name="trends/pool", note="several shapes in one, so it is not pooled again"), *each)
+    return (SeriesShape(name="trends/pool", note="several shapes in one, so no world draws it again"), *each)
 
 
 def _options(shape: str, best: bool, cap: Mapping[str, object] | None, short: bool) -> dict[str, object]:
@@ -193,6 +194,7 @@ def _series(name: str, title: str, **said: Any) -> TrendSpec:
         name=name,
         title=title,
         quantity=f"hardware.{name.replace('-', '_')}",
+        shape="trends/pool",
         table=TABLE,
         x="release_date",
         since=SINCE,

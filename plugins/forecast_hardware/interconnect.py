@@ -156,7 +156,7 @@ def _links() -> Iterator[TrendSpec]:
             title=f"Bandwidth of {says}, one way",
             quantity="hardware.link_bandwidth",
             unit="GB/s",
-            shape="trends/exponential",
+            shape="trends/pool",
             table="datasets/interconnects",
             x="date",
             y="bandwidth",

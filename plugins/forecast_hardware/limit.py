@@ -27,7 +27,7 @@ def models() -> Iterator[ModelSpec]:
         title="Size that the processes of accelerators are named after",
         quantity="hardware.process_size",
         unit="nm",
-        shape="trends/exponential",
+        shape="trends/pool",
         shapes=tuple(
             SeriesShape(name=f"trends/{shape}", refused="it falls, and the cap of this shape lies above")
             for shape in ("logistic", "gompertz")

@@ -215,7 +215,7 @@ GROWTH = (
         quantity="resources.compute_growth",
         unit="1/year",
         target="forecast_resources.measured:as_measured",
-        note="of notable models, by resources/training-compute, whatever progress it brings",
+        note="of notable models, by resources/training-compute@exponential, whatever progress it brings",
         reference=RUNS,
     ),
 )

@@ -31,7 +31,7 @@ def _effort(name: str, title: str, field: str) -> TrendSpec:
         title=title,
         quantity=f"resources.{name.replace('-', '_')}",
         unit="",
-        shape="trends/exponential",
+        shape="trends/pool",
         table="datasets/research-effort",
         x="year",
         y="spending/wage",

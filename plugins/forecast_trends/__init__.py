@@ -23,6 +23,7 @@ def _lasting() -> Iterator[ShapeSpec]:
     """Several shapes together, and growth that lasts."""
     yield ShapeSpec(
         name="pool",
+        keeps="positive",
         title="Several shapes together, as wide as the record of other series asks for",
         target="forecast_trends.pool.shape:Pool",
         reference="Lichtendahl, K. C., Grushka-Cockayne, Y. & Winkler, R. L. (2013), Is it better to average "

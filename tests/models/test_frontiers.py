@@ -164,7 +164,7 @@ def test_a_pool_keeps_a_frontier_in_every_member_and_knows_its_series():
         {"start": 2026, "until": 2036, "quantities": {"peak": {"model": "hardware/gpu-peak-fp8"}}}, draws=500
     )
     assert (np.diff(run["projection"]["peak"].values, axis=0) >= 0).all()
-    pool = forecast.model("hardware/gpu-peak-fp8")
+    pool = forecast.model("hardware/gpu-peak-fp8@pooled")
     assert pool.rests_on().name == "hardware/gpu-peak-fp8@exponential"
     free = pool.keeping("")
     assert {free.inputs[n].model.keeps for n in free.weights} == {""}

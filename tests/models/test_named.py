@@ -65,12 +65,12 @@ def level(model, seed=0):
 @pytest.mark.parametrize(
     ("name", "shape", "full"),
     [
-        ("hardware/linpack", "", "hardware/linpack@exponential"),
+        ("hardware/linpack", "", "hardware/linpack@pool"),
         ("hardware/linpack", "trends/changepoint", "hardware/linpack@changepoint"),
         ("hardware/linpack", "changepoint", "hardware/linpack@changepoint"),
         ("linpack@changepoint", "", "hardware/linpack@changepoint"),
         ("hardware/linpack@trends/changepoint", "", "hardware/linpack@changepoint"),
-        ("hardware/gpu-bandwidth", "", "hardware/gpu-bandwidth@pooled"),
+        ("hardware/gpu-bandwidth", "", "hardware/gpu-bandwidth@pool"),
         ("hardware/gpu-bandwidth", "trends/pooled", "hardware/gpu-bandwidth@pooled"),
         ("hardware/gpu-bandwidth@pooled", "", "hardware/gpu-bandwidth@pooled"),
         ("brain/power", "", "brain/power"),
@@ -107,7 +107,7 @@ def test_one_series_on_two_shapes_is_two_models_with_draws_of_their_own():
         ("brain/power", {"options": {"cap": 1}}, "model 'brain/power' is no series"),
         ("hardware/gpu-best@logistic", {}, "the shape 'trends/logistic' needs the option 'cap' here (no source says"),
         ("hardware/process-size@logistic", {}, "makes no sense beside it: it falls"),
-        ("hardware/gpu-bandwidth", {"options": {"cap": 1e5}}, "options are those of one shape"),
+        ("hardware/gpu-bandwidth@pooled", {"options": {"cap": 1e5}}, "options are those of one shape"),
         ("hardware/linpack@logistic", {"options": {"cpa": 1e9}}, "unknown option 'cpa'; did you mean 'cap'?"),
     ],
 )  # fmt: skip

@@ -14,7 +14,8 @@ from toolkit import spawn
 
 PRECISIONS = ["fp32", "fp16", "fp8"]
 SHAPES = [
-    "exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk", "pooled",
+    "pool", "exponential", "changepoint", "logistic", "gompertz", "damped-trend", "local-linear", "random-walk",
+    "pooled",
 ]  # fmt: skip
 
 
@@ -84,6 +85,8 @@ def test_growth_without_a_limit_never_ends_and_with_one_it_does(run):
     fading = middle.sel(shape="gompertz").dt.year.values
     assert ((fading >= 2027) & (fading <= 2038)).all()
     assert (asked["slows_never"].sel(shape="exponential") > 0.9).all()
+    fading = asked["slows_never"].sel(shape="pool")  # it expects growth to slow, and does not know
+    assert ((fading > 0.05) & (fading < 0.95)).all()
     for question in ("watt_slows", "dollar_slows", "bandwidth_slows"):  # asked of every measure, on every shape
         assert set(asked[question]["shape"].values) == set(SHAPES)
 
@@ -92,7 +95,7 @@ def test_features_that_came_once_are_asked_of_as_growth_and_as_steps(run):
     asked = run["questions"].to_dataset()
     for question in ("best_slows", "bandwidth_steps_slow"):
         never = asked[f"{question}_never"]
-        assert list(never["features"].values) == ["exponential", "staircase"]
+        assert list(never["features"].values) == ["pool", "exponential", "staircase"]
     steps = asked["bandwidth_steps_slow_never"]
     assert float(steps.sel(features="staircase")) < float(steps.sel(features="exponential"))
     for name in ("growth_best", "growth_bandwidth_steps"):  # what is left without the steps grows slower

@@ -34,7 +34,7 @@ def test_the_features_of_our_table_explain_its_rates():
 
 
 def test_names_of_processes_shrink_and_the_summary_says_so():
-    said = forecast.model("hardware/process-size").fit().describe()
+    said = forecast.model("hardware/process-size@exponential").fit().describe()
     assert said.summary.startswith("halves every 4.0")
     assert said.facts["growth_p95"] < 0
 

@@ -17,7 +17,7 @@ def facts(name, **how):
 
 
 def test_training_compute_grows_as_published():
-    found = facts("training-compute")
+    found = facts("training-compute@exponential")
     assert found["n"] == 428
     assert np.exp(found["growth_per_year"]) == pytest.approx(4.7, abs=0.05)
     low, high = np.exp(found["growth_p05"]), np.exp(found["growth_p95"])
@@ -27,15 +27,15 @@ def test_training_compute_grows_as_published():
 
 
 def test_time_horizons_double_as_published():
-    newer = facts("horizon-th1-1")
+    newer = facts("horizon-th1-1@exponential")
     assert newer["n"] == 14
     assert newer["doubling_years"] * DAYS == pytest.approx(128.7, abs=0.1)
-    assert facts("horizon-th1-1-all")["doubling_years"] * DAYS == pytest.approx(184.7, abs=0.1)
+    assert facts("horizon-th1-1-all@exponential")["doubling_years"] * DAYS == pytest.approx(184.7, abs=0.1)
     # TH1.0 was published on the 11 frontier models until Claude 3.7; later ones shorten it, inside its interval
-    older = facts("horizon-th1-0", as_of=2025.25)
+    older = facts("horizon-th1-0@exponential", as_of=2025.25)
     assert older["n"] == 11
     assert older["doubling_years"] * DAYS == pytest.approx(213.0, abs=1.0)
-    assert 171 < facts("horizon-th1-0")["doubling_years"] * DAYS < 249
+    assert 171 < facts("horizon-th1-0@exponential")["doubling_years"] * DAYS < 249
 
 
 def test_the_published_rates_are_claims():
@@ -216,7 +216,7 @@ def test_the_measured_growth_of_compute_stands_beside_the_one_asked_for(run):
     assert 1.2 < asked < 2.5
     assert measured == pytest.approx(4.7, abs=0.3)
     low, high = growth.sel(compute="as-measured").quantile([0.05, 0.95])
-    facts = forecast.model("resources/training-compute").fit().describe().facts
+    facts = forecast.model("resources/training-compute@exponential").fit().describe().facts
     assert [float(low), float(high)] == pytest.approx([facts["growth_p05"], facts["growth_p95"]], abs=0.02)
     middle = run["questions"]["ends"].sel(quantile=0.5)
     apart = middle.sel(compute="asked") - middle.sel(compute="as-measured")

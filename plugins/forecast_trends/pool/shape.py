@@ -34,6 +34,8 @@ _HALF = 1.6448536269514722
 _POINTS = 5
 #: Spans ahead at which the line is compared with the shapes; later the last holds.
 _AHEAD = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0)
+#: Years ahead that hindcasts reach; beyond them nothing tells that growth goes on dying away.
+_TESTED = 10.0
 #: Shortest half-life of a point's weight, and the time in which growth dies away, as shares of the span.
 _HALF_LIFE, _DAMPING = 0.03, 0.5
 
@@ -104,11 +106,13 @@ class Pool(Shape):
     The middle lies between the mean of the medians of `trends/local-linear`, `trends/damped-trend` and
     `trends/changepoint` and a line through the latest points whose growth dies away over half the span that was seen.
     The line's share is three quarters where it is certain, and falls as its variance grows beside that of the shapes:
-    where single points scatter, the latest tell little. The pool's quantiles lie around the middle as far as those of
-    the three shapes do around theirs, in the geometric mean: one shape that is decades wide does not make the pool so.
-    That distance is then stretched as hindcasts of other families of series ask for, of which the outcome was known
-    when this series ended, and the less the fewer they are; and by what the line and the shapes disagree on, as the
-    variance of a mixture is that within and that between its parts.
+    where single points scatter, the latest tell little. It also falls beyond ten years, the longest that hindcasts
+    reach, as ten over the years ahead: what the line holds back then stays as it is, and the shapes' growth goes on.
+    The pool's quantiles lie around the middle as far as those of the three shapes do around theirs, in the geometric
+    mean: one shape that is decades wide does not make the pool so. That distance is then stretched as hindcasts of
+    other families of series ask for, of which the outcome was known when this series ended, and the less the fewer they
+    are; and by what the line and the shapes disagree on, as the variance of a mixture is that within and that between
+    its parts.
 
     Draws keep their ranks over time as the first of the shapes has them.
 
@@ -201,8 +205,7 @@ class FittedPool(FittedShape):
         """Return the middle in logs: before the last observation that of the shapes alone."""
         import numpy as np
 
-        ahead, shares = self._shares
-        share = np.interp(time, ahead, shares)
+        share = self._share(time)
         both = (1 - share) * shapes + share * self.line.at(time)
         return np.where(time > self.line.last, both, shapes)
 
@@ -210,9 +213,14 @@ class FittedPool(FittedShape):
         """Return the variance between the line and the shapes, in logs; none before the last observation."""
         import numpy as np
 
-        ahead, shares = self._shares
-        share = np.interp(time, ahead, shares)
+        share = self._share(time)
         return np.where(time > self.line.last, share * (1 - share) * (self.line.at(time) - shapes) ** 2, 0.0)
+
+    def _share(self, time: Array) -> Array:
+        """Return the share of the line: beyond the years that hindcasts reach, the shapes' growth takes over."""
+        import numpy as np
+
+        return np.interp(time, *self._shares) * np.minimum(1.0, _TESTED / np.maximum(time - self.line.last, _TESTED))
 
     @functools.cached_property
     def _shares(self) -> tuple[Array, Array]:
@@ -249,6 +257,8 @@ class FittedPool(FittedShape):
 
     def describe(self) -> Description:
         """Say the growth of the next year, what is pooled, and what the record asked for."""
+        import numpy as np
+
         facts = self._growth()
         names = ", ".join(self.fitted)
         return Description(
@@ -258,7 +268,7 @@ class FittedPool(FittedShape):
             ),
             assumptions=(
                 f"the middle lies between the mean of {names} and a line through the latest points, whose share is "
-                f"{self._shares[1][-1]:.0%} {self.line.lasting / _DAMPING:.3g} years ahead",
+                f"{float(self._share(np.array(self.line.last + _TESTED))):.0%} ten years ahead and falls from there on",
                 f"the line's growth dies away over {self.line.lasting:.3g} years, half the span that was seen",
                 "the interval is as wide as forecasts of other series have had to be",
             ),
