@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from forecast.base.files import read_bytes, write_atomic
+from forecast.base.files import read_bytes, replacing
 from forecast.base.json_text import strict_json
-from forecast.errors import DataError, UnknownNameError, UsageError, printable
+from forecast.errors import DataError, ResultError, UnknownNameError, UsageError, printable
 from forecast.projection.crossing import QUANTILES
 
 __all__ = ["NEVER", "append", "canonical", "dated", "find", "read", "sealed"]
@@ -195,8 +195,10 @@ def read(path: str | Path) -> list[dict[str, Any]]:
         Naming file and line: for what is no record of a ledger, for a line that is not what it was, for one that does
         not follow on the line before it, and for an outcome of no forecast.
     """
-    name = printable(path)
-    content = read_bytes(path, limit=LIMIT_BYTES)
+    return _parsed(read_bytes(path, limit=LIMIT_BYTES), printable(path))
+
+
+def _parsed(content: bytes, name: str) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     forecasts: dict[str, str] = {}
     lines = content.removesuffix(b"\n").split(b"\n") if content else []
@@ -229,20 +231,30 @@ def append(path: str | Path, records: Iterable[Mapping[str, Any]]) -> list[dict[
 
     Raises
     ------
-    DataError, ResultError
+    DataError
+        For what `read` refuses.
+    ResultError
+        For what cannot be written, and where somebody else added a line in the meantime.
     """
-    exists = Path(path).exists()
-    known = read(path) if exists else []
-    content = read_bytes(path, limit=LIMIT_BYTES) if exists else b""
+    content = _content(path)
+    known = _parsed(content, printable(path))
     before = known[-1]["sha256"] if known else None
     added = []
     for record in records:
         added.append(_checked(sealed(record, before), printable(path)))
         before = added[-1]["sha256"]
-    if content and not content.endswith(b"\n"):
-        content += b"\n"
-    write_atomic(path, content + "".join(f"{canonical(record)}\n" for record in added).encode("ascii"))
+    gap = b"\n" if content and not content.endswith(b"\n") else b""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content + gap + "".join(f"{canonical(record)}\n" for record in added).encode("ascii"))
+        if _content(path) != content:
+            raise ResultError(
+                f"{printable(path)}: somebody else added to it in the meantime; nothing was added: try again"
+            )
     return added
+
+
+def _content(path: str | Path) -> bytes:
+    return read_bytes(path, limit=LIMIT_BYTES) if Path(path).exists() else b""
 
 
 def find(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forecast.errors import DataError, UnknownNameError, UsageError
+from forecast.errors import DataError, ResultError, UnknownNameError, UsageError
 from forecast.evaluation import ledger
 from toolkit import DATE, VALUE, every
 
@@ -132,6 +132,23 @@ def test_a_forecast_is_found_by_the_first_digits_of_its_hash(written):
     twins = [{**record, "sha256": f"abc{i}"} for i, record in enumerate(records[:2])]
     with pytest.raises(UsageError, match="begins the names of 2 forecasts"):
         ledger.find(twins, "abc")
+
+
+def test_two_writers_at_once_lose_no_line(written):
+    def slow():
+        ledger.append(written, [{**VALUE, "question": "theirs"}])
+        yield VALUE
+
+    with pytest.raises(ResultError, match="somebody else added to it in the meantime"):
+        ledger.append(written, slow())
+    assert ledger.read(written)[-1]["question"] == "theirs"
+    assert [path.name for path in written.parent.iterdir()] == [written.name]
+
+
+def test_a_last_line_without_its_end_is_a_line(written):
+    written.write_bytes(written.read_bytes().rstrip(b"\n"))
+    ledger.append(written, [VALUE])
+    assert len(ledger.read(written)) == 4
 
 
 def test_only_one_word_reads_the_clock(monkeypatch):

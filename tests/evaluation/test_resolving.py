@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.integrate import trapezoid
 
 from forecast.errors import UnknownNameError, UsageError
 from forecast.evaluation import ledger, resolving, scores
@@ -33,7 +34,7 @@ def book(tmp_path):
 def uniform_crps(y: float, cut: float = 10.0) -> float:
     """Return the integral of the squared distance between the two distribution functions, up to a cut."""
     t = np.linspace(0, cut, 200_001)
-    return float(np.trapezoid((t / 10 - (t >= y)) ** 2, t))
+    return float(trapezoid((t / 10 - (t >= y)) ** 2, t))
 
 
 def test_a_date_that_came(book):
