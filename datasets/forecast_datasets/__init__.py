@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ReaderSpec, TableSpec, UnitSpec, hookimpl
+from forecast import ClaimSpec, ReaderSpec, TableSpec, UnitSpec, hookimpl
+from forecast_datasets.claims import past_forecasts
 from forecast_datasets.emergence import TABLES as EMERGENCE
 from forecast_datasets.hardware import TABLES as HARDWARE
 
@@ -62,7 +63,7 @@ def forecast_tables() -> Iterator[TableSpec]:
     >>> names[24:28]
     ['outlier-figures', 'four-bit-points', 'emergence-thresholds', 'precision-constants']
     >>> names[28:]
-    ['loss-thresholds', 'model-sizes', 'observational-scores']
+    ['loss-thresholds', 'model-sizes', 'observational-scores', 'past-forecasts']
     """
     yield _table(
         "supercomputers",
@@ -97,6 +98,23 @@ def forecast_tables() -> Iterator[TableSpec]:
     )
     for name, title, reference in (*HARDWARE, *EMERGENCE):
         yield _table(name, title, reference)
+    yield _table(
+        "past-forecasts",
+        "Dated forecasts of others, and what happened",
+        "Papers, reports and pages, each row with those of the forecast and of its outcome",
+    )
+
+
+@hookimpl
+def forecast_claims() -> Iterator[ClaimSpec]:
+    """Bring the dated forecasts of others, which their outcomes judge.
+
+    Examples
+    --------
+    >>> next(iter(forecast_claims())).name
+    'linpack-100-teraflops'
+    """
+    yield from past_forecasts(_HERE / "past-forecasts" / "past-forecasts.csv")
 
 
 @hookimpl
