@@ -135,4 +135,4 @@ def test_capability_is_that_of_the_reference_data(reference_data):
         reference = {row["Model version"]: row for row in csv.DictReader(file)}
     for model, index in zip(found["model"], found["eci"], strict=True):
         assert index == pytest.approx(float(reference[model]["ECI Score"]), rel=1e-9)
-    assert len(found["model"]) == 297
+    assert len(found["model"]) == 295
