@@ -1,0 +1,24 @@
+"""The tables on progress in AI to 2026: runs, the capability index, sites, chips, money, prices, limits, scores."""
+
+from __future__ import annotations
+
+__all__ = ["TABLES"]
+
+_SITES = "Epoch AI, Frontier data centers (CC-BY 4.0), https://epoch.ai/data/data-centers"
+_INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), https://epoch.ai/benchmarks/eci"
+
+#: Name (of the folder), title, reference.
+TABLES: tuple[tuple[str, str, str], ...] = (
+    (
+        "training-runs-2026",
+        "Training compute, cost, duration and power of AI models, 2010 to 2026-09",
+        "Epoch AI, Data on AI models (CC-BY 4.0), editions 2026-05 and 2026-09, https://epoch.ai/data/ai-models",
+    ),
+    ("capability-editions", "The Epoch Capabilities Index by edition, 2026-02 to 2026-09", _INDEX),
+    ("benchmark-difficulty", "Difficulty and slope of 57 benchmarks on the scale of the capability index", _INDEX),
+    (
+        "benchmark-scores",
+        "Scores of language models on 26 benchmarks, 2023-02 to 2026-07",
+        "Epoch AI, Benchmarking hub (CC-BY 4.0), https://epoch.ai/benchmarks",
+    ),
+)
