@@ -64,8 +64,10 @@ def forecast_tables() -> Iterator[TableSpec]:
     ['outlier-figures', 'four-bit-points', 'emergence-thresholds', 'precision-constants']
     >>> names[28:32]
     ['loss-thresholds', 'model-sizes', 'observational-scores', 'training-runs-2026']
-    >>> names[32:]
-    ['capability-editions', 'benchmark-difficulty', 'benchmark-scores']
+    >>> names[32:36]
+    ['capability-editions', 'benchmark-difficulty', 'benchmark-scores', 'data-centres']
+    >>> names[36:]
+    ['data-centre-totals', 'chip-stock']
     """
     yield _table(
         "supercomputers",

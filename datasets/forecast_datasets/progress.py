@@ -21,4 +21,11 @@ TABLES: tuple[tuple[str, str, str], ...] = (
         "Scores of language models on 26 benchmarks, 2023-02 to 2026-07",
         "Epoch AI, Benchmarking hub (CC-BY 4.0), https://epoch.ai/benchmarks",
     ),
+    ("data-centres", "AI data-centre sites by date: power, H100 equivalents, 16-bit compute, two editions", _SITES),
+    ("data-centre-totals", "Power and H100 equivalents of the data centres that Epoch AI follows", _SITES),
+    (
+        "chip-stock",
+        "AI chips made and owned, 2022 to 2026-03: H100 equivalents by designer, owner and user",
+        "Epoch AI, AI chip sales and AI chip owners (CC-BY 4.0), https://epoch.ai/data/ai-chip-sales",
+    ),
 )
