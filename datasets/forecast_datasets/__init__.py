@@ -66,8 +66,10 @@ def forecast_tables() -> Iterator[TableSpec]:
     ['loss-thresholds', 'model-sizes', 'observational-scores', 'training-runs-2026']
     >>> names[32:36]
     ['capability-editions', 'benchmark-difficulty', 'benchmark-scores', 'data-centres']
-    >>> names[36:]
-    ['data-centre-totals', 'chip-stock']
+    >>> names[36:40]
+    ['data-centre-totals', 'chip-stock', 'company-spending', 'token-prices']
+    >>> names[40:]
+    ['supply-limits', 'published-rates']
     """
     yield _table(
         "supercomputers",

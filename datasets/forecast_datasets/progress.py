@@ -28,4 +28,24 @@ TABLES: tuple[tuple[str, str, str], ...] = (
         "AI chips made and owned, 2022 to 2026-03: H100 equivalents by designer, owner and user",
         "Epoch AI, AI chip sales and AI chip owners (CC-BY 4.0), https://epoch.ai/data/ai-chip-sales",
     ),
+    (
+        "company-spending",
+        "Capital expenditure of the largest buyers of AI compute, and what AI companies spend on compute",
+        "SEC filings (payments to acquire property and equipment) and reports, each row with its own source",
+    ),
+    (
+        "token-prices",
+        "Prices of tokens of language models, 2021 to 2026: at a fixed score, and of flagships",
+        "Epoch AI, LLM inference price trends (CC-BY 4.0), and vendors' prices",
+    ),
+    (
+        "supply-limits",
+        "What limits training by about 2030, as published: power, chips, data, latency",
+        "Epoch AI 2024, Can AI scaling continue through 2030?, and later estimates, each row with its own source",
+    ),
+    (
+        "published-rates",
+        "Published rates of progress in AI: compute, algorithms, horizons, prices, cost, power",
+        "Epoch AI, METR, Ho et al. 2024, Gundlach et al. 2026, each row with its own source",
+    ),
 )
