@@ -33,6 +33,7 @@ _READERS = (
     ("wind-curve", "readers:wind_curve", _CURVES),
     ("performance-curves", "curves:performance_curves_archive", _CURVES),
     ("epoch-hardware", "epoch:epoch_hardware", _EPOCH),
+    ("epoch-index", "epoch:epoch_index", _EPOCH),
     ("epoch-models", "epoch:epoch_models", _EPOCH),
     ("epoch-prices", "epoch:epoch_prices", _EPOCH),
     ("observational-benchmarks", "observational:benchmarks", _OBSERVATIONAL),
@@ -69,7 +70,7 @@ def forecast_tables() -> Iterator[TableSpec]:
     >>> names[36:40]
     ['data-centre-totals', 'chip-stock', 'company-spending', 'token-prices']
     >>> names[40:]
-    ['supply-limits', 'published-rates']
+    ['supply-limits', 'published-rates', 'epoch-index']
     """
     yield _table(
         "supercomputers",

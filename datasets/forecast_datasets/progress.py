@@ -48,4 +48,5 @@ TABLES: tuple[tuple[str, str, str], ...] = (
         "Published rates of progress in AI: compute, algorithms, horizons, prices, cost, power",
         "Epoch AI, METR, Ho et al. 2024, Gundlach et al. 2026, each row with its own source",
     ),
+    ("epoch-index", "The Epoch Capabilities Index (described, not shipped)", _INDEX),
 )
