@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["TABLES"]
 
-_SITES = "Epoch AI, Frontier data centers (CC-BY 4.0), https://epoch.ai/data/data-centers"
+_SITES = "Epoch AI, AI data centers (CC-BY 4.0), https://epoch.ai/data/ai-data-centers"
 _INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), https://epoch.ai/benchmarks/eci"
 
 #: Name (of the folder), title, reference.

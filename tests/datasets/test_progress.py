@@ -130,6 +130,11 @@ def test_two_models_fix_the_scale_of_the_index(editions):
     assert last.sum() == 222
 
 
+def test_an_edition_whose_copy_is_not_known_is_unverified(editions):
+    assert set(editions["edition"][editions["status"] == "unverified"]) == {"2026-02"}
+    assert (editions["edition"][editions["status"] == "verified"] != "2026-02").all()
+
+
 def test_what_others_added_is_no_score_of_epoch(editions):
     """Claude Mythos has no score; Muse Spark has one of each later edition, and 154 in none."""
     names = set(editions["name"])
