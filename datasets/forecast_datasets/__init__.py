@@ -70,7 +70,7 @@ def forecast_tables() -> Iterator[TableSpec]:
     >>> names[36:40]
     ['data-centre-totals', 'chip-stock', 'company-spending', 'token-prices']
     >>> names[40:]
-    ['supply-limits', 'published-rates', 'epoch-index']
+    ['supply-limits', 'published-rates', 'epoch-index', 'supercomputers-2026']
     """
     yield _table(
         "supercomputers",

@@ -49,4 +49,9 @@ TABLES: tuple[tuple[str, str, str], ...] = (
         "Epoch AI, METR, Ho et al. 2024, Gundlach et al. 2026, each row with its own source",
     ),
     ("epoch-index", "The Epoch Capabilities Index (described, not shipped)", _INDEX),
+    (
+        "supercomputers-2026",
+        "Number one of the TOP500 lists of 2025-11 and 2026-06",
+        "TOP500 lists 2025-11 and 2026-06, each row with the page that was read",
+    ),
 )
