@@ -9,6 +9,7 @@ from forecast import ClaimSpec, ReaderSpec, TableSpec, UnitSpec, hookimpl
 from forecast_datasets.claims import past_forecasts
 from forecast_datasets.emergence import TABLES as EMERGENCE
 from forecast_datasets.hardware import TABLES as HARDWARE
+from forecast_datasets.progress import TABLES as PROGRESS
 
 _HERE = Path(__file__).parent
 
@@ -33,6 +34,7 @@ _READERS = (
     ("wind-curve", "readers:wind_curve", _CURVES),
     ("performance-curves", "curves:performance_curves_archive", _CURVES),
     ("epoch-hardware", "epoch:epoch_hardware", _EPOCH),
+    ("epoch-index", "epoch:epoch_index", _EPOCH),
     ("epoch-models", "epoch:epoch_models", _EPOCH),
     ("epoch-prices", "epoch:epoch_prices", _EPOCH),
     ("observational-benchmarks", "observational:benchmarks", _OBSERVATIONAL),
@@ -62,8 +64,16 @@ def forecast_tables() -> Iterator[TableSpec]:
     ['research-effort', 'research-productivity', 'int8-perplexity', 'int8-speed', 'int8-latency']
     >>> names[24:28]
     ['outlier-figures', 'four-bit-points', 'emergence-thresholds', 'precision-constants']
-    >>> names[28:]
-    ['loss-thresholds', 'model-sizes', 'observational-scores', 'past-forecasts']
+    >>> names[28:32]
+    ['loss-thresholds', 'model-sizes', 'observational-scores', 'training-runs-2026']
+    >>> names[32:36]
+    ['capability-editions', 'benchmark-difficulty', 'benchmark-scores', 'data-centres']
+    >>> names[36:40]
+    ['data-centre-totals', 'chip-stock', 'company-spending', 'token-prices']
+    >>> names[40:44]
+    ['supply-limits', 'published-rates', 'epoch-index', 'supercomputers-2026']
+    >>> names[44:]
+    ['past-forecasts']
     """
     yield _table(
         "supercomputers",
@@ -96,7 +106,7 @@ def forecast_tables() -> Iterator[TableSpec]:
         "Besiroglu, Erdil, Barnett, You 2024, arXiv:2404.10102, from figure 4 of Hoffmann et al. 2022, "
         "arXiv:2203.15556",
     )
-    for name, title, reference in (*HARDWARE, *EMERGENCE):
+    for name, title, reference in (*HARDWARE, *EMERGENCE, *PROGRESS):
         yield _table(name, title, reference)
     yield _table(
         "past-forecasts",
