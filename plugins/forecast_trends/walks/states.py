@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast.models import Anchored, Description, FittedShape
-from forecast_trends.points import LARGEST, Path, growth_facts, mirrored
+from forecast_trends.points import LARGEST, Path, growth_facts, mirrored, quantile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Cells", "FittedStates", "Point", "cells", "maximise", "quantile", "weigh"]
+__all__ = ["Cells", "FittedStates", "Point", "cells", "maximise", "weigh"]
 
 #: Lengths of a step, in years.
 _STEPS = (1.0, 1 / 2, 1 / 4, 1 / 12)
@@ -170,14 +170,23 @@ def _root(covariance: Array) -> Array:
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def weigh(points: Iterable[Point]) -> tuple[tuple[Point, ...], Array]:
-    """Return the points that matter and their weights: likelihood on a flat prior over the support."""
+def weigh(points: Iterable[Point], proposed: Array | float = 0.0) -> tuple[tuple[Point, ...], Array]:
+    """Return the points that matter, the likeliest first, and their weights: likelihood on a flat prior.
+
+    Parameters
+    ----------
+    points : iterable of Point
+    proposed : ndarray
+        Logarithm of how densely the points lie, where that is not the same everywhere.
+    """
     import numpy as np
 
-    found = sorted(points, key=lambda p: -p.likelihood)
-    weights = np.exp(np.array([p.likelihood for p in found]) - found[0].likelihood)
-    keep = int(np.sum(weights > _NEGLIGIBLE))
-    return tuple(found[:keep]), weights[:keep] / weights[:keep].sum()
+    found = list(points)
+    likelihood = np.array([p.likelihood for p in found])
+    weights = np.exp(likelihood - proposed - (likelihood - proposed).max())
+    order = np.argsort(-likelihood, kind="stable")
+    order = order[weights[order] > _NEGLIGIBLE * weights.max()]
+    return tuple(found[i] for i in order), weights[order] / weights[order].sum()
 
 
 def maximise(model: Any, start: Array) -> Any:
@@ -374,17 +383,3 @@ class FittedStates(FittedShape):
         centres = factors * np.array([p.growth @ p.state for p in self.points])
         widths = factors * np.array([p.scale * float(np.linalg.norm(p.growth @ p.root)) for p in self.points])
         return quantile(q, centres, widths, self.dof, self.weights)
-
-
-def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array) -> float:
-    """Return a quantile of a mixture of Student t distributions."""
-    import numpy as np
-    from scipy.optimize import brentq
-    from scipy.special import stdtr, stdtrit
-
-    widths = np.maximum(widths, 1e-12 * (1 + np.abs(centres)))
-    reach = stdtrit(dof, q)
-    low, high = float((centres + reach * widths).min()), float((centres + reach * widths).max())
-    if high - low < 1e-12 * (1 + abs(high)):
-        return low
-    return float(brentq(lambda x: weights @ stdtr(dof, (x - centres) / widths) - q, low, high))
