@@ -35,7 +35,7 @@ __all__ = ["NEGLIGIBLE", "Mixture", "Regressions", "autocorrelations", "going_on
 _COUNT = 48
 
 #: A component whose weight is a smaller share of the largest is left out.
-NEGLIGIBLE = 1e-5
+NEGLIGIBLE = 1e-4
 
 
 @functools.cache

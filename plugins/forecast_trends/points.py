@@ -177,4 +177,6 @@ def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array
     low, high = float((centres + reach * widths).min()), float((centres + reach * widths).max())
     if high - low < 1e-12 * (1 + abs(high)):
         return low
-    return float(brentq(lambda x: weights @ stdtr(dof, (x - centres) / widths) - q, low, high))
+    return float(
+        brentq(lambda x: weights @ stdtr(dof, (x - centres) / widths) - q, low, high, xtol=1e-9 * (high - low))
+    )

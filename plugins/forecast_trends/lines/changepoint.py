@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Changepoint"]
 
 #: Dates that a break may have, how often they are drawn closer, and the weight below which a date is left out then.
-_DATES, _REFINED, _UNLIKELY = 31, 6, 1e-3
+_DATES, _REFINED, _UNLIKELY = 21, 6, 1e-3
 
 
 class Changepoint(Shape):
