@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from forecast.models import Description, FittedShape, Shape
 from forecast.streams import Streams
 from forecast_trends.points import LARGEST, Path, checked_average, path, said_growth
+from forecast_trends.walks.filtering import StateSpaces
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ _CANDIDATES, _SUPPORT = 1024, 64
 class DampedTrend(Shape):
     """Holt's exponential smoothing of log value with growth that falls by a factor φ every step.
 
-    y = level + φ·growth + e, level ← level + φ·growth + α·e, growth ← φ·growth + β·e: the model ETS(A,Ad,N), by
-    statsmodels' state-space ``ExponentialSmoothing``, with φ between 0.8 and 0.98. The level ends at a finite value.
+    y = level + φ·growth + e, level ← level + φ·growth + α·e, growth ← φ·growth + β·e: the model ETS(A,Ad,N), with
+    φ between 0.8 and 0.98. The level ends at a finite value.
 
     Parameter uncertainty: α, β/α and φ have a flat prior and are drawn by their likelihood from Sobol' points, the
     initial level and growth are diffuse, and the scale is Student t. The central forecast is that at statsmodels'
@@ -52,25 +53,21 @@ class DampedTrend(Shape):
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Weigh the smoothing parameters."""
         import numpy as np
-        from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing
 
         seen = path(time, value, frontier=frontier, least=6, what="a damped trend", average=self.average)
         grid = cells(seen, self.average)
-        model = ExponentialSmoothing(grid.y, trend=True, damped_trend=True, concentrate_scale=False)
-
-        def point(alpha: float, beta: float, phi: float) -> Point:
-            model.update(np.array([alpha, beta, phi, 1.0, 0.0, 0.0]))
-            model.ssm.initialize(_diffuse(alpha))
-            named = {"smoothing_level": alpha, "smoothing_growth": beta, "damping": phi}
-            return Point.of(model.ssm, named, level=1, growth=[0, 0, phi], scatter=(1 - alpha**2) ** 0.5)
-
         support, dense = _support(grid.y)
-        points, weights = weigh((point(*each) for each in support.tolist()), dense)
+        named = dict(zip(("smoothing_level", "smoothing_growth", "damping"), support.T, strict=True))
+        growth = support[:, 2:] * np.array([0.0, 0.0, 1.0])
+        pick = np.array([0.0, 1.0, 0.0])
+        points, weights = weigh(Point.of_all(grid.y, _spaces(*support.T), named, level=pick, growth=growth), dense)
         first = points[0]
 
         def climb() -> Point:
             if first.scale**2 <= 1e-12 * (1.0 + float(np.nanmax(np.abs(grid.y))) ** 2):
                 return first
+            from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing
+
             alpha, beta, phi = first.parameters.values()
             climbing = ExponentialSmoothing(grid.y, trend=True, damped_trend=True)
             edges = np.clip([alpha, beta, phi], [1e-3, 1e-3, 0.802], [0.99, 0.98, 0.978])
@@ -147,14 +144,26 @@ def _support(y: Array) -> tuple[Array, Array]:
     return candidates[:, which].T, likelihood[which] - np.log(often)
 
 
-def _diffuse(alpha: float) -> Any:
-    """Return a start that knows nothing of level and growth; the first error has its own variance."""
-    from statsmodels.tsa.statespace.initialization import Initialization
+def _spaces(alpha: Array, beta: Array, phi: Array) -> StateSpaces:
+    """Return the state spaces, whose state is what of the error is not in the level, the level and the growth.
 
-    start = Initialization(3)
-    start.set(0, "known", constant=[0.0], stationary_cov=[[(1 - alpha) ** 2]])
-    start.set((1, 3), "diffuse")
-    return start
+    They start knowing nothing of level and growth; the first error has its own variance.
+    """
+    import numpy as np
+
+    shares = np.stack([1 - alpha, alpha, beta], axis=1)[:, :, None]
+    carried = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    first = np.zeros((len(alpha), 3, 3))
+    first[:, 0, 0] = (1 - alpha) ** 2
+    return StateSpaces(
+        design=np.array([1.0, 1.0, 0.0]),
+        transition=np.diag([0.0, 1.0, 0.0]) + phi[:, None, None] * carried,
+        selection=shares,
+        scatter=np.zeros(len(alpha)),
+        observed=np.sqrt(1 - alpha**2),
+        first=first,
+        diffuse=(1, 2),
+    )
 
 
 def _describe(fitted: FittedStates, seen: Path) -> Description:
