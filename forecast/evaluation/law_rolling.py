@@ -204,7 +204,7 @@ def _by_group(labels: Any, place: Array, most_targets: int, column: str) -> Any:
 def _beyond(place: Array, known: NDArray[np.bool_], asked: NDArray[np.bool_]) -> Array:
     """Return how far beyond the known places others lie."""
     last = place[known].max()
-    return np.log10(place[asked] / last) if place.min() > 0 else place[asked] - last
+    return np.asarray(np.log10(place[asked] / last) if place.min() > 0 else place[asked] - last)
 
 
 # One forecast ---------------------------------------------------------------------------------------------------------
@@ -233,7 +233,9 @@ def _of_law(law: Law, known: Columns, asked: Columns, y: str, objective: str | N
     fit = law.fit(known, y=y, objective=objective, seed=seed)
     if fit.converged is False:
         raise FitError("the fit did not converge")
-    there = {v: asked.column(v) if v in law.levels else _compute(v, asked, "backtest") for v in law.variables}
+    there: dict[str, Any] = {
+        v: asked.column(v) if v in law.levels else _compute(v, asked, "backtest") for v in law.variables
+    }
     band = fit.predict(level=0.9, **there)
     if "no_interval" in band.attrs:
         raise FitError(band.attrs["no_interval"])

@@ -131,14 +131,16 @@ def backtest(
     most_origins: int = 6,
     most_targets: int = 10,
     years: float = 10.0,
+    dates: int = 8,
+    share: float = 0.4,
     seed: int = 0,
     workers: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.Dataset:
     """Forecast the same observations from the same origins with several models, and score each.
 
-    The origins come after eight dates and 40 % of the span. A forecast is one of an observation: it has the scatter of
-    one.
+    The origins come after some dates and some share of the span. A forecast is one of an observation: it has the
+    scatter of one.
 
     Parameters
     ----------
@@ -154,6 +156,8 @@ def backtest(
         Equally spaced, where there are more.
     years : float
         How far ahead.
+    dates, share : int, float
+        What an origin has behind it; see `forecast.evaluation.origins.origins`.
     seed : int
     workers : int or concurrent.futures.Executor, optional
         Processes; the result is the same for any number.
@@ -193,19 +197,20 @@ def backtest(
         name = name or models
         models, _ = of_name(models)
     time, value, unit = _happened(models, seed)
-    cuts = origins(time, most=most_origins)
+    cuts = origins(time, dates=dates, share=share, most=most_origins)
     if not len(cuts):
+        least = f"{'eight' if dates == 8 else dates} dates and {100 * share:.0f} % of the span"
         raise DataError(
-            f"{printable(name, 60) or 'backtest'}: too short to be cut: expected an observation after eight dates and "
-            f"40 % of the span, got {len(np.unique(time))} dates"
+            f"{printable(name, 60) or 'backtest'}: too short to be cut: expected an observation after {least}, got "
+            f"{len(np.unique(time))} dates"
         )
     cut: list[Cut] = []
     pieces = []
     for origin in cuts:
         chosen = targets(time, origin, years=years, most=most_targets)
-        dates, place = np.unique(time[chosen], return_inverse=True)
+        asked, place = np.unique(time[chosen], return_inverse=True)
         cut.append(Cut(at=float(origin), ahead=time[chosen] - origin, observed=value[chosen], place=place))
-        pieces += [(model, float(origin), dates, seed) for model in models.values()]
+        pieces += [(model, float(origin), asked, seed) for model in models.values()]
     found = scored(frozen, pieces, cut, list(models), scores=scores, workers=workers, progress=progress)
     return found.rename(ahead="years").assign_attrs(name=name, unit=unit)
 
@@ -284,8 +289,8 @@ def scored(
         for j, label in enumerate(names):
             made = found[i * len(names) + j]
             if isinstance(made, str):
-                at = cut.at if isinstance(cut.at, str) else f"{cut.at:.2f}"
-                failures.setdefault(label, {})[at] = made
+                shown = cut.at if isinstance(cut.at, str) else f"{cut.at:.2f}"
+                failures.setdefault(label, {})[shown] = made
             else:
                 draws[i, :count_of, j] = made[cut.place]
     dims = ("origin", "horizon")

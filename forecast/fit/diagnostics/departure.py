@@ -93,4 +93,4 @@ def _departure(here: Array, there: Array, left: Array, weights: Array, apart: Ar
     noise = np.einsum("bn,bn->b", residuals, residuals) / freedom
     shift = np.einsum("bpk,bkn,bn->bp", there, moved, residuals, optimize=True)
     chance = noise[:, None] * np.einsum("bpk,bkn,bjn,bpj->bp", there, moved, moved, there, optimize=True)
-    return np.nan_to_num(ONWARD * np.sqrt(np.maximum(shift**2 - chance, 0.0)))
+    return np.asarray(np.nan_to_num(ONWARD * np.sqrt(np.maximum(shift**2 - chance, 0.0))))
