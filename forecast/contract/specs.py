@@ -140,6 +140,8 @@ class LawSpec(Spec):
     requires : mapping of str to str
         Formulas over its names that are above 0 where the law has a meaning, and what each of them is. Elsewhere its
         values are nan, and a fit refuses to predict.
+    record : str
+        Path of a CSV file that says how forecasts with it have done; see `forecast.models.shapes.track_record`.
     """
 
     kind: ClassVar[str] = "law"
@@ -165,6 +167,7 @@ class LawSpec(Spec):
     costs: Mapping[str, str] = checked(maps(text), "a mapping of name to formula", default_factory=empty)
     ridge: str = text_field(default="")
     requires: Mapping[str, str] = checked(maps(text), "a mapping of formula to what it is", default_factory=empty)
+    record: str = text_field(default="")
 
     def _check(self) -> None:
         if (self.expression is None) == (self.target is None):
