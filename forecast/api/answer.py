@@ -100,13 +100,20 @@ class Answer:
     @property
     def scenario(self) -> Scenario:
         """The scenario that was asked; ``answer.scenario.to_toml()`` is its text."""
+        from forecast.scenarios.graph import build
+        from forecast.scenarios.matching import apart
         from forecast.scenarios.scenario import Scenario
 
         if self.base is None:
             return Scenario.from_dict(self._mapping)
         if not self.conditions and not self.swapped:
             return self.base
-        return Scenario.from_dict(self._mapping, name=self.base.name, where=self.base.where, folder=self.base.folder)
+        mapping = self._mapping
+        if "correlations" in mapping and self.swapped:
+            known = [name for name in self.swapped if name in self.base.quantities]
+            groups = apart(build(self.base), known)
+            mapping["correlations"] = [{"of": list(g.of), "matrix": [list(r) for r in g.matrix]} for g in groups]
+        return Scenario.from_dict(mapping, name=self.base.name, where=self.base.where, folder=self.base.folder)
 
     @property
     def _mapping(self) -> dict[str, Any]:

@@ -185,12 +185,21 @@ def project(
         stated(
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-            warnings=[*fits.warnings(), *_few(effective, draws)],
+            warnings=[*fits.warnings(), *_apart(changed, asked), *_few(effective, draws)],
             effective=effective,
             failing=sampled.failing(),
         )
     )
     return result
+
+
+def _apart(before: Scenario, after: Scenario) -> list[str]:
+    """Say what moved together with others before it was swapped."""
+    left = {name for group in after.correlations for name in group.of}
+    apart = [name for group in before.correlations for name in group.of if name not in left]
+    if not apart:
+        return []
+    return [f"swap: what moved together with others is drawn on its own now: {', '.join(map(printable, apart))}"]
 
 
 def _few(effective: float | None, draws: int) -> list[str]:

@@ -319,7 +319,7 @@ def _unit(scenario: Scenario, node: Node) -> str:
 
 
 def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
-    """Return the scenario with other models for some of its quantities.
+    """Return the scenario with other models for some of its quantities, each of which moves together with nothing.
 
     Raises
     ------
@@ -333,9 +333,9 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
         if name not in scenario.quantities:
             raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
         made[name] = reader.quantity(name, {"model": model}, scenario.choices)
-    other = replace(scenario, quantities=made)
     graph, tables = build(scenario), Tables(scenario.where)
     before = graph.nodes
+    other = replace(scenario, quantities=made, correlations=matching.apart(graph, given))
     matching.check_asked(graph, given, "swap")
     for name, model in given.items():
         units.check(_resolve(other, name, tables).unit, before[name].unit, where=f"swap {name}={printable(model, 80)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from forecast.errors import UnknownNameError, UsageError, printable
@@ -12,8 +12,17 @@ from forecast.models.nesting import nested
 
 if TYPE_CHECKING:
     from forecast.scenarios.graph import Graph
+    from forecast.scenarios.quantities.inputs import Correlation
 
-__all__ = ["asked_of", "behind", "check_asked", "check_no_model", "inputs", "meant", "models", "parameters"]
+__all__ = ["apart", "asked_of", "behind", "check_asked", "check_no_model", "inputs", "meant", "models", "parameters"]
+
+
+def apart(graph: Graph, swapped: Collection[str]) -> tuple[Correlation, ...]:
+    """Return what still moves together where these quantities, and the inputs of their models, are others."""
+    kept = {model.name for name, node in graph.nodes.items() if name not in swapped for model in node.models.values()}
+    gone = {model.name for name in swapped for model in graph.nodes[name].models.values()} - kept
+    alone = {*swapped, *(name for name in graph.inputs if name.rpartition(".")[0] in gone)}
+    return tuple(left for group in graph.scenario.correlations if (left := group.without(alone)) is not None)
 
 
 def models(graph: Graph, quantity: str) -> list[str]:

@@ -37,12 +37,15 @@ class Figure:
     dates : tuple of str
         ISO dates.
     title : str
+    shared : str
+        As of `forecast.scenarios.spec.Question`.
     """
 
     of: Formula
     growth: bool = False
     dates: tuple[str, ...]
     title: str = ""
+    shared: str = ""
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -88,7 +91,7 @@ def read(
 
 def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
     word = "growth" if "growth" in record else "value"
-    reader.only(record, (word, "dates", "title"), key)
+    reader.only(record, (word, "dates", "title", "shared"), key)
     dates = record.get("dates")
     if not isinstance(dates, (list, tuple)) or not dates:
         raise reader.fail(f"{key}.dates", f"expected dates at which the {word} is asked for, such as [2030, 2040]")
@@ -100,6 +103,7 @@ def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
         growth=word == "growth",
         dates=read_as,
         title=reader.text(record, "title", key, default=""),
+        shared=reader.text(record, "shared", key, default=""),
     )
 
 

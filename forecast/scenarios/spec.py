@@ -240,11 +240,14 @@ class Question:
     title : str
     dates : tuple of str
         Dates (ISO) by which it is asked how likely it is.
+    shared : str
+        The question that other scenarios ask too, by its name in a table ``shared-questions``.
     """
 
     when: formula.Condition
     title: str = ""
     dates: tuple[str, ...] = ()
+    shared: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
