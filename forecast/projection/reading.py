@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from forecast.base.dates import decimal_year
 from forecast.errors import FormulaError, UnknownNameError, printable
@@ -13,12 +15,11 @@ from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.weights import weights_of
 
 if TYPE_CHECKING:
-    import xarray as xr
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
 
-__all__ = ["figure"]
+__all__ = ["figure", "worlds"]
 
 _QUANTILE = re.compile(r"p(\d\d?(?:\.\d+)?)", re.ASCII)
 _YEAR = re.compile(r"\d{4}(?:\.\d+)?", re.ASCII)
@@ -32,9 +33,9 @@ def figure(tree: xr.DataTree, text: str, *, where: str) -> float:
     ----------
     tree : xarray.DataTree
     text : str
-        The name of a question and ``p50`` (any quantile of its date, a decimal year, infinite where never), ``by`` with
-        a year, ``never`` or ``already``; or the name of a quantity, ``p50`` or ``mean``, and a year: of its nearest
-        step, or of the only one of what does not change with time.
+        The name of a question and ``p50`` (any quantile of its date, a decimal year, infinite where never), ``by``
+        with a year, ``never`` or ``already``; or the name of a quantity, ``p50`` or ``mean``, and a year: of its
+        nearest step, or of the only one of what does not change with time. Rivals with weights are pooled.
     where : str
         For messages.
 
@@ -48,10 +49,11 @@ def figure(tree: xr.DataTree, text: str, *, where: str) -> float:
     """
     name, statistic, year = _words(text, where)
     asked, levels = tree["questions"].to_dataset(), tree["projection"].to_dataset()
-    weights = weights_of(tree)
-    shares = None if weights is None else _one(weights, where)
     if f"{name}_date" in asked:
-        return _of_question(_one(asked[f"{name}_date"], where), shares, levels, statistic, year, where)
+        dates = asked[f"{name}_date"]
+        years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
+        first = float(decimal_year(levels["time"].values[:1])[0])
+        return _of_question(*worlds(tree, years, where=where), first, statistic, year, where)
     if name not in levels:
         dated = [each.removesuffix("_date") for each in map(str, asked.data_vars) if each.endswith("_date")]
         raise UnknownNameError("quantity or question", name, [*map(str, levels.data_vars), *dated], where=where)
@@ -61,10 +63,32 @@ def figure(tree: xr.DataTree, text: str, *, where: str) -> float:
             raise FormulaError(f"{where}: '{printable(name, 60)}' changes with time: expected a year, as {_FORMS}")
         steps = decimal_year(levels["time"].values)
         values = values.isel(time=0 if year is None else int(np.abs(steps - year).argmin()))
-    worlds = _one(values, where)
-    if statistic == "mean":
-        return float(np.average(worlds, weights=shares))
-    return _quantile(worlds, shares, statistic, where)
+    drawn, weights = worlds(tree, values, where=where)
+    return (
+        float(np.average(drawn, weights=weights))
+        if statistic == "mean"
+        else _quantile(drawn, weights, statistic, where)
+    )
+
+
+def worlds(tree: xr.DataTree, data: xr.DataArray, *, where: str) -> tuple[Array, Array]:
+    """Return the worlds of one quantity, (draw,), over rivals that have weights, and what each counts for.
+
+    Raises
+    ------
+    FormulaError
+        Where it depends on a choice that has no weights.
+    """
+    known, choices = json.loads(tree.attrs.get("rivals", "{}")), json.loads(tree.attrs["choices"])
+    counted = weights_of(tree)
+    total = xr.ones_like(data, dtype=float) if counted is None else counted * xr.ones_like(data, dtype=float)
+    for dim in map(str, total.dims):
+        if dim in known:
+            total = total * xr.DataArray(known[dim], dims=dim, coords={dim: choices[dim]})
+        elif dim != "draw" and total.sizes[dim] > 1:
+            raise FormulaError(f"{where}: choose one of each choice in settings: {dim}")
+    values, total = xr.broadcast(data, total)
+    return values.values.ravel(), total.values.ravel()
 
 
 def _words(text: str, where: str) -> tuple[str, str, float | None]:
@@ -74,11 +98,7 @@ def _words(text: str, where: str) -> tuple[str, str, float | None]:
     return words[0], words[1], float(words[2]) if len(words) == 3 else None
 
 
-def _of_question(
-    dates: Array, weights: Array | None, levels: xr.Dataset, statistic: str, year: float | None, where: str
-) -> float:
-    years = np.where(np.isnat(dates), np.inf, decimal_year(dates))
-    first = decimal_year(levels["time"].values[:1])[0]
+def _of_question(years: Array, weights: Array, first: float, statistic: str, year: float | None, where: str) -> float:
     if statistic == "by":
         if year is None:
             raise FormulaError(f"{where}: by when? Expected {_FORMS}")
@@ -90,17 +110,8 @@ def _of_question(
     return float(np.average(holds, weights=weights))
 
 
-def _quantile(values: Array, weights: Array | None, statistic: str, where: str) -> float:
+def _quantile(values: Array, weights: Array, statistic: str, where: str) -> float:
     if not (found := _QUANTILE.fullmatch(statistic)):
         raise FormulaError(f"{where}: expected {_FORMS}, got '{printable(statistic, 60)}'")
     level = float(found[1]) / 100
-    return float(weighted_quantiles(values, np.ones(len(values)) if weights is None else weights, [level])[0])
-
-
-def _one(data: xr.DataArray, where: str) -> Any:
-    """Return the worlds of the only combination of choices, (draw,)."""
-    wide = [str(d) for d in data.dims if d != "draw" and data.sizes[d] > 1]
-    if wide:
-        raise FormulaError(f"{where}: choose one of each choice in settings: {', '.join(wide)}")
-    alone = data.squeeze([d for d in data.dims if d != "draw"])
-    return np.atleast_1d(alone.values)
+    return float(weighted_quantiles(values, weights, [level])[0])

@@ -82,8 +82,8 @@ __all__ = [
 LIMIT_BYTES = 1 << 20
 
 _TOP = (
-    "title", "extends", "start", "until", "step", "shown", "choices", "quantities", "stocks", "solve", "correlations",
-    "update", "questions", "changes", "sweep",
+    "title", "extends", "made", "start", "until", "step", "shown", "choices", "quantities", "stocks", "solve",
+    "correlations", "update", "questions", "changes", "sweep",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -200,6 +200,8 @@ class Scenario:
         reader = Reader(where, folder)
         record = _extended(record, reader)
         reader.only(record, _TOP, "")
+        if "made" in record:  # read by who compares published forecasts
+            reader.date(record["made"], "made")
         until, start = (reader.year(record, key) for key in ("until", "start"))
         step = record.get("step", "year")
         if not isinstance(step, str) and not number(step):

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, EstimateSpec, ModelSpec, ScenarioSpec, hookimpl, records_from
+from forecast import ClaimSpec, EstimateSpec, ModelSpec, ScenarioSpec, TableSpec, hookimpl, records_from
 
 HERE = Path(__file__).parent
+
+
+@hookimpl
+def forecast_tables() -> tuple[TableSpec, ...]:
+    """Bring the questions that published models share, and what is known of them."""
+    return (
+        TableSpec(
+            name="shared-questions",
+            title="Questions that published models share, and what is known of them",
+            descriptor=str(HERE / "questions" / "datapackage.json"),
+            reference="METR, time horizons TH1.1; Epoch AI, AI models; each row names its own",
+        ),
+    )
 
 
 @hookimpl
