@@ -129,11 +129,11 @@ def compare(
     for done, (scenario, shared) in enumerate(asked):
         taken = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
         tree = project(scenario, set=taken, draws=draws, keep=draws, seed=seed)
-        made = scenario.stated.get("made")
+        made = str(scenario.stated["made"]) if "made" in scenario.stated else None
         for own, name in shared.items():
-            about = {"scenario": scenario.name, "made": None if made is None else str(made), "definitions": taken}
+            about = {"scenario": scenario.name, "made": made, "definitions": taken}
             row = _of_date if own in scenario.questions else _of_value
-            answers[name].append({**about, **row(tree, own, questions[name], about["made"])})
+            answers[name].append({**about, **row(tree, own, questions[name], made)})
         if progress is not None:
             progress(done + 1, len(asked))
     return [{"name": name, **questions[name], "answers": rows} for name, rows in answers.items() if rows]

@@ -559,7 +559,7 @@ def _check_walked(scenario: Scenario, node: Node) -> None:
         return
     if node.changes:
         raise ScenarioError(f"{key}: a change is not taken on a cycle through time; change what feeds it")
-    if not isinstance(node.quantity, (Expression, OverTime, Stock, Solved)):
+    if not isinstance(node.quantity, (Expression, FunctionRef, OverTime, Stock, Solved)):
         raise ScenarioError(f"{key}: a model cannot stand on a cycle through time: it gives whole paths")
 
 

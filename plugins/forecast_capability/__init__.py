@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, EstimateSpec, ModelSpec, ScenarioSpec, TableSpec, hookimpl, records_from
+from forecast import ClaimSpec, EstimateSpec, FunctionSpec, ModelSpec, ScenarioSpec, TableSpec, hookimpl, records_from
 
 HERE = Path(__file__).parent
 
@@ -30,6 +30,14 @@ def forecast_models() -> Iterator[ModelSpec]:
 
     yield from records_from(HERE / "links", EstimateSpec)
     yield from named.models()
+
+
+@hookimpl
+def forecast_functions() -> Iterator[FunctionSpec]:
+    """Bring what of the published models is code."""
+    from forecast_capability.links import named
+
+    yield from named.functions()
 
 
 @hookimpl

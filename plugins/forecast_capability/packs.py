@@ -26,6 +26,10 @@ _AI_2027 = (
 
 _COTRA = "Cotra 2020, Forecasting TAI with biological anchors (draft report; its spreadsheet is not readable offline)"
 
+_FTM = (
+    "Davidson 2023, What a compute-centric framework says about takeoff speeds: epoch-research/ftm@99dc907, 2025-06-02 "
+    "(MIT; rebuilt from its equations, no code copied)"
+)
 _KWA = (
     "Kwa 2026, a simple model of AI takeoff: tkwa/ai-takeoff-model@a814779, metr.org/notes/2026-02-10 (no licence: "
     "rebuilt from its formulas; no code copied)"
@@ -81,6 +85,9 @@ PACKS: tuple[tuple[str, str, str], ...] = (
         _AI_2027,
     ),
     ("variants/ai-2027-b-futuresearch", "AI 2027, benchmarks and gaps (FutureSearch)", _AI_2027),
+    ("ftm-2023", "Full takeoff model 2023: when can machines do every task?", _FTM),
+    ("variants/ftm-2023-conservative", "Full takeoff model 2023, conservative ends", _FTM),
+    ("variants/ftm-2023-aggressive", "Full takeoff model 2023, aggressive ends", _FTM),
     ("kwa-2026", "Kwa 2026: when is 99 % of AI research automated?", _KWA),
     ("variants/kwa-2026-midpoints", "Kwa 2026, at the midpoints of its parameters", _KWA),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from forecast import ModelSpec
+from forecast import FunctionSpec, ModelSpec
 
-__all__ = ["models"]
+__all__ = ["functions", "models"]
 
 METR = (
     "METR, Measuring AI Ability to Complete Long Tasks: METR/eval-analysis-public@52d6b56 and "
@@ -41,3 +41,41 @@ def models() -> Iterator[ModelSpec]:
                 note="beyond 16 h METR calls its measurements unreliable",
                 reference=METR,
             )
+
+
+_FTM = "Davidson 2023; epoch-research/ftm@99dc907 (MIT; rebuilt from its equations, no code copied)"
+_INPUTS = (
+    "labour", "compute", "labour_start", "compute_start", "run", "need", "need_gap", "runtime", "runtime_gap", "trade",
+    "trade_most", "rho",
+)  # fmt: skip
+_DOMAIN = {
+    "labour": (1e6, 1e10),
+    "compute": (1e26, 1e34),
+    "labour_start": (1e6, 1e10),
+    "compute_start": (1e26, 1e28),
+    "run": (1e24, 1e36),
+    "need": (1e33, 1e37),
+    "need_gap": (10, 1e6),
+    "runtime": (1e20, 1e25),
+    "runtime_gap": (1, 100),
+    "trade": (0.8, 3),
+    "trade_most": (1, 1000),
+    "rho": (-2, -0.2),
+}
+
+
+def functions() -> Iterator[FunctionSpec]:
+    """Bring who does which task."""
+    for name, title, target in (
+        ("ftm-work", "Cognitive work of people and machines, relative to the start", "composite"),
+        ("ftm-automated", "Share of a hundred tasks that machines do for the most part", "automated"),
+    ):
+        yield FunctionSpec(
+            name=name,
+            title=title,
+            target=f"forecast_capability.links.tasks:{target}",
+            unit="",
+            inputs=dict.fromkeys(_INPUTS, ""),
+            domain=_DOMAIN,
+            reference=_FTM,
+        )

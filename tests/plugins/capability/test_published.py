@@ -39,7 +39,17 @@ def judged():
 
 @pytest.mark.parametrize(
     "group",
-    ["metr-2025", "epoch-limits", "ho-2024", "gpu-limits", "direct-approach", "cotra-2020", "ai-2027", "kwa-2026"],
+    [
+        "metr-2025",
+        "epoch-limits",
+        "ho-2024",
+        "gpu-limits",
+        "direct-approach",
+        "cotra-2020",
+        "ai-2027",
+        "kwa-2026",
+        "ftm-2023",
+    ],
 )
 def test_each_pack_prints_its_reference(judged, group):
     own = {name: claim for name, claim in judged.items() if claim["group"] == group}
