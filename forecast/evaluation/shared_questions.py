@@ -67,8 +67,8 @@ def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[
         if not _may_share(spec.path):
             continue
         scenario = Scenario.load(full)
-        asked = {**scenario.questions, **scenario.figures}
-        shared = {name: each.shared for name, each in asked.items() if each.shared}
+        shared = {name: each.shared for name, each in scenario.questions.items() if each.shared}
+        shared |= {name: figure.shared for name, figure in scenario.figures.items() if figure.shared}
         for name, question in shared.items():
             if question not in questions:
                 raise UnknownNameError("shared question", question, questions, where=f"{full}: questions.{name}.shared")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import click
@@ -14,6 +15,8 @@ from forecast.errors import printable
 __all__ = ["published"]
 
 COMMAND = "published compare"
+#: A table of this width fits beside another window.
+WIDE = 80
 
 
 @click.group()
@@ -64,12 +67,10 @@ def _plugins(found: list[dict[str, Any]]) -> list[Any]:
 
 def _show(found: list[dict[str, Any]]) -> None:
     scenarios = {answer["scenario"] for question in found for answer in question["answers"]}
-    render.headline(
-        f"{len(scenarios)} scenarios on {len(found)} question{'s' if len(found) != 1 else ''} that they share; where "
-        "it is known what happened, a score: 0 is perfect."
-    )
+    many = "s" if len(found) != 1 else ""
+    render.headline(f"{len(scenarios)} scenarios on {len(found)} shared question{many}; a score of 0 is perfect.")
     for question in found:
-        render.write(f"{printable(question['name'])}: {printable(question['title'], 200)}")
+        render.write(textwrap.fill(f"{printable(question['name'])}: {printable(question['title'], 200)}", WIDE))
         if said := _known(question):
             render.write(said)
         rows = question["answers"]

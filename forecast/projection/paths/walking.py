@@ -122,9 +122,8 @@ class _Walk:
     def _row(self, name: str, step: int, *, half: bool) -> Array:
         """Return a quantity that is no member at a step, or between it and the next one."""
         path = self.world.path(name, next(iter(self.nodes.values())), self.combination)
-        if len(path) == 1:
-            return path[0]
-        return halfway(path[step : step + 2])[0] if half else path[step]
+        row: Array = path[0] if len(path) == 1 else halfway(path[step : step + 2])[0] if half else path[step]
+        return row
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
         graph = self.world.graph
