@@ -108,12 +108,10 @@ class Answer:
             return Scenario.from_dict(self._mapping)
         if not self.conditions and not self.swapped:
             return self.base
-        mapping = self._mapping
-        if "correlations" in mapping and self.swapped:
-            known = [name for name in self.swapped if name in self.base.quantities]
-            groups = apart(build(self.base), known)
-            mapping["correlations"] = [{"of": list(g.of), "matrix": [list(r) for r in g.matrix]} for g in groups]
-        return Scenario.from_dict(mapping, name=self.base.name, where=self.base.where, folder=self.base.folder)
+        base = self.base
+        made = Scenario.from_dict(self._mapping, name=base.name, where=base.where, folder=base.folder)
+        known = [name for name in self.swapped if name in base.quantities]
+        return replace(made, alone=apart(build(base), known)) if base.correlations and known else made
 
     @property
     def _mapping(self) -> dict[str, Any]:

@@ -335,7 +335,7 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
         made[name] = reader.quantity(name, {"model": model}, scenario.choices)
     graph, tables = build(scenario), Tables(scenario.where)
     before = graph.nodes
-    other = replace(scenario, quantities=made, correlations=matching.apart(graph, given))
+    other = replace(scenario, quantities=made, alone=matching.apart(graph, given))
     matching.check_asked(graph, given, "swap")
     for name, model in given.items():
         units.check(_resolve(other, name, tables).unit, before[name].unit, where=f"swap {name}={printable(model, 80)}")
@@ -708,7 +708,7 @@ def _correlated(
     """Check who moves together, and walk those whose draws depend on others'."""
     for number, group in enumerate(scenario.correlations, 1):
         key = f"{scenario.where}: correlations[{number}]"
-        for name in group.of:
+        for name in (n for n in group.of if n not in scenario.alone):
             if name not in nodes and name not in inputs:
                 if narrowed and "." in name:  # an input of a model of another choice
                     continue

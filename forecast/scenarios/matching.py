@@ -12,17 +12,19 @@ from forecast.models.nesting import nested
 
 if TYPE_CHECKING:
     from forecast.scenarios.graph import Graph
-    from forecast.scenarios.quantities.inputs import Correlation
 
 __all__ = ["apart", "asked_of", "behind", "check_asked", "check_no_model", "inputs", "meant", "models", "parameters"]
 
 
-def apart(graph: Graph, swapped: Collection[str]) -> tuple[Correlation, ...]:
-    """Return what still moves together where these quantities, and the inputs of their models, are others."""
+def apart(graph: Graph, swapped: Collection[str]) -> frozenset[str]:
+    """Return what moved together with others and no longer does where these quantities are others.
+
+    The others keep their draws, as if it were still there.
+    """
     kept = {model.name for name, node in graph.nodes.items() if name not in swapped for model in node.models.values()}
     gone = {model.name for name in swapped for model in graph.nodes[name].models.values()} - kept
-    alone = {*swapped, *(name for name in graph.inputs if name.rpartition(".")[0] in gone)}
-    return tuple(left for group in graph.scenario.correlations if (left := group.without(alone)) is not None)
+    named = {name for group in graph.scenario.correlations for name in group.of}
+    return frozenset(name for name in named if name in swapped or name.rpartition(".")[0] in gone)
 
 
 def models(graph: Graph, quantity: str) -> list[str]:

@@ -29,7 +29,7 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -295,21 +295,6 @@ class Correlation:
 
     of: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]
-
-    def without(self, names: Collection[str]) -> Correlation | None:
-        """Return what is left of the group without these; None where that is fewer than two.
-
-        Examples
-        --------
-        >>> three = Correlation(of=("a", "b", "c"), matrix=((1.0, 0.5, 0.2), (0.5, 1.0, 0.1), (0.2, 0.1, 1.0)))
-        >>> three.without({"b"}), three.without({"b", "c"})
-        (Correlation(of=('a', 'c'), matrix=((1.0, 0.2), (0.2, 1.0))), None)
-        """
-        left = [i for i, name in enumerate(self.of) if name not in names]
-        if len(left) < 2:
-            return None
-        matrix = tuple(tuple(self.matrix[i][j] for j in left) for i in left)
-        return Correlation(of=tuple(self.of[i] for i in left), matrix=matrix)
 
     def rows(self, *, where: str) -> dict[str, tuple[float, ...]]:
         """Return, for each but the first, the weights of the normal scores of those up to itself.

@@ -114,7 +114,8 @@ class _Fitted(FittedModel):
             return np.broadcast_to(np.log(2) / growth, shape).copy()
         since = (_days(time) - self.day)[:, None]
         logs = self.level + self.level_stderr * inputs["error"] + np.log(2) * since / inputs["doubling"]
-        return np.asarray(np.exp(logs))
+        with np.errstate(over="ignore"):  # a doubling in hours, carried on for years
+            return np.asarray(np.exp(logs))
 
     def observed(self) -> Observations | None:
         return self.points if "doubling" in self.model.inputs else None

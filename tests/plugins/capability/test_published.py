@@ -113,12 +113,17 @@ def test_a_link_of_one_model_moves_the_date_of_another():
     run = forecast.project("capability/ai-2027-a", swap={"doubling": "capability/horizon-2024"}, draws=64)
     assert "capability/ai-2027-doubling.months" in run.attrs["warnings"]
     assert "drawn on its own" in run.attrs["warnings"]
+    # nothing else is drawn anew: not even what moved together with the link that is gone
+    before = forecast.project("capability/ai-2027-a", draws=64)
+    for name in ("extra", "kind", "goal", "delay"):
+        np.testing.assert_array_equal(run["projection"][name].values, before["projection"][name].values)
 
 
 def test_a_swap_in_python_is_the_swap_of_the_command_line():
     answer = forecast.scenario("ai-2027-a").ask("coder", draws=256)
     swapped = answer.swap("doubling", forecast.model("capability/horizon-2024"))
     expected = forecast.project("capability/ai-2027-a", swap={"doubling": "capability/horizon-2024"}, draws=256)
+    assert "drawn on its own" in swapped.run.attrs["warnings"]
     assert read(swapped.run, "coder p50") == pytest.approx(read(expected, "coder p50"), abs=1e-9)
 
 
