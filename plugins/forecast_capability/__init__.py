@@ -1,0 +1,54 @@
+"""GPU and model capability over time, and what the field's published models say of it, rebuilt in the same engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from forecast import ClaimSpec, EstimateSpec, FunctionSpec, ModelSpec, ScenarioSpec, TableSpec, hookimpl, records_from
+
+HERE = Path(__file__).parent
+
+
+@hookimpl
+def forecast_tables() -> tuple[TableSpec, ...]:
+    """Bring the questions that published models share, and what is known of them."""
+    return (
+        TableSpec(
+            name="shared-questions",
+            title="Questions that published models share, and what is known of them",
+            descriptor=str(HERE / "questions" / "datapackage.json"),
+            reference="METR, time horizons TH1.1; Epoch AI, AI models; each row names its own",
+        ),
+    )
+
+
+@hookimpl
+def forecast_models() -> Iterator[ModelSpec]:
+    """Bring the links of published models, under names of their own."""
+    from forecast_capability.links import named
+
+    yield from records_from(HERE / "links", EstimateSpec)
+    yield from named.models()
+
+
+@hookimpl
+def forecast_functions() -> Iterator[FunctionSpec]:
+    """Bring what of the published models is code."""
+    from forecast_capability.links import named
+
+    yield from named.functions()
+
+
+@hookimpl
+def forecast_scenarios() -> Iterator[ScenarioSpec]:
+    """Bring the published models."""
+    from forecast_capability import packs
+
+    yield from packs.scenarios()
+
+
+@hookimpl
+def forecast_claims() -> tuple[ClaimSpec, ...]:
+    """Bring what the published models print."""
+    return records_from(HERE / "claims", ClaimSpec)
