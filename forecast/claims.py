@@ -106,9 +106,7 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
             verdict = outcomes.judge(spec.forecast)
         else:
             computed = _compute(spec) if spec.formula else None
-            verdict = spec.declared
-            if verdict is None:
-                verdict = judge(_number(computed), spec.stated, spec.unit, spec.tolerance)
+            verdict = spec.declared or judge(_number(computed), spec.stated, spec.unit, spec.tolerance)
     except ForecastError as problem:
         budgets.check_time(f"claim {spec.name}")
         computed, verdict = None, FAILED
