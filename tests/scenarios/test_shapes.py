@@ -46,7 +46,7 @@ def test_a_shape_in_the_name_and_one_beside_it_are_the_same_world_for_world():
     assert models(run) == {"hardware/linpack@changepoint", "hardware/linpack@pool"}
     assert bool((run["projection"]["a"] == run["projection"]["b"]).all())
     last = run["projection"].to_dataset().isel(time=-1)
-    assert not bool((last["a"] == last["c"]).any())
+    assert float((last["a"] != last["c"]).mean()) > 0.9  # in some worlds both still stand at the record
 
 
 def test_adding_a_shape_leaves_the_draws_of_the_others_as_they_were():
