@@ -17,7 +17,7 @@ from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.models.nesting import nested
-from forecast.projection import backing
+from forecast.projection import backing, tables_behind
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.provenance import provenance
@@ -188,6 +188,7 @@ def project(
             warnings=[*fits.warnings(), *_few(effective, draws)],
             effective=effective,
             failing=sampled.failing(),
+            newest=tables_behind.reach(graph, fits),
         )
     )
     return result

@@ -1,0 +1,141 @@
+"""The tables and files behind a projection: which they are, their hashes, and how far their dates reach."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.dates import from_decimal_year
+from forecast.errors import ForecastError
+from forecast.models import Model
+from forecast.models.law_fits import LawModel
+from forecast.models.nesting import nested
+from forecast.scenarios.graph import Graph
+from forecast.scenarios.quantities.inputs import OwnDraws
+from forecast.scenarios.scenario import Cell, SeriesRef
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from forecast.projection.world import Fits
+
+__all__ = ["hashes", "last", "newest", "reach"]
+
+
+def _behind(graph: Graph) -> Iterator[tuple[str, Model | None]]:
+    """Walk what is read, a table's name or a file's path, with the model that reads it where one does."""
+    from forecast.contract.registry import get_registry
+    from forecast.contract.specs import RelationSpec, TrendSpec
+
+    registry = get_registry()
+    known = set(registry.names("model"))
+    for node in graph.nodes.values():
+        if isinstance(node.quantity, SeriesRef):
+            yield from ((made.data, made) for made in node.models.values())  # type: ignore[attr-defined]
+        if isinstance(node.quantity, OwnDraws) and isinstance(node.quantity.draws, str):
+            yield node.quantity.draws, None
+        if isinstance(node.quantity, Cell) and node.figures:
+            yield from ((table, None) for table in _tables(node.quantity))
+        for outer in node.models.values():
+            for made in nested(outer):
+                if isinstance(made, LawModel):
+                    yield from ((each, None) for each in (made.data, made.file) if each)
+                series = made.name.partition("@")[0]
+                spec = registry.find("model", series).spec if series in known or "::" in series else None
+                if isinstance(spec, (TrendSpec, RelationSpec)):
+                    yield spec.table, made
+
+
+def _tables(cell: Cell) -> Iterator[str]:
+    """Walk the tables a figure may come from."""
+    yield cell.table
+    if cell.fallback is not None:
+        yield from _tables(cell.fallback)
+
+
+def _is_file(name: str) -> bool:
+    from forecast import tables
+
+    return tables.is_plain_file(name) or name.endswith(".nc")
+
+
+def _label(name: str) -> str:
+    """Return how a result calls a table or a file: never by its folder."""
+    from forecast import tables
+    from forecast.contract.registry import get_registry
+
+    if _is_file(name):
+        return Path(name).name
+    if Path(name).suffix == ".json":  # a name has no suffix
+        return str(tables.look(name).attrs["name"])
+    return get_registry().find("table", name).full_name
+
+
+def hashes(graph: Graph) -> dict[str, str]:
+    """Return the hash of every table and file behind a model; one that cannot be read has failed its model already."""
+    from forecast import tables
+    from forecast.base import files
+
+    drawn = (node.quantity for node in graph.nodes.values() if isinstance(node.quantity, OwnDraws))
+    found = {each.source: each.draws.hash for each in drawn if not isinstance(each.draws, str)}
+    for name in dict.fromkeys(name for name, _ in _behind(graph)):
+        with contextlib.suppress(ForecastError):
+            found[_label(name)] = files.file_hash(name) if _is_file(name) else tables.cited(tables.look(name))
+    return dict(sorted(found.items()))
+
+
+def reach(graph: Graph, fits: Fits) -> dict[str, str]:
+    """Return the date of the newest datum by table or file, ISO; what states no date is not listed.
+
+    Of what a trend is fitted to it is the last observation that counts; of any other table the last date in the one
+    column that holds dates, where it has exactly one.
+    """
+    found: dict[str, list[Any]] = {}
+    for name, model in _behind(graph):
+        with contextlib.suppress(ForecastError):
+            seen = None if model is None else fits.observed(model)
+            date = _last_date(name, fits.as_of) if seen is None else from_decimal_year(seen.time[-1:])[0]
+            if date is not None:
+                found.setdefault(_label(name), []).append(date)
+    return {name: str(max(dates).astype("datetime64[D]")) for name, dates in sorted(found.items())}
+
+
+def _last_date(name: str, as_of: float | None) -> Any:
+    """Return the last date in the one column of dates of a table; None where there is none, or a choice of several."""
+    import numpy as np
+
+    from forecast import tables
+
+    if _is_file(name):
+        return None
+    dataset = tables.look(name)
+    dated = [column for column in dataset.variables.values() if column.dtype.kind == "M"]
+    if len(dated) != 1:
+        return None
+    values = dated[0].values.ravel()
+    values = values[~np.isnat(values)]
+    if as_of is not None:
+        values = values[values < from_decimal_year([as_of])[0]]
+    return values.max() if len(values) else None
+
+
+def newest(tree: xr.DataTree) -> dict[str, str]:
+    """Return the date of the newest datum behind a projection by table or file, as `reach` found it.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> run = forecast.project("brain-parity", draws=8, set={"metric": "linpack", "trend": "exponential"})
+    >>> list(newest(run))
+    ['datasets/supercomputers']
+    """
+    found: dict[str, str] = json.loads(tree.attrs["newest"]) if "newest" in tree.attrs else {}
+    return found
+
+
+def last(tree: xr.DataTree) -> str | None:
+    """Return the date of the newest datum of all, ISO; None where nothing behind a projection has a date."""
+    return max(newest(tree).values(), default=None)
