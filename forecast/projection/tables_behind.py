@@ -90,17 +90,29 @@ def hashes(graph: Graph) -> dict[str, str]:
 def reach(graph: Graph, fits: Fits) -> dict[str, str]:
     """Return the date of the newest datum by table or file, ISO; what states no date is not listed.
 
-    Of what a trend is fitted to it is the last observation that counts; of any other table the last date in the one
-    column that holds dates, where it has exactly one.
+    Of what a trend is fitted to it is the last observation that counts, under the name of the quantity where the data
+    have none; of any other table the last date in the one column that holds dates, where it has exactly one.
     """
     found: dict[str, list[Any]] = {}
+    told: set[str] = set()
     for name, model in _behind(graph):
         with contextlib.suppress(ForecastError):
-            seen = None if model is None else fits.observed(model)
-            date = _last_date(name, fits.as_of) if seen is None else from_decimal_year(seen.time[-1:])[0]
+            date = None if model is None else _last_observed(model, fits)
+            if date is not None and model is not None:
+                told.add(model.name)
+            date = _last_date(name, fits.as_of) if date is None else date
             if date is not None:
                 found.setdefault(_label(name), []).append(date)
+    for quantity, node in graph.nodes.items():
+        for made in (each for outer in node.models.values() for each in nested(outer)):
+            if made.name not in told and (date := _last_observed(made, fits)) is not None:
+                found.setdefault(quantity, []).append(date)
     return {name: str(max(dates).astype("datetime64[D]")) for name, dates in sorted(found.items())}
+
+
+def _last_observed(model: Model, fits: Fits) -> Any:
+    seen = fits.observed(model)
+    return from_decimal_year(seen.time[-1:])[0] if seen is not None and len(seen.time) else None
 
 
 def _last_date(name: str, as_of: float | None) -> Any:

@@ -9,6 +9,7 @@ import pytest
 import forecast
 from forecast.base.dates import decimal_year
 from forecast.base.netcdf import load, save
+from forecast.errors import UsageError
 from forecast.projection.tables_behind import last, newest
 from forecast.report import summary
 from toolkit import command, package, resource
@@ -77,6 +78,17 @@ def test_what_is_not_known_yet_does_not_count(folder):
     run = forecast.project(scenario(folder), draws=8, as_of=2022.5)
     assert newest(run) == {"speeds.csv": "2022-01-01"}
     assert newest(forecast.project(scenario(folder), draws=8, as_of=2024.5))["prices"] == "2024-01-01"
+
+
+def test_data_without_a_name_have_that_of_their_quantity(tmp_path):
+    """What somebody has in memory is known until its last date too, and a ledger must not date a forecast before it."""
+    data = {"year": [2020.0, 2021.0, 2022.0, 2023.5], "speed": [1.0, 2.1, 4.0, 8.2]}
+    trend = forecast.trend(data, shape="trends/exponential", x="year", y="speed", unit="FLOP/s")
+    speed = forecast.quantity("speed", model=trend)
+    answer = (speed >= "100 FLOP/s").when(start=2024, until=2040, draws=64, dates=[2030], resolves="us")
+    assert answer.newest == {"speed": "2023-07-02"}
+    with pytest.raises(UsageError, match="the data go on until 2023-07-02"):
+        answer.record(tmp_path / "l.jsonl", on="2023-01-01")
 
 
 def test_nothing_dated_is_behind_a_calculation():
