@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,12 +87,21 @@ def hashes(graph: Graph) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def reach(graph: Graph, fits: Fits) -> dict[str, str]:
+def reach(graph: Graph, fits: Fits, read: Iterable[Path] = ()) -> dict[str, str]:
     """Return the date of the newest datum by table or file, ISO; what states no date is not listed.
 
     Of what a trend is fitted to it is the last observation that counts, under the name of the quantity where the data
     have none; of any other table the last date in the one column that holds dates, where it has exactly one.
+
+    Parameters
+    ----------
+    graph : Graph
+    fits : Fits
+    read : iterable of Path
+        Descriptors of what was read besides, as by the code of a model.
     """
+    from forecast.contract.registry import get_registry
+
     found: dict[str, list[Any]] = {}
     told: set[str] = set()
     for name, model in _behind(graph):
@@ -107,6 +116,12 @@ def reach(graph: Graph, fits: Fits) -> dict[str, str]:
         for made in (each for outer in node.models.values() for each in nested(outer)):
             if made.name not in told and (date := _last_observed(made, fits)) is not None:
                 found.setdefault(quantity, []).append(date)
+    described = {str(getattr(r.spec, "descriptor", "")): r.full_name for r in get_registry().records("table")}
+    for path in read:
+        with contextlib.suppress(ForecastError):
+            name = described.get(str(path)) or _label(str(path))
+            if name not in found and (date := _last_date(described.get(str(path), str(path)), fits.as_of)) is not None:
+                found[name] = [date]
     return {name: str(max(dates).astype("datetime64[D]")) for name, dates in sorted(found.items())}
 
 

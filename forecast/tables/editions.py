@@ -63,6 +63,7 @@ def standing(editions: Mapping[Path, Edition]) -> Iterator[set[Path]]:
     finally:
         _standing.reset(tokens[0])
         _noted.reset(tokens[1])
+        _noted.get(set()).update(read)  # of a block around this one
 
 
 def of(path: Path) -> Edition:

@@ -91,6 +91,14 @@ def test_data_without_a_name_have_that_of_their_quantity(tmp_path):
         answer.record(tmp_path / "l.jsonl", on="2023-01-01")
 
 
+def test_a_table_that_the_code_of_a_model_reads_counts_too():
+    run = forecast.project("scaling-ends", draws=8, set={"compute": "asked"})
+    rows = forecast.tables.columns("datasets/capability")
+    last_row = rows["release_date"][~np.isnat(rows["release_date"])].max()
+    assert newest(run)["datasets/capability"] == str(last_row.astype("datetime64[D]"))
+    assert forecast.project("scaling-ends", draws=8, set={"compute": "asked"}, workers=2).attrs == run.attrs
+
+
 def test_nothing_dated_is_behind_a_calculation():
     run = forecast.project({"start": 2025, "until": 2027, "quantities": {"x": {"expression": "t"}}}, draws=4)
     assert newest(run) == {}

@@ -61,7 +61,11 @@ def test_what_was_read_is_noted_whether_or_not_it_is_kept_already(path, other, t
     with editions.standing({path: other}) as read:
         assert read == set()
         tables.look(path)
-    assert read == {path}
+        assert read == {path}
+    with editions.standing({}) as around:
+        with editions.standing({path: other}) as read:
+            tables.look(path)
+        assert around == read == {path}
 
 
 def test_another_description_of_the_same_file_is_another_edition(path, tmp_path):
