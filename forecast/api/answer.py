@@ -153,6 +153,13 @@ class Answer:
                 parts += graph.nodes[name].sources
         return list(seen)
 
+    @property
+    def newest(self) -> dict[str, str]:
+        """The date of the newest datum behind the run by table or file, ISO; what states no date is not listed."""
+        from forecast.projection.tables_behind import newest
+
+        return newest(self.run)
+
     def _knobs(self) -> dict[str, None]:
         """Return what can be set: the quantities behind the answer, the formulas in them, and the inputs of models."""
         from forecast.scenarios.graph import build

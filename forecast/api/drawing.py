@@ -128,7 +128,7 @@ def _shares(answer: Answer, ax: Axes) -> None:
 
 def page(answer: Answer) -> str:
     """Write an answer on one page: the sentence, the quantiles, what moves it, warnings, and how to repeat it."""
-    from forecast.report.summary import warnings
+    from forecast.report.summary import data_ages, warnings
 
     parts = [textwrap.fill(answer.sentence, WIDTH), "", *_table(answer)]
     if answer.kind in ("when", "value"):
@@ -141,6 +141,8 @@ def page(answer: Answer) -> str:
         parts += ["", *textwrap.wrap(moves.attrs["note"], WIDTH)] if "note" in moves.attrs else []
     told_of = [line for text in warnings(answer.run) for line in textwrap.wrap(f"warning: {text}", WIDTH)]
     parts += ["", *told_of] if told_of else []
+    ages = data_ages(answer.run)
+    parts += ["", *textwrap.wrap(ages, WIDTH)] if ages else []
     parts += [
         "",
         f"{attribute(answer.run, 'draws'):,} worlds, seed {attribute(answer.run, 'seed')}",

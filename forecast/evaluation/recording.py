@@ -17,6 +17,7 @@ from forecast.errors import FormulaError, UnknownNameError, UsageError, printabl
 from forecast.evaluation.ledger import append, dated
 from forecast.projection.answers.pooling import pooled
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
+from forecast.projection.tables_behind import last
 from forecast.projection.weights import failing_of, level_quantiles, weights_of
 from forecast.scenarios.quantities.numbers import plain
 
@@ -103,7 +104,7 @@ def forecasts(
     if "sweep" in run.attrs or "kept" in run.attrs:
         what = "a sweep holds several answers" if "sweep" in run.attrs else "worlds were counted: keep them all"
         raise UsageError(f"record: {what}; expected one answer, with every world")
-    newest = _newest(run)
+    newest = last(run)
     if newest is not None and newest > on:
         raise UsageError(f"--on {on}: the data go on until {newest}; expected a date on which they were known")
     extra = tuple(dated(date, "--by") for date in by)
@@ -131,14 +132,6 @@ def _lacks(name: str, what: str, add: str, option: str) -> UsageError:
 
 def _attribute(run: xr.DataTree, name: str) -> Any:
     return json.loads(run.attrs[name]) if name in run.attrs else {}
-
-
-def _newest(run: xr.DataTree) -> str | None:
-    """Return the date of the last observation behind any trend."""
-    import numpy as np
-
-    seen = [node.to_dataset()["date"].values.max() for node in run["observed"].leaves] if "observed" in run else []
-    return str(max(seen).astype("datetime64[D]")) if seen and not np.isnat(max(seen)) else None
 
 
 def _settings(run: xr.DataTree) -> dict[str, Any]:

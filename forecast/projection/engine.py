@@ -17,7 +17,7 @@ from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.models.nesting import nested
-from forecast.projection import backing
+from forecast.projection import backing, tables_behind
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
 from forecast.projection.provenance import provenance
@@ -28,6 +28,7 @@ from forecast.projection.world import Fits
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import Graph
 from forecast.scenarios.scenario import Scenario
+from forecast.tables import editions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -145,52 +146,55 @@ def project(
     asked = graphs.swapped(changed, swaps)
     workers = _whole("workers", workers, 1, 1024)
     kept = draws if draws <= keep else min(keep, SAMPLE)
-    graph = graphs.build(asked, set)
-    fits = Fits(as_of=as_of, seed=seed)
-    fits.check_settings(graph, backing.models_of(graph))
-    steps, width = _horizon(graph, fits, until=until, start=start, step=step)
-    _check_size(graph, len(steps.years), draws, kept, workers)
+    with editions.standing({}) as read:
+        graph = graphs.build(asked, set)
+        fits = Fits(as_of=as_of, seed=seed)
+        fits.check_settings(graph, backing.models_of(graph))
+        steps, width = _horizon(graph, fits, until=until, start=start, step=step)
+        _check_size(graph, len(steps.years), draws, kept, workers)
 
-    run = {
-        "seed": seed,
-        "draws": draws,
-        **({"kept": kept} if kept < draws else {}),
-        "start": _plain(steps.years[0]),
-        "until": _plain(steps.years[-1]) if width != "month" else int(steps.years[-1]),
-        "step": width,
-        "as_of": as_of,
-    }
-    stated = partial(provenance, graph, run=run, settings=dict(set or {}), swaps=swaps)
-    job = Job.of(graph, fits, settings=set, years=steps.years, worlds=draws, kept=kept)
-    place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)
-    identity = {} if place is None else stated(models={}, failures=[], warnings=[])
-    sampled = add_up(job, workers=workers, client=client, progress=progress, checkpoint=place, identity=identity)
-    sampled.settle()
-    sampled.raise_if_nothing_is_left()
+        run = {
+            "seed": seed,
+            "draws": draws,
+            **({"kept": kept} if kept < draws else {}),
+            "start": _plain(steps.years[0]),
+            "until": _plain(steps.years[-1]) if width != "month" else int(steps.years[-1]),
+            "step": width,
+            "as_of": as_of,
+        }
+        stated = partial(provenance, graph, run=run, settings=dict(set or {}), swaps=swaps)
+        job = Job.of(graph, fits, settings=set, years=steps.years, worlds=draws, kept=kept)
+        described = {
+            name: description
+            for name, m in backing.models_of(graph).items()
+            if (description := fits.describe(m, graph.settings_of(name))) is not None
+        }
+        fitted_to = frozenset(read)  # before a world is drawn, which another process may do
+        place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)
+        identity = {} if place is None else stated(models={}, failures=[], warnings=[])
+        sampled = add_up(job, workers=workers, client=client, progress=progress, checkpoint=place, identity=identity)
+        sampled.settle()
+        sampled.raise_if_nothing_is_left()
 
-    tree = {
-        "/": xr.Dataset(),
-        **sampled.groups(steps.dates, seed),
-        **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
-        **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, kept)},
-    }
-    effective = sampled.updates.effective()
-    described = {
-        name: description
-        for name, m in backing.models_of(graph).items()
-        if (description := fits.describe(m, graph.settings_of(name))) is not None
-    }
-    result = xr.DataTree.from_dict(tree)
-    result.attrs.update(
-        stated(
-            models=described,
-            failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-            warnings=[*fits.warnings(), *_apart(asked.alone), *_few(effective, draws)],
-            effective=effective,
-            failing=sampled.failing(),
+        tree = {
+            "/": xr.Dataset(),
+            **sampled.groups(steps.dates, seed),
+            **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
+            **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, kept)},
+        }
+        effective = sampled.updates.effective()
+        result = xr.DataTree.from_dict(tree)
+        result.attrs.update(
+            stated(
+                models=described,
+                failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
+                warnings=[*fits.warnings(), *_apart(asked.alone), *_few(effective, draws)],
+                effective=effective,
+                failing=sampled.failing(),
+                newest=tables_behind.reach(graph, fits, fitted_to),
+            )
         )
-    )
-    return result
+        return result
 
 
 def _apart(names: Collection[str]) -> list[str]:

@@ -4,25 +4,24 @@ seeds give equal bytes.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import json
 import math
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from forecast.errors import ForecastError
 from forecast.models.law_fits import LawModel
+from forecast.projection import tables_behind
 from forecast.scenarios.graph import Graph, nested
 from forecast.scenarios.quantities.inputs import OwnDraws
 from forecast.scenarios.quantities.laws import LawRef
 from forecast.scenarios.quantities.numbers import said
-from forecast.scenarios.scenario import Cell, Scenario
+from forecast.scenarios.scenario import Scenario
 
 __all__ = ["provenance", "versions"]
 
@@ -70,6 +69,7 @@ def provenance(
     effective: float | None = None,
     failing: Sequence[Mapping[str, Any]] = (),
     swaps: Mapping[str, str],
+    newest: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return the attributes of a projection's root, each JSON text."""
     scenario = graph.scenario
@@ -90,7 +90,8 @@ def provenance(
         "set": {str(k): _plain(v) for k, v in settings.items()},
         "versions": versions(),
         "plugins": plugins_behind([*used, scenario.name]),
-        "data": _data(graph),
+        "data": tables_behind.hashes(graph),
+        **({"newest": dict(newest)} if newest else {}),
         "models": models,
         "failures": failures,
         **({"warnings": warnings} if warnings else {}),
@@ -203,52 +204,3 @@ def _said(quantity: Any) -> str:
     if isinstance(quantity, OwnDraws):
         return repr(replace(quantity, draws=quantity.source))  # its name chooses the rows
     return repr(quantity)
-
-
-def _data(graph: Graph) -> dict[str, str]:
-    """Return the hash of every table and file behind a model; one that cannot be read has failed its model already."""
-    from forecast import tables
-    from forecast.base import files
-    from forecast.contract.registry import get_registry
-    from forecast.contract.specs import RelationSpec, TrendSpec
-    from forecast.scenarios.scenario import SeriesRef
-
-    registry = get_registry()
-    known = set(registry.names("model"))
-    used: dict[str, None] = {}
-    hashes: dict[str, str] = {}
-    for node in graph.nodes.values():
-        if isinstance(node.quantity, SeriesRef):
-            used.update(dict.fromkeys(made.data for made in node.models.values()))  # type: ignore[attr-defined]
-        if isinstance(node.quantity, OwnDraws):
-            if isinstance(node.quantity.draws, str):
-                used[node.quantity.draws] = None
-            else:
-                hashes[node.quantity.source] = node.quantity.draws.hash
-        if isinstance(node.quantity, Cell) and node.figures:
-            used.update(dict.fromkeys(_tables(node.quantity)))
-        for outer in node.models.values():
-            for made in nested(outer):
-                if isinstance(made, LawModel):
-                    used.update(dict.fromkeys(filter(None, (made.data, made.file))))
-                series = made.name.partition("@")[0]
-                spec = registry.find("model", series).spec if series in known or "::" in series else None
-                if isinstance(spec, (TrendSpec, RelationSpec)):
-                    used[spec.table] = None
-    for name in used:
-        with contextlib.suppress(ForecastError):
-            if tables.is_plain_file(name) or name.endswith(".nc"):
-                hashes[Path(name).name] = files.file_hash(name)
-            else:
-                table = tables.table(name)
-                path = Path(name).suffix == ".json"  # a name has no suffix
-                full = str(table.attrs["name"]) if path else registry.find("table", name).full_name
-                hashes[full] = tables.cited(table)
-    return dict(sorted(hashes.items()))
-
-
-def _tables(cell: Cell) -> Iterator[str]:
-    """Walk the tables a figure may come from."""
-    yield cell.table
-    if cell.fallback is not None:
-        yield from _tables(cell.fallback)

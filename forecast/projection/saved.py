@@ -176,6 +176,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "versions": (_map(_text), "versions by name", False),
     "plugins": (_list(_map(_text)), "a list of plugins", False),
     "data": (_map(_text), "hashes by name", False),
+    "newest": (_map(_date), "dates by name", True),
     "models": (_map(lambda v: isinstance(v, dict)), "descriptions by name", False),
     "failures": (_list(_text), "a list of texts", False),
     "warnings": (_list(_text), "a list of texts", True),

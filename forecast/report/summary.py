@@ -10,6 +10,7 @@ import numpy as np
 from forecast.base.dates import decimal_year
 from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES
+from forecast.projection.tables_behind import newest
 from forecast.projection.weights import effective, weights_of
 from forecast.report.asked import figures, firsts
 from forecast.report.asked import sentence as asked_sentence
@@ -29,6 +30,7 @@ __all__ = [
     "asked_sentence",
     "attribute",
     "combinations",
+    "data_ages",
     "drivers",
     "failing",
     "figures",
@@ -37,6 +39,7 @@ __all__ = [
     "hindcast",
     "limit_sentence",
     "limits",
+    "newest",
     "pooled",
     "quantities",
     "questions",
@@ -47,8 +50,8 @@ __all__ = [
     "warnings",
 ]
 
-#: So many of what fails in some worlds are named in the warning.
-_MOST_FAILING = 3
+#: So many of what fails in some worlds are named in the warning, and so many tables in the line about their dates.
+_MOST_FAILING, _MOST_TABLES = 3, 6
 
 
 def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -254,6 +257,28 @@ def failing(tree: xr.DataTree) -> list[dict[str, Any]]:
         fails, and the ``reason``, in the words of the first block of worlds.
     """
     return attribute(tree, "failing") if "failing" in tree.attrs else []
+
+
+def data_ages(tree: xr.DataTree, today: str = "") -> str:
+    """Say in one line how far the data behind a projection reach, the newest first; nothing where no date is known.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    today : str
+        ISO; by it the line says how old each newest datum is. Without it the line says the same on every day.
+    """
+    found = sorted(newest(tree).items(), key=lambda item: item[1], reverse=True)
+    told = [f"{name} {date}{_age(date, today)}" for name, date in found[:_MOST_TABLES]]
+    more = [f"and {len(found) - len(told)} more, to {found[-1][1]}"] if len(found) > len(told) else []
+    return f"newest data: {', '.join([*told, *more])}" if told else ""
+
+
+def _age(date: str, today: str) -> str:
+    if not today:
+        return ""
+    now, then = decimal_year(np.array([today, date], dtype="datetime64[s]"))
+    return f" ({now - then:.1f} years old)" if now >= then else " (in the future)"
 
 
 def _left_out(tree: xr.DataTree) -> str:

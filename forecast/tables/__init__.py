@@ -30,8 +30,9 @@ from forecast.errors import (
     UsageError,
     printable,
 )
-from forecast.tables import cache, csv_format
+from forecast.tables import cache, csv_format, editions
 from forecast.tables.columns import Columns, columns, text_array
+from forecast.tables.editions import Edition
 from forecast.tables.matching import wanted
 from forecast.tables.remote import sources
 from forecast.tables.schema import checks
@@ -90,25 +91,27 @@ def table(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     >>> float(table(folder)["loss"].sel(run="b"))
     2.25
     """
-    return cache.remember(descriptor_of(name_or_path), _loaded)
+    return cache.remember(editions.noted(descriptor_of(name_or_path)), _loaded)
 
 
 def look(name_or_path: str | os.PathLike[str]) -> xr.Dataset:
     """Return what `table` does, shared with others: it must not be written to."""
-    return cache.look(descriptor_of(name_or_path), _loaded)
+    return cache.look(editions.noted(descriptor_of(name_or_path)), _loaded)
 
 
 def as_columns(name_or_path: str | os.PathLike[str], *, where: str = "") -> Columns:
     """Return the rows of a table as columns; what `columns` does of a table's name."""
-    return cache.remember_columns(descriptor_of(name_or_path), _loaded, lambda dataset: columns(dataset, where=where))
+    descriptor = editions.noted(descriptor_of(name_or_path))
+    return cache.remember_columns(descriptor, _loaded, lambda dataset: columns(dataset, where=where))
 
 
 def _loaded(descriptor: Path) -> tuple[xr.Dataset, list[Path]]:
     """Return a table and the files it was read from; none where one of them is a download."""
-    package = read_descriptor(descriptor)
+    edition = editions.of(descriptor)
+    package = edition.package
     files = [package.folder / resource.path for resource in package.resources if not resource.remote]
     local = len(files) == len(package.resources)
-    return _load(package), [descriptor, *files] if local else []
+    return _load(edition), [package.file, *files] if local else []
 
 
 def descriptor_of(name_or_path: str | os.PathLike[str]) -> Path:
@@ -200,8 +203,7 @@ def snapshot(name_or_path: str | os.PathLike[str], which: str) -> xr.Dataset:
     UnknownNameError
         If there is no such snapshot.
     """
-    package = read_descriptor(descriptor_of(name_or_path))
-    return _load(package, sources.pinned(package, which))
+    return _load(editions.earlier(read_descriptor(descriptor_of(name_or_path)), which))
 
 
 def cited(ds: xr.Dataset) -> str:
@@ -218,15 +220,16 @@ def cited(ds: xr.Dataset) -> str:
     return " ".join(h if day == "-" else f"{h} (recorded {day})" for h, day in zip(hashes, days, strict=True))
 
 
-def _load(package: Package, pinned: Mapping[str, str] | None = None) -> xr.Dataset:
+def _load(edition: Edition) -> xr.Dataset:
     """Read every resource, then lay all of them on one grid; failures of all resources are collected."""
     import xarray as xr
 
+    package = edition.package
     failures: list[str] = []
     read: list[tuple[Resource, dict[str, list[Any]], csv_format.CsvColumns]] = []
     origins: list[sources.Source] = []
     for resource in package.resources:
-        origin = sources.opened(package, resource, (pinned or {}).get(resource.name, ""))
+        origin = sources.opened(package, resource, edition.pinned.get(resource.name, ""))
         values = validated(resource, origin.cells, failures)
         read.append((resource, values, origin.cells))
         origins.append(origin)

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from forecast.base import access
+from forecast.tables import editions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,8 +35,10 @@ class _Kept:
     columns: Columns | None = None
 
 
-#: By descriptor, and by what files may reach: what was read while more was allowed is not there afterwards.
-_kept: OrderedDict[tuple[Path, Access], _Kept] = OrderedDict()
+Place = tuple[Path, "Access", str]
+#: By descriptor, by what files may reach, for what was read while more was allowed is not there afterwards, and by the
+#: edition that stands in the table's place.
+_kept: OrderedDict[Place, _Kept] = OrderedDict()
 _lock = Lock()
 
 
@@ -60,7 +63,7 @@ def remember(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Pat
     dataset, files = load(descriptor)
     if files:
         with _lock:
-            place = (descriptor, access.current())
+            place = _place(descriptor)
             _kept[place] = _Kept(_stamp(files), dataset.copy(deep=True))
             _kept.move_to_end(place)
             while len(_kept) > MOST:
@@ -99,9 +102,13 @@ def remember_columns(
     return known.columns.take(np.ones(known.columns.rows, dtype=bool))  # copies: nobody writes to another's
 
 
+def _place(descriptor: Path) -> Place:
+    return descriptor, access.current(), editions.mark(descriptor)
+
+
 def _known(descriptor: Path) -> _Kept | None:
     with _lock:
-        known = _kept.get((descriptor, access.current()))
+        known = _kept.get(_place(descriptor))
     return known if known is not None and _same(known.stamp) else None
 
 

@@ -41,6 +41,22 @@ def models() -> Iterator[ModelSpec]:
         note="a name since about 1997, and no length; every device counts, not the first of a process",
         reference=DEVICES,
     )
+    yield TrendSpec(
+        name="fab-cost",
+        title="What a fab costs, as its maker announces it",
+        quantity="hardware.fab_cost",
+        unit="USD",
+        shape="trends/pool",
+        table="datasets/fabs",
+        x="date",
+        y="cost/plants",
+        where={"origin": "announced"},
+        qualifiers={"dollars": "nominal"},
+        note="announcements are for years to come and do not all buy the same; the essay of 2015 says 7 to 10 % a year "
+        "in its text and a doubling in 18 or 36 months in a caption",
+        reference="Announcements of makers, as compiled in datasets/fabs; Moore's second law: Rupp & Selberherr 2011, "
+        "The economic limit to Moore's law, doi:10.1109/TSM.2010.2089811 (from memory)",
+    )
     yield RelationSpec(
         name="density-from-process",
         title="Transistors a square millimetre from the process",

@@ -89,6 +89,16 @@ PROGRESS = (
         target="forecast_resources.progress:frontier",
         reference=INDEX,
     ),
+    ModelSpec(
+        name="open-lag",
+        title="Years by which the best open model comes after the best closed one",
+        quantity="resources.open_lag",
+        unit="year",
+        target="forecast_resources.progress:open_lag",
+        note="Epoch AI has 3.5 months [90 %: 1.1, 5.3] in October 2025 and 4 since January 2026",
+        reference="Epoch AI, Epoch Capabilities Index (CC-BY 4.0), as compiled in datasets/capability-editions; "
+        "Emberson 2025-10-30, Open-weight models lag state-of-the-art by around 3 months on average, Epoch AI",
+    ),
 )
 
 RATES = (

@@ -3,6 +3,8 @@
 Progress at a fixed date and progress at a fixed compute are told apart by one regression,
 ``y = a + b·log C + g·(t − 2024)``: b is what a factor e in compute came with at one date, g what a year came with at
 one compute (algorithms, data, training after training). The two estimates depend on one another, so g is drawn given b.
+
+The lag of open models is read off a regression too: ``y = a + g·(t − lag·open)`` through the records of either kind.
 """
 
 from __future__ import annotations
@@ -23,10 +25,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["frontier", "per_compute", "per_year"]
+__all__ = ["frontier", "open_lag", "per_compute", "per_year"]
 
 TABLE = "datasets/capability"
 LAW = "resources/compute-and-time"
+#: Editions are measured differently and never mixed: the last that was read as a whole.
+EDITIONS, EDITION = "datasets/capability-editions", "2026-08"
 
 
 _WHAT = ("points for each factor e in compute, at one date", "points a year, at one compute")
@@ -68,6 +72,11 @@ def frontier(name: str, spec: ModelSpec) -> Model:
     return _Frontier(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,))
 
 
+def open_lag(name: str, spec: ModelSpec) -> Model:
+    """Build the model of the years by which the best open model comes after the best closed one."""
+    return _OpenLag(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,))
+
+
 @dataclass(frozen=True, kw_only=True)
 class _PerCompute(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
@@ -94,14 +103,94 @@ class _Frontier(_PerCompute):
         slope, level = np.polyfit(t, y, 1)
         left = y - level - slope * t
         n = len(y)
-        # records that follow one another repeat what they know: the effective number (Bayley & Hammersley 1946)
-        rho = max(float(left[1:] @ left[:-1] / (left @ left)), 0.0)
-        variance = float(left @ left / (n - 2) / (t @ t)) * (1 + rho) / (1 - rho)
-        dof = max(n * (1 - rho) / (1 + rho) - 2, 1.0)
+        wider = _repeated([left])
+        variance = float(left @ left / (n - 2) / (t @ t)) * wider
+        dof = max(n / wider - 2, 1.0)
         return _Fitted(
             model=self, centre=np.array([slope]), table=np.array([[variance]]), dof=dof, n=len(np.unique(y)), which=0,
             what="points a year, of the best model so far",
         )  # fmt: skip
+
+
+def _repeated(left: list[Array]) -> float:
+    """Return by what the residuals of series widen a variance; records that follow one another repeat what they know.
+
+    The number of observations over the effective one (Bayley & Hammersley 1946).
+    """
+    rho = max(sum(float(e[1:] @ e[:-1]) for e in left) / sum(float(e @ e) for e in left), 0.0)
+    return (1 + rho) / (1 - rho)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OpenLag(_PerCompute):
+    def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
+        import numpy as np
+
+        from forecast.tables import series
+
+        read = [
+            series.read(
+                EDITIONS, x="release_date", y="eci", where={"edition": EDITION, "weights": kind}, as_of=as_of,
+                name=self.name, records=True,
+            )
+            for kind in ("closed", "open")
+        ]  # fmt: skip
+        time, y = (np.concatenate([part[i] for part in read]) for i in (0, 1))
+        is_open = np.repeat([0.0, 1.0], [len(part[0]) for part in read])
+        x = np.column_stack([np.ones(len(y)), time - time.mean(), is_open])
+        found = np.linalg.lstsq(x, y, rcond=None)[0]
+        left = y - x @ found
+        wider = _repeated([left[is_open == 0], left[is_open == 1]])
+        table = (left @ left / (len(y) - 3) * np.linalg.inv(x.T @ x) * wider)[1:, 1:]
+        dof = max(len(y) / wider - 3, 1.0)
+        return _FittedLag(model=self, centre=found[1:], table=table, dof=dof, n=len(y))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedLag(FittedModel):
+    """The lag −d/g, from the points a year g and the points d by which open models stand apart."""
+
+    model: _PerCompute
+    centre: Array
+    table: Array
+    dof: float
+    n: int
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return the draws of the lag."""
+        return {"value": self.sample(_NOW, {}, streams)[0]}
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        z = student_t(streams.uniforms("parameters", 3), self.dof)
+        g, d = self.centre[:, None] + np.linalg.cholesky(self.table) @ z
+        return np.broadcast_to(-d / g, (len(time), streams.draws)).copy()
+
+    def describe(self) -> Description:
+        value = float(-self.centre[1] / self.centre[0])
+        low, high = self._interval()
+        points = -float(self.centre[1])
+        return Description(
+            summary=f"open models come {value:.2f} years after the frontier [90 %: {low:.2f}, {high:.2f}], "
+            f"{points:.1f} points, from {self.n} records of either kind in edition {EDITION}; {self.model.note}",
+            assumptions=(
+                "the frontiers of open and of closed models rise along two parallel lines",
+                "a score counts as it stands: Epoch AI lets a model catch up that is not significantly behind",
+            ),
+            sources=self.model.sources,
+            facts={"value": value, "p05": low, "p95": high, "points": points, "n": float(self.n)},
+        )
+
+    def _interval(self) -> tuple[float, float]:
+        """Return the 90 % interval of a ratio: the lags at which d + lag·g does not differ from 0 (Fieller 1954)."""
+        import numpy as np
+        from scipy.special import stdtrit
+
+        (g, d), limit = self.centre, float(stdtrit(self.dof, 0.95)) ** 2
+        (gg, gd), (_, dd) = self.table
+        ends = np.sort(np.roots([g**2 - limit * gg, 2 * (g * d - limit * gd), d**2 - limit * dd]).real)
+        return float(ends[0]), float(ends[1])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,7 +94,18 @@ def test_json_is_one_object_of_the_agreed_form(said):
     assert answer["command"] == "run"
     assert answer["warnings"] == []
     result = answer["result"]
-    keys = ["scenario", "headline", "questions", "pooled", "drivers", "limits", "quantities", "models", "record"]
+    keys = [
+        "scenario",
+        "headline",
+        "questions",
+        "pooled",
+        "drivers",
+        "limits",
+        "quantities",
+        "models",
+        "record",
+        "newest",
+    ]
     assert list(result) == keys
     assert result["headline"].startswith("When the fastest supercomputer")
     assert len(result["questions"]) == 12

@@ -64,3 +64,13 @@ def test_no_draw_uses_more_than_the_whole(use):
     drawn = forecast.project(record, draws=20_000)["projection"]["used"]
     assert float(drawn.min()) > 0
     assert float(drawn.max()) <= 1
+
+
+def test_sparse_weights_gain_what_communication_leaves(run):
+    table = run["projection"]
+    gain, speedup = table["sparse_gain"], table["sparse_speedup"]
+    step = table["computing"] + (1 - table["hidden_share"]) * table["communicating"]
+    sparse = table["computing"] / gain + (1 - table["hidden_share"]) * table["communicating"]
+    assert np.allclose(speedup, (step / sparse).transpose(*speedup.dims), rtol=1e-9)
+    assert (speedup >= 1 - 1e-12).all()
+    assert (speedup <= gain + 1e-12).all()

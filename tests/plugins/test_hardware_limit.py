@@ -68,3 +68,39 @@ def test_a_larger_limit_comes_sooner_and_leaves_less():
     assert near["questions"]["ends"].sel(quantile=0.5) < far["questions"]["ends"].sel(quantile=0.5)
     left = [float(r["projection"]["peak"].isel(time=-1).median("draw")) for r in (near, far)]
     assert left[0] < left[1]
+
+
+def test_memory_that_does_not_shrink_takes_more_of_the_device(run):
+    table = run["projection"]
+    share, density, held = table["memory_area"], table["density"], table["memory_density"]
+    assert (np.diff(share, axis=0) >= -1e-12).all()
+    whole = table["memory_share"] / held + (1 - table["memory_share"]) / density
+    assert np.allclose(share, table["memory_share"] / held / whole, rtol=1e-9)
+    assert (table["peak_with_memory"] <= table["peak"] * (1 + 1e-9)).all()
+    never = run["questions"].to_dataset()
+    assert float(never["beyond_with_memory_never"]) > float(never["beyond_never"])
+
+
+def test_what_moves_goes_a_distance_whose_square_is_the_area_of_a_unit(run):
+    table = run["projection"]
+    area = table["area"] / table["units_with_memory"]
+    expected = area / area.isel(time=0)
+    assert np.allclose(table["movement"], expected.transpose(*table["movement"].dims), rtol=1e-9)
+    assert float(table["movement"].isel(time=-1).max()) < 1
+
+
+def test_memory_that_does_shrink_changes_nothing():
+    made = forecast.project("gpu-limit", draws=200, set={"memory_stops": 0.0})["projection"]
+    assert np.allclose(made["peak_with_memory"], made["peak"], rtol=1e-9)
+    assert np.allclose(made["memory_area"], made["memory_share"], rtol=1e-9)
+
+
+def test_the_cost_of_a_fab_grows_as_its_makers_announce():
+    """A regression of log cost a plant on time, once more with numpy; the essay's text says 7 to 10 % a year."""
+    rows = forecast.tables.columns("datasets/fabs")
+    keep = rows["origin"] == "announced"
+    time = forecast.tables.decimal_year(rows["date"][keep])
+    slope = np.polyfit(time, np.log(rows["cost"][keep] / rows["plants"][keep]), 1)[0]
+    facts = forecast.model("hardware/fab-cost@exponential").fit().describe().facts
+    assert facts["growth_per_year"] == pytest.approx(slope, rel=1e-6)
+    assert facts["growth_p05"] < np.log(1.10) < facts["growth_p95"]

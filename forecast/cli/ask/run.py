@@ -203,6 +203,7 @@ def answer(
         "quantities": summary.quantities(tree),
         "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
         **({"record": record_said} if record_said else {}),
+        **({"newest": dates} if (dates := summary.newest(tree)) else {}),
     }
     asked = ("seed", "draws", "start", "until", "step", "set", "data", "scenario_hash")
     more = {k: summary.attribute(tree, k) for k in asked}
@@ -251,6 +252,7 @@ def _pair(text: str, option: str) -> tuple[str, str]:
 
 
 def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
+    from forecast.evaluation.ledger import dated
     from forecast.report import summary
 
     render.headline(result["headline"])
@@ -278,7 +280,9 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
         render.write(f"{printable(model['name'])}: {printable(model['summary'], 600)}")
     if "record" in result:
         render.write(printable(result["record"], 600))
-    if result["models"]:
+    if "newest" in result:
+        render.write(printable(summary.data_ages(tree, dated("today", "today")), 600))
+    if result["models"] or "newest" in result:
         render.write()
     left = []
     quantities = _by_name(result["quantities"])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from forecast.contract.registry import Plugin
     from forecast.tables.diff import Difference, Version
 
-__all__ = ["diff"]
+__all__ = ["diff", "headline", "plain"]
 
 COMMAND = "tables diff"
 #: What of a trend is said in the headline, in order of preference, and how it is called.
@@ -74,10 +74,10 @@ def diff(
     parts = differing.compare(*versions)
     moves, plugins, failures = _trend(versions, asked) if asked else (None, [], [])
     result = {
-        "headline": _headline(parts, moves),
+        "headline": headline(parts, moves),
         "before": _version(versions[0]),
         "after": _version(versions[1]),
-        "parts": [_part(part) for part in parts],
+        "parts": [plain(part) for part in parts],
         "trend": moves,
     }
     render.emit(
@@ -175,7 +175,8 @@ def _name(key: Mapping[str, Any]) -> str:
     return ", ".join(str(v) for v in key.values())
 
 
-def _part(part: Difference) -> dict[str, Any]:
+def plain(part: Difference) -> dict[str, Any]:
+    """Return what differs in one part of a table, as plain data."""
     return {
         "name": ", ".join(part.key) or "rows",
         "key": list(part.key),
@@ -203,7 +204,8 @@ def _part(part: Difference) -> dict[str, Any]:
     }
 
 
-def _headline(parts: Sequence[Difference], trend: Mapping[str, Any] | None) -> str:
+def headline(parts: Sequence[Difference], trend: Mapping[str, Any] | None) -> str:
+    """Say in one sentence which rows differ, and how far the trend moves if one was asked for."""
     added, removed = (sum(len(getattr(p, side)) for p in parts) for side in ("added", "removed"))
     changed, before = sum(p.rows_changed for p in parts), sum(p.before for p in parts)
     after = sum(p.after for p in parts)

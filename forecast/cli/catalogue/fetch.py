@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from forecast.contract.registry import Plugin
     from forecast.tables.schema.descriptor import Package, Resource
 
-__all__ = ["fetch"]
+__all__ = ["fetch", "fetched"]
 
 COMMAND = "tables fetch"
 
@@ -62,7 +62,7 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
     with warnings.catch_warnings(record=True) as caught, access.allow(downloads=True):
         warnings.simplefilter("always")
         rows = [
-            _fetched(package, resource, update, given.get(resource.name), expected.get(resource.name))
+            fetched(package, resource, update, given.get(resource.name), expected.get(resource.name))
             for resource in remote
         ]
     asked = sources.command(package).removeprefix("forecast tables fetch ")
@@ -99,7 +99,7 @@ def _given(texts: Sequence[str], option: str, remote: Sequence[Resource]) -> dic
     return files
 
 
-def _fetched(
+def fetched(
     package: Package, resource: Resource, update: bool, file: str | None, expected: str | None
 ) -> dict[str, Any]:
     """Fetch one file and return what there is to say of it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.cli.catalogue.diff import diff
 from forecast.cli.catalogue.fetch import fetch
 from forecast.cli.catalogue.listing import catalogue
+from forecast.cli.catalogue.refresh import refresh
 from forecast.contract.registry import Record
 from forecast.contract.specs import TableSpec
 
@@ -113,3 +114,4 @@ def _data(record: Record) -> str:
 tables = catalogue("tables", "table", columns={"data": _data}, describe=_describe, reads=True)
 tables.add_command(diff)
 tables.add_command(fetch)
+tables.add_command(refresh)

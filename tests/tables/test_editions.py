@@ -1,0 +1,87 @@
+"""Another edition of a table in the place of its own, for as long as a block lasts."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+from forecast import tables
+from forecast.errors import TableError, UsageError
+from forecast.tables import editions
+from forecast.tables.schema import descriptor
+from toolkit import package, resource
+
+FIELDS = [{"name": "run", "type": "string"}, {"name": "loss", "type": "number", "unit": ""}]
+ONE, TWO = "run,loss\na,2.5\nb,2.25\n", "run,loss\na,2.5\nb,2.0\nc,1.5\n"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return package(tmp_path, "runs", resource(tmp_path, "runs", ONE, FIELDS, "run"))
+
+
+@pytest.fixture
+def other(tmp_path, path):
+    (tmp_path / "new.csv").write_text(TWO, encoding="utf-8")
+    return editions.tried(descriptor.read(path), str(tmp_path / "new.csv"), where="--file")
+
+
+def loss(path):
+    """Read the table in the three ways in which it is read."""
+    table, shared, columns = tables.table(path), tables.look(path), tables.columns(str(path))
+    assert np.array_equal(table["loss"].values, shared["loss"].values)
+    assert np.array_equal(table["loss"].values, columns.numeric("loss"))
+    return table["loss"].values.tolist()
+
+
+def test_it_stands_in_the_place_of_the_table_inside_the_block_alone(path, other):
+    for _ in range(2):  # what was read is kept, of either edition
+        assert loss(path) == [2.5, 2.25]
+        with editions.standing({path: other}):
+            assert loss(path) == [2.5, 2.0, 1.5]
+            assert tables.table(path).attrs["hash"] == other.hash
+    assert tables.table(path).attrs["name"] == "runs"
+
+
+def test_blocks_stand_in_one_another_and_an_error_ends_them(path, other):
+    with editions.standing({path: other}):
+        with editions.standing({}) as read:
+            assert len(loss(path)) == 3
+        assert read == {path}
+        own = {path: editions.Edition(package=descriptor.read(path))}
+        with contextlib.suppress(ZeroDivisionError), editions.standing(own):
+            assert len(loss(path)) == 2
+            _ = 1 / 0
+        assert len(loss(path)) == 3
+    assert len(loss(path)) == 2
+
+
+def test_what_was_read_is_noted_whether_or_not_it_is_kept_already(path, other, tmp_path):
+    loss(path)
+    with editions.standing({path: other}) as read:
+        assert read == set()
+        tables.look(path)
+        assert read == {path}
+    with editions.standing({}) as around:
+        with editions.standing({path: other}) as read:
+            tables.look(path)
+        assert around == read == {path}
+
+
+def test_another_description_of_the_same_file_is_another_edition(path, tmp_path):
+    (tmp_path / "b").mkdir()
+    fields = [FIELDS[0], {**FIELDS[1], "unit": "percent"}]
+    package(tmp_path / "b", "runs", resource(tmp_path / "b", "runs", ONE, fields, "run"))
+    edition = editions.tried(descriptor.read(path), str(tmp_path / "b"), where="--file")
+    assert tables.look(path)["loss"].attrs["unit"] == ""
+    with editions.standing({path: edition}):
+        assert tables.look(path)["loss"].attrs["unit"] == "percent"
+
+
+def test_a_file_that_is_not_this_table_is_refused(path, tmp_path):
+    (tmp_path / "bad.csv").write_text("run,cost\na,1\n", encoding="utf-8")
+    edition = editions.tried(descriptor.read(path), str(tmp_path / "bad.csv"), where="--file")
+    with editions.standing({path: edition}), pytest.raises(TableError, match=r"bad\.csv"):
+        tables.table(path)
+    with pytest.raises(UsageError, match="describes a whole table: expected one file"):
+        editions.tried(descriptor.read(path), str(path), "runs", where="--file")
