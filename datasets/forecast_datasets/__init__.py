@@ -8,6 +8,7 @@ from pathlib import Path
 from forecast import ReaderSpec, TableSpec, UnitSpec, hookimpl
 from forecast_datasets.emergence import TABLES as EMERGENCE
 from forecast_datasets.hardware import TABLES as HARDWARE
+from forecast_datasets.progress import TABLES as PROGRESS
 
 _HERE = Path(__file__).parent
 
@@ -61,8 +62,14 @@ def forecast_tables() -> Iterator[TableSpec]:
     ['research-effort', 'research-productivity', 'int8-perplexity', 'int8-speed', 'int8-latency']
     >>> names[24:28]
     ['outlier-figures', 'four-bit-points', 'emergence-thresholds', 'precision-constants']
-    >>> names[28:]
-    ['loss-thresholds', 'model-sizes', 'observational-scores']
+    >>> names[28:32]
+    ['loss-thresholds', 'model-sizes', 'observational-scores', 'training-runs-2026']
+    >>> names[32:36]
+    ['capability-editions', 'benchmark-difficulty', 'benchmark-scores', 'data-centres']
+    >>> names[36:40]
+    ['data-centre-totals', 'chip-stock', 'company-spending', 'token-prices']
+    >>> names[40:]
+    ['supply-limits', 'published-rates']
     """
     yield _table(
         "supercomputers",
@@ -95,7 +102,7 @@ def forecast_tables() -> Iterator[TableSpec]:
         "Besiroglu, Erdil, Barnett, You 2024, arXiv:2404.10102, from figure 4 of Hoffmann et al. 2022, "
         "arXiv:2203.15556",
     )
-    for name, title, reference in (*HARDWARE, *EMERGENCE):
+    for name, title, reference in (*HARDWARE, *EMERGENCE, *PROGRESS):
         yield _table(name, title, reference)
 
 

@@ -29,7 +29,7 @@ TABLES: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "time-horizons",
-        "Time horizons of language models (METR), in two editions",
+        "Time horizons of language models (METR), by edition",
         "Kwa et al. (METR) 2025, Measuring AI Ability to Complete Long Tasks, arXiv:2503.14499; editions TH1.0, TH1.1",
     ),
     (

@@ -102,9 +102,10 @@ def _horizon(name: str, title: str, version: str, since: str = "") -> TrendSpec:
         table="datasets/time-horizons",
         x="release_date",
         y="horizon",
-        where={"version": version, "frontier": "yes"},
+        where={"version": version, "frontier": "yes", "censored": "no"},
         since=since,
-        note="only models that set the state of the art; the intervals of single horizons are not weighed",
+        note="only models that set the state of the art; horizons above 16 hours, which METR holds unreliable, are left "
+        "out; the intervals of single horizons are not weighed",
         reference=METR,
     )
 

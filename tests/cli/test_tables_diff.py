@@ -104,8 +104,8 @@ def test_where_picks_rows_of_the_trend_only(capsys):
     result = json.loads(out)["result"]
     assert code == 0
     assert result["trend"]["where"] == {"version": "TH1.1", "frontier": "yes"}
-    assert next(f for f in result["trend"]["figures"] if f["name"] == "n")["before"] == 17
-    assert result["parts"][0]["rows_before"] == 53
+    assert next(f for f in result["trend"]["figures"] if f["name"] == "n")["before"] == 18
+    assert result["parts"][0]["rows_before"] == 108
 
 
 def test_a_trend_that_fails_on_one_side_is_said_and_the_rows_are_listed(capsys, tmp_path):
