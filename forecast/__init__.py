@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from forecast.contract.specs import (
         ClaimSpec,
         CommandSpec,
+        DatedForecast,
         EstimateSpec,
         FunctionSpec,
         Input,
@@ -58,6 +59,7 @@ __all__ = [
     "ClaimSpec",
     "CommandSpec",
     "Condition",
+    "DatedForecast",
     "EstimateSpec",
     "Extrapolation",
     "Fit",

@@ -3,6 +3,8 @@
 ``agrees`` within 0.5 % (a date within 0.1 y), ``rounds`` if the computed figure rounds to the stated one at the stated
 figure's digits, else ``disagrees``. Declared are only ``not derivable``, ``constant``, ``scenario`` and ``ours`` (a
 figure the source does not state). A claim that cannot be computed is ``failed``, and its note says why.
+
+A claim may be a dated forecast instead: it is judged by what happened (`forecast.evaluation.outcomes`).
 """
 
 from __future__ import annotations
@@ -19,11 +21,12 @@ from forecast.base import budgets
 from forecast.contract.registry import Record
 from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError, UnknownNameError, printable
+from forecast.evaluation import outcomes
 
 __all__ = ["FAILED", "VERDICTS", "evaluate", "evaluate_all", "headline", "judge", "needed", "sentence"]
 
 FAILED = "failed"
-VERDICTS = ("agrees", "rounds", "disagrees", *ClaimSpec.DECLARED, FAILED)
+VERDICTS = ("agrees", "rounds", "disagrees", *ClaimSpec.DECLARED, *outcomes.VERDICTS, FAILED)
 
 #: How near is near: as a share of the stated figure, and in years.
 SHARE, YEARS = 0.005, 0.1
@@ -86,11 +89,14 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
     (12.0, 'agrees')
     """
     computed: float | None = None
-    note = spec.note
+    note, stated = spec.note, spec.stated
     try:
-        if spec.formula:
-            computed = _compute(spec)
-        verdict = spec.declared if spec.declared is not None else judge(_number(computed), spec.stated, spec.unit)
+        if spec.forecast is not None:
+            stated, computed = outcomes.said(spec.forecast), spec.forecast.outcome
+            verdict = outcomes.judge(spec.forecast)
+        else:
+            computed = _compute(spec) if spec.formula else None
+            verdict = spec.declared if spec.declared is not None else judge(_number(computed), spec.stated, spec.unit)
     except ForecastError as problem:
         budgets.check_time(f"claim {spec.name}")
         computed, verdict = None, FAILED
@@ -99,7 +105,7 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
         "id": spec.name,
         "group": spec.group,
         "statement": spec.statement,
-        "stated": spec.stated,
+        "stated": stated,
         "computed": computed,
         "unit": spec.unit,
         "verdict": verdict,
@@ -220,6 +226,6 @@ def headline(claims: Iterable[Mapping[str, Any]]) -> str:
     """
     counts = Counter(str(claim["verdict"]) for claim in claims)
     total = sum(counts.values())
-    plural = {"agrees": "agree", "rounds": "round", "disagrees": "disagree"}
+    plural = {"agrees": "agree", "rounds": "round", "disagrees": "disagree", "hit": "hits"}
     parts = [f"{counts[v]} {plural.get(v, v) if counts[v] > 1 else v}" for v in VERDICTS if counts[v]]
     return f"{total} claim{'' if total == 1 else 's'}: {', '.join(parts) if parts else 'nothing to compute'}"

@@ -111,6 +111,23 @@ of = "raw"
 """
 
 
+# --- forecasts in a ledger --------------------------------------------------------------------------------------------
+
+#: A forecast of a date, and one of a number, as a line of a ledger has them before it is hashed.
+DATE = {
+    "kind": "forecast", "on": "2026-01-01", "scenario": "s", "question": "q", "asks": "when", "asked": "x >= 1",
+    "unit": "year", "choices": {}, "resolves": "the almanac", "draws": 100, "start": "2026-01-01",
+    "until": "2036-01-01", "by": [{"date": "2030-01-01", "probability": 0.5}],
+    "quantiles": {"p05": "2028-01-01", "p25": "2029-01-01", "p50": "2030-01-01", "p75": "2031-01-01", "p95": None},
+    "points": [2028.5, 2029.5, 2030.5, None],
+}  # fmt: skip
+VALUE = {
+    **{key: DATE[key] for key in ("kind", "on", "scenario", "choices", "resolves", "draws")},
+    "question": "v", "asks": "value", "asked": "x", "unit": "USD", "at": "2030-01-01", "points": [1.0, 2.0, 4.0],
+    "quantiles": {"p05": 1.0, "p25": 1.5, "p50": 2.0, "p75": 3.0, "p95": 4.0},
+}  # fmt: skip
+
+
 # --- the command line -------------------------------------------------------------------------------------------------
 
 

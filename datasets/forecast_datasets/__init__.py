@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ReaderSpec, TableSpec, UnitSpec, hookimpl
+from forecast import ClaimSpec, ReaderSpec, TableSpec, UnitSpec, hookimpl
+from forecast_datasets.claims import past_forecasts
 from forecast_datasets.emergence import TABLES as EMERGENCE
 from forecast_datasets.hardware import TABLES as HARDWARE
 from forecast_datasets.progress import TABLES as PROGRESS
@@ -33,6 +34,7 @@ _READERS = (
     ("wind-curve", "readers:wind_curve", _CURVES),
     ("performance-curves", "curves:performance_curves_archive", _CURVES),
     ("epoch-hardware", "epoch:epoch_hardware", _EPOCH),
+    ("epoch-index", "epoch:epoch_index", _EPOCH),
     ("epoch-models", "epoch:epoch_models", _EPOCH),
     ("epoch-prices", "epoch:epoch_prices", _EPOCH),
     ("observational-benchmarks", "observational:benchmarks", _OBSERVATIONAL),
@@ -68,8 +70,10 @@ def forecast_tables() -> Iterator[TableSpec]:
     ['capability-editions', 'benchmark-difficulty', 'benchmark-scores', 'data-centres']
     >>> names[36:40]
     ['data-centre-totals', 'chip-stock', 'company-spending', 'token-prices']
-    >>> names[40:]
-    ['supply-limits', 'published-rates']
+    >>> names[40:44]
+    ['supply-limits', 'published-rates', 'epoch-index', 'supercomputers-2026']
+    >>> names[44:]
+    ['past-forecasts']
     """
     yield _table(
         "supercomputers",
@@ -104,6 +108,23 @@ def forecast_tables() -> Iterator[TableSpec]:
     )
     for name, title, reference in (*HARDWARE, *EMERGENCE, *PROGRESS):
         yield _table(name, title, reference)
+    yield _table(
+        "past-forecasts",
+        "Dated forecasts of others, and what happened",
+        "Papers, reports and pages, each row with those of the forecast and of its outcome",
+    )
+
+
+@hookimpl
+def forecast_claims() -> Iterator[ClaimSpec]:
+    """Bring the dated forecasts of others, which their outcomes judge.
+
+    Examples
+    --------
+    >>> next(iter(forecast_claims())).name
+    'linpack-100-teraflops'
+    """
+    yield from past_forecasts(_HERE / "past-forecasts" / "past-forecasts.csv")
 
 
 @hookimpl

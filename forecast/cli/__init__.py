@@ -40,6 +40,8 @@ COMMANDS = {
         "Carry a curve or a series beyond its data, with the record of such forecasts.",
     ),
     "backtest": ("ask.backtest:backtest", "Say how forecasts would have done in the past."),
+    "record": ("ask.record:record", "Write a dated forecast into a ledger that shows when it is changed."),
+    "resolve": ("ask.resolve:resolve", "Score the forecasts of a ledger: what came, what is open, and what is due."),
     "fit": ("fit.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),
     "compare": (
         "fit.compare:compare",

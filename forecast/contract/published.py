@@ -1,8 +1,12 @@
-"""What is published about a law: parameters, and the protocols they were fitted by. Records, as in `specs`."""
+"""What others published: parameters of laws, the protocols they were fitted by, and dated forecasts. Records, as in
+`specs`.
+"""
 
 from __future__ import annotations
 
+import datetime
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,10 +25,99 @@ from forecast.contract.fields import (
 )
 from forecast.errors import printable
 
-__all__ = ["ProtocolSpec", "PublishedFit"]
+__all__ = ["DatedForecast", "ProtocolSpec", "PublishedFit"]
 
 #: What a variance may lack of 0, or a covariance of its mirror image, by the rounding of a printed table.
 ROUNDING = 1e-9
+
+
+def _date(value: object) -> bool:
+    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+        return False
+    try:
+        datetime.date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _maybe_date(value: object) -> bool:
+    return value == "" or _date(value)
+
+
+def _maybe_number(value: object) -> bool:
+    return value is None or (number(value) and math.isfinite(value))
+
+
+def _flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatedForecast(Checked):
+    """What somebody foretold, and what happened: `forecast.evaluation.outcomes` judges it.
+
+    Numbers are in the unit of the claim; dates that are foretold are decimal years.
+
+    Parameters
+    ----------
+    who : str
+    kind : {"date", "value", "probability"}
+        When something happens, how much there is on a date, or how likely something is by a date.
+    published : str
+        ISO date.
+    target : str
+        ISO date on which a value or a probability is about; none of a date.
+    median, low, high : float, optional
+        The forecast, and the ends of its interval or range. One of the ends may be open.
+    level : float, optional
+        Of the interval, such as 0.8; none for a range without a probability.
+    outcome : float, optional
+        What happened: a decimal year, a value, or of a probability 1 or 0.
+    known : str
+        ISO date on which the outcome was known; of a date without an outcome, until when it had not come.
+    provisional : bool
+        The outcome may still change: it is not counted.
+    verified : bool
+        The forecast was read where it was made, or in a quotation of that; otherwise it is not judged.
+    """
+
+    who: str = text_field()
+    kind: str = checked(lambda v: v in ("date", "value", "probability"), "date, value or probability")
+    published: str = checked(_date, "a date YYYY-MM-DD")
+    target: str = checked(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
+    median: float | None = checked(_maybe_number, "a finite number, or None", default=None)
+    low: float | None = checked(_maybe_number, "a finite number, or None", default=None)
+    high: float | None = checked(_maybe_number, "a finite number, or None", default=None)
+    level: float | None = checked(
+        lambda v: v is None or (number(v) and 0 < v < 1), "a share between 0 and 1, or None", default=None
+    )
+    outcome: float | None = checked(_maybe_number, "a finite number, or None", default=None)
+    known: str = checked(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
+    provisional: bool = checked(_flag, "True or False", default=False)
+    verified: bool = checked(_flag, "True or False", default=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.median is None and self.low is None and self.high is None:
+            self._refuse("median", "expected a forecast: a median, or an end of an interval")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            self._refuse("low", f"expected less than high, {self.high:g}, got {self.low:g}")
+        if self.level is not None and self.low is None and self.high is None:
+            self._refuse("level", "of which interval? Expected low or high")
+        if (self.kind == "date") == bool(self.target):
+            self._refuse("target", "a value and a probability are about a date; a date is the forecast itself")
+        if self.outcome is not None and not self.known:
+            self._refuse("known", "expected the date on which the outcome was known")
+        if self.kind == "probability" and not (
+            self.median is not None and 0 <= self.median <= 1 and self.outcome in (None, 0, 1)
+        ):
+            self._refuse("median", "expected a probability from 0 to 1, and an outcome of 1 or 0")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Who foretold it, for messages."""
+        return self.who
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from forecast.contract.fields import (
@@ -27,12 +27,13 @@ from forecast.contract.fields import (
     tuples,
 )
 from forecast.contract.inputs import Input
-from forecast.contract.published import ProtocolSpec, PublishedFit
+from forecast.contract.published import DatedForecast, ProtocolSpec, PublishedFit
 from forecast.errors import printable
 
 __all__ = [
     "ClaimSpec",
     "CommandSpec",
+    "DatedForecast",
     "EstimateSpec",
     "FunctionSpec",
     "Input",
@@ -437,7 +438,7 @@ class ScenarioSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimSpec(Spec):
-    """A published figure with the formula to recompute it.
+    """A published figure with the formula to recompute it, or a dated forecast with its outcome.
 
     Parameters
     ----------
@@ -450,7 +451,7 @@ class ClaimSpec(Spec):
     stated : str
         The figure as the source prints it (its digits count): ``"2053"``. Empty where the source states none.
     formula : str
-        Recomputes it, over the names in `values`. Empty only with a declared verdict.
+        Recomputes it, over the names in `values`. Empty only with a declared verdict, or of a forecast.
     values : mapping of str to float
         The figures that go in.
     facts : mapping of str to str
@@ -463,6 +464,8 @@ class ClaimSpec(Spec):
         A name in `values`: say which value of it would make the statement true.
     note : str
         A remark: a typo, mixed precisions.
+    forecast : DatedForecast, optional
+        What was foretold and what happened, instead of a figure and a formula.
     """
 
     kind: ClassVar[str] = "claim"
@@ -479,8 +482,15 @@ class ClaimSpec(Spec):
     declared: str | None = maybe_text()
     solve_for: str | None = maybe_text()
     note: str = text_field(default="")
+    forecast: DatedForecast | None = field(
+        default=None, metadata={"test": lambda v: v is None or isinstance(v, DatedForecast), "says": "a DatedForecast"}
+    )
 
     def _check(self) -> None:
+        if self.forecast is not None:
+            if self.stated or self.formula or self.declared or self.solve_for:
+                self._refuse("forecast", "is judged by its outcome: it has no stated figure, formula or verdict beside")
+            return
         if self.declared is not None and self.declared not in self.DECLARED:
             self._refuse("declared", f"expected one of {', '.join(self.DECLARED)}; other verdicts are computed")
         if self.declared is None and not (self.formula and self.stated):

@@ -1,1 +1,1 @@
-"""How good forecasts are, and forecasts that say so: scores, backtests, and one verb that extrapolates."""
+"""How good forecasts are, and forecasts that say so: scores, backtests, one verb that extrapolates, and a ledger."""

@@ -4,8 +4,9 @@
 the tests compare with. It is not imported here: it loads scipy.stats, pandas and bottleneck (0.6 s), and its CRPS of
 an ensemble takes memory for every pair of draws.
 
-A forecast has a dimension ``draw``, or a dimension ``quantile`` whose coordinate says the levels. What is observed has
-neither. Where either is missing (NaN) the score is missing and does not count.
+A forecast has a dimension ``draw``, or a dimension ``quantile`` whose coordinate says the levels; for `brier` and
+`log_loss` it is a probability, and has neither. What is observed has neither. Where either is missing (NaN) the score
+is missing and does not count.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 __all__ = [
     "LEVELS",
     "SCORES",
+    "brier",
     "coverage",
     "crps",
+    "log_loss",
     "log_score",
     "pinball",
     "pit",
@@ -137,6 +140,7 @@ def weighted_interval(
     forecast: xr.DataArray,
     observed: xr.DataArray,
     *,
+    logs: bool = True,
     reduce_dims: Dims = None,
     preserve_dims: Dims = None,
     weights: xr.DataArray | None = None,
@@ -145,6 +149,14 @@ def weighted_interval(
 
     The mean over the levels .05, .25, .5, .75 and .95 of twice the pinball loss: an absolute error in logs where the
     forecast is one number, so .1 is about ten per cent off.
+
+    Parameters
+    ----------
+    forecast, observed : DataArray
+    logs : bool
+        False scores the values as they are: dates, in years.
+    reduce_dims, preserve_dims, weights
+        See `pinball`.
 
     References
     ----------
@@ -158,7 +170,7 @@ def weighted_interval(
     >>> round(float(weighted_interval(stated, xr.DataArray(2.0))), 4)  # ln 2
     0.6931
     """
-    stated, came = _logs(forecast, "forecast"), _logs(observed, "observed")
+    stated, came = (_logs(forecast, "forecast"), _logs(observed, "observed")) if logs else (forecast, observed)
     losses = [_loss(stated, came, level) for level in LEVELS]
     return _reduced(2 * sum(losses[1:], losses[0]) / len(LEVELS), reduce_dims, preserve_dims, weights)
 
@@ -327,6 +339,67 @@ def rmsle(
     """
     error = _quantile(_logs(forecast, "forecast"), 0.5) - _logs(observed, "observed")
     return _reduced(error**2, reduce_dims, preserve_dims, weights) ** 0.5
+
+
+def _probabilities(forecast: xr.DataArray, observed: xr.DataArray) -> None:
+    if bool(((forecast < 0) | (forecast > 1)).any()):
+        raise DataError("forecast: expected probabilities from 0 to 1")
+    if bool((observed.notnull() & (observed != 0) & (observed != 1)).any()):
+        raise DataError("observed: expected 1 where the event happened and 0 where it did not")
+
+
+def brier(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
+    """Return the Brier score of probabilities: the squared error, where what is observed is 1 or 0.
+
+    References
+    ----------
+    Brier, G. W. (1950), Verification of forecasts expressed in terms of probability, Monthly Weather Review 78(1), 1-3;
+    here of one of the two classes, half of his.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> float(brier(xr.DataArray([0.8, 0.5], dims="event"), xr.DataArray([1, 0], dims="event")))
+    0.145
+    """
+    _probabilities(forecast, observed)
+    return _reduced((forecast - observed) ** 2, reduce_dims, preserve_dims, weights)
+
+
+def log_loss(
+    forecast: xr.DataArray,
+    observed: xr.DataArray,
+    *,
+    reduce_dims: Dims = None,
+    preserve_dims: Dims = None,
+    weights: xr.DataArray | None = None,
+) -> Any:
+    """Return minus the natural logarithm of the probability of what happened; infinite where that was said to be 0.
+
+    References
+    ----------
+    Good, I. J. (1952), Rational decisions, JRSS B 14(1), 107-114.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> round(float(log_loss(xr.DataArray(0.5), xr.DataArray(1))), 4)
+    0.6931
+    """
+    import numpy as np
+
+    _probabilities(forecast, observed)
+    told = forecast.where(observed == 1, 1 - forecast).where(observed.notnull())
+    with np.errstate(divide="ignore"):
+        found = told.copy(data=-np.log(told.values))
+    return _reduced(found, reduce_dims, preserve_dims, weights)
 
 
 def skill(found: Any, reference: Any) -> Any:

@@ -1,13 +1,15 @@
 """Laws whose output is the solution of an equation: ``left(y, parameters) = right(x, parameters)``.
 
 The left side is monotone in the output between two ends. The solution is found by Newton's method on the logit of its
-place between them, in a bracket that bisection keeps; its derivatives follow from those of both sides.
+place between them, in a bracket that bisection keeps, from where a few places between the ends say that it is; its
+derivatives follow from those of both sides.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import budgets
@@ -27,7 +29,15 @@ __all__ = ["Implicit", "read"]
 
 #: A solution is done when its step is this small, relative to it; and when the rounding of the left side stops it.
 STEP, FLOOR = 2e-14, 1e-9
+#: A step as small as this may be the last: steps by then shrink as their squares do.
+SURE = 1e-6
 ITERATIONS = 200
+#: Equations that are done leave the others once they are this share of them: one in so many.
+MANY = 4
+#: The logits of the places that are looked at first are the whole numbers up to this.
+LOOKED = 12
+#: Ends that lie this many times the output apart leave it digits of its own.
+ROUGH = 4.0
 
 
 class Implicit(Form):
@@ -165,16 +175,11 @@ class ImplicitProgram(Program):
 
         low, high = (np.asarray(e.evaluate(values), dtype=np.float64) for e in self.form.ends)
         goal = np.broadcast_to(self._right.evaluate(values, 0)[0], shape)
-        given = {n: values[n] for n in self._left_names}
-        direction = np.broadcast_to(self._direction(given, low, high), shape)
-        y = np.full(shape, np.nan)
-        rows = np.flatnonzero((direction != 0) & np.isfinite(goal))
-        if rows.size:
-            flat = {n: np.broadcast_to(a, shape).reshape(-1)[rows] for n, a in given.items()}
-            ends = [np.broadcast_to(e, shape).reshape(-1)[rows] for e in (low, high)]
-            goal, direction = goal.reshape(-1)[rows], direction.reshape(-1)[rows]
-            y.reshape(-1)[rows] = _roots(self._at, flat, ends[0], ends[1], goal, direction)
-        return y
+        asked = _Equations(
+            given={n: values[n] for n in self._left_names}, low=low, high=high, goal=goal, direction=np.zeros(())
+        )
+        asked, begun = self._looked(asked)
+        return _roots(self._at, asked, begun)
 
     def _at(self, y: Array, given: Mapping[str, Array]) -> tuple[Array, Array]:
         import numpy as np
@@ -182,67 +187,157 @@ class ImplicitProgram(Program):
         left, gradient, _ = self._slope.evaluate({**given, self.form.output: y}, 1)
         return left, np.broadcast_to(gradient[0], y.shape)
 
-    def _direction(self, given: Mapping[str, Array], low: Array, high: Array) -> Array:
-        """Return 1 where the left side rises between the ends, -1 where it falls, 0 where it does neither."""
+    def _looked(self, asked: _Equations) -> tuple[_Equations, Array]:
+        """Look at the left side at some places between the ends: return where it goes, and logits close to the goal."""
         import numpy as np
 
-        shape = np.broadcast_shapes(low.shape, high.shape, *(a.shape for a in given.values()))
-        share = 1 / (1 + np.exp(-np.linspace(-12, 12, 25).reshape(-1, *(1,) * len(shape))))
-        y = low + (high - low) * share
-        left, _, _ = self._slope.evaluate({**given, self.form.output: y}, 0)
+        low, high, goal = asked.low, asked.high, asked.goal
+        shape = np.broadcast_shapes(low.shape, high.shape, *(a.shape for a in asked.given.values()))
+        places = np.arange(-LOOKED, LOOKED + 1.0).reshape(-1, *(1,) * len(shape))
+        y = low + (high - low) / (1 + np.exp(-places))
+        left, _, _ = self._slope.evaluate({**asked.given, self.form.output: y}, 0)
         change = np.diff(left, axis=0)
         rises, falls = (change >= 0).all(axis=0), (change <= 0).all(axis=0)  # neither, where any is nan
-        return np.where((rises ^ falls) & (low < high), np.where(rises, 1.0, -1.0), 0.0)
+        direction = np.where((rises ^ falls) & (low < high), np.where(rises, 1.0, -1.0), 0.0)
+        table, wanted = direction * left, direction * goal
+        above = np.zeros(goal.shape, dtype=np.int8)
+        for row in table:
+            above += row <= wanted
+        after = np.clip(above, 1, 2 * LOOKED).astype(np.int64)
+        column = np.arange(direction.size).reshape(shape)
+        under, over = (left.reshape(-1)[i * direction.size + column] for i in (after - 1, after))
+        alike = under * over > 0  # of one sign: closer to straight in the logarithm
+        part = np.where(
+            alike, np.log(np.abs(goal / under)) / np.log(np.abs(over / under)), (goal - under) / (over - under)
+        )
+        part = np.where(np.isfinite(part), np.clip(part, 0.0, 1.0), 0.5)
+        return replace(asked, direction=direction), np.asarray(part + (after - 1.0 - LOOKED))
 
 
-def _roots(at: Any, given: Mapping[str, Array], low: Array, high: Array, goal: Array, direction: Array) -> Array:
-    """Solve ``left = goal`` for many independent equations; nan where no solution lies between the ends."""
+@dataclass(frozen=True, kw_only=True)
+class _Equations:
+    """Many independent equations ``left = goal``: arrays that broadcast to the shape of the goals.
+
+    Parameters
+    ----------
+    given : mapping of str to ndarray
+        What else the left side takes.
+    low, high : ndarray
+        The ends.
+    goal, direction : ndarray
+        Of the left side: what it is to be, and whether it rises (1) or falls (-1), or neither (0).
+    """
+
+    given: Mapping[str, Array]
+    low: Array
+    high: Array
+    goal: Array
+    direction: Array
+
+    @functools.cached_property
+    def width(self) -> Array:
+        """How far apart the ends are."""
+        return self.high - self.low
+
+    @functools.cached_property
+    def inside(self) -> tuple[Array, Array]:
+        """The numbers next to the ends."""
+        import numpy as np
+
+        return np.nextafter(self.low, self.high), np.nextafter(self.high, self.low)
+
+    @functools.cached_property
+    def usable(self) -> NDArray[np.bool_]:
+        """Whether there is something to solve."""
+        import numpy as np
+
+        return np.asarray((self.direction != 0) & np.isfinite(self.goal))
+
+    def take(self, which: NDArray[np.bool_]) -> _Equations:
+        """Return those of some places, marked in the shape of the goals."""
+        import numpy as np
+
+        def some(values: Array) -> Array:
+            return np.broadcast_to(values, which.shape)[which]
+
+        parts = {name: some(getattr(self, name)) for name in ("low", "high", "goal", "direction")}
+        return _Equations(given={name: some(values) for name, values in self.given.items()}, **parts)
+
+    def place(self, u: Array) -> Array:
+        """Return the places of logits."""
+        import numpy as np
+
+        small = np.exp(-np.abs(u))
+        step = self.width * small / (1 + small)
+        return np.asarray(np.clip(np.where(u < 0, self.low + step, self.high - step), *self.inside))
+
+
+def _roots(at: Any, asked: _Equations, begun: Array) -> Array:
+    """Solve equations; nan where no solution lies between the ends.
+
+    Parameters
+    ----------
+    at : callable
+        The left side and its slope at places, with what else it takes.
+    asked : _Equations
+    begun : ndarray
+        The logits of places to begin at.
+    """
     import numpy as np
 
-    width = high - low
+    y, sure = np.full(begun.shape, np.nan), np.zeros(begun.shape, dtype=bool)
+    where, some = np.arange(y.size).reshape(y.shape), asked
     # nothing between the ends is closer to one than its rounding
-    a = -40 - np.clip(np.log(width / np.abs(low)), 0, 700)
-    b = 40 + np.clip(np.log(width / np.abs(high)), 0, 700)
-    inside = np.nextafter(low, high), np.nextafter(high, low)
-
-    def place(u: Array, some: Any) -> Array:
-        small = np.exp(-np.abs(u))
-        step = width[some] * small / (1 + small)
-        found = np.where(u < 0, low[some] + step, high[some] - step)
-        return np.asarray(np.clip(found, inside[0][some], inside[1][some]))
-
-    y = np.full(low.shape, np.nan)
-    todo, u = np.arange(low.size), np.clip(np.zeros(low.size), a, b)
-    last = np.full(low.size, np.inf)
-    for _ in range(ITERATIONS):
+    a = -40 - np.clip(np.log(asked.width / np.abs(asked.low)), 0, 700)
+    b = 40 + np.clip(np.log(asked.width / np.abs(asked.high)), 0, 700)
+    u, last = np.clip(begun, a, b), np.full(y.shape, np.inf)
+    here = some.place(u)
+    for round_ in range(ITERATIONS):
         budgets.check_time("solving an implicit law")
-        here = place(u, todo)
-        left, slope = at(here, {n: v[todo] for n, v in given.items()})
-        target, sign = goal[todo], direction[todo]
-        short = sign * (left - target)
-        a[todo] = np.where(short <= 0, u, a[todo])
-        b[todo] = np.where(short >= 0, u, b[todo])
-        stretch = slope * (here - low[todo]) * (high[todo] - here) / width[todo]
-        both = (left > 0) & (target > 0) & np.isfinite(left)
-        step = np.where(both, np.log(left / target) * left, left - target) / stretch
-        new = u - step
-        out = ~((new >= a[todo]) & (new <= b[todo]))
-        new = np.where(out, 0.5 * (a[todo] + b[todo]), new)
-        there = place(new, todo)
-        moved = np.abs(there - here)
-        done = (moved <= STEP * np.abs(there)) & ~out | (short == 0) | (b[todo] - a[todo] <= 4e-16 * np.abs(u))
-        done |= (moved >= last) & (moved <= FLOOR * np.abs(there)) & ~out
-        done |= moved <= 2e-16 * np.abs(np.where(new < 0, low[todo], high[todo]))  # what a place can be told to
-        y[todo[done]] = np.where(short == 0, here, there)[done]
-        todo, u, last = todo[~done], new[~done], moved[~done]
-        if not todo.size:
-            break
+        left, slope = at(here, some.given)
+        short = some.direction * (left - some.goal)
+        a, b = np.where(short <= 0, u, a), np.where(short >= 0, u, b)
+        stretch = slope * (here - some.low) * (some.high - here) / some.width
+        both = (left > 0) & (some.goal > 0) & np.isfinite(left)
+        new = u - np.where(both, np.log(left / some.goal) * left, left - some.goal) / stretch
+        out = ~((new >= a) & (new <= b))
+        new = np.where(out, 0.5 * (a + b), new)
+        there = some.place(new)
+        moved, size = np.abs(there - here), np.abs(there)
+        found = (moved <= STEP * size) | ((moved >= last) & (moved <= FLOOR * size))
+        found |= (moved <= SURE * size) & (moved * moved * moved <= STEP * size * last * last) & (last < np.inf)
+        found &= ~out & (slope * some.direction > 0)
+        done = found | (short == 0) | (b - a <= 4e-16 * np.abs(u))
+        done |= moved <= 2e-16 * np.abs(np.where(new < 0, some.low, some.high))  # what a place can be told to
+        done |= ~some.usable
+        if MANY * np.count_nonzero(done) >= done.size or round_ == ITERATIONS - 1:
+            y.reshape(-1)[where[done]] = np.where(short == 0, here, there)[done]
+            sure.reshape(-1)[where[done]] = found[done]
+            rest = ~done
+            where, some = where[rest], some.take(rest)
+            new, there, moved, a, b = (part[rest] for part in (new, there, moved, a, b))
+            if not where.size:
+                break
+        u, here, last = new, there, moved
+    doubt = asked.usable & (~sure | (asked.width > ROUGH * np.abs(y)))
+    if doubt.any():
+        y[doubt] = _checked(at, asked.take(doubt), y[doubt])
+    return np.where(asked.usable, y, np.nan)
+
+
+def _checked(at: Any, asked: _Equations, y: Array) -> Array:
+    """Return solutions after a last step, nan where they are none."""
+    import numpy as np
+
+    left, slope = at(y, asked.given)
     for _ in range(2):  # where the ends are far larger than the output, the output itself has digits left
-        left, slope = at(y, given)
-        step = (left - goal) / slope
-        y = np.where(np.abs(step) <= 1e-15 * width, np.clip(y - step, *inside), y)
-    left, slope = at(y, given)
-    near = np.abs(left - goal) <= 1e-8 * np.abs(slope * y) + 1e-12 * np.abs(goal)
-    for end, closest, side in ((low, inside[0], -1.0), (high, inside[1], 1.0)):  # solved between two floats
-        near |= (y == closest) & (side * direction * (at(end, given)[0] - goal) >= 0)
-    return np.where(near & (slope * direction > 0), y, np.nan)
+        step = (left - asked.goal) / slope
+        y = np.where(np.abs(step) <= 1e-15 * asked.width, np.clip(y - step, *asked.inside), y)
+        left, slope = at(y, asked.given)
+    near = np.abs(left - asked.goal) <= 1e-8 * np.abs(slope * y) + 1e-12 * np.abs(asked.goal)
+    for end, closest, side in ((asked.low, asked.inside[0], -1.0), (asked.high, asked.inside[1], 1.0)):
+        edge = ~near & (y == closest)  # solved between two floats
+        if edge.any():
+            some = asked.take(edge)
+            near[edge] = side * some.direction * (at(end[edge], some.given)[0] - some.goal) >= 0
+    return np.where(near & (slope * asked.direction > 0), y, np.nan)

@@ -78,10 +78,7 @@ def provenance(
     what = {
         "scenario": scenario.name,
         "title": scenario.title,
-        "questions": {
-            n: {"when": q.when.text, "title": q.title, **({"dates": list(q.dates)} if q.dates else {})}
-            for n, q in scenario.questions.items()
-        },
+        "questions": {name: question.plain for name, question in scenario.questions.items()},
         **_rankings(graph),
         **_asked(graph.scenario),
         **_updates(graph, effective),

@@ -52,9 +52,10 @@ def _map(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _question(value: Any) -> bool:
-    if not isinstance(value, dict) or not {"when", "title"} <= set(value) <= {"when", "title", "dates"}:
+    if not isinstance(value, dict) or not {"when", "title"} <= set(value) <= {"when", "title", "dates", "resolves"}:
         return False
-    return _text(value["when"]) and _text(value["title"]) and all(map(_date, _listed(value.get("dates", []))))
+    texts = (value["when"], value["title"], value.get("resolves", ""))
+    return all(map(_text, texts)) and all(map(_date, _listed(value.get("dates", []))))
 
 
 def _listed(value: Any) -> Sequence[Any]:
@@ -117,7 +118,8 @@ def _change(value: Any) -> bool:
 
 
 def _figure(value: Any) -> bool:
-    if not isinstance(value, dict) or set(value) not in ({"value", "dates", "title"}, {"growth", "dates", "title"}):
+    stated = set(value) - {"resolves"} if isinstance(value, dict) else None
+    if stated not in ({"value", "dates", "title"}, {"growth", "dates", "title"}):
         return False
     dates = _listed(value["dates"])
     return bool(dates) and all(map(_date, dates)) and all(_text(v) for k, v in value.items() if k != "dates")
@@ -528,6 +530,9 @@ def _check_pooled(
             shares = data[f"{name}{part}"].values
             if not (np.isnan(shares) | ((shares >= 0) & (shares <= 1 + 1e-9))).all():
                 raise ResultError(f"{each}{part}: expected shares from 0 to 1")
+        missing = (np.isnan(data[f"{name}{part}"].values) for part in ("_already", "_never"))
+        if not np.array_equal(*missing):
+            raise ResultError(f"{each}_already: expected an answer where there is one to never")
         _check_answer(data, name, about["questions"][name], about, each)
         if _complete(about):
             for chosen, never, dates in again(asked, name, of, weights, about["seed"]):

@@ -37,17 +37,21 @@ class Figure:
     dates : tuple of str
         ISO dates.
     title : str
+    resolves : str
+        The table or page that decides it.
     """
 
     of: Formula
     growth: bool = False
     dates: tuple[str, ...]
     title: str = ""
+    resolves: str = ""
 
     @property
     def plain(self) -> dict[str, Any]:
         """What is asked, as plain data."""
-        return {"growth" if self.growth else "value": self.of.text, "dates": list(self.dates), "title": self.title}
+        about = {"growth" if self.growth else "value": self.of.text, "dates": list(self.dates), "title": self.title}
+        return {**about, **({"resolves": self.resolves} if self.resolves else {})}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +92,7 @@ def read(
 
 def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
     word = "growth" if "growth" in record else "value"
-    reader.only(record, (word, "dates", "title"), key)
+    reader.only(record, (word, "dates", "title", "resolves"), key)
     dates = record.get("dates")
     if not isinstance(dates, (list, tuple)) or not dates:
         raise reader.fail(f"{key}.dates", f"expected dates at which the {word} is asked for, such as [2030, 2040]")
@@ -100,6 +104,7 @@ def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
         growth=word == "growth",
         dates=read_as,
         title=reader.text(record, "title", key, default=""),
+        resolves=reader.text(record, "resolves", key, default=""),
     )
 
 

@@ -240,11 +240,20 @@ class Question:
     title : str
     dates : tuple of str
         Dates (ISO) by which it is asked how likely it is.
+    resolves : str
+        The table or page that decides it.
     """
 
     when: formula.Condition
     title: str = ""
     dates: tuple[str, ...] = ()
+    resolves: str = ""
+
+    @property
+    def plain(self) -> dict[str, Any]:
+        """What is asked, as plain data."""
+        beside = {"dates": list(self.dates), "resolves": self.resolves}
+        return {"when": self.when.text, "title": self.title, **{key: each for key, each in beside.items() if each}}
 
 
 @dataclass(frozen=True, kw_only=True)

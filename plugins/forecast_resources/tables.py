@@ -104,7 +104,7 @@ def _horizon(name: str, title: str, version: str, since: str = "") -> TrendSpec:
         y="horizon",
         where={"version": version, "frontier": "yes", "censored": "no"},
         since=since,
-        note="only models that set the state of the art; horizons above 16 hours, which METR holds unreliable, are left "
+        note="only models that set the state of the art; horizons above 16 hours, which METR holds unreliable, left "
         "out; the intervals of single horizons are not weighed",
         reference=METR,
     )

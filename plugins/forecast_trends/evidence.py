@@ -1,4 +1,4 @@
-"""How much independent evidence a series holds.
+"""What a series in logs holds: checked values, records, and how closely residuals follow one another.
 
 Ordinary least squares counts every point. A running maximum repeats itself until somebody beats it, and the residuals
 of a trend follow one another; both make the plain interval too narrow.
@@ -6,8 +6,8 @@ of a trend follow one another; both make the plain interval too narrow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from forecast.errors import DataError, FitError
 from forecast.models import Anchored, FittedShape
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from forecast.streams import Streams
+
     Array = NDArray[np.float64]
 
 #: Steps of a running maximum smaller than this (in log value) are rounding of the same record.
 ROUNDING = 1e-6
 
-__all__ = ["Evidence", "autocorrelation", "evidence", "first_of_each_record", "from_record", "log_series"]
+__all__ = ["autocorrelation", "first_of_each_record", "from_record", "log_series"]
 
 
 def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Array]:
@@ -79,59 +81,47 @@ def autocorrelation(residuals: Array) -> float:
     return float(np.clip(rho + (1 + 4 * rho) / n, 0.0, 0.98))
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """How many independent points hold as much evidence as a series.
-
-    Parameters
-    ----------
-    size : float
-        For a level or a slope: n(1 − ρ)/(1 + ρ).
-    size_of_variance : float
-        For the residual variance, from which the degrees of freedom follow: n(1 − ρ²)/(1 + ρ²).
-    autocorrelation : float
-        ρ of the residuals that count; zero where it is not significant.
-
-    References
-    ----------
-    Bayley, G. V. & Hammersley, J. M. (1946), The "effective" number of independent observations in an autocorrelated
-    time series, JRSS Supplement 8(2), 184-197.
-    """
-
-    size: float
-    size_of_variance: float
-    autocorrelation: float
-
-
-def evidence(residuals: Array, records: NDArray[np.bool_] | None) -> Evidence:
-    """Count the evidence in a series from the residuals of its trend.
-
-    For a running maximum only points that set a record count. What counts is then discounted for the autocorrelation
-    of its residuals where that is significant (ρ√n > 1.645): in a handful of points it cannot be told from chance.
-    """
-    import numpy as np
-
-    counted = residuals if records is None else residuals[records]
-    n = len(counted)
-    rho = autocorrelation(counted)
-    if rho * np.sqrt(n) <= 1.645:
-        return Evidence(float(n), float(n), 0.0)
-    return Evidence(n * (1 - rho) / (1 + rho), n * (1 - rho**2) / (1 + rho**2), rho)
-
-
 def from_record(shape: FittedShape, time: Array, record: Array, residuals: Array) -> FittedShape:
     """Return a shape that scatters about its level as a frontier from the last record on.
 
-    How long a record stays above or below the level is told by the residuals of the shape: their autocorrelation from
-    one point to the next, over the mean time between points.
+    How long a record stays above or below the level is told by the noise of the shape, draw by draw: its
+    autocorrelation from one point to the next, over the mean time between points. For the central path the residuals
+    tell it.
     """
     import numpy as np
 
     rho, apart = autocorrelation(residuals), float(time[-1] - time[0]) / max(len(time) - 1, 1)
-    return Anchored(
+    return _FromRecord(
         shape=shape,
         time=time,
         record=record,
-        forgets=-float(np.log(max(rho, 1e-9))) / apart,
+        forgets=_forgets(rho, apart),
         scatter=float(np.sqrt(residuals @ residuals / max(len(residuals) - 2, 1))),
+        apart=apart,
     )
+
+
+def _forgets(rho: Array | float, apart: float) -> Any:
+    """Return the rate a year at which noise dies away that correlates by ρ from one point to the next."""
+    import numpy as np
+
+    return -np.log(np.maximum(rho, 1e-9)) / apart
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FromRecord(Anchored):
+    """A frontier of a shape whose draws differ in how their noise follows itself.
+
+    Parameters
+    ----------
+    apart : float
+        Mean years between points.
+    """
+
+    apart: float
+
+    def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
+        """Draw the frontier, each draw with its own noise."""
+        drawn = self.shape.posterior(streams)
+        own = {"forgets": _forgets(drawn["autocorrelation"], self.apart), "scatter": drawn["scatter"]}
+        return Anchored.sample(replace(self, **own), time, streams, observed=observed)

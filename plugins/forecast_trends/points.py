@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["LARGEST", "Path", "checked_average", "growth_facts", "is_number", "mirrored", "path", "said_growth"]
+__all__ = [
+    "LARGEST",
+    "Path",
+    "checked_average",
+    "growth_facts",
+    "is_number",
+    "mirrored",
+    "path",
+    "quantile",
+    "said_growth",
+]
 
 #: A log value beyond this leaves what a float can hold once units are converted; such draws stay there, finite.
 LARGEST = 600.0
@@ -154,3 +164,19 @@ def said_growth(facts: Mapping[str, float], now: str = "") -> str:
     fast, slow = max(sign * low, sign * high), min(sign * low, sign * high)
     ends = [f"{math.log(2) / fast:.2f}", f"{math.log(2) / slow:.2f}" if slow > _FLAT else "never"]
     return f"{now}{verb} every {math.log(2) / abs(rate):.2f} years [90 %: {ends[0]}, {ends[1]}]"
+
+
+def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array) -> float:
+    """Return a quantile of a mixture of Student t distributions."""
+    import numpy as np
+    from scipy.optimize import brentq
+    from scipy.special import stdtr, stdtrit
+
+    widths = np.maximum(widths, 1e-12 * (1 + np.abs(centres)))
+    reach = stdtrit(dof, q)
+    low, high = float((centres + reach * widths).min()), float((centres + reach * widths).max())
+    if high - low < 1e-12 * (1 + abs(high)):
+        return low
+    return float(
+        brentq(lambda x: weights @ stdtr(dof, (x - centres) / widths) - q, low, high, xtol=1e-9 * (high - low))
+    )

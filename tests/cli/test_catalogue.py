@@ -242,11 +242,11 @@ def test_a_series_is_shown_with_the_shape_beside_it(capsys, words):
 
 def test_a_series_is_shown_with_its_own_shape_or_its_pool_and_says_what_differs_on_others(capsys):
     own = answer(capsys, "models", "show", "hardware/gpu-best")["result"]
-    assert (own["name"], own["shape"]) == ("hardware/gpu-best@exponential", "trends/exponential")
+    assert (own["name"], own["shape"]) == ("hardware/gpu-best@pool", "trends/pool")
     differs = {row["name"]: row for row in own["shapes"]}
     assert differs["trends/logistic"]["needs"] == "cap"
     assert differs["trends/staircase"]["options"] == "features"
-    pool = answer(capsys, "models", "show", "hardware/gpu-bandwidth")["result"]
+    pool = answer(capsys, "models", "show", "hardware/gpu-bandwidth@pooled")["result"]
     assert (pool["name"], pool["shape"]) == ("hardware/gpu-bandwidth@pooled", "pooled")
     assert set(pool["weights"].values()) == {1.0}
     assert set(pool["weights"]) == {row["name"] for row in pool["shapes"]} - {"trends/staircase", "trends/pool"}

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from forecast.contract.registry import get_registry
-from toolkit import command, json_of
+from toolkit import command, json_of, spawn
 
 run = command("claims")
 
@@ -88,3 +88,36 @@ def test_groups_are_joined_and_a_claim_may_be_in_several(capsys):
     alone = {c["id"] for c in json.loads(run(capsys, "--group", "hardware", "--json")[1])["result"]}
     assert alone == set(ids) > {"parity-2037", "psu-rule"}
     assert json.loads(run(capsys, "parity-2037", "--group", "hardware", "--json")[1])["result"]["group"] == "parity"
+
+
+def test_dated_forecasts_are_judged_and_added_up(capsys):
+    answer = run(capsys, "--forecasts", "--json").json["result"]
+    kinds = {row["kind"]: row for row in answer["kinds"]}
+    assert set(kinds) == {"date", "value", "probability"}
+    assert {claim["group"] for claim in answer["claims"]} == {"forecasts"}
+    assert sum(row["n"] for row in kinds.values()) == len(answer["claims"])
+    decided = sum(row["decided"] for row in kinds.values())
+    hits = sum(claim["verdict"] == "hit" for claim in answer["claims"])
+    assert answer["headline"].startswith(f"{hits} of {decided} dated forecasts whose outcome is known came true (")
+    code, out, err = run(capsys, "--forecasts")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == answer["headline"]
+    assert lines[2].startswith(f"date: {kinds['date']['hits']} of {kinds['date']['decided']} came true (")
+    assert "Brier score" in lines[4]
+
+
+def test_one_dated_forecast_and_the_rest_of_the_claims(capsys):
+    code, out, _ = run(capsys, "first-100-petaflops")
+    assert code == 0
+    assert out.splitlines()[0] == "first-100-petaflops: late (stated 2015.5, computed 2018.45)"
+    said = run(capsys, "first-100-petaflops", "--forecasts")
+    assert "--forecasts: is about all of them" in said.refused()
+    none = run(capsys, "--group", "parity", "--forecasts", "--json").json["result"]
+    assert none == {"headline": "No dated forecast has an outcome that counts.", "kinds": [], "claims": []}
+
+
+def test_the_record_of_others_in_a_process_of_its_own():
+    done = spawn("claims", "--forecasts")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "dated forecasts whose outcome is known came true" in done.stdout.splitlines()[0]

@@ -43,7 +43,10 @@ def offered(line: str, shell: str = "bash", **env: str) -> list[str]:
         ("forecast laws show chin", ["chinchilla"]),
         ("forecast models show hardware/hpc", ["hardware/hpcg"]),
         ("forecast fit scaling/power --data datasets/superc", ["datasets/supercomputers"]),
-        ("forecast run brain-parity --set tre", ["trend=exponential", "trend=changepoint", "trend=random-walk"]),
+        (
+            "forecast run brain-parity --set tre",
+            ["trend=pool", "trend=exponential", "trend=changepoint", "trend=random-walk"],
+        ),
         ("forecast run brain-parity --set mach", ["machine="]),
         ("forecast run brain-parity --unt", ["--until"]),
     ],

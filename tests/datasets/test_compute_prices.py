@@ -22,7 +22,7 @@ def devices(shipped):
 def test_a_device_is_bought_or_rented(quotes):
     for name, row in quotes.items():
         assert (row["purchase"] is None) != (row["rental"] is None), name
-        rented = row["kind"] in ("on-demand", "reserved", "spot")
+        rented = row["kind"] in ("on-demand", "reserved", "spot", "median", "index")
         assert (row["rental"] is not None) == rented == (row["scope"] == "instance"), name
         assert row["term"] is None or row["kind"] == "reserved", name
         assert row["dollars"] == "nominal"
@@ -37,9 +37,40 @@ def test_every_device_is_one_of_the_accelerators_and_was_there_when_it_was_price
 
 def test_kinds_and_years(quotes):
     kinds = collections.Counter(row["kind"] for row in quotes.values())
-    assert kinds == {"on-demand": 88, "purchase": 43, "reserved": 33, "list": 22, "launch": 8, "spot": 7}
+    assert kinds == {
+        "on-demand": 94, "purchase": 43, "reserved": 33, "list": 22, "launch": 13, "average": 11, "spot": 7, "index": 2,
+        "median": 1,
+    }  # fmt: skip
     years = [row["date"].year for row in quotes.values()]
     assert (min(years), max(years)) == (2010, 2026)
+
+
+def test_an_average_is_an_estimate_and_no_quote(quotes):
+    """Nvidia's H100: 20,000 to 27,000 dollars in 2025 (Epoch AI); halfway on a log scale, and unverified."""
+    for name, row in quotes.items():
+        assert (row["kind"] == "average") <= (row["status"] == "unverified"), name
+    h100 = [row["purchase"] for row in quotes.values() if (row["device"], row["kind"]) == ("h100-sxm5", "average")]
+    assert h100 == sorted(h100, reverse=True)
+    assert h100[-1] == pytest.approx((20000 * 27000) ** 0.5, abs=1)
+
+
+def test_what_can_be_rented_in_2026(quotes):
+    on_sale = {r["device"] for r in quotes.values() if r["rental"] is not None and r["date"].year == 2026}
+    assert {"a100-sxm4-80gb", "h100-sxm5", "h200-sxm", "b200", "l40s"} <= on_sale
+
+
+def test_newer_prices_are_those_of_the_reference_data(quotes, reference_data):
+    with (reference_data / "capability" / "accelerator_prices.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    ends = ("price_usd", "low_usd", "high_usd")
+    known = {(row["date"], float(row[end])) for row in rows for end in ends if row[end]}
+    newer = [r for r in quotes.values() if str(r["date"]) > "2026-05" or r["kind"] in ("average", "launch")]
+    compared = [
+        r for r in newer if "ml_hardware" in r["source"] or str(r["date"]) > "2026-05" or r["kind"] == "average"
+    ]
+    assert len(compared) == 5 + 9 + 11
+    for row in compared:
+        assert (str(row["date"]), row["purchase"] or row["rental"]) in known, row
 
 
 def test_launch_prices_are_those_of_the_accelerators(quotes, devices):
@@ -120,7 +151,7 @@ def test_overlap_with_the_reference_data(quotes, reference_data):
     known = {(row["Price date"], round(float(row[c]), 2)) for row in rows for c in columns if row[c]}
     compared = 0
     for name, row in quotes.items():
-        if row["source"].startswith("Epoch"):
+        if row["source"].startswith("Epoch AI hardware prices"):
             price = row["purchase"] or row["rental"] / (2 if row["device"] == "tesla-k80" else 1)
             assert (str(row["date"]), round(price, 2)) in known, name
             compared += 1

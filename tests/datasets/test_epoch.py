@@ -70,9 +70,9 @@ def served(upstream, tmp_path):
 
 
 def test_one_reader_serves_the_table_and_the_adapter():
-    for name in ("epoch_hardware", "epoch_models", "epoch_prices"):
+    for name in ("epoch_hardware", "epoch_index", "epoch_models", "epoch_prices"):
         assert getattr(adapters, name) is getattr(epoch, name)
-    for name in ("epoch-hardware", "epoch-models", "epoch-prices"):
+    for name in ("epoch-hardware", "epoch-index", "epoch-models", "epoch-prices"):
         package = json.loads((SHELF / name / "datapackage.json").read_text(encoding="utf-8"))
         assert package["resources"][0]["parser"] == f"datasets/{name}"
         spec = get_registry().find("reader", f"datasets/{name}").spec
@@ -148,6 +148,26 @@ def test_models_hold_our_training_runs(served, reference_data):
     assert "P-LLama3 (2)" in found["run"]
 
 
+#: The first lines of eci_scores.csv as of 2026-08-11, and the two that set the scale.
+INDEX = """\
+Model,Display name,eci,eci_ci_low,eci_ci_high,date,Organization,Country (of organization),Model accessibility,\
+Accessibility group,model_versions
+GPT-5.6 Sol,GPT-5.6 Sol,161.65,159.11,164.85,2026-07-09,OpenAI,United States of America,API access,Closed weights,
+Kimi K3,Kimi K3,157.01,154.75,159.64,2026-07-16,Moonshot,China,Open weights (non-commercial),Open weights,
+GPT-5,GPT-5,150.0,,,2025-08-07,OpenAI,United States of America,API access,Closed weights,
+Claude 3.5 Sonnet,Claude 3.5 Sonnet,130.0,,,2024-06-20,Anthropic,United States of America,API access,Closed weights,
+"""
+
+
+def test_the_index_is_that_of_our_edition(served):
+    found, ours = columns(served("epoch-index", INDEX.encode())), columns("datasets/capability-editions")
+    august = ours["edition"] == "2026-08"
+    index = dict(zip(ours["name"][august], ours["eci"][august], strict=True))
+    assert [index[model] for model in found["model"]] == found["eci"].tolist()
+    assert found["weights"].tolist() == ["closed", "open", "closed", "closed"]
+    assert np.isnan(found["eci_low"]).tolist() == [False, False, True, True]
+
+
 def test_prices_keep_bought_and_rented_apart(served, reference_data):
     found = columns(served("epoch-prices", (reference_data / "hardware/epoch_hardware_prices.csv").read_bytes()))
     assert found.rows == 591
@@ -181,6 +201,8 @@ def test_a_file_in_another_unit_is_refused_and_not_recorded(served, tmp_path):
     [
         ("epoch-models", "Slip,2020-06-01,3640,x", "PFLOP/s-days"),
         ("epoch-models", "Slip,2023-03-14,0.21,x", "powers of FLOP"),
+        ("epoch-index", "Slip,2026-01-01,0.71,,", "a share or a logit"),
+        ("epoch-index", "Slip,2026-01-01,150,151,155", "of another edition"),
         ("epoch-prices", "Slip,2023-01-01,0,,,,", "a price is above 0"),
         ("epoch-prices", "Slip,2023-01-01,,-2.5,,,", "a price is above 0"),
         ("epoch-prices", "Slip,2023-01-01,,30000,,,", "of a month, or of buying"),
@@ -188,6 +210,7 @@ def test_a_file_in_another_unit_is_refused_and_not_recorded(served, tmp_path):
 )
 def test_figures_in_another_unit_are_left_out(served, name, line, says):
     header, good = {
+        "epoch-index": ("Model,date,eci,eci_ci_low,eci_ci_high", "GPT-5,2025-08-07,150,,"),
         "epoch-models": ("Model,Publication date,Training compute (FLOP),Notability criteria",
                          "Theseus,1950-07-02,40,x"),
         "epoch-prices": ("Hardware model,Price date,Price (hardware purchase),Price per chip-hour (on-demand),"
@@ -217,6 +240,7 @@ def test_the_shipped_snapshots_break_no_check(served, reference_data):
         ("epoch-models", "Model,Publication date,Notability criteria\nX,2020-01-01,\n",
          r"column 'Training compute \(FLOP\)' is missing"),
         ("epoch-prices", "Hardware model,Price date\nX,2020-01-01\n", "column 'Price .hardware purchase.' is missing"),
+        ("epoch-index", "Model,date,index\nX,2026-01-01,150\n", "column 'eci' is missing"),
         ("epoch-models", "<html><body>busy</body></html>\n<p>\n", "column 'Model' is missing"),
         ("epoch-hardware", f"{HEADER}\n" + row(Hardware_name="X", TDP="much"), r"column 'TDP \(W\)': expected a num"),
     ],

@@ -64,6 +64,13 @@ def test_units_of_a_known_run(runs):
     assert llama["training_compute"] / peak == pytest.approx(llama["utilisation"], abs=0.15)
 
 
+def test_costs_of_two_editions_stand_apart(runs):
+    both = {run: (r["cost"], r["cost_2026_09"]) for run, r in runs.items() if r["cost"] and r["cost_2026_09"]}
+    moved = {run: new / old for run, (old, new) in both.items() if abs(new / old - 1) > 0.01}
+    assert moved == {"gpt-4.5": pytest.approx(366.0 / 340.0, abs=0.001)}
+    assert sum(row["cost_2026_09"] is not None for row in runs.values()) == 34
+
+
 def test_before_2016_there_are_records_alone(runs):
     early = [row for row in runs.values() if row["date"].year < 2016]
     assert early
@@ -128,6 +135,11 @@ def test_two_models_fix_the_scale_of_the_index(editions):
         "GPT-5": 150,
     }
     assert last.sum() == 222
+
+
+def test_an_edition_whose_copy_is_not_known_is_unverified(editions):
+    assert set(editions["edition"][editions["status"] == "unverified"]) == {"2026-02"}
+    assert (editions["edition"][editions["status"] == "verified"] != "2026-02").all()
 
 
 def test_what_others_added_is_no_score_of_epoch(editions):

@@ -124,3 +124,33 @@ def test_overlap_with_the_reference_data(lists, reference_data, differences):
             pairs.append((f"{name}.{ours}", lists[name][ours], float(row[theirs]) if row[theirs] else None))
     assert differences(pairs, 1e-6) == []
     assert sorted(set(lists) - set(reference)) == ["2022-11", "2023-11", "2025-11"]
+
+
+def test_the_newest_lists_go_on_from_the_former(shipped, lists):
+    newest = shipped("supercomputers-2026").by_key("supercomputers-2026")
+    el_capitan, line_shine = newest["2025-11"], newest["2026-06"]
+    assert el_capitan["rmax"] == lists["2025-11"]["rmax_top1"]
+    assert el_capitan["hpcg_best"] == pytest.approx(lists["2025-06"]["hpcg_best"], abs=5)  # a rounded repeat
+    assert line_shine["rmax"] / line_shine["power"] == pytest.approx(line_shine["efficiency"], rel=1e-3)
+    assert (line_shine["rmax"], line_shine["hpcg_best"]) == (2_198_000, 22_000)
+    assert line_shine["efficiency"] < el_capitan["efficiency"]
+
+
+def test_the_newest_lists_are_those_of_the_reference_data(shipped, reference_data):
+    with (reference_data / "capability" / "top500_recent.csv").open(encoding="utf-8", newline="") as file:
+        theirs = {row["list"]: float(row["rmax_pflops"]) * 1e3 for row in csv.DictReader(file)}
+    newest = shipped("supercomputers-2026").by_key("supercomputers-2026")
+    assert {name: row["rmax"] for name, row in newest.items()} == theirs
+
+
+@pytest.mark.parametrize(
+    ("cells", "check"),
+    [
+        ({"rpeak": "2736"}, "rmax-below-peak"),
+        ({"power": "42.2"}, "rmax-per-watt"),
+        ({"hpcg_best": "2198000"}, "hpcg-below-rmax"),
+    ],
+)
+def test_a_newest_list_in_another_unit_is_rejected(altered, cells, check):
+    with pytest.raises(TableError, match=f"check '{check}'"):
+        altered("supercomputers-2026", "supercomputers-2026", ("2026-06",), **cells)

@@ -44,6 +44,27 @@ def test_scores_of_one_forecast_are_known():
     assert scores.skill(3.0, 4.0) == 0.25
 
 
+def test_scores_of_probabilities_are_known():
+    said = xr.DataArray([0.8, 0.3, np.nan, 0.5], dims="event")
+    came = xr.DataArray([1.0, 1.0, 1.0, np.nan], dims="event")
+    assert float(scores.brier(said, came)) == pytest.approx((0.04 + 0.49) / 2, abs=1e-12)
+    assert float(scores.log_loss(said, came)) == pytest.approx(-(np.log(0.8) + np.log(0.3)) / 2, abs=1e-12)
+    assert float(scores.log_loss(xr.DataArray(0.2), xr.DataArray(0))) == pytest.approx(-np.log(0.8), abs=1e-12)
+    assert float(scores.log_loss(xr.DataArray(0.0), xr.DataArray(1))) == np.inf
+    for score in (scores.brier, scores.log_loss):
+        with pytest.raises(DataError, match="probabilities from 0 to 1"):
+            score(xr.DataArray(1.5), xr.DataArray(1))
+        with pytest.raises(DataError, match="1 where the event happened"):
+            score(xr.DataArray(0.5), xr.DataArray(2))
+
+
+def test_the_interval_score_of_dates_is_in_years():
+    stated = xr.DataArray([2030.0, 2031.0, 2032.0, 2033.0, 2034.0], coords={"quantile": list(LEVELS)})
+    apart = np.array([0.05 * 5, 0.25 * 4, 0.5 * 3, 0.75 * 2, 0.95 * 1])
+    found = float(scores.weighted_interval(stated, xr.DataArray(2035.0), logs=False))
+    assert found == pytest.approx(2 * apart.mean(), abs=1e-12)
+
+
 def test_the_crps_of_normal_draws_is_that_of_the_normal():
     """Gneiting & Raftery (2007), equation 21 in closed form: σ(z(2Φ(z) − 1) + 2φ(z) − 1/√π)."""
     draws = xr.DataArray(3 + 2 * stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000), dims="draw")

@@ -57,6 +57,19 @@ def test_log_sum_exp_and_general_agree(expression, link, seed, share):
 
 
 @pytest.mark.parametrize("link", [False, True])
+@pytest.mark.parametrize("expression", SUMS)
+def test_gauss_newton_takes_first_derivatives_only(expression, link):
+    for kernel in kernels(expression, SUMS[expression], link):
+        first, second = np.random.default_rng(1).standard_normal((2, 5, 17))
+        q, none = points(kernel, 0), np.zeros((5, 1))
+        wanted = kernel.contract(kernel.at(q), first, second, none)
+        got = kernel.contract(kernel.at(q, 1), first, second, none)
+        np.testing.assert_array_equal(kernel.at(q, 0).f, kernel.at(q).f)
+        for one, other in zip(got, wanted, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13 * np.abs(other).max())
+
+
+@pytest.mark.parametrize("link", [False, True])
 @pytest.mark.parametrize("expression", ["E + A*N**-alpha + B/D**beta", "A*exp(-k*N/1e10) + E"])
 def test_fits_with_points_of_their_own(expression, link):
     quick, general = kernels(expression, SUMS[expression], link)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from forecast.errors import UnknownNameError
-from forecast.fit.objectives.objective import find, robust_scale
+from forecast.fit.objectives.objective import find, robust_scale, weighted_median
 
 
 def test_plain_values():
@@ -26,3 +26,13 @@ def test_the_robust_scale_is_the_standard_deviation_of_normal_noise():
 def test_unknown():
     with pytest.raises(UnknownNameError, match="did you mean 'least_squares'"):
         find("least-squares")
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 10])
+def test_equal_weights_give_the_plain_median(count):
+    values = np.random.default_rng(count).standard_normal((3, count))
+    padded = np.concatenate([values, np.full((3, 1), np.nan)], axis=1)  # nan, of no weight: the way of unequal weights
+    weights = np.concatenate([np.full(count, 0.3), [0.0]])
+    np.testing.assert_array_equal(weighted_median(values, np.full(count, 0.3)), weighted_median(padded, weights))
+    lost = np.where(np.arange(count) == 0, np.nan, values)
+    assert np.isfinite(weighted_median(lost, np.ones(count))).all() == (count > 2)

@@ -103,6 +103,21 @@ def test_near_zero_between_wide_ends():
     np.testing.assert_allclose(law.value({"a": 1.0}, x=x), [-1e-20, 0.0, 1e-20, 1e-9, 1.0, -1.0], rtol=1e-13)
 
 
+def test_each_is_solved_as_if_alone():
+    """How many are solved together, and which of them are done first, shows in no digit that counts."""
+    rng = np.random.default_rng(3)
+    law, ones = m4(), np.ones((60, 1))
+    values = {"einf": rng.uniform(0, 1, (60, 1)), "alpha": np.exp(1.5 * rng.standard_normal((60, 1)))}
+    values |= {"e0": values["einf"] + np.exp(4 * rng.standard_normal((60, 1))), "b": 10 * ones, "c": 0.5 * ones}
+    x = np.geomspace(1e-3, 1e9, 40)
+    together = law.value(values, x=x)
+    alone = np.array([law.value({n: v[i] for n, v in values.items()}, x=x) for i in range(60)])
+    np.testing.assert_allclose(together, alone, rtol=1e-13)
+    assert np.isfinite(together).mean() > 0.95
+    step = (law._form.left.evaluate({**values, "y": together}) / (values["b"] * x ** -values["c"]) - 1)[:, 5:20]
+    assert np.nanmedian(np.abs(step)) < 1e-12
+
+
 def test_no_solution_is_nan_and_silent():
     law = m4()
     good = {"einf": 0.1, "e0": 1.0, "alpha": 0.7, "b": 3.0, "c": 0.4}

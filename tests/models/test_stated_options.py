@@ -118,7 +118,7 @@ def test_the_posterior_that_is_kept_is_the_one_that_was_drawn_under_the_judged_c
     model = capped()
     run = forecast.project({"start": 2026, "until": 2028, "quantities": {"x": {"model": model}}}, draws=1500)
     kept = {str(n): v.values for n, v in run["posterior/machine"].to_dataset().items()}
-    assert set(kept) == {"cap", "offset", "rate"}
+    assert set(kept) == {"cap", "offset", "rate", "scatter", "autocorrelation"}
     z = kept["offset"] + kept["rate"] * (2028.0 - model.fit().shape.origin)
     assert run["projection"]["x"].isel(time=-1).values == pytest.approx(kept["cap"] / (1 + np.exp(-z)), rel=1e-9)
 

@@ -84,7 +84,8 @@ def test_growth_without_a_limit_never_ends_and_with_one_it_does(run):
     assert ((capped >= 2027) & (capped <= 2036)).all()
     fading = middle.sel(shape="gompertz").dt.year.values
     assert ((fading >= 2027) & (fading <= 2038)).all()
-    assert (asked["slows_never"].sel(shape="exponential") > 0.9).all()
+    # where a rate rests on few records, growth below a tenth is not excluded
+    assert (asked["slows_never"].sel(shape="exponential") > 0.7).all()
     fading = asked["slows_never"].sel(shape="pool")  # it expects growth to slow, and does not know
     assert ((fading > 0.05) & (fading < 0.95)).all()
     for question in ("watt_slows", "dollar_slows", "bandwidth_slows"):  # asked of every measure, on every shape

@@ -43,9 +43,11 @@ def test_the_published_rates_are_claims():
     from forecast.contract.registry import get_registry
 
     specs = {r.spec.name: r.spec for r in get_registry().records("claim") if r.plugin.name == "resources"}
-    found = {name: evaluate(specs[name]) for name in ("training-compute-growth", "metr-th1-1", "metr-th1-0")}
+    asked = ("training-compute-growth", "metr-th1-1", "metr-th1-1-all", "metr-th1-0")
+    found = {name: evaluate(specs[name]) for name in asked}
     assert {name: claim["verdict"] for name, claim in found.items()} == {
-        "training-compute-growth": "agrees", "metr-th1-1": "agrees", "metr-th1-0": "disagrees",
+        "training-compute-growth": "agrees", "metr-th1-1": "agrees", "metr-th1-1-all": "agrees",
+        "metr-th1-0": "disagrees",
     }  # fmt: skip
     assert 171 < found["metr-th1-0"]["computed"] < 249
     assert "on the eleven of the source it is 213.0" in found["metr-th1-0"]["note"]

@@ -7,10 +7,11 @@ import pytest
 
 from forecast.errors import DataError, FitError, ForecastError
 from forecast.streams import BLOCK, Streams
-from forecast_trends.evidence import autocorrelation, evidence, first_of_each_record
+from forecast_trends.autoregression import regressions
+from forecast_trends.evidence import autocorrelation, first_of_each_record
 from forecast_trends.lines.changepoint import Changepoint
 from forecast_trends.lines.exponential import Exponential
-from forecast_trends.lines.line import design, solve
+from forecast_trends.lines.line import design, regressed_lines
 
 SHAPES = [Exponential(), Changepoint()]
 IDS = ["exponential", "changepoint"]
@@ -61,7 +62,7 @@ def test_a_break_in_noise_is_recovered_within_its_interval():
     assert inside >= 30  # nominal 36 of 40
 
 
-def test_the_slope_and_its_error_are_those_of_ordinary_least_squares():
+def test_the_slope_is_that_of_ordinary_least_squares_and_the_draws_have_the_width_that_is_said():
     from statsmodels.api import OLS
 
     rng = np.random.default_rng(11)
@@ -70,11 +71,10 @@ def test_the_slope_and_its_error_are_those_of_ordinary_least_squares():
     fitted = Exponential().fit(t, np.exp(y))
     oracle = OLS(y, design(t, t.mean(), None)).fit()
     facts = fitted.describe().facts
-    assert facts["autocorrelation"] == 0.0
     assert facts["growth_per_year"] == pytest.approx(oracle.params[1], rel=1e-10)
-    low, high = oracle.conf_int(0.1)[1]
-    assert (facts["growth_p05"], facts["growth_p95"]) == pytest.approx((low, high), rel=1e-9)
-    # and the draws have that width: their 5 % and 95 % quantiles, within four standard errors of 20 blocks
+    low, high = facts["growth_p05"], facts["growth_p95"]
+    assert high - low == pytest.approx(np.diff(oracle.conf_int(0.1)[1])[0], rel=0.2)  # for white noise, of unknown ρ
+    # the draws have that width: their 5 % and 95 % quantiles, within four standard errors of 20 blocks
     drawn = np.concatenate([fitted.posterior(Streams(0, "test", b))["growth"] for b in range(20)])
     tolerance = 4 * np.sqrt(0.05 * 0.95 / len(drawn))
     assert abs((drawn < low).mean() - 0.05) < tolerance
@@ -86,10 +86,11 @@ def test_a_line_with_a_break_is_least_squares_too():
 
     rng = np.random.default_rng(12)
     t, y = np.linspace(0, 10, 30), rng.standard_normal(30)
-    line = solve(t, y, 5.0, 6.0)
+    plain, found = regressed_lines(design(t, 5.0, np.array([6.0])), y, None, np.zeros(1))
     oracle = OLS(y, design(t, 5.0, 6.0)).fit()
-    assert line.coefficients == pytest.approx(oracle.params)
-    assert line.scale**2 * line.root @ line.root.T == pytest.approx(oracle.cov_params())
+    assert plain[0] == pytest.approx(oracle.params, rel=1e-9)
+    root = found.roots(np.array([0]), np.array([0]))[0]
+    assert root @ root.T == pytest.approx(oracle.cov_params(), rel=1e-9)
 
 
 def test_one_observation_scatters_and_the_level_does_not():
@@ -105,7 +106,7 @@ def test_draws_repeat_and_lie_about_the_estimate():
     fitted = Exponential().fit(np.arange(2000.0, 2020.0), np.exp(np.random.default_rng(0).standard_normal(20)))
     a, b = (fitted.posterior(Streams(4, "test", 2)) for _ in range(2))
     assert all((a[k] == b[k]).all() for k in a)
-    centre = fitted.lines[0].coefficients
+    centre = fitted.central_line
     assert np.median(a["growth"]) == pytest.approx(centre[1], abs=0.02 * a["growth"].std())
 
 
@@ -114,6 +115,14 @@ def test_a_far_horizon_stays_finite():
     drawn = fitted.sample(np.array([2500.0, 9999.0]), Streams(0, "test", 0))
     assert np.isfinite(drawn).all()
     assert (drawn > 0).all()
+
+
+def counted(noise):
+    """How many independent points the noise of a level is worth, and its autocorrelation."""
+    n = len(noise)
+    basis = np.full((1, n, 1), n**-0.5)
+    found = regressions(basis, (noise - noise.mean())[None], np.eye(1)[None])
+    return found.counted(found.shares())
 
 
 # --- evidence ---------------------------------------------------------------------------------------------------------
@@ -154,14 +163,31 @@ def test_autocorrelation_is_estimated_and_the_effective_size_follows(rho):
     rng = np.random.default_rng(8)
     found = np.array([autocorrelation(ar1(rng, 200, rho)) for _ in range(100)])
     assert abs(found.mean() - rho) < 0.05
-    counted = evidence(ar1(rng, 5000, rho), None)
-    assert counted.size == pytest.approx(5000 * (1 - rho) / (1 + rho), rel=0.15)
-    assert counted.size_of_variance == pytest.approx(5000 * (1 - rho**2) / (1 + rho**2), rel=0.15)
+    size, told = counted(ar1(rng, 5000, rho))
+    assert size == pytest.approx(5000 * (1 - rho) / (1 + rho), rel=0.15)
+    assert told == pytest.approx(rho, abs=0.05)
 
 
-def test_white_noise_keeps_all_its_evidence():
-    counted = evidence(np.random.default_rng(1).standard_normal(50), None)
-    assert (counted.size, counted.autocorrelation) == (50.0, 0.0)
+def test_white_noise_keeps_nearly_all_its_evidence():
+    rng = np.random.default_rng(1)
+    found = [counted(rng.standard_normal(50))[0] for _ in range(50)]
+    assert max(found) <= 50
+    assert 35 < np.mean(found) < 48
+
+
+def test_nothing_hangs_on_whether_the_autocorrelation_is_significant():
+    """Of noise that follows itself a little more closely, a little less evidence counts: there is no jump."""
+    rng = np.random.default_rng(4)
+    t, white = np.arange(14.0), rng.standard_normal(14)
+    slow = np.cumsum(white) / 3
+    width, size = [], []
+    for share in np.linspace(0, 1, 201):
+        facts = Exponential().fit(t, np.exp(0.3 * t + (1 - share) * white + share * slow)).describe().facts
+        width.append(np.log(facts["growth_p95"] - facts["growth_p05"]))
+        size.append(np.log(facts["n_effective"]))
+    assert size[0] - size[-1] > 0.7  # the test goes from one end to the other
+    assert np.abs(np.diff(size)).max() < 0.05
+    assert np.abs(np.diff(width)).max() < 0.05
 
 
 # --- what cannot be fitted --------------------------------------------------------------------------------------------
@@ -221,7 +247,7 @@ def test_bad_input_090_no_break_closer_to_an_edge_than_a_segment():
         y = np.exp(0.5 * np.abs(t - at) + 0.01 * np.random.default_rng(0).standard_normal(40))
         facts = Changepoint().fit(t, y).describe().facts
         if expected is not None:
-            assert facts["break"] == expected
+            assert facts["break"] == pytest.approx(expected, abs=0.05)
         elif "break" in facts:
             assert t[3] <= facts["break"] <= t[-5]
 

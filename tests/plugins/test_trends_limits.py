@@ -239,9 +239,9 @@ def test_a_cap_near_the_points_makes_no_draw_collapse(shape, scatter):
     options = {"cap": {"p05": 1.2, "p95": 3}}
     trend = forecast.trend(series, shape=f"trends/{shape}", x="t", y="y", unit="", options=options)
     run = forecast.project({"start": 2010, "until": 2012, "quantities": {"a": {"model": trend}}}, draws=2000)
-    assert float((run["projection"]["a"] < 0.5).mean()) < 0.15  # a fall is not excluded where points scatter
+    assert float((run["projection"]["a"] < 0.5).mean()) < 0.2  # a fall is not excluded where points scatter
     if scatter < 0.1:
-        assert float(run["projection"]["a"].quantile(0.001)) > 0.5
+        assert float(run["projection"]["a"].quantile(0.001)) > 0.4
 
 
 def test_the_shipped_cap_of_fp8_leaves_no_device_without_a_rate():

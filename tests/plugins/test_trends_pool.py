@@ -86,6 +86,17 @@ def test_beyond_the_record_the_shapes_growth_takes_over():
     assert (np.diff(np.log(fitted.central(years))) > 0).all()
 
 
+def test_growth_that_is_set_is_that_of_the_next_year_in_every_draw():
+    fitted = Pool().fit(T, Y)
+    held = fitted.with_parameters({"growth": np.full(STREAMS.draws, 0.7)})
+    near = fitted.line.last + np.array([1e-6, 1.0, 30.0])
+    level, free = np.log(held.sample(near, STREAMS)), np.log(fitted.sample(near, STREAMS))
+    np.testing.assert_allclose(level[1] - level[0], 0.7, atol=1e-4)
+    np.testing.assert_allclose(level[0], free[0], atol=1e-4)  # growth moves nothing that was seen
+    assert np.median(level[2] - free[2]) > 30 * (0.7 - 0.35) / 2
+    assert fitted.settable.keys() == fitted.posterior(STREAMS).keys()
+
+
 def test_the_line_follows_the_latest_points_and_its_growth_dies_away():
     bent = np.where(T < 2008, 0.1 * (T - 1990), 1.8 + 0.5 * (T - 2008))
     line = recent(T, bent)

@@ -117,7 +117,7 @@ def test_bad_input_055_masses_are_probabilities_and_quantiles_monotone(run):
 
 def test_quantiles_of_quantities_are_those_of_the_draws(run):
     rows = summary.quantities(run)
-    assert len(rows) == 9 + 4
+    assert len(rows) == 12 + 4
     for row in rows:
         assert len(row["time"]) == 76
         bands = np.array([row[q] for q in ("p05", "p25", "p50", "p75", "p95")], dtype=float)
@@ -158,15 +158,15 @@ def test_a_figure_has_panels_points_medians_and_bands(run, tmp_path):
     path = figures.plot(run, tmp_path / "a.svg")
     shown = texts(path)
     for metric in ("hpcg", "linpack", "ai-cluster"):
-        for trend in ("exponential", "changepoint", "random-walk"):
+        for trend in ("pool", "exponential", "changepoint", "random-walk"):
             assert f"metric = {metric}, trend = {trend}" in shown
-    assert shown.count("observed") == 9
+    assert shown.count("observed") == 12
     assert "machine" in shown
     assert "brain dettmers-2015" in shown
     assert "FLOP/s" in shown
     assert any(t.startswith("1e1") for t in shown)  # a log axis
     bands = [e for e in ET.parse(path).iter(f"{SVG}g") if (e.get("id") or "").startswith("FillBetween")]
-    assert len(bands) == 9 * 5 * 2  # nine panels, machine and four estimates, 50 and 90 %
+    assert len(bands) == 12 * 5 * 2  # twelve panels, machine and four estimates, 50 and 90 %
 
 
 def test_an_axis_of_few_decades_is_labelled_in_plain_text(tmp_path):

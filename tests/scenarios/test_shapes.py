@@ -43,7 +43,7 @@ def test_a_shape_in_the_name_and_one_beside_it_are_the_same_world_for_world():
     run = forecast.project(record(
         a={"model": "hardware/linpack@changepoint"}, b={"model": "hardware/linpack", "shape": "trends/changepoint"},
         c={"model": "hardware/linpack"}), draws=200)  # fmt: skip
-    assert models(run) == {"hardware/linpack@changepoint", "hardware/linpack@exponential"}
+    assert models(run) == {"hardware/linpack@changepoint", "hardware/linpack@pool"}
     assert bool((run["projection"]["a"] == run["projection"]["b"]).all())
     last = run["projection"].to_dataset().isel(time=-1)
     assert not bool((last["a"] == last["c"]).any())

@@ -17,7 +17,7 @@ from forecast.errors import UsageError, printable
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["answer", "asking", "pairs", "run"]
+__all__ = ["answer", "asking", "drawing", "pairs", "run"]
 
 _PERCENT = {"p05": "5 %", "p25": "25 %", "p50": "50 %", "p75": "75 %", "p95": "95 %"}
 
@@ -30,8 +30,8 @@ _MOST_COMBINATIONS, _MOST_ENDS, _MOST_STILL = 8, 40, 12
 _ENDS = ("p05", "p50", "p95")
 
 
-#: What ``run`` and ``sweep`` take, in the order in which ``--help`` shows it.
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+#: What every command that draws a scenario takes, in the order in which ``--help`` shows it.
+_DRAWN: tuple[Callable[[Any], Any], ...] = (
     click.argument("scenario", shell_complete=completion.names("scenario", files=True)),
     click.option(
         "--set",
@@ -61,6 +61,10 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--step", metavar="STEP", help="Grid: year, month, or years such as 1/12."),
     click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples."),
     click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes."),
+)
+#: What ``run`` and ``sweep`` take.
+_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    *_DRAWN,
     click.option(
         "--keep",
         type=int,
@@ -89,7 +93,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command what ``run`` and ``sweep`` take: a scenario and its options."""
-    for option in reversed(_OPTIONS):
+    return _with(_OPTIONS, command)
+
+
+def drawing(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command a scenario, and what says how its worlds are drawn."""
+    return _with(_DRAWN, command)
+
+
+def _with(options: Sequence[Callable[[Any], Any]], command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(options):
         command = option(command)
     return command
 

@@ -73,9 +73,9 @@ class Held:
         """Return the kernel at some of the points."""
         return Held(self.kernel.some(points), self.place)
 
-    def at(self, q: Array) -> State:
+    def at(self, q: Array, order: int = 2) -> State:
         """Return the law at parameters (k, B)."""
-        return self.kernel.at(q)
+        return self.kernel.at(q, order)
 
     def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return gradient and Hessian in which the held coordinate has no slope."""

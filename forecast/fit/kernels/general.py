@@ -81,8 +81,8 @@ class State:
 class Kernel(Protocol):
     """What the solver asks of a law."""
 
-    def at(self, q: Array) -> State:
-        """Return the law at parameters (k, B)."""
+    def at(self, q: Array, order: int = 2) -> State:
+        """Return the law at parameters (k, B), with what is needed of its derivatives up to an order."""
 
     def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:
         """Return sums over the points: gradient (k, B) and Hessian (k, k, B).

@@ -255,14 +255,14 @@ class PowerSum:
             buffers[i] = np.empty((rows, self.n))
         return buffers[i][:rows]
 
-    def at(self, q: Array) -> State:
+    def at(self, q: Array, order: int = 2) -> State:
         """Return the law at parameters (k, B)."""
         rows, count = q.shape[1], len(self.parts)
         with np.errstate(all="ignore"):
             inner = np.where(self.bent[:, None], np.exp(np.where(self.bent[:, None], q, 0.0)), q)
             if self.plain.any():
                 if not q[self.sure].min(initial=1.0) > 0:
-                    return self._generally(q)
+                    return self._generally(q, order)
                 inner[self.plain] = np.log(q[self.plain])
             shares = [part.value(inner, self._buffer(i, rows)) for i, part in enumerate(self.parts)]
             constant = np.zeros((1, 1)) if self.flat is None else self.flat.value(inner, None)
@@ -273,16 +273,16 @@ class PowerSum:
                 return State(whole, (inner, shares, constant, None))
             slight = self.rest is not None and not bool((constant[:, 0] > LEFT * whole.min(axis=1)).all())
             if slight and not self.alone:
-                return self._generally(q)
+                return self._generally(q, order)
             f = np.log(whole, out=self._buffer(count + 1, rows))
             for share in shares:
                 share /= whole
             unit = np.divide(1.0, whole, out=self._buffer(count + 4, rows)) if slight else None
             return State(f, (inner, shares, constant, unit))
 
-    def _generally(self, q: Array) -> State:
+    def _generally(self, q: Array, order: int) -> State:
         assert self.general is not None
-        state = self.general.at(q)
+        state = self.general.at(q, order)
         return State(state.f, (None, state, None, None))
 
     def contract(self, state: State, first: Array, second: Array, share: Array | None = None) -> tuple[Array, Array]:

@@ -221,6 +221,9 @@ def weighted_median(values: Array, weights: Array) -> Any:
     """
     import numpy as np
 
+    least = weights.min(initial=np.inf)
+    if least > 0 and least == weights.max() and not np.isnan(values).any():
+        return np.median(values, axis=-1)  # without sorting
     order = np.argsort(np.where(weights > 0, values, np.inf), axis=-1)
     ranked = np.take_along_axis(values, order, axis=-1)
     reached = np.cumsum(np.take_along_axis(np.broadcast_to(weights, values.shape), order, axis=-1), axis=-1)

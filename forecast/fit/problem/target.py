@@ -116,7 +116,8 @@ class Target:
         return value, gradient, hessian
 
     def _summed(self, q: Array, share: Array | None) -> tuple[Array, Array, Array]:
-        state = self.kernel.at(q)
+        # without the law's own curvature, its second derivatives are not needed
+        state = self.kernel.at(q, 2 if share is None or share.any() else 1)
         with np.errstate(all="ignore"):
             value, first, second = self.objective.summed(state.f, self.y, self.weights, self.options, self.scratch)
         return value, *self.kernel.contract(state, first, second, share)
@@ -126,7 +127,7 @@ class Target:
         found = np.zeros(q.shape[1])
         for piece in self.pieces:
             with np.errstate(all="ignore"):
-                value = self.objective.pointwise(piece.kernel.at(q).f, piece.y, piece.options)[0]
+                value = self.objective.pointwise(piece.kernel.at(q, 0).f, piece.y, piece.options)[0]
                 found += np.einsum("bn,bn->b", value, np.broadcast_to(piece.weights, value.shape))
         return np.where(np.isfinite(found), found, np.inf)
 

@@ -272,7 +272,8 @@ class _Run:
             if turned.any():
                 live.share[turned], live.damping[turned] = 1.0, self.damping
                 live.done &= ~turned
-                live.value, live.g, live.h = self.target.evaluate(live.q, self._curved(live.share), live.ids)
+                found = self.target.evaluate(live.q[:, turned], None, live.ids[turned])
+                live.value[turned], live.g[:, turned], live.h[:, :, turned] = found
 
     def _step(self, live: _Live) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return where to go (k, B), by how much the objective should fall, and where that is sure."""

@@ -285,7 +285,8 @@ class Grid:
         profile = Profile(
             law=problem.law, limits=problem, variables=problem.variables, y=y[None], weights=weights[None], lin=lin
         )
-        table[:, lin] = profile.best(table)[0][..., 0]
+        if lin:
+            table[:, lin] = profile.best(table)[0][..., 0]
         step = max(1, CELLS // max(problem.observed.size * (len(lin) + 1), 1))
         with np.errstate(all="ignore"):
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
@@ -341,7 +342,7 @@ def _composed(problem: Problem, starts: Array, step: int) -> Array:
     parts = []
     with np.errstate(all="ignore"):
         for first in range(0, starts.shape[1], step):
-            f = target.kernel.at(starts[:, first : first + step]).f
+            f = target.kernel.at(starts[:, first : first + step], 0).f
             loss = looked.objective.pointwise(f, target.y, target.options)[0] * target.weights
             parts.append(np.where(np.isfinite(loss), loss, 1e150) @ member)
     if not parts:

@@ -43,7 +43,7 @@ def is_open(target: Target) -> bool:
 def residual_scale(target: Target, q: Array) -> Array:
     """Return the residuals' scale at q, (B,): robust, or the one of greatest likelihood where it is profiled out."""
     weights = np.broadcast_to(target.weights, (q.shape[1], target.y.shape[-1]))
-    apart = np.where(weights > 0, target.kernel.at(q).f - target.y, 0.0)
+    apart = np.where(weights > 0, target.kernel.at(q, 0).f - target.y, 0.0)
     scale = np.asarray(robust_scale(apart, q.shape[0], weights))
     if not target.objective.profile:
         return scale

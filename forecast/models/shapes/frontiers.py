@@ -85,10 +85,10 @@ class Anchored(_Kept):
     shape : FittedShape
     time, record : ndarray
         Dates, not decreasing, and the highest value observed up to each.
-    forgets : float
+    forgets : float or ndarray
         The rate a year at which the distance from the shape's level, in logs, dies away.
-    scatter : float
-        Standard deviation of that distance, in logs.
+    scatter : float or ndarray
+        Standard deviation of that distance, in logs; as the rate, one for all draws or one a draw.
 
     Examples
     --------
@@ -102,8 +102,8 @@ class Anchored(_Kept):
     ([9.0, 30.0], True)
     """
 
-    forgets: float = 0.0
-    scatter: float = 0.0
+    forgets: float | Array = 0.0
+    scatter: float | Array = 0.0
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the frontier; with `observed`, the scatter that the shape gives one observation."""
@@ -113,7 +113,7 @@ class Anchored(_Kept):
         dates, here = self._with_last(time)
         logs = _logs(self.shape.sample(dates, streams))
         later = len(time) - here
-        noise = streams("distance").standard_normal((later, logs.shape[1])) if self.scatter and later else None
+        noise = streams("distance").standard_normal((later, logs.shape[1])) if np.any(self.scatter) and later else None
         level = self._from_record(time, logs, here, noise)
         if observed:
             scatter = _logs(self.shape.sample(dates, streams, observed=True)) - logs
@@ -153,7 +153,7 @@ class Anchored(_Kept):
         """Return the distance from the shape's level at dates after the last one, where it is `now`."""
         import numpy as np
 
-        kept = np.exp(-self.forgets * np.diff(time, prepend=self.time[-1]))
+        kept = np.exp(-np.multiply.outer(np.diff(time, prepend=self.time[-1]), self.forgets))
         out = np.empty((len(time), *now.shape))
         for i, share in enumerate(kept):
             now = share * now

@@ -103,7 +103,7 @@ def _plane(x: Array, y: Array) -> tuple[Array, Array, float]:
     inverse = np.linalg.inv(x.T @ x)
     found = inverse @ x.T @ y
     left = y - x @ found
-    return found, inverse, float(left @ left / (len(y) - x.shape[1]))
+    return found, np.asarray(inverse, dtype=float), float(left @ left / (len(y) - x.shape[1]))
 
 
 def _ratio_error(found: Array, covariance: Array) -> float:

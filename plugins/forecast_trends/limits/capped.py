@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError
 from forecast.models import Anchored, Description, FittedShape, Shape
-from forecast.streams import choice, student_t
-from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
+from forecast.streams import choice
+from forecast_trends.autoregression import Regressions, going_on, jointly, regressions
+from forecast_trends.evidence import first_of_each_record, log_series
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,18 +90,15 @@ class Capped(Shape):
         records = first_of_each_record(y) if frontier else None
         # noise lifts the largest value above the cap of a series that has reached it
         grid = np.linspace(top - 0.3 * float(np.ptp(y)), top + np.log(REACH), CAPS)
-        shown, counted, weights, curves = True, evidence(y - y.mean(), records), np.ones(1), None
+        shown, weights, curves = True, np.ones(1), None
         if self.cap is not None:
             curves = below(self, time - origin, y, np.array([np.log(self.cap)]))
-            counted = evidence(curves.residuals[0], records)
         for _ in range(0 if self.cap is not None else REFINED):
             curves = below(self, time - origin, y, grid)
-            cost = np.sum(curves.residuals**2, axis=1)
-            best = int(np.argmin(cost))
-            counted = evidence(curves.residuals[best], records)
-            least = 1e-24 * len(y)  # what is smaller is rounding; a flat series has none at all
-            likelihood = -0.5 * counted.size * np.log(np.maximum(cost, least) / max(cost[best], least))
-            weights = np.exp(np.minimum(likelihood, 0.0))
+            found = curves.regressions(records)
+            likelihood = np.logaddexp.reduce(found.likelihood, axis=1)
+            likelihood -= likelihood.max()
+            weights = np.exp(likelihood)
             if grid[-1] >= top + np.log(REACH) - 1e-9:
                 # the highest cap fits worse than a 95 % interval allows, and few draws come near it
                 near = weights[grid > grid[-1] - np.log(10)].sum() / weights.sum()
@@ -110,16 +108,19 @@ class Capped(Shape):
                 break
             grid = np.linspace(grid[max(inside[0] - 1, 0)], grid[min(inside[-1] + 1, CAPS - 1)], CAPS)
         assert curves is not None
+        found = curves.regressions(records)
         return FittedCapped(
             shape=self,
             curves=curves,
+            noise=found,
             weights=weights / weights.sum(),
             best=int(np.argmax(weights)),
             shown=shown,
             time=time,
             y=y,
             origin=origin,
-            evidence=counted,
+            records=records,
+            last=float(y[-1]),
         )
 
 
@@ -184,23 +185,22 @@ class Curves:
     ----------
     caps : ndarray
         Their logarithms, (cap,).
-    centre, root : ndarray
-        (cap, 2) and (cap, 2, 2): a and r, and a root of their covariance at a residual scale of one.
+    centre, basis, back : ndarray
+        (cap, 2), (cap, point, 2) and (cap, 2, 2): a and r; orthonormal columns of what log value gains with them; and
+        what makes coefficients on these columns a and r.
     residuals : ndarray
         (cap, point), of log value.
     """
 
     caps: Array
     centre: Array
-    root: Array
+    basis: Array
+    back: Array
     residuals: Array
 
-    @property
-    def scale(self) -> Array:
-        """Residual standard deviations, (cap,)."""
-        import numpy as np
-
-        return np.asarray(np.sqrt(np.sum(self.residuals**2, axis=1) / max(self.residuals.shape[1] - 2, 1)))
+    def regressions(self, records: NDArray[np.bool_] | None) -> Regressions:
+        """Weigh every ρ of the noise below every cap."""
+        return regressions(self.basis, self.residuals, self.back, records=records)
 
 
 def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
@@ -237,9 +237,9 @@ def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
         if not left.size:
             break
     table = shape.slope(p @ design.T)[:, :, None] * design
-    _, singular, turned = np.linalg.svd(table, full_matrices=False)
-    root = np.swapaxes(turned, 1, 2) / np.maximum(singular, 1e-8 * singular[:, :1] + 1e-300)[:, None, :]
-    return Curves(caps=caps, centre=p, root=root, residuals=-found)
+    basis, singular, turned = np.linalg.svd(table, full_matrices=False)
+    back = np.swapaxes(turned, 1, 2) / np.maximum(singular, 1e-8 * singular[:, :1] + 1e-300)[:, None, :]
+    return Curves(caps=caps, centre=p, basis=basis, back=back, residuals=-found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +250,8 @@ class FittedCapped(FittedShape):
     ----------
     shape : Capped
     curves : Curves
+    noise : Regressions
+        What weighs every ρ of the noise below them.
     weights : ndarray
         Share of the draws that take each, where no cap is given.
     best : int
@@ -260,29 +262,29 @@ class FittedCapped(FittedShape):
         The points, in log value.
     origin : float
         The date of `a`.
-    evidence : Evidence
+    records : ndarray, optional
+        Points of a running maximum that set a record.
+    last : float, optional
+        The last log value, from which the noise of an observation goes on.
     drawn : Curves, optional
-        One a draw, below the caps that were given.
+        One a draw, below the caps that were given; `noise` is then of these.
     through : (float, float), optional
         A date and a log value through which every curve is moved in time; what lies above its cap stays at the cap.
     """
 
     shape: Capped
     curves: Curves
+    noise: Regressions
     weights: Array
     best: int
     shown: bool
     time: Array
     y: Array
     origin: float
-    evidence: Evidence
+    records: NDArray[np.bool_] | None
+    last: float | None
     drawn: Curves | None = None
     through: tuple[float, float] | None = None
-
-    @property
-    def dof(self) -> float:
-        """Degrees of freedom of the residual variance."""
-        return max(1.0, self.evidence.size_of_variance - 2)
 
     def given(self, options: Mapping[str, Array]) -> FittedShape:
         """Return the shape with a cap, and the curve fitted below it, for each draw."""
@@ -291,28 +293,42 @@ class FittedCapped(FittedShape):
         caps = np.asarray(options["cap"], dtype=float)
         if not (caps > 0).all():
             raise UsageError(f"cap: expected a positive number, got {caps.min():g}")
-        return replace(self, drawn=below(self.shape, self.time - self.origin, self.y, np.log(caps)))
+        drawn = below(self.shape, self.time - self.origin, self.y, np.log(caps))
+        return replace(self, drawn=drawn, noise=drawn.regressions(self.records))
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw the curve, jointly with the cap where that is not given by draws already."""
         import numpy as np
 
-        uniforms = streams.uniforms("parameters", 4)
-        z, pick = student_t(uniforms[:-1], self.dof), choice(self.weights, uniforms[-1])
-        curves = self.curves
+        uniforms = streams.uniforms("parameters", 5)
+        z, wider = jointly(uniforms[:-2], self.noise.dof)
+        curves, pick = self.curves, choice(self.weights, uniforms[-2])
         if self.drawn is not None:
             curves, pick = self.drawn, np.arange(streams.draws)
-        stretch = float(max(1.0, self.y.size / self.evidence.size)) ** 0.5 * curves.scale[pick]
-        step = np.einsum("dij,jd->di", curves.root[pick], z) * stretch[:, None]
-        least = np.sum(curves.residuals[pick] ** 2, axis=1)
-        most = least + 4 * np.sum(z**2, axis=0) * stretch**2
+        # of each draw's own cap
+        each = np.exp(self.noise.likelihood - self.noise.likelihood.max(axis=1, keepdims=True))
+        edges = np.cumsum(each, axis=1)[pick]
+        rho = np.sum(edges[:, :-1] < uniforms[-1][:, None] * edges[:, -1:], axis=1)
+        pairs, which = np.unique(np.stack([pick, rho]), axis=1, return_inverse=True)
+        step = np.einsum("dij,jd->di", self.noise.roots(*pairs)[which.ravel()], z)
+        rise = self._rise(curves.centre[pick], step)
+        most = np.sum(curves.residuals[pick] ** 2, axis=1) + 4 * rise
         a, r = (curves.centre[pick] + self._shortened(curves.centre[pick], curves.caps[pick], step, most)).T
         # a curve that is at its cap wherever there are points has no rate that these tell: it stays there
         ends = np.array([self.time.min(), self.time.max()]) - self.origin
         there = (self.shape.curve(a[:, None] + r[:, None] * ends) > -0.01).all(axis=1)
         there |= curves.caps[pick] < self.y.mean()
         r = np.where(there, np.maximum(r, 0.0), r)
-        return {"offset": a, "rate": r} | ({"log_cap": curves.caps[pick]} if self.drawn is None else {})
+        noise = {"scatter": self.noise.scale[pick, rho] * wider, "autocorrelation": self.noise.rho[rho]}
+        return {"offset": a, "rate": r, **noise} | ({"log_cap": curves.caps[pick]} if self.drawn is None else {})
+
+    def _rise(self, centre: Array, step: Array) -> Array:
+        """Return by how much a step raises the sum of squares, in the straight approximation."""
+        import numpy as np
+
+        time = self.time - self.origin
+        slope = self.shape.slope(centre[:, :1] + centre[:, 1:] * time)
+        return np.asarray(np.sum((slope * (step[:, :1] + step[:, 1:] * time)) ** 2, axis=1))
 
     def _shortened(self, centre: Array, caps: Array, step: Array, most: Array) -> Array:
         """Halve the steps whose curves lie further from the points than the straight approximation says.
@@ -340,17 +356,24 @@ class FittedCapped(FittedShape):
         """Draw the curve; with `observed`, one observation's scatter around it."""
         import numpy as np
 
-        level = self.log_level(time, self.posterior(streams))
-        if observed:
-            noise = streams("noise").standard_t(self.dof, size=level.shape)
-            level = level + self.curves.scale[self.best] * noise
+        drawn = self.posterior(streams)
+        level = self.log_level(time, drawn)
+        if observed and self.last is None:
+            best = self.curves.residuals[self.best]
+            scale = (best @ best / max(best.size - 2, 1)) ** 0.5
+            level = level + scale * streams("noise").standard_t(self.noise.dof, size=level.shape)
+        elif observed and self.last is not None:
+            now = self.last - self.log_level(self.time[-1:], drawn)
+            apart = np.ptp(self.time) / max(self.noise.size - 1, 1.0)
+            ahead = (np.asarray(time, dtype=float) - self.time[-1]) / apart
+            level = level + going_on(ahead, now, drawn["autocorrelation"], drawn["scatter"], streams("noise"))
         return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
 
     def anchored(self, time: Array, record: Array) -> FittedShape:
         """Return the same from the last record on, below the same caps."""
         import numpy as np
 
-        moved = replace(self, through=(float(time[-1]), float(np.log(record[-1]))))
+        moved = replace(self, last=None, through=(float(time[-1]), float(np.log(record[-1]))))
         return Anchored(shape=moved, time=time, record=record)
 
     def _moved(self, z: Array, a: Array, r: Array, caps: Array) -> Array:
@@ -409,10 +432,11 @@ class FittedCapped(FittedShape):
         at = (min(int(np.searchsorted(shares, p)), self.curves.caps.size - 1) for p in (0.05, 0.95))
         low, high = (float(np.exp(self.curves.caps[i])) for i in at)
         growth = float(r * self.shape.slope(np.array(a + r * (self.time.max() - self.origin))))
+        size, rho = self.noise.counted(self.noise.shares())
         facts = {
             "n": float(n),
-            "n_effective": self.evidence.size,
-            "autocorrelation": self.evidence.autocorrelation,
+            "n_effective": size,
+            "autocorrelation": rho,
             "growth_per_year": growth,
             "cap": float(np.exp(caps[best])),
             "cap_identified": float(self.shown),
@@ -435,7 +459,7 @@ class FittedCapped(FittedShape):
             )
         rate = f"growth of {100 * np.expm1(growth):.0f} % a year at the last point"
         return Description(
-            summary=f"{said}; {rate}, from {n} points (effective n {self.evidence.size:.1f})",
+            summary=f"{said}; {rate}, from {n} points (effective n {size:.1f})",
             assumptions=(f"growth follows a {name} curve to one cap, with Student-t scatter in log value", why),
             facts=facts,
         )

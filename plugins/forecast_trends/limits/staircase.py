@@ -7,14 +7,14 @@ for growth that goes on. Here each step has a date, an adoption curve and a gain
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.distributions import Distribution, distribution
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape, regressed
-from forecast.streams import student_t
-from forecast_trends.evidence import Evidence, evidence, first_of_each_record, from_record, log_series
+from forecast_trends.autoregression import Mixture, going_on, regressions
+from forecast_trends.evidence import first_of_each_record, from_record, log_series
 
 if TYPE_CHECKING:
     import numpy as np
@@ -187,17 +187,23 @@ class Staircase(Shape):
                 break
             scale = fresh
         records = first_of_each_record(y) if frontier else None
+        back = np.linalg.inv(r)[None]
+        found = regressions(q[None], (target - full @ beta)[None], back, records=records, alone=len(come))
+        weights = found.shares()
+        size, rho = found.counted(weights)
         return FittedStaircase(
             come=come,
             ahead=tuple(f for f in self.features if f not in come),
             beta=beta,
-            root=np.linalg.inv(r),
+            stairs=Mixture.of(found, beta[None], weights),
             scale=scale,
-            n=len(y),
+            size=size,
+            autocorrelation=rho,
             origin=origin,
             last=last,
             first=float(time.min()),
-            evidence=evidence(residuals, records),
+            apart=float(np.ptp(time)) / max(found.size - 1, 1.0),
+            goes_on=float(y[-1]),
             residuals=residuals,
         )
 
@@ -218,12 +224,18 @@ class FittedStaircase(FittedShape):
     ----------
     come, ahead : tuple of Feature
         Those dated within the series, and after it.
-    beta, root : ndarray
-        Level, growth and log gains, and a root of their covariance at a residual scale of one.
+    beta : ndarray
+        Level, growth and log gains.
+    stairs : Mixture
+        Of these, with noise that follows itself.
     scale : float
-    n : int
+    size, autocorrelation : float
+        The independent points that the series is worth, and ρ of the noise.
     origin, first, last : float
-    evidence : Evidence
+    apart : float
+        Mean years between points, or distinct records: the step in which noise follows itself.
+    goes_on : float, optional
+        The last log value, from which the noise of an observation goes on.
     residuals : ndarray
         Of log value, in the order of the dates.
     """
@@ -231,28 +243,28 @@ class FittedStaircase(FittedShape):
     come: tuple[Feature, ...]
     ahead: tuple[Feature, ...]
     beta: Array
-    root: Array
+    stairs: Mixture
     scale: float
-    n: int
+    size: float
+    autocorrelation: float
     origin: float
     first: float
     last: float
-    evidence: Evidence
+    apart: float
+    goes_on: float | None
     residuals: Array
 
     @property
-    def dof(self) -> float:
-        """Degrees of freedom of the residual variance; gains have priors, and take none in full."""
-        return max(1.0, self.evidence.size_of_variance - 2)
+    def n(self) -> int:
+        """Points."""
+        return len(self.residuals)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Draw level, growth and every gain; of a feature ahead also its date, inf where it does not come."""
+        """Draw level, growth and every gain, and the noise; of a feature ahead also its date, inf if it never comes."""
         import numpy as np
 
-        stretch = self.scale * float(max(1.0, self.n / self.evidence.size)) ** 0.5
-        z = student_t(streams.uniforms("parameters", self.beta.size + 1), self.dof)
-        drawn = self.beta[:, None] + stretch * (self.root @ z)
-        out = {"log_level": drawn[0], "growth": drawn[1]}
+        drawn, scatter, pick = self.stairs.drawn(streams)
+        out = {"log_level": drawn[0], "growth": drawn[1], "scatter": scatter, "autocorrelation": self.stairs.rho[pick]}
         out |= {f"log_gain_{_plain(f.name)}": row for f, row in zip(self.come, drawn[2:], strict=True)}
         for feature in self.ahead:
             chance, when, gain = streams.uniforms(f"ahead {feature.name}", 3)
@@ -270,7 +282,7 @@ class FittedStaircase(FittedShape):
     def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return all parameters given some; what is to come does not vary with what was fitted."""
         names = ("log_level", "growth", *(f"log_gain_{_plain(f.name)}" for f in self.come))
-        return regressed(drawn, held, names, self.root @ self.root.T)
+        return regressed(drawn, held, names, self.stairs.covariance(0))
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return the staircase of these parameters."""
@@ -293,9 +305,14 @@ class FittedStaircase(FittedShape):
         """Draw the staircase; with `observed`, one observation's scatter around it."""
         import numpy as np
 
-        level = self.log_level(time, self.posterior(streams))
-        if observed:
-            level = level + self.scale * streams("noise").standard_t(self.dof, size=level.shape)
+        drawn = self.posterior(streams)
+        level = self.log_level(time, drawn)
+        if observed and self.goes_on is None:
+            level = level + self.scale * streams("noise").standard_t(self.stairs.dof, size=level.shape)
+        elif observed and self.goes_on is not None:
+            now = self.goes_on - self.log_level(np.array([self.last]), drawn)
+            ahead = (np.asarray(time, dtype=float) - self.last) / self.apart
+            level = level + going_on(ahead, now, drawn["autocorrelation"], drawn["scatter"], streams("noise"))
         return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
 
     def central(self, time: Array) -> Array:
@@ -311,7 +328,7 @@ class FittedStaircase(FittedShape):
 
     def anchored(self, time: Array, record: Array) -> FittedShape:
         """Return the same from the last record on, which comes back to the stairs as their residuals do."""
-        return from_record(self, time, record, self.residuals)
+        return from_record(replace(self, goes_on=None), time, record, self.residuals)
 
     def describe(self) -> Description:
         """Say what was steady growth, what came in steps, and when the steps are used up."""
@@ -330,8 +347,8 @@ class FittedStaircase(FittedShape):
         ends = [f.date.median() + f.years for f in (*self.come, *self.ahead)]
         facts = {
             "n": float(self.n),
-            "n_effective": self.evidence.size,
-            "autocorrelation": self.evidence.autocorrelation,
+            "n_effective": self.size,
+            "autocorrelation": self.autocorrelation,
             "growth_per_year": growth,
             "share_of_steps": share,
             "exhausted": max(ends, default=self.last),
@@ -344,7 +361,7 @@ class FittedStaircase(FittedShape):
         return Description(
             summary=(
                 f"apart from its steps it {slower}; steps so far: {listed}{of_all}; ahead: {ahead}; "
-                f"exhausted by {facts['exhausted']:.1f} (from {self.n} points, effective n {self.evidence.size:.1f})"
+                f"exhausted by {facts['exhausted']:.1f} (from {self.n} points, effective n {self.size:.1f})"
             ),
             assumptions=(
                 "no feature comes that is not listed: after the last only the steady growth is left",

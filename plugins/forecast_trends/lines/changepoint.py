@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forecast.models import FittedShape, Shape
-from forecast_trends.evidence import autocorrelation, evidence, first_of_each_record, log_series
-from forecast_trends.lines.exponential import growth_facts, straight
-from forecast_trends.lines.line import FittedLine, solve
+from forecast_trends.autoregression import NEGLIGIBLE, Mixture, Regressions
+from forecast_trends.evidence import autocorrelation, first_of_each_record, log_series
+from forecast_trends.lines.exponential import line_facts, spacing, straight
+from forecast_trends.lines.line import FittedLine, design, regressed_lines
 from forecast_trends.points import said_growth
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["Changepoint"]
+
+#: Dates that a break may have, how often they are drawn closer, and the weight below which a date is left out then.
+_DATES, _REFINED, _UNLIKELY = 21, 6, 1e-3
 
 
 class Changepoint(Shape):
@@ -54,37 +58,35 @@ class Changepoint(Shape):
             return straight(time, y, frontier=frontier, note=f"; no break found (p = {p:.2f})")
 
         origin = float(time.mean())
-        counted = evidence(solve(time, y, origin, best).residuals, records if frontier else None)
-        straight_rss = float(np.sum(solve(time, y, origin, None).residuals ** 2))
-        # a break that leaves no residual at all is known to rounding, not to infinity
-        left = np.maximum(1 - gains / straight_rss, 1e-16)
-        likelihood = -0.5 * counted.size * np.log(left)
-        weights = np.exp(likelihood - likelihood.max())
-        weights[weights < 1e-6] = 0.0
-        order = np.argsort(-weights, kind="stable")
-        order = order[weights[order] > 0]
-        lines = tuple(solve(time, y, origin, float(dates[i])) for i in order)
-        shares = weights[order] / weights[order].sum()
-
-        facts = growth_facts(lines[0], counted, records if frontier else None)
-        inside = np.cumsum(np.sort(shares)[::-1]) <= 0.9
-        around = dates[order][: int(inside.sum()) + 1]
-        before = float(lines[0].coefficients[1])
-        facts |= {"break": best, "break_p_value": p, "growth_before": before, "statistic": statistic}
+        told = records if frontier else None
+        grid, plain, found, weights = _weighed(time, y, origin, dates, best, told)
+        each = weights.sum(axis=1)
+        mixed = Mixture.of(found, plain, weights)
+        which = int(np.argmin(found.squares))
+        likely, central = float(grid[which]), plain[which]
+        facts = line_facts(mixed, central, found, weights, told, len(y))
+        order = np.argsort(-each / _apart(grid), kind="stable")
+        around = grid[order[: int(np.sum(np.cumsum(each[order]) <= 0.9)) + 1]]
+        before = float(central[1])
+        facts |= {"break": likely, "break_p_value": p, "growth_before": before, "statistic": statistic}
         repeats = f", {records.sum():.0f} distinct records" if frontier else ""
         return FittedLine(
-            lines=lines,
-            weights=shares,
+            lines=mixed,
+            breaks=grid,
+            central_line=central,
+            central_break=likely,
+            residuals=y - design(time, origin, likely) @ central,
             origin=origin,
-            evidence=counted,
+            apart=spacing(time, found),
+            last=(float(time[-1]), float(y[-1])),
             summary=(
-                f"{_past(before)} until {best:.1f} [{around.min():.1f}, {around.max():.1f}], "
+                f"{_past(before)} until {likely:.1f} [{around.min():.1f}, {around.max():.1f}], "
                 f"since then {_since(facts, before)} "
-                f"from {len(y)} points{repeats} (effective n {counted.size:.1f}; p = {p:.3f} for no break)"
+                f"from {len(y)} points{repeats} (effective n {facts['n_effective']:.1f}; p = {p:.3f} for no break)"
             ),
             assumptions=(
                 "growth stays at the rate since the break: no further break, and no limit, is built in",
-                "log value is a broken straight line in time with Student-t scatter",
+                "log value is a broken straight line in time, and its scatter follows itself from point to point",
             ),
             facts=facts,
         )
@@ -121,7 +123,7 @@ class Changepoint(Shape):
             return gains[:, 0], 0.0, 1.0  # an exact straight line
         # From the straight line: a real break inflates it, which costs power; from the broken line it is biased low,
         # and autocorrelated noise then raises a false alarm one time in four instead of one in thirteen (n = 40).
-        rho = autocorrelation(solve(time, y, float(time.mean()), None).residuals)
+        rho = autocorrelation(y - q @ (q.T @ y))
         noise = np.random.default_rng(np.random.SeedSequence(seed)).standard_normal((n, self.simulations))
         for i in range(1, n):
             noise[i] = rho * noise[i - 1] + np.sqrt(1 - rho**2) * noise[i]
@@ -129,6 +131,38 @@ class Changepoint(Shape):
         top = simulated.max(axis=0)
         larger = int(np.sum(top / (total - top) * (n - 3) >= statistic))
         return gains[:, 0], statistic, (larger + 1) / (self.simulations + 1)
+
+
+def _weighed(
+    time: Array, y: Array, origin: float, dates: Array, best: float, records: NDArray[np.bool_] | None
+) -> tuple[Array, Array, Regressions, Array]:
+    """Return dates that the break may have, each with its lines and weights: any date is as likely before the data.
+
+    A break may lie between two points, so dates are drawn closer around those that fit until they tell them apart. The
+    prior on level and growths is flat on orthonormal columns, so no date is preferred for the size of its column.
+    """
+    import numpy as np
+
+    low, high, rho = float(dates[0]), float(dates[-1]), None
+    for _ in range(_REFINED):
+        grid = np.union1d(np.linspace(low, high, _DATES), best)
+        plain, found = regressed_lines(design(time, origin, grid), y, records, rho)
+        each = np.exp(found.likelihood - found.likelihood.max()) * _apart(grid)[:, None]
+        whole = each.sum(axis=1)
+        best = float(grid[int(np.argmin(found.squares))])
+        inside = np.flatnonzero(whole > _UNLIKELY * whole.max())
+        if len(inside) > _DATES // 3 or len(grid) == 1:
+            break
+        rho = found.rho[each.sum(axis=0) > NEGLIGIBLE * each.sum()]
+        low, high = float(grid[max(inside[0] - 1, 0)]), float(grid[min(inside[-1] + 1, len(grid) - 1)])
+    return grid, plain, found, each / each.sum()
+
+
+def _apart(grid: Array) -> Array:
+    """Return the span of time that each date stands for; where there is but one, any."""
+    import numpy as np
+
+    return np.asarray(np.gradient(grid)) if len(grid) > 1 else np.ones(1)
 
 
 def _past(growth: float) -> str:

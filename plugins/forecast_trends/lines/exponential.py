@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from forecast.models import FittedShape, Shape
-from forecast_trends.evidence import Evidence, evidence, first_of_each_record, log_series
-from forecast_trends.lines.line import FittedLine, Line, degrees_of_freedom, solve, stretch
-from forecast_trends.points import said_growth
+from forecast_trends.autoregression import Mixture, Regressions
+from forecast_trends.evidence import first_of_each_record, log_series
+from forecast_trends.lines.line import FittedLine, design, regressed_lines
+from forecast_trends.points import growth_facts, said_growth
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,16 +16,18 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Exponential", "growth_facts", "straight"]
+__all__ = ["Exponential", "line_facts", "spacing", "straight"]
 
 #: Residuals that follow one another more closely than this show a bend that a line cannot have.
 _BENT = 0.6
 
 
 class Exponential(Shape):
-    """y = exp(a + g·(t − t0)), fitted by least squares on log y.
+    """y = exp(a + g·(t − t0)), a line through log y whose noise follows itself.
 
-    The interval is honest about repetition: see `forecast_trends.evidence.evidence`.
+    The noise is an autoregression from point to point, whose ρ is weighed and not plugged in (see
+    `forecast_trends.autoregression`): the interval is honest about repetition. An observation to come goes on from the
+    last one, and comes back to the line. Points are taken in order; uneven spacing is ignored.
 
     Examples
     --------
@@ -42,55 +45,56 @@ class Exponential(Shape):
 
 def straight(time: Array, y: Array, *, frontier: bool, note: str = "") -> FittedLine:
     """Fit one straight line to log values `y`, with its evidence counted."""
-    import numpy as np
-
     origin = float(time.mean())
-    line = solve(time, y, origin, None)
     records = first_of_each_record(y) if frontier else None
-    counted = evidence(line.residuals, records)
-    facts = growth_facts(line, counted, records)
-    if counted.autocorrelation > _BENT:
-        rho = counted.autocorrelation
+    x = design(time, origin, None)
+    plain, found = regressed_lines(x[None], y, records)
+    weights = found.shares()
+    mixed = Mixture.of(found, plain, weights)
+    facts = line_facts(mixed, plain[0], found, weights, records, len(y))
+    if (rho := facts["autocorrelation"]) > _BENT:
         note += f"; residuals follow one another (ρ = {rho:.2f}): a straight line fits this series poorly"
-    fitted = FittedLine(
-        lines=(line,),
-        weights=np.ones(1),
+    return FittedLine(
+        lines=mixed,
+        breaks=None,
+        central_line=plain[0],
+        central_break=None,
+        residuals=y - x @ plain[0],
         origin=origin,
-        evidence=counted,
+        apart=spacing(time, found),
+        last=(float(time[-1]), float(y[-1])),
         summary=_sentence(facts, frontier) + note,
         assumptions=(
             "growth stays at its fitted rate: no limit is built in",
-            "log value is a straight line in time with Student-t scatter",
+            "log value is a straight line in time, and its scatter follows itself from point to point",
         ),
         facts=facts,
     )
-    return fitted
 
 
-def growth_facts(line: Line, counted: Evidence, records: NDArray[np.bool_] | None) -> dict[str, float]:
+def spacing(time: Array, found: Regressions) -> float:
+    """Return the mean years from one point, or distinct record, to the next."""
+    import numpy as np
+
+    return float(np.ptp(time)) / max(found.size - 1, 1.0)
+
+
+def line_facts(
+    mixed: Mixture,
+    central: Array,
+    found: Regressions,
+    weights: Array,
+    records: NDArray[np.bool_] | None,
+    points: int,
+) -> dict[str, float]:
     """Return growth after the last break with its 90 % interval, and the counts behind it."""
     import numpy as np
-    from scipy.special import stdtrit
 
-    k = len(line.coefficients)
-    pick = np.array([0.0, 1.0, 1.0][:k])
-    growth = float(pick @ line.coefficients)
-    spread = stretch(line, counted) * float(np.linalg.norm(pick @ line.root))
-    half = float(stdtrit(degrees_of_freedom(counted, k), 0.95)) * spread
-    facts = {
-        "n": float(len(line.residuals)),
-        "n_effective": counted.size,
-        "autocorrelation": counted.autocorrelation,
-        "growth_per_year": growth,
-        "growth_p05": growth - half,
-        "growth_p95": growth + half,
-        "doubling_years": float(np.log(2) / growth) if growth else float("inf"),
-        "doubling_p05": float(np.log(2) / (growth + half)) if growth + half > 0 else float("inf"),
-        "doubling_p95": float(np.log(2) / (growth - half)) if growth - half > 0 else float("inf"),
-    }
-    if records is not None:
-        facts["n_records"] = float(records.sum())
-    return facts
+    size, rho = found.counted(weights)
+    along = np.array([0.0, 1.0, 1.0])[: len(central)]
+    facts = growth_facts(float(central @ along), mixed.quantile(0.05, along), mixed.quantile(0.95, along))
+    facts = {"n": float(points), "n_effective": size, "autocorrelation": rho} | facts
+    return facts if records is None else facts | {"n_records": float(records.sum())}
 
 
 def _sentence(facts: dict[str, float], frontier: bool) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from forecast.models import Description, FittedShape, regressed
-from forecast.streams import choice, student_t
+from forecast_trends.autoregression import Mixture, Regressions, going_on, regressions
 from forecast_trends.evidence import from_record
 
 if TYPE_CHECKING:
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.streams import Streams
-    from forecast_trends.evidence import Evidence
 
     Array = NDArray[np.float64]
 
-__all__ = ["FittedLine", "Line", "degrees_of_freedom", "design", "solve", "stretch"]
+__all__ = ["FittedLine", "design", "regressed_lines"]
 
 #: The coefficients of a line, in the order of `design`.
 _NAMES = ("log_level", "growth", "growth_change")
@@ -28,131 +27,98 @@ _NAMES = ("log_level", "growth", "growth_change")
 _LARGEST = 600.0
 
 
-def design(time: Array, origin: float, breaks: float | None) -> Array:
-    """Return the columns 1, t and, with a break, max(0, t − break); shape (point, column)."""
+def design(time: Array, origin: float, breaks: Array | float | None) -> Array:
+    """Return the columns 1, t and, with a break, max(0, t − break): of many breaks (break, point, column)."""
     import numpy as np
 
     columns = [np.ones_like(time), time - origin]
     if breaks is not None:
-        columns.append(np.maximum(0.0, time - breaks))
-    return np.stack(columns, axis=-1)
+        columns.append(np.maximum(0.0, time - np.asarray(breaks)[..., None]))
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """Least squares on one design.
-
-    Parameters
-    ----------
-    breaks : float or None
-    coefficients : ndarray
-    root : ndarray
-        Such that ``root @ root.T`` is the inverse of X'X.
-    residuals : ndarray
-    """
-
-    breaks: float | None
-    coefficients: Array
-    root: Array
-    residuals: Array
-
-    @property
-    def scale(self) -> float:
-        """Residual standard deviation."""
-        free = len(self.residuals) - len(self.coefficients)
-        return float((self.residuals @ self.residuals / max(free, 1)) ** 0.5)
-
-
-def degrees_of_freedom(evidence: Evidence, parameters: int) -> float:
-    """Return the degrees of freedom left, at least one: with less evidence the width is all but unbounded."""
-    return max(1.0, evidence.size_of_variance - parameters)
-
-
-def stretch(line: Line, evidence: Evidence) -> float:
-    """Return the residual scale, stretched by how much the points repeat one another."""
-    return float(line.scale * max(1.0, len(line.residuals) / evidence.size) ** 0.5)
-
-
-def solve(time: Array, y: Array, origin: float, breaks: float | None) -> Line:
-    """Fit the line by least squares."""
+def regressed_lines(
+    x: Array, y: Array, records: NDArray[np.bool_] | None, rho: Array | None = None
+) -> tuple[Array, Regressions]:
+    """Return the coefficients of plain least squares for each of several designs, and what weighs every ρ."""
     import numpy as np
 
-    x = design(time, origin, breaks)
     q, r = np.linalg.qr(x)
-    beta = np.linalg.solve(r, q.T @ y)
-    return Line(breaks=breaks, coefficients=beta, root=np.linalg.inv(r), residuals=y - x @ beta)
+    along, back = np.einsum("dnk,n->dk", q, y), np.linalg.inv(r)
+    rest = y - np.einsum("dnk,dk->dn", q, along)
+    return np.einsum("dij,dj->di", back, along), regressions(q, rest, back, rho=rho, records=records)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedLine(FittedShape):
-    """One or several lines with weights (a break has no certain date), the first the best.
+    """One line or a broken one, with noise that follows itself.
 
     Parameters
     ----------
-    lines : tuple of Line
-    weights : ndarray
-        Share of draws that take each line.
+    lines : Mixture
+    breaks : ndarray or None
+        The date of each design's break.
+    central_line : ndarray
+        Coefficients of the central path.
+    central_break : float or None
+    residuals : ndarray
+        Of the central path, in the order of the points.
     origin : float
         The date that the intercept belongs to.
-    evidence : Evidence
-        The covariance is stretched by n over its size, and the draws are Student t with the degrees of freedom that its
-        size for the variance leaves.
+    apart : float
+        Mean years between points, or distinct records: the step in which noise follows itself.
+    last : (float, float), optional
+        The last date and log value, from which the noise of an observation goes on.
     summary : str
     assumptions : tuple of str
     facts : mapping of str to float
     """
 
-    lines: tuple[Line, ...]
-    weights: Array
+    lines: Mixture
+    breaks: Array | None
+    central_line: Array
+    central_break: float | None
+    residuals: Array
     origin: float
-    evidence: Evidence
+    apart: float
+    last: tuple[float, float] | None
     summary: str
     assumptions: tuple[str, ...]
     facts: Mapping[str, float]
 
     @property
-    def dof(self) -> float:
-        """Degrees of freedom of the residual variance."""
-        return degrees_of_freedom(self.evidence, len(self.lines[0].coefficients))
-
-    @property
     def scale(self) -> float:
         """Residual standard deviation in logs."""
-        return self.lines[0].scale
-
-    @property
-    def stretch(self) -> float:
-        """What turns a root of the inverse of X'X into a root of the honest covariance."""
-        return stretch(self.lines[0], self.evidence)
+        free = len(self.residuals) - len(self.central_line)
+        return float((self.residuals @ self.residuals / max(free, 1)) ** 0.5)
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Draw intercept and growth rates (and the break), jointly."""
-        import numpy as np
-
-        k = len(self.lines[0].coefficients)
-        uniforms = streams.uniforms("parameters", k + 2)
-        z, pick = student_t(uniforms[:-1], self.dof), choice(self.weights, uniforms[-1])
-        beta = np.stack([line.coefficients for line in self.lines])[pick].T
-        roots = np.stack([line.root for line in self.lines])[pick]
-        beta = beta + self.stretch * np.einsum("dij,jd->id", roots, z)
-        out = dict(zip(_NAMES[:k], beta, strict=True))
-        if k == 3:
-            out["break"] = np.array([line.breaks for line in self.lines], dtype=float)[pick]
-        return out
+        """Draw intercept and growth rates (and the break), and the noise: its size and autocorrelation, jointly."""
+        beta, scatter, pick = self.lines.drawn(streams)
+        out = dict(zip(_NAMES, beta, strict=False))
+        if self.breaks is not None:
+            out["break"] = self.breaks[self.lines.design[pick]]
+        return out | {"scatter": scatter, "autocorrelation": self.lines.rho[pick]}
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
-        """Draw the line; with `observed`, one observation's scatter around it."""
+        """Draw the line; with `observed`, one observation's scatter around it, as it goes on from the last one."""
         import numpy as np
 
-        level = self.log_level(time, self.posterior(streams))
-        if observed:
-            level = level + self.scale * streams("noise").standard_t(self.dof, size=level.shape)
+        drawn = self.posterior(streams)
+        level = self.log_level(time, drawn)
+        if observed and self.last is None:
+            level = level + self.scale * streams("noise").standard_t(self.lines.dof, size=level.shape)
+        elif observed and self.last is not None:
+            date, value = self.last
+            now = value - self.log_level(np.array([date]), drawn)
+            ahead = (np.asarray(time, dtype=float) - date) / self.apart
+            level = level + going_on(ahead, now, drawn["autocorrelation"], drawn["scatter"], streams("noise"))
         return np.exp(np.clip(level, -_LARGEST, _LARGEST))
 
     @property
     def settable(self) -> Mapping[str, str]:  # type: ignore[override]
         """Level, growth and, with a break, its date and the change of growth."""
-        dated = {"growth_change": "1/year", "break": ""} if len(self.lines[0].coefficients) == 3 else {}
+        dated = {} if self.central_break is None else {"growth_change": "1/year", "break": ""}
         return {"log_level": "", "growth": "1/year", **dated}  # a date is a decimal year
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
@@ -165,28 +131,33 @@ class FittedLine(FittedShape):
         return np.asarray(level)
 
     def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Return the coefficients given some of them, line by line; a date of the break that is held moves nothing."""
+        """Return coefficients given some of them, break by break; the date of a break that is held moves nothing."""
         import numpy as np
 
-        names, out = _NAMES[: len(self.lines[0].coefficients)], {**drawn, **held}
-        for line in self.lines:
-            mine = drawn["break"] == line.breaks if "break" in drawn else np.ones_like(drawn["growth"], dtype=bool)
+        names = _NAMES[: len(self.central_line)]
+        if self.breaks is None:
+            return regressed(drawn, held, names, self.lines.covariance(0))
+        out = {**drawn, **held}
+        for which, date in enumerate(self.breaks):
+            mine = drawn["break"] == date
+            if not mine.any():
+                continue
             part, known = ({n: each[n][mine] for n in names if n in each} for each in (drawn, held))
-            for name, moved in regressed(part, known, names, line.root @ line.root.T).items():
+            for name, moved in regressed(part, known, names, self.lines.covariance(which)).items():
                 out[name] = np.where(mine, 0.0, out[name])
                 out[name][mine] = moved
         return out
 
     def central(self, time: Array) -> Array:
-        """Return the best line."""
+        """Return the central line."""
         import numpy as np
 
-        best = self.lines[0]
-        return np.exp(design(np.asarray(time, dtype=float), self.origin, best.breaks) @ best.coefficients)
+        return np.exp(design(np.asarray(time, dtype=float), self.origin, self.central_break) @ self.central_line)
 
     def anchored(self, time: Array, record: Array) -> FittedShape:
         """Return the same from the last record on, which comes back to the line as its residuals do."""
-        return from_record(self, time, record, self.lines[0].residuals)
+        # what the last point is off the line goes on in the frontier, and once is enough
+        return from_record(replace(self, last=None), time, record, self.residuals)
 
     def describe(self) -> Description:
         """Say growth with an interval, and what it assumes."""

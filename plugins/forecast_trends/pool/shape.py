@@ -15,6 +15,7 @@ from forecast_trends.points import LARGEST, growth_facts, said_growth
 from forecast_trends.pool.record import Calibration, calibration, family_of
 from forecast_trends.walks.damped import DampedTrend
 from forecast_trends.walks.local_linear import LocalLinear
+from forecast_trends.walks.states import FittedStates
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,15 +63,15 @@ class Recent:
 
     def at(self, time: Array) -> Array:
         """Return the log level at later dates."""
-        return self.level + self.growth * self._ahead(time)
+        return self.level + self.growth * self.carried(time)
 
     def variance(self, time: Array) -> Array:
         """Return how uncertain the log level of the line is at later dates."""
         (level, both), (_, growth) = self.covariance
-        ahead = self._ahead(time)
+        ahead = self.carried(time)
         return level + 2 * both * ahead + growth * ahead**2
 
-    def _ahead(self, time: Array) -> Array:
+    def carried(self, time: Array) -> Array:
         """Return the years ahead, as growth that dies away counts them."""
         import numpy as np
 
@@ -242,6 +243,30 @@ class FittedPool(FittedShape):
 
         level, later = np.log(self.sample(self.line.last + np.array([1e-6, 1.0]), streams))
         return {"log_level": level, "growth": later - level}
+
+    @property
+    def settable(self) -> Mapping[str, str]:  # type: ignore[override]
+        """Level at the last observation, and growth in the year after it."""
+        return {"log_level": "", "growth": "1/year"}
+
+    def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
+        """Return what level and growth add after the last observation, as the pool carries growth on."""
+        import numpy as np
+
+        def carried(time: Array) -> Array:
+            one = {"log_level": np.zeros(1), "growth": np.ones(1)}
+            ahead = np.maximum(time - self.line.last, 0.0)
+            each = [
+                s.log_level(time, one)[:, 0] if isinstance(s, FittedStates) else ahead for s in self.fitted.values()
+            ]
+            share = self._share(time)
+            return (1 - share) * np.mean(each, axis=0) + share * self.line.carried(time)
+
+        time = np.asarray(time, dtype=float)
+        gained = carried(time) / carried(np.array([self.line.last + 1.0]))
+        later = np.where(time > self.line.last, 1.0, 0.0)
+        level, growth = parameters["log_level"], parameters["growth"]
+        return np.asarray(later[:, None] * (level + gained[:, None] * growth))
 
     def central(self, time: Array) -> Array:
         """Return the middle of the shapes' central paths and the line."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from typing import TYPE_CHECKING
 
 from forecast.models import Description, FittedShape, Shape
+from forecast.streams import Streams
 from forecast_trends.points import LARGEST, Path, checked_average, path, said_growth
+from forecast_trends.walks.filtering import StateSpaces
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
 
 if TYPE_CHECKING:
@@ -16,20 +19,22 @@ if TYPE_CHECKING:
 
 __all__ = ["DampedTrend"]
 
-_LEVEL = (0.02, 0.3, 0.65, 0.98)
-_GROWTH = (0.01, 0.15, 0.5, 0.95)  # as a share of the level's
-_DAMPING = (0.8, 0.87, 0.93, 0.98)
+#: Least and largest damping.
+_DAMPING = (0.8, 0.98)
+
+#: Parameters that are looked at, a power of two, and points that are taken of them.
+_CANDIDATES, _SUPPORT = 1024, 64
 
 
 class DampedTrend(Shape):
     """Holt's exponential smoothing of log value with growth that falls by a factor φ every step.
 
-    y = level + φ·growth + e, level ← level + φ·growth + α·e, growth ← φ·growth + β·e: the model ETS(A,Ad,N), by
-    statsmodels' state-space ``ExponentialSmoothing``, with φ between 0.8 and 0.98. The level ends at a finite value.
+    y = level + φ·growth + e, level ← level + φ·growth + α·e, growth ← φ·growth + β·e: the model ETS(A,Ad,N), with
+    φ between 0.8 and 0.98. The level ends at a finite value.
 
-    Parameter uncertainty: α, β and φ are weighed by their likelihood over a grid (flat prior), the initial level and
-    growth are diffuse, and the scale is Student t. The central forecast is that at statsmodels' maximum of the
-    likelihood.
+    Parameter uncertainty: α, β/α and φ have a flat prior and are drawn by their likelihood from Sobol' points, the
+    initial level and growth are diffuse, and the scale is Student t. The central forecast is that at statsmodels'
+    maximum of the likelihood.
 
     Parameters
     ----------
@@ -48,24 +53,21 @@ class DampedTrend(Shape):
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Weigh the smoothing parameters."""
         import numpy as np
-        from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing
 
         seen = path(time, value, frontier=frontier, least=6, what="a damped trend", average=self.average)
         grid = cells(seen, self.average)
-        model = ExponentialSmoothing(grid.y, trend=True, damped_trend=True, concentrate_scale=False)
-
-        def point(alpha: float, beta: float, phi: float) -> Point:
-            model.update(np.array([alpha, beta, phi, 1.0, 0.0, 0.0]))
-            model.ssm.initialize(_diffuse(alpha))
-            named = {"smoothing_level": alpha, "smoothing_growth": beta, "damping": phi}
-            return Point.of(model.ssm, named, level=1, growth=[0, 0, phi], scatter=(1 - alpha**2) ** 0.5)
-
-        points, weights = weigh(point(a, a * b, c) for a in _LEVEL for b in _GROWTH for c in _DAMPING)
+        support, dense = _support(grid.y)
+        named = dict(zip(("smoothing_level", "smoothing_growth", "damping"), support.T, strict=True))
+        growth = support[:, 2:] * np.array([0.0, 0.0, 1.0])
+        pick = np.array([0.0, 1.0, 0.0])
+        points, weights = weigh(Point.of_all(grid.y, _spaces(*support.T), named, level=pick, growth=growth), dense)
         first = points[0]
 
         def climb() -> Point:
             if first.scale**2 <= 1e-12 * (1.0 + float(np.nanmax(np.abs(grid.y))) ** 2):
                 return first
+            from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing
+
             alpha, beta, phi = first.parameters.values()
             climbing = ExponentialSmoothing(grid.y, trend=True, damped_trend=True)
             edges = np.clip([alpha, beta, phi], [1e-3, 1e-3, 0.802], [0.99, 0.98, 0.978])
@@ -95,14 +97,73 @@ class DampedTrend(Shape):
         return Point.of(model.ssm, named, level=1, growth=[0, 0, phi], scatter=(1 - alpha**2) ** 0.5)
 
 
-def _diffuse(alpha: float) -> Any:
-    """Return a start that knows nothing of level and growth; the first error has its own variance."""
-    from statsmodels.tsa.statespace.initialization import Initialization
+@functools.cache
+def _candidates() -> Array:
+    """Return α, β and φ, evenly spread in α, β/α and φ: (parameter, candidate), by increasing damping."""
+    import numpy as np
 
-    start = Initialization(3)
-    start.set(0, "known", constant=[0.0], stationary_cov=[[(1 - alpha) ** 2]])
-    start.set((1, 3), "diffuse")
-    return start
+    level, share, damping = Streams(seed=0, node="damped-trend", block=0).uniforms("support", 3)[:, :_CANDIDATES]
+    low, high = _DAMPING
+    found = np.stack([level, level * share, low + (high - low) * damping])
+    return found[:, np.argsort(damping)]
+
+
+def _support(y: Array) -> tuple[Array, Array]:
+    """Return α, β and φ of points that lie as densely as they are likely, and the logarithm of that density.
+
+    The likelihood of a candidate is that of the errors of its recursion, first level and growth and the scale
+    integrated out. A cell without an observation is passed over as if it had no error: what that distorts, `weigh` puts
+    right.
+    Points are taken by systematic resampling (Kitagawa, G. 1996, Monte Carlo filter and smoother for non-Gaussian
+    nonlinear state space models, Journal of Computational and Graphical Statistics 5(1), 1-25).
+    """
+    import numpy as np
+
+    candidates = _candidates()
+    alpha, beta, phi = candidates[:, :, None]
+    seen = y - y[np.isfinite(y)][0]
+    level, growth = np.zeros((2, _CANDIDATES, 3))
+    level[:, 1], growth[:, 2] = 1.0, 1.0  # of the series, of the first level, of the first growth
+    products = np.zeros((_CANDIDATES, 3, 3))
+    for value in seen:
+        growth = phi * growth
+        level = level + growth
+        if np.isfinite(value):
+            error = np.array([value, 0.0, 0.0]) - level
+            products += error[:, :, None] * error[:, None, :]
+            level, growth = level + alpha * error, growth + beta * error
+    count = int(np.isfinite(seen).sum())
+    inner, cross = products[:, 1:, 1:], products[:, 1:, :1]
+    explained = (np.swapaxes(cross, 1, 2) @ np.linalg.solve(inner, cross))[:, 0, 0]
+    # a series that a level and a growth explain to rounding tells nothing of how they move
+    squares = np.maximum(products[:, 0, 0] - explained, 1e-14 * products[:, 0, 0] + 1e-300)
+    likelihood = -0.5 * np.linalg.slogdet(inner)[1] - 0.5 * (count - 2) * np.log(squares)
+    edges = np.cumsum(np.exp(likelihood - likelihood.max()))
+    taken = np.searchsorted(edges, (np.arange(_SUPPORT) + 0.5) / _SUPPORT * edges[-1])
+    which, often = np.unique(taken, return_counts=True)
+    return candidates[:, which].T, likelihood[which] - np.log(often)
+
+
+def _spaces(alpha: Array, beta: Array, phi: Array) -> StateSpaces:
+    """Return the state spaces, whose state is what of the error is not in the level, the level and the growth.
+
+    They start knowing nothing of level and growth; the first error has its own variance.
+    """
+    import numpy as np
+
+    shares = np.stack([1 - alpha, alpha, beta], axis=1)[:, :, None]
+    carried = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    first = np.zeros((len(alpha), 3, 3))
+    first[:, 0, 0] = (1 - alpha) ** 2
+    return StateSpaces(
+        design=np.array([1.0, 1.0, 0.0]),
+        transition=np.diag([0.0, 1.0, 0.0]) + phi[:, None, None] * carried,
+        selection=shares,
+        scatter=np.zeros(len(alpha)),
+        observed=np.sqrt(1 - alpha**2),
+        first=first,
+        diffuse=(1, 2),
+    )
 
 
 def _describe(fitted: FittedStates, seen: Path) -> Description:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from forecast.models import Description, FittedShape, Shape
 from forecast_trends.points import Path, checked_average, path, said_growth
+from forecast_trends.walks.filtering import StateSpaces
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
 
 if TYPE_CHECKING:
@@ -48,24 +49,32 @@ class LocalLinear(Shape):
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Weigh the variances."""
         import numpy as np
-        from statsmodels.tsa.statespace.structural import UnobservedComponents
 
         seen = path(time, value, frontier=frontier, least=5, what="a local linear trend", average=self.average)
         grid = cells(seen, self.average)
-        model = UnobservedComponents(grid.y, "local linear trend", use_exact_diffuse=True)
-
-        def point(ratios: Array) -> Point:
-            model.update(np.array([1.0, *np.square(ratios)]))
-            named = {"level_shock": float(ratios[0]), "growth_shock": float(ratios[1])}
-            return Point.of(model.ssm, named, level=0, growth=[0, 1], scatter=1.0)
-
-        points, weights = weigh(point(np.array([a, b])) for a in _LEVEL for b in _GROWTH)
+        ratios = np.stack(np.meshgrid(_LEVEL, _GROWTH, indexing="ij"), axis=-1).reshape(-1, 2)
+        one = np.ones(len(ratios))
+        spaces = StateSpaces(
+            design=np.array([1.0, 0.0]),
+            transition=np.broadcast_to([[1.0, 1.0], [0.0, 1.0]], (len(ratios), 2, 2)),
+            selection=ratios[:, :, None] * np.eye(2),
+            scatter=one,
+            observed=one,
+            first=np.zeros((len(ratios), 2, 2)),
+            diffuse=(0, 1),
+        )
+        named = {"level_shock": ratios[:, 0], "growth_shock": ratios[:, 1]}
+        growths = np.broadcast_to([0.0, 1.0], ratios.shape)
+        points, weights = weigh(Point.of_all(grid.y, spaces, named, level=np.array([1.0, 0.0]), growth=growths))
         first = points[0]
         tiny = 1e-12 * (1.0 + float(np.nanmax(np.abs(grid.y))) ** 2)
 
         def climb() -> Point:
             if first.scale**2 < tiny:
                 return first  # an exact straight line has no likelihood to climb
+            from statsmodels.tsa.statespace.structural import UnobservedComponents
+
+            model = UnobservedComponents(grid.y, "local linear trend", use_exact_diffuse=True)
             start = first.scale**2 * np.array([1.0, *np.square([*first.parameters.values()])])
             found = maximise(model, np.maximum(start, 1e-6 * first.scale**2))
             scatter, level, growth = np.maximum(found.params, 0.0)

@@ -1,6 +1,7 @@
 """Trends as state spaces: what the damped trend and the local linear trend share.
 
-statsmodels filters and smooths; what is uncertain is weighed here. The model moves in even steps of its own, chosen
+Every set of parameters is filtered and smoothed at once; what is uncertain is weighed here, and statsmodels finds the
+maximum of the likelihood for who asks for the central path. The model moves in even steps of its own, chosen
 from the series, and cells without an observation are missing: the filter bridges them. A projection by years or by
 months reads the same paths, straight in logs between two steps, so that both agree at every date they share.
 """
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast.models import Anchored, Description, FittedShape
-from forecast_trends.points import LARGEST, Path, growth_facts, mirrored
+from forecast_trends.points import LARGEST, Path, growth_facts, mirrored, quantile
+from forecast_trends.walks.filtering import StateSpaces, filtered
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Cells", "FittedStates", "Point", "cells", "maximise", "quantile", "weigh"]
+__all__ = ["Cells", "FittedStates", "Point", "cells", "maximise", "weigh"]
 
 #: Lengths of a step, in years.
 _STEPS = (1.0, 1 / 2, 1 / 4, 1 / 12)
@@ -105,8 +107,8 @@ class Point:
     Parameters
     ----------
     parameters : mapping of str to float
-    transition, selection, noise : ndarray
-        Of the state: T, and R with a root of Q, such that the state's noise is R·root·z.
+    transition, selection : ndarray
+        Of the state: T, and R, such that the state's noise is R·z.
     level, growth : ndarray
         Which combinations of the state are the level, and its growth in one step.
     state, root : ndarray
@@ -131,6 +133,33 @@ class Point:
     likelihood: float
     past: Array
     past_spread: Array
+
+    @classmethod
+    def of_all(
+        cls, y: Array, spaces: StateSpaces, parameters: Mapping[str, Array], *, level: Array, growth: Array
+    ) -> list[Point]:
+        """Filter and smooth state spaces, one for each set of parameters; `growth` is of each."""
+        import numpy as np
+
+        found = filtered(y, spaces, level)
+        roots, scale = _root(found.covariance), np.sqrt(found.squares / found.free)
+        return [
+            cls(
+                parameters={name: float(each[i]) for name, each in parameters.items()},
+                transition=spaces.transition[i],
+                selection=spaces.selection[i],
+                level=level,
+                growth=growth[i],
+                state=found.state[i],
+                root=roots[i],
+                scatter=float(spaces.observed[i]),
+                scale=float(scale[i]),
+                likelihood=float(found.likelihood[i]),
+                past=found.past[:, i],
+                past_spread=found.past_spread[:, i],
+            )
+            for i in range(len(roots))
+        ]
 
     @classmethod
     def of(cls, ssm: Any, parameters: Mapping[str, float], *, level: int, growth: Any, scatter: float) -> Point:
@@ -163,21 +192,30 @@ class Point:
 
 
 def _root(covariance: Array) -> Array:
-    """Return a root of a covariance that may be singular."""
+    """Return roots of covariances that may be singular."""
     import numpy as np
 
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
-    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+    values, vectors = np.linalg.eigh((covariance + np.swapaxes(covariance, -1, -2)) / 2)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
 
-def weigh(points: Iterable[Point]) -> tuple[tuple[Point, ...], Array]:
-    """Return the points that matter and their weights: likelihood on a flat prior over the support."""
+def weigh(points: Iterable[Point], proposed: Array | float = 0.0) -> tuple[tuple[Point, ...], Array]:
+    """Return the points that matter, the likeliest first, and their weights: likelihood on a flat prior.
+
+    Parameters
+    ----------
+    points : iterable of Point
+    proposed : ndarray
+        Logarithm of how densely the points lie, where that is not the same everywhere.
+    """
     import numpy as np
 
-    found = sorted(points, key=lambda p: -p.likelihood)
-    weights = np.exp(np.array([p.likelihood for p in found]) - found[0].likelihood)
-    keep = int(np.sum(weights > _NEGLIGIBLE))
-    return tuple(found[:keep]), weights[:keep] / weights[:keep].sum()
+    found = list(points)
+    likelihood = np.array([p.likelihood for p in found])
+    weights = np.exp(likelihood - proposed - (likelihood - proposed).max())
+    order = np.argsort(-likelihood, kind="stable")
+    order = order[weights[order] > _NEGLIGIBLE * weights.max()]
+    return tuple(found[i] for i in order), weights[order] / weights[order].sum()
 
 
 def maximise(model: Any, start: Array) -> Any:
@@ -374,17 +412,3 @@ class FittedStates(FittedShape):
         centres = factors * np.array([p.growth @ p.state for p in self.points])
         widths = factors * np.array([p.scale * float(np.linalg.norm(p.growth @ p.root)) for p in self.points])
         return quantile(q, centres, widths, self.dof, self.weights)
-
-
-def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array) -> float:
-    """Return a quantile of a mixture of Student t distributions."""
-    import numpy as np
-    from scipy.optimize import brentq
-    from scipy.special import stdtr, stdtrit
-
-    widths = np.maximum(widths, 1e-12 * (1 + np.abs(centres)))
-    reach = stdtrit(dof, q)
-    low, high = float((centres + reach * widths).min()), float((centres + reach * widths).max())
-    if high - low < 1e-12 * (1 + abs(high)):
-        return low
-    return float(brentq(lambda x: weights @ stdtr(dof, (x - centres) / widths) - q, low, high))

@@ -1,0 +1,102 @@
+"""``forecast record``: a dated forecast, in a ledger that shows when it is changed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.allowed import access_options
+from forecast.cli.ask.run import drawing, pairs
+from forecast.cli.catalogue.listing import json_option
+from forecast.errors import printable
+
+__all__ = ["record"]
+
+COMMAND = "record"
+
+
+@click.command()
+@drawing
+@click.option("--to", required=True, metavar="FILE.jsonl", help="The ledger; a new one where there is none.")
+@click.option("--on", required=True, metavar="DATE", help="The date of the forecast, or today.")
+@click.option("--question", "questions", multiple=True, metavar="NAME", help="Only this one; may be given again.")
+@click.option("--by", multiple=True, metavar="DATE", help="How likely is it by then? May be given again.")
+@click.option("--source", default="", metavar="TEXT", help="The table or page that will decide it.")
+@access_options
+@json_option
+def record(
+    scenario: str,
+    settings: tuple[str, ...],
+    swaps: tuple[str, ...],
+    changes: tuple[str, ...],
+    until: float | None,
+    start: float | None,
+    step: str | None,
+    draws: int,
+    seed: int,
+    to: str,
+    on: str,
+    questions: tuple[str, ...],
+    by: tuple[str, ...],
+    source: str,
+    as_json: bool,
+) -> None:
+    """Run SCENARIO and add what it says to a ledger of forecasts.
+
+    A question goes in if somebody can decide it later: it has a threshold that is the same in every world, a date by
+    which it is asked (dates = [...] in the scenario, or --by), and a source that decides (resolves = "..." in the
+    scenario, or --source); or it asks for a value or growth at a date, and has a source. Each definition, and each date
+    of a value, is a forecast of its own. `forecast resolve` scores them.
+
+    \b
+    forecast record brain-parity --to ledger.jsonl --on 2026-01-01 --set brain=1e20 --set metric=linpack --by 2030-01-01
+    forecast record mine.toml --to ledger.jsonl --on today --question revenue --source "annual report, page 3"
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.base.files import safe_output
+    from forecast.evaluation import ledger, recording
+    from forecast.projection.engine import project
+    from forecast.report import summary
+    from forecast.scenarios.quantities.changes import parse
+
+    safe_output(to)
+    on = ledger.dated(on, "--on")
+    dates = [ledger.dated(date, "--by") for date in by]
+    with render.progress("drawing") as report:
+        tree = project(
+            scenario,
+            until=until,
+            start=start,
+            step=step,
+            draws=draws,
+            seed=seed,
+            keep=draws,
+            set=pairs(settings, "--set"),
+            swap=pairs(swaps, "--swap"),
+            changes=[parse(text) for text in changes],
+            progress=report,
+        )
+    added = recording.record(tree, to, on=on, questions=questions, by=dates, source=source)
+    rows = [{"id": line["sha256"][: ledger.SHORT], **line} for line in added]
+    result = {"to": printable(to, 200), "head": rows[-1]["sha256"], "forecasts": rows}
+    render.emit(
+        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=summary.warnings(tree),
+        provenance={**render.provenance(computed=True, seed=seed), "plugins": summary.attribute(tree, "plugins")},
+    )  # fmt: skip
+
+
+def _text(result: dict[str, Any]) -> None:
+    from forecast.cli.ask.resolve import said
+
+    rows = result["forecasts"]
+    render.headline(f"{len(rows)} forecast{'s' * (len(rows) != 1)} of {rows[0]['on']} in {result['to']}.")
+    for row in rows:
+        render.write(f"{row['id']}  {said(row)}")
+        for by in row.get("by", ()):
+            render.write(f"          by {by['date']}: {by['probability']:.1%}")
+        render.write(f"          decided by: {printable(row['resolves'], 200)}")
+    render.write()
+    render.write(f"last line: {result['head']}")
+    render.write("Publish that hash: whoever has it can tell whether anything above it was changed.")

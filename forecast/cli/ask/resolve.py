@@ -1,0 +1,141 @@
+"""``forecast resolve``: what became of the forecasts in a ledger, and how good they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.allowed import access_options
+from forecast.cli.catalogue.listing import json_option
+from forecast.errors import UsageError, printable
+
+__all__ = ["resolve", "said"]
+
+COMMAND = "resolve"
+
+
+@click.command()
+@click.argument("ledger", metavar="FILE.jsonl")
+@click.option("--id", "name", metavar="ID", help="The forecast: the first digits of its hash.")
+@click.option("--outcome", metavar="VALUE|DATE|never", help="What happened; never: not by --on.")
+@click.option("--on", metavar="DATE", help="When that was known; of a listing: what is due then. A date, or today.")
+@click.option("--source", default="", metavar="TEXT", help="Where it was read, if not where the forecast says.")
+@access_options
+@json_option
+def resolve(ledger: str, name: str | None, outcome: str | None, on: str | None, source: str, as_json: bool) -> None:
+    """Say what became of the forecasts in a ledger, and score them.
+
+    Without --outcome it lists what is open, what is due on --on, and the scores so far. With it the outcome of one
+    forecast is added; no line is ever changed, and the last outcome of a forecast counts. An event that has not come by
+    --on is never until then: what the forecast says beyond that date is not scored yet.
+
+    \b
+    forecast resolve ledger.jsonl --on today
+    forecast resolve ledger.jsonl --id 1d7f834d --outcome 2031-06-15 --on 2031-07-01
+    forecast resolve ledger.jsonl --id 1d7f834d --outcome never --on 2031-01-01 --source "TOP500 list of 2030-11"
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.evaluation import ledger as lines
+    from forecast.evaluation import resolving
+
+    if outcome is None and (name is not None or source):
+        raise UsageError(f"{'--id' if name is not None else '--source'}: goes with an --outcome")
+    added = None
+    if outcome is not None:
+        if name is None or on is None:
+            raise UsageError(f"--outcome: {'of which forecast? --id' if name is None else 'known when? --on DATE'}")
+        added = resolving.resolve(ledger, name, outcome, on=on, source=source)
+    records = lines.read(ledger)
+    rows = resolving.listed(records, None if on is None else lines.dated(on, "--on"))
+    result = {
+        "ledger": printable(Path(ledger).name, 200),
+        "head": records[-1]["sha256"] if records else None,
+        **({} if added is None else {"scored": added}),
+        "scores": resolving.summary(rows),
+        "forecasts": rows,
+    }
+    warned = []
+    if added is not None and added["replaces"] is not None:
+        warned = [f"forecast {added['id']}: the outcome {added['replaces']} stays in the ledger and counts no more"]
+    render.emit(
+        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=warned,
+        provenance=render.provenance(computed=True),
+    )  # fmt: skip
+
+
+def said(row: Mapping[str, Any]) -> str:
+    """Say one forecast in a line: what is asked, the median, and the 90 % interval."""
+    given = "".join(f", {key} = {value}" for key, value in row["choices"].items())
+    at = f" on {row['at']}" if "at" in row else ""
+    low, middle, high = (_shown(row["quantiles"][q], row["unit"]) for q in ("p05", "p50", "p95"))
+    return printable(f"{row['question']}: {row['asked']}{at}{given}: {middle} (90 %: {low} to {high})", 400)
+
+
+def _shown(value: object, unit: str) -> str:
+    if value is None:
+        return "never"
+    if isinstance(value, (int, float)):
+        return f"{value:.4g}{f' {unit}' if unit else ''}"
+    return str(value)
+
+
+def _text(result: dict[str, Any]) -> None:
+    rows = result["forecasts"]
+    open_ = [row for row in rows if row["next"] is not None]
+    due = [row for row in open_ if row["due"]]
+    parts = [f"{len(rows) - len(open_)} decided", f"{len(open_)} open"]
+    parts += [f"{len(due)} of them due"] if any(row["due"] is not None for row in rows) else []
+    render.headline(f"{len(rows)} forecast{'s' * (len(rows) != 1)} in {result['ledger']}: {', '.join(parts)}.")
+    if "scored" in result:
+        _one(result["scored"])
+    if open_:
+        render.write("open:")
+        cells = [
+            [row["id"], row["on"], row["next"] + " (due)" * bool(row["due"]), said(row), row["resolves"]]
+            for row in sorted(open_, key=lambda row: row["next"])
+        ]
+        render.table(["id", "made", "decides", "forecast", "source"], cells, indent=2)
+        render.write()
+    _scores(result["scores"])
+    if result["head"]:
+        render.write(f"last line: {result['head']}")
+
+
+def _one(score: Mapping[str, Any]) -> None:
+    unit = "years" if score["asks"] == "when" else score["unit"]
+    so_far = "" if score["final"] else f" so far, until {score['on']}"
+    render.write(f"{score['id']}  {printable(score['question'], 80)}: {_shown(score['outcome'], score['unit'])}")
+    for by in score["by"]:
+        came = "came" if by["came"] else "did not come"
+        render.write(
+            f"          by {by['date']}: said {by['probability']:.1%}, {came}: Brier {by['brier']:.3f}, "
+            f"log score {by['log_loss']:.3g}"
+        )
+    kind = "" if score["wis"] is None else f", weighted interval score {score['wis']:.3g}"
+    held = {None: "is still open", True: "held", False: "did not hold"}[score["held"]]
+    render.write(f"          CRPS {score['crps']:.3g} {unit}{kind}{so_far}; the 90 % interval {held}")
+    render.write()
+
+
+def _scores(rows: Sequence[Mapping[str, Any]]) -> None:
+    if not rows:
+        render.write("No score yet: no forecast has an outcome.")
+        return
+    render.write("scores so far, less is better:")
+    for row in rows:
+        if row["of"] == "probabilities":
+            render.write(f"  probabilities ({row['n']}): Brier {row['brier']:.3f}, log score {row['log_loss']:.3g}")
+            continue
+        crps = f"CRPS {row['crps']:.3g} years, " if "crps" in row else ""
+        wis = "" if row["wis"] is None else f"weighted interval score {row['wis']:.3g}, "
+        held = "no 90 % interval is decided"
+        if row["intervals"]:
+            held = f"{row['held']} of {row['intervals']} 90 % intervals held, "
+            held += f"which tells a share between {row['low']:.0%} and {row['high']:.0%}"
+        waiting = f", {row['open']} not over" if row["open"] else ""
+        render.write(f"  {row['of']} ({row['n']}{waiting}): {crps}{wis}{held}")
+    render.write()
