@@ -116,9 +116,10 @@ def _plain(value: Any) -> float | None:
 def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
     """Return what moves each question's date: its ``name``, and ``drivers`` with a share of at least `least`."""
     from forecast.sensitivity.answers import drivers as moved
+    from forecast.sensitivity.answers import uncertain
 
-    asked = attribute(tree, "questions")
-    return [{"name": q, "drivers": [d for d in moved(tree, q) if d["share"] >= least]} for q in asked]
+    asked, among = attribute(tree, "questions"), uncertain(tree)
+    return [{"name": q, "drivers": [d for d in moved(tree, q, among=among) if d["share"] >= least]} for q in asked]
 
 
 def quantities(tree: xr.DataTree, *, only: Collection[str] | None = None) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["drivers", "moved", "ranks"]
+__all__ = ["Number", "drivers", "moved", "ranks", "uncertain"]
 
 #: Kinds of quantities that are one uncertain number a world.
 _DRAWN = ("prior", "regime", "draws", "fitted")
@@ -33,7 +34,7 @@ _DRAWN = ("prior", "regime", "draws", "fitted")
 PER_BIN, BINS = 25, 32
 
 
-def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
+def drivers(tree: xr.DataTree, question: str, *, among: Mapping[str, Number] | None = None) -> list[dict[str, Any]]:
     """Return what explains the variance of a question's date, the largest share first.
 
     Parameters
@@ -41,6 +42,8 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
     tree : xarray.DataTree
         A projection, fresh or loaded.
     question : str
+    among : mapping of str to Number, optional
+        What `uncertain` returns of the tree, where several questions are asked of one.
 
     Returns
     -------
@@ -69,10 +72,16 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
     dates = data[f"{question}_date"]
     years = dates.copy(data=dates.values.astype("datetime64[s]").astype(np.int64).astype(float))
     years = years.where(dates.notnull(), np.inf).where(data[f"{question}_never"].notnull())
-    return moved(tree, years, failing_of(data, question))
+    return moved(tree, years, failing_of(data, question), among=among)
 
 
-def moved(tree: xr.DataTree, said: xr.DataArray, failing: xr.DataArray | None = None) -> list[dict[str, Any]]:
+def moved(
+    tree: xr.DataTree,
+    said: xr.DataArray,
+    failing: xr.DataArray | None = None,
+    *,
+    among: Mapping[str, Number] | None = None,
+) -> list[dict[str, Any]]:
     """Return what explains the variance of what every world says, by rank, the largest share first.
 
     Numbers that the scenario correlates are one driver, ``kind`` ``group``.
@@ -84,6 +93,8 @@ def moved(tree: xr.DataTree, said: xr.DataArray, failing: xr.DataArray | None = 
         (draw, choices); +inf where never, NaN where a combination has no answer.
     failing : xarray.DataArray, optional
         Which worlds are left out, as `said`.
+    among : mapping of str to Number, optional
+        As in `drivers`.
     """
     dims = [str(d) for d in said.dims if d != "draw"]
     said = said.transpose("draw", *dims)
@@ -110,7 +121,7 @@ def moved(tree: xr.DataTree, said: xr.DataArray, failing: xr.DataArray | None = 
     flat, held = (each.reshape(len(place), -1) for each in (place, counts))
     answered = ~np.isnan(flat).any(axis=0)
     columns = _Columns(flat[:, answered], held[:, answered])
-    drawn = dict(_numbers(tree))
+    drawn = uncertain(tree) if among is None else among
     for group in _groups(tree, drawn):
         share = _explained(columns, [drawn[name] for name in group]) / total
         if share > 0:
@@ -135,7 +146,28 @@ def ranks(said: Array, counts: Array) -> Array:
     return out
 
 
-def _groups(tree: xr.DataTree, drawn: Mapping[str, Array]) -> list[tuple[str, ...]]:
+class Number:
+    """The draws of one uncertain number, and the bins in which what it explains is counted."""
+
+    def __init__(self, draws: Array) -> None:
+        self.moves = bool(np.isfinite(draws).any() and np.nanmin(draws) != np.nanmax(draws))
+        self.draws = np.nan_to_num(draws)
+        self.most = min(BINS, len(draws) // PER_BIN)
+
+    @cached_property
+    def sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The draws in the order of their bins, and where each bin begins."""
+        place = _bins(self.draws, self.most)
+        order = np.argsort(place, kind="stable")
+        return order, np.flatnonzero(np.diff(place[order], prepend=-1))
+
+
+def uncertain(tree: xr.DataTree) -> dict[str, Number]:
+    """Return every uncertain number of a projection by its name."""
+    return {name: Number(drawn) for name, drawn in _numbers(tree)}
+
+
+def _groups(tree: xr.DataTree, drawn: Mapping[str, Number]) -> list[tuple[str, ...]]:
     """Return the numbers that are explained together: those that the scenario correlates, each other alone."""
     stated = json.loads(tree.attrs.get("correlations", "[]"))
     together = [tuple(name for name in group["of"] if name in drawn) for group in stated]
@@ -170,10 +202,9 @@ class _Columns:
         self.about = self.counts * away
         self.scatter = np.sum(self.about * away, axis=0)
 
-    def explained(self, place: NDArray[np.int64]) -> float:
+    def explained(self, number: Number) -> float:
         """Return the variance between bins, less what chance alone would give, on average over the columns."""
-        order = np.argsort(place, kind="stable")
-        first = np.flatnonzero(np.diff(place[order], prepend=-1))
+        order, first = number.sorted
         held, sums, squares = (
             np.add.reduceat(each[order], first, axis=0) for each in (self.counts, self.about, self.squares)
         )
@@ -181,10 +212,10 @@ class _Columns:
         between = np.sum(sums**2 / divisor, axis=0)
         # bins of a number that explains nothing differ by chance: as much as the scatter in them, times their number
         # where all draws count alike
-        number = np.sum(squares / divisor, axis=0)
-        free = self.whole - number
+        alike = np.sum(squares / divisor, axis=0)
+        free = self.whole - alike
         within = (self.scatter - between) / np.where(free > 0, free, 1.0)
-        chance = (number - np.sum(squares, axis=0) / self.whole) * within
+        chance = (alike - np.sum(squares, axis=0) / self.whole) * within
         return float(np.mean(np.where(free > 0, np.maximum(between - chance, 0.0), 0.0) / self.whole))
 
     def fitted(self, design: Array) -> float:
@@ -205,16 +236,16 @@ def _fitted(design: Array, counts: Array, about: Array, scatter: float) -> float
     return float(max(scatter - left - (rank - 1) * left / (held - rank), 0.0) / whole)
 
 
-def _explained(columns: _Columns, numbers: Sequence[Array]) -> float:
+def _explained(columns: _Columns, numbers: Sequence[Number]) -> float:
     """Return the variance that bins of one number explain, or those of several together, over all combinations."""
-    bins = min(BINS, len(numbers[0]) // PER_BIN)
-    moving = [np.nan_to_num(d) for d in numbers if np.isfinite(d).any() and np.nanmin(d) != np.nanmax(d)]
+    moving = [number for number in numbers if number.moves]
+    bins = numbers[0].most
     if bins < 2 or not moving or not columns.about.size:
         return 0.0
     if len(moving) == 1:
-        return columns.explained(_bins(moving[0], bins))
+        return columns.explained(moving[0])
     # several that move together: the sum of a step function of each, by least squares
-    steps = [_bins(draws, max(bins // 2, 2)) for draws in moving]
+    steps = [_bins(number.draws, max(bins // 2, 2)) for number in moving]
     design = np.column_stack([np.ones(len(steps[0])), *(np.eye(step.max() + 1)[step][:, 1:] for step in steps)])
     return columns.fitted(design)
 
