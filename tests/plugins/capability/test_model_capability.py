@@ -257,7 +257,7 @@ def test_the_answer_says_which_limit_binds_first_and_that_the_routes_differ(run)
     assert float((abs(ahead) >= 2).mean()) > 0.5
 
 
-# --- As a user meets it ------------------------------------------------------------------------------------------------
+# --- As a user meets it -----------------------------------------------------------------------------------------------
 
 
 def test_the_answer_opens_with_its_first_variant_and_takes_its_time(tmp_path, cpu_of, slowness):
