@@ -1,8 +1,9 @@
 """Published figures, recomputed. The verdict is computed, never declared by who states the figure.
 
-``agrees`` within 0.5 % (a date within 0.1 y), ``rounds`` if the computed figure rounds to the stated one at the stated
-figure's digits, else ``disagrees``. Declared are only ``not derivable``, ``constant``, ``scenario`` and ``ours`` (a
-figure the source does not state). A claim that cannot be computed is ``failed``, and its note says why.
+``agrees`` within 0.5 % (a date within 0.1 y), or within the claim's own tolerance where it has one; ``rounds`` if the
+computed figure rounds to the stated one at the stated figure's digits, else ``disagrees``. Declared are only ``not
+derivable``, ``constant``, ``scenario`` and ``ours`` (a figure the source does not state). A claim that cannot be
+computed is ``failed``, and its note says why.
 
 A claim may be a dated forecast instead: it is judged by what happened (`forecast.evaluation.outcomes`).
 """
@@ -14,14 +15,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from forecast import formula
 from forecast.base import budgets
-from forecast.contract.registry import Record
+from forecast.contract.registry import Record, Registry
 from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError, UnknownNameError, printable
 from forecast.evaluation import outcomes
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["FAILED", "VERDICTS", "evaluate", "evaluate_all", "headline", "judge", "needed", "sentence"]
 
@@ -42,7 +47,7 @@ def _figure(text: str) -> Decimal:
     return Decimal(text.strip())
 
 
-def judge(computed: float, stated: str, unit: str = "") -> str:
+def judge(computed: float, stated: str, unit: str = "", tolerance: float | None = None) -> str:
     """Return the verdict on a computed figure.
 
     Parameters
@@ -52,6 +57,8 @@ def judge(computed: float, stated: str, unit: str = "") -> str:
         As the source prints it: its digits count.
     unit : str
         ``"date"`` is a decimal year.
+    tolerance : float, optional
+        What it may be off, instead of the general rule.
 
     Examples
     --------
@@ -61,8 +68,11 @@ def judge(computed: float, stated: str, unit: str = "") -> str:
     figure = _figure(stated)
     apart = abs(computed - float(figure))
     # decimal figures are not exact in binary: a distance of 0.1 y must count as 0.1 y
-    if apart <= (YEARS if unit == DATE else SHARE * abs(float(figure))) * (1 + 1e-9) + 1e-12 * abs(float(figure)):
+    allowed = (YEARS if unit == DATE else SHARE * abs(float(figure))) if tolerance is None else tolerance
+    if apart <= allowed * (1 + 1e-9) + 1e-12 * abs(float(figure)):
         return "agrees"
+    if tolerance is not None:
+        return "disagrees"
     digit = Decimal(1).scaleb(int(figure.as_tuple().exponent))
     try:
         rounded = Decimal(repr(float(computed))).quantize(digit, rounding=ROUND_HALF_UP)
@@ -96,7 +106,7 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
             verdict = outcomes.judge(spec.forecast)
         else:
             computed = _compute(spec) if spec.formula else None
-            verdict = spec.declared if spec.declared is not None else judge(_number(computed), spec.stated, spec.unit)
+            verdict = spec.declared or judge(_number(computed), spec.stated, spec.unit, spec.tolerance)
     except ForecastError as problem:
         budgets.check_time(f"claim {spec.name}")
         computed, verdict = None, FAILED
@@ -123,9 +133,9 @@ def _number(value: float | None) -> float:
 def _compute(spec: ClaimSpec) -> float:
     where = f"claim '{spec.name}'"
     parsed = formula.parse(spec.formula, where=where)
-    for name in (*spec.values, *spec.facts):
+    for name in (*spec.values, *spec.facts, *spec.answers):
         formula.check_name(name, where=where)
-    value = float(parsed.evaluate({**spec.values, **_facts(spec, where)}))
+    value = float(parsed.evaluate({**spec.values, **_facts(spec, where), **_answers(spec, where)}))
     if not math.isfinite(value):
         raise FormulaError(f"{where}: '{printable(parsed.text, 80)}' has no finite value")
     return value
@@ -134,6 +144,25 @@ def _compute(spec: ClaimSpec) -> float:
 def _facts(spec: ClaimSpec, where: str) -> dict[str, float]:
     """Read what a claim takes from fitted models."""
     return {name: _fact(text, f"{where}: facts.{name}") for name, text in spec.facts.items()}
+
+
+def _answers(spec: ClaimSpec, where: str) -> dict[str, float]:
+    """Read what a claim takes from a scenario."""
+    if not spec.answers:
+        return {}
+    from forecast.contract.registry import get_registry
+    from forecast.projection.reading import figure
+
+    tree = _run(get_registry(), spec.scenario, tuple(spec.settings.items()), spec.draws)
+    return {name: figure(tree, text, where=f"{where}: answers.{name}") for name, text in spec.answers.items()}
+
+
+@lru_cache(maxsize=1)
+def _run(registry: Registry, scenario: str, settings: tuple[tuple[str, str], ...], draws: int) -> xr.DataTree:
+    """Run a scenario; claims that follow one another share its run, while plugins stay what they are."""
+    from forecast.projection.engine import project
+
+    return project(scenario, set=dict(settings), draws=draws, keep=draws)
 
 
 def _fact(text: str, where: str) -> float:
@@ -181,7 +210,7 @@ def needed(spec: ClaimSpec) -> dict[str, Any] | None:
     if spec.solve_for not in parsed.names:
         raise FormulaError(f"{where}: solve_for: '{printable(spec.solve_for, 60)}' is not in the formula")
     target = float(_figure(spec.stated))
-    known = {**spec.values, **_facts(spec, where)}
+    known = {**spec.values, **_facts(spec, where), **_answers(spec, where)}
     others = {n: float(v) for n, v in known.items() if n != spec.solve_for}
     used = float(spec.values[spec.solve_for])
     best: tuple[float, str] | None = None

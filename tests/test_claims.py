@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from forecast import ClaimSpec
 from forecast.claims import FAILED, evaluate, evaluate_all, headline, judge, needed
 from forecast.contract.registry import get_registry
-from forecast.errors import FormulaError
+from forecast.errors import FormulaError, PluginContractError
 
 
 def claim(**changes):
@@ -201,3 +201,47 @@ def test_a_fact_that_is_not_there_fails_the_claim(fact, reason):
     assert found["verdict"] == FAILED
     assert reason in found["note"]
     assert "claim 'demo': facts.x" in found["note"]
+
+
+# --- figures of scenarios ---------------------------------------------------------------------------------------------
+
+
+def of_scenario(**changes):
+    asked = {"scenario": "capability/kwa-2026-midpoints", "draws": 1, "formula": "x", "values": {}, "stated": "2033"}
+    return claim(**{**asked, "answers": {"x": "automation p50"}, "unit": "date", **changes})
+
+
+def test_a_claim_reads_the_answers_of_a_scenario():
+    found = evaluate(of_scenario())
+    assert found["computed"] == pytest.approx(2033.0645, abs=1e-4)
+    assert found["verdict"] == "agrees"
+    later = evaluate(of_scenario(settings={"f0": "0.3"}))
+    assert later["computed"] > found["computed"]
+
+
+def test_a_claim_may_state_its_tolerance():
+    assert evaluate(of_scenario(tolerance=0.06))["verdict"] == "disagrees"
+    assert evaluate(of_scenario(tolerance=0.065))["verdict"] == "agrees"
+    assert judge(20.72, "21", tolerance=0.1) == "disagrees"  # it stands instead of rounding, too
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"answers": {"x": "automation"}}, "answers.x: expected 'QUESTION p50'"),
+        ({"answers": {"x": "automaton p50"}}, "did you mean 'automation'"),
+        ({"answers": {"x": "f p50"}}, "'f' changes with time: expected a year"),
+        ({"answers": {"x": "automation by"}}, "by when?"),
+        ({"answers": {"x": "automation median"}}, "got 'median'"),
+        ({"scenario": "capability/kwa-2027"}, "did you mean 'capability/kwa-2026'"),
+    ],
+)
+def test_what_cannot_be_read_is_a_failed_claim(changes, reason):
+    found = evaluate(of_scenario(**changes))
+    assert found["verdict"] == FAILED
+    assert reason in found["note"]
+
+
+def test_answers_and_a_scenario_go_together():
+    with pytest.raises(PluginContractError, match="answers: a scenario, and what is read from its answers"):
+        claim(answers={"x": "tai p50"})

@@ -102,13 +102,18 @@ class Answer:
     @property
     def scenario(self) -> Scenario:
         """The scenario that was asked; ``answer.scenario.to_toml()`` is its text."""
+        from forecast.scenarios.graph import build
+        from forecast.scenarios.matching import apart
         from forecast.scenarios.scenario import Scenario
 
         if self.base is None:
             return Scenario.from_dict(self._mapping)
         if not self.conditions and not self.swapped:
             return self.base
-        return Scenario.from_dict(self._mapping, name=self.base.name, where=self.base.where, folder=self.base.folder)
+        base = self.base
+        made = Scenario.from_dict(self._mapping, name=base.name, where=base.where, folder=base.folder)
+        known = [name for name in self.swapped if name in base.quantities]
+        return replace(made, alone=apart(build(base), known)) if base.correlations and known else made
 
     @property
     def _mapping(self) -> dict[str, Any]:

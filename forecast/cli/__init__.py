@@ -53,6 +53,7 @@ COMMANDS = {
     ),
     "allocate": ("fit.allocate:allocate", "Split a compute budget between parameters and data."),
     "claims": ("ask.claims:claims", "Recompute published figures."),
+    "published": ("ask.published:published", "Set published forecasts side by side."),
     "laws": ("catalogue.laws:laws", "List laws or show one: its formula, units and published parameters."),
     "models": ("catalogue.models:models", "List models or show one: its unit, inputs and sources."),
     "tables": (

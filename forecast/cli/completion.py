@@ -31,7 +31,8 @@ LIMIT_BYTES, LIMIT_CHAIN = 1 << 20, 8
 def _registry(kind: str) -> Registry:
     from forecast.contract.registry import Registry
 
-    return Registry(hooks=(f"forecast_{kind}s",))  # what else the plugins bring would take as long again
+    functions = ("forecast_functions",) if kind == "model" else ()  # they are models too
+    return Registry(hooks=(f"forecast_{kind}s", *functions))  # what else the plugins bring would take as long again
 
 
 def names(kind: str, *, files: bool = False) -> Completer:

@@ -140,6 +140,8 @@ class LawSpec(Spec):
     requires : mapping of str to str
         Formulas over its names that are above 0 where the law has a meaning, and what each of them is. Elsewhere its
         values are nan, and a fit refuses to predict.
+    record : str
+        Path of a CSV file that says how forecasts with it have done; see `forecast.models.shapes.track_record`.
     """
 
     kind: ClassVar[str] = "law"
@@ -165,6 +167,7 @@ class LawSpec(Spec):
     costs: Mapping[str, str] = checked(maps(text), "a mapping of name to formula", default_factory=empty)
     ridge: str = text_field(default="")
     requires: Mapping[str, str] = checked(maps(text), "a mapping of formula to what it is", default_factory=empty)
+    record: str = text_field(default="")
 
     def _check(self) -> None:
         if (self.expression is None) == (self.target is None):
@@ -456,8 +459,20 @@ class ClaimSpec(Spec):
         The figures that go in.
     facts : mapping of str to str
         Figures that go in and are read from fitted models, as ``"plugin/model.fact"``.
+    scenario : str
+        The scenario that `answers` are read from.
+    settings : mapping of str to str
+        What is set in it, as ``--set`` does.
+    draws : int
+        How many worlds are drawn.
+    answers : mapping of str to str
+        Figures that go in and are read from the scenario: ``"tai p50"``, ``"tai by 2030"``, ``"tai never"`` of a
+        question, ``"spend p90 2030"``, ``"spend mean 2030"`` of a quantity.
     unit : str
         The unit; ``"date"`` is a decimal year, judged to 0.1 y.
+    tolerance : float, optional
+        What the computed figure may be off, in `unit`, instead of the general rule: where worlds are drawn, and where
+        the source gives one.
     declared : str, optional
         One of ``not derivable``, ``constant``, ``scenario``, ``ours``; every other verdict is computed.
     solve_for : str, optional
@@ -478,7 +493,14 @@ class ClaimSpec(Spec):
     formula: str = text_field(default="")
     values: Mapping[str, float] = checked(numbers, "a mapping of name to number", default_factory=empty)
     facts: Mapping[str, str] = checked(maps(text), "a mapping of name to 'model.fact'", default_factory=empty)
+    scenario: str = text_field(default="")
+    settings: Mapping[str, str] = checked(maps(text), "a mapping of what is set to text", default_factory=empty)
+    draws: int = checked(
+        lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 1, "an integer of at least 1", default=2048
+    )
+    answers: Mapping[str, str] = checked(maps(text), "a mapping of name to 'question p50'", default_factory=empty)
     unit: str = text_field(default="")
+    tolerance: float | None = checked(lambda v: v is None or (number(v) and v >= 0), "a number >= 0", default=None)
     declared: str | None = maybe_text()
     solve_for: str | None = maybe_text()
     note: str = text_field(default="")
@@ -495,6 +517,8 @@ class ClaimSpec(Spec):
             self._refuse("declared", f"expected one of {', '.join(self.DECLARED)}; other verdicts are computed")
         if self.declared is None and not (self.formula and self.stated):
             self._refuse("formula", "a computed verdict needs a formula and a stated figure")
+        if bool(self.answers) != bool(self.scenario):
+            self._refuse("answers", "a scenario, and what is read from its answers, go together")
         if self.solve_for is not None and self.solve_for not in self.values:
             self._refuse("solve_for", f"'{printable(self.solve_for, 60)}' is not in values")
 

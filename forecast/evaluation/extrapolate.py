@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-__all__ = ["LEAST", "RECORD", "Extrapolation", "Record", "extrapolate", "shape_for_dates"]
+__all__ = ["LEAST", "RECORD", "Extrapolation", "Record", "extrapolate", "quantiles", "shape_for_dates"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -364,6 +364,16 @@ def _band(
     ]
     laws.sort(key=lambda row: -row["weight"])
     return ends[0], np.minimum(ends[1], ends[2]), np.maximum(ends[1], ends[2]), laws
+
+
+def quantiles(x: Any, y: Any, to: Array, shares: Array) -> Array:
+    """Return quantiles of an observation of a curve beyond its data, (to, share), as `extrapolate` would say them."""
+    upward = np.argsort(x, kind="stable")
+    places, values = _checked(np.asarray(x, dtype=float)[upward], np.asarray(y)[upward], ("x", "y"), False)
+    sign = -1.0 if _rises(places, values) else 1.0
+    made = pool(places, values**sign, _goal(to, places, "x", False), TUNING)
+    said = np.stack([np.exp(sign * made.quantile(share, TUNING.spread)) for share in shares], axis=1)
+    return said if sign > 0 else said[:, ::-1]
 
 
 def _rises(x: Array, y: Array) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast.contract.plugin_calls import guarded
@@ -26,10 +27,23 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["DEFAULT", "backtest", "frozen", "of_name", "rivals", "series_of", "summary", "unfitted"]
+__all__ = [
+    "DEFAULT",
+    "Cut",
+    "backtest",
+    "frozen",
+    "of_name",
+    "rivals",
+    "scored",
+    "series_of",
+    "summary",
+    "unfitted",
+]
 
 #: What is scored where nobody names scores.
 DEFAULT = ("weighted-interval", "coverage", "width", "pit")
+#: What stands beside the scores in a result.
+NOT_SCORES = ("years", "ahead", "observed", "forecast")
 
 
 def rivals(series: Callable[[Any], Model], shapes: Iterable[str] = ()) -> tuple[dict[str, Model], dict[str, str]]:
@@ -117,14 +131,16 @@ def backtest(
     most_origins: int = 6,
     most_targets: int = 10,
     years: float = 10.0,
+    dates: int = 8,
+    share: float = 0.4,
     seed: int = 0,
     workers: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> xr.Dataset:
     """Forecast the same observations from the same origins with several models, and score each.
 
-    The origins come after eight dates and 40 % of the span. A forecast is one of an observation: it has the scatter of
-    one.
+    The origins come after some dates and some share of the span. A forecast is one of an observation: it has the
+    scatter of one.
 
     Parameters
     ----------
@@ -140,6 +156,8 @@ def backtest(
         Equally spaced, where there are more.
     years : float
         How far ahead.
+    dates, share : int, float
+        What an origin has behind it; see `forecast.evaluation.origins.origins`.
     seed : int
     workers : int or concurrent.futures.Executor, optional
         Processes; the result is the same for any number.
@@ -171,28 +189,86 @@ def backtest(
     ['trends/exponential', 'drift', 'last-value']
     """
     import numpy as np
-    import xarray as xr
 
-    from forecast.fit.solve.parallel import check_workers, share
+    from forecast.fit.solve.parallel import check_workers
 
     check_workers(workers, "backtest")
     if isinstance(models, str):
         name = name or models
         models, _ = of_name(models)
     time, value, unit = _happened(models, seed)
-    cuts = origins(time, most=most_origins)
+    cuts = origins(time, dates=dates, share=share, most=most_origins)
     if not len(cuts):
+        least = f"{'eight' if dates == 8 else dates} dates and {100 * share:.0f} % of the span"
         raise DataError(
-            f"{printable(name, 60) or 'backtest'}: too short to be cut: expected an observation after eight dates and "
-            f"40 % of the span, got {len(np.unique(time))} dates"
+            f"{printable(name, 60) or 'backtest'}: too short to be cut: expected an observation after {least}, got "
+            f"{len(np.unique(time))} dates"
         )
-    asked = [targets(time, origin, years=years, most=most_targets) for origin in cuts]
-    names = list(models)
-    pieces = [
-        (models[label], float(cut), np.unique(time[chosen]), seed)
-        for cut, chosen in zip(cuts, asked, strict=True)
-        for label in names
-    ]
+    cut: list[Cut] = []
+    pieces = []
+    for origin in cuts:
+        chosen = targets(time, origin, years=years, most=most_targets)
+        asked, place = np.unique(time[chosen], return_inverse=True)
+        cut.append(Cut(at=float(origin), ahead=time[chosen] - origin, observed=value[chosen], place=place))
+        pieces += [(model, float(origin), asked, seed) for model in models.values()]
+    found = scored(frozen, pieces, cut, list(models), scores=scores, workers=workers, progress=progress)
+    return found.rename(ahead="years").assign_attrs(name=name, unit=unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """Where forecasts are made from, and what they are compared with.
+
+    Parameters
+    ----------
+    at : float or str
+        The origin.
+    ahead, observed : ndarray
+        (targets,): how far ahead, and what came.
+    place : ndarray of int
+        (targets,): the row of a forecast that each is compared with.
+    """
+
+    at: float | str
+    ahead: Array
+    observed: Array
+    place: NDArray[np.intp]
+
+
+def scored(
+    forecast: Callable[..., Array | str],
+    pieces: Sequence[tuple[Any, ...]],
+    cuts: Sequence[Cut],
+    names: Sequence[str],
+    *,
+    scores: Sequence[str],
+    workers: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> xr.Dataset:
+    """Make every forecast from every origin, and score each against what came.
+
+    Parameters
+    ----------
+    forecast : callable
+        Returns draws of observations, (row, draw), or why there are none.
+    pieces : sequence of tuple
+        What it is called with: of each cut in turn, for each name in turn.
+    cuts : sequence of Cut
+    names : sequence of str
+        Of the models.
+    scores, workers, progress
+        See `backtest`.
+
+    Returns
+    -------
+    xarray.Dataset
+        As `backtest` does, with ``ahead`` in place of ``years``.
+    """
+    import numpy as np
+    import xarray as xr
+
+    from forecast.fit.solve.parallel import share
+
     done = 0
 
     def count(_: int) -> None:
@@ -201,29 +277,31 @@ def backtest(
         if progress is not None:
             progress(done, len(pieces))
 
-    found = share(frozen, pieces, workers, where="backtest", done=count)
-    size = next((len(made[0]) for made in found if not isinstance(made, str) and len(made)), 1)
-    most = max(map(len, asked))
+    found = share(forecast, pieces, workers, where="backtest", done=count)
+    size = next((made.shape[1] for made in found if not isinstance(made, str) and len(made)), 1)
+    most = max(len(cut.place) for cut in cuts)
     draws = np.full((len(cuts), most, len(names), size), np.nan)
     ahead, came = np.full((2, len(cuts), most), np.nan)
     failures: dict[str, dict[str, str]] = {}
-    for i, (cut, chosen) in enumerate(zip(cuts, asked, strict=True)):
-        ahead[i, : len(chosen)], came[i, : len(chosen)] = time[chosen] - cut, value[chosen]
-        _, place = np.unique(time[chosen], return_inverse=True)
+    for i, cut in enumerate(cuts):
+        count_of = len(cut.place)
+        ahead[i, :count_of], came[i, :count_of] = cut.ahead, cut.observed
         for j, label in enumerate(names):
             made = found[i * len(names) + j]
             if isinstance(made, str):
-                failures.setdefault(label, {})[f"{cut:.2f}"] = made
+                shown = cut.at if isinstance(cut.at, str) else f"{cut.at:.2f}"
+                failures.setdefault(label, {})[shown] = made
             else:
-                draws[i, : len(chosen), j] = made[place]
+                draws[i, :count_of, j] = made[cut.place]
     dims = ("origin", "horizon")
-    made_of = xr.DataArray(draws, dims=(*dims, "model", "draw"), coords={"origin": cuts, "model": names})
-    observed = xr.DataArray(came, dims=dims, coords={"origin": cuts})
+    at = [cut.at for cut in cuts]
+    made_of = xr.DataArray(draws, dims=(*dims, "model", "draw"), coords={"origin": at, "model": list(names)})
+    observed = xr.DataArray(came, dims=dims, coords={"origin": at})
     out = {label: score(label)(made_of, observed, preserve_dims=[*dims, "model"]) for label in scores}
     stated = made_of.quantile(list(LEVELS), "draw", skipna=False).transpose(*dims, "model", "quantile")
     return xr.Dataset(
-        {"years": (dims, ahead), "observed": observed, "forecast": stated, **out},
-        attrs={"name": name, "unit": unit, "failures": json.dumps(failures)},
+        {"ahead": (dims, ahead), "observed": observed, "forecast": stated, **out},
+        attrs={"failures": json.dumps(failures)},
     )
 
 
@@ -304,7 +382,7 @@ def summary(found: Iterable[xr.Dataset]) -> list[dict[str, Any]]:
             row["origins"] += int(made.any("horizon").sum())
             row["forecasts"] += int(made.sum())
             for key in own.data_vars:
-                if key not in ("years", "observed", "forecast"):
+                if key not in NOT_SCORES:
                     mean = float((own[key] ** 2).mean() ** 0.5 if key == "rmsle" else own[key].mean())
                     parts.setdefault(str(key), []).append(mean)
             for reference in REFERENCES:

@@ -13,6 +13,7 @@ from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
 from forecast.fit.data.following import widened
 from forecast.fit.data.groups import coded
+from forecast.fit.diagnostics.departure import departures
 from forecast.fit.kernels.general import program_of
 from forecast.fit.options import check_level
 from forecast.laws.meaning import unmet
@@ -51,7 +52,9 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
     centre = _values(fit.law, parameters, points)
     columns = {"median": centre}
     attrs: dict[str, Any] = {"level": level, "fit": fit.name}
-    notes = list(fit.warnings)
+    notes = list(fit.notes)
+    if fit.uncertainty is not None:  # what the band holds is no warning: it says so itself
+        notes = list(dict.fromkeys([*notes, *fit.diagnostics.warnings(fit.name, predicting=True)]))
     if statistic == "mean":
         if fit.log and fit.residual_scale is None:
             why = fit._why_not()
@@ -63,16 +66,20 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
         attrs["no_interval"] = str(problem)
     else:
         assert fit.estimates is not None
-        columns.update(_bands(fit.estimates, one, points, centre, level))
+        made, doubted = _bands(fit.estimates, one, points, centre, level)
+        columns.update(made)
         if (rho := float(fit.estimates.correlation[0])) > 0:
             attrs["bands"] += f", times {float(widened(np.array(rho))):.2g}: residuals follow each other"
+        if doubted:
+            attrs["bands"] += ", and by how far the last points turn away from the law"
     if fit.ranges and (np.isfinite(centre).any() or not centre.size):
         ranges = {n: (np.array([low]), np.array([high])) for n, (low, high) in fit.ranges.items()}
         far = float(np.max(_decades(ranges, points)[np.isfinite(centre)], initial=0.0))
         attrs["extrapolation_decades"] = far
         if far > FAR:
             where = f"{far:.1f} decades outside its data" if np.isfinite(far) else "at 0 or below, outside its data"
-            notes.append(f"{fit.name}: predicts {where}")
+            other = "; forecast.extrapolate pools several laws" if len(fit.law.variables) == 1 else ""
+            notes.append(f"{fit.name}: predicts {where}{other}")
     lost = ~np.isfinite(centre)
     if lost.any():
         attrs["lost"] = _why_lost(fit, points, lost)
@@ -111,7 +118,8 @@ def predict_many(fits: Fits, level: float, statistic: str, variables: Mapping[st
         centre = columns["median"][rows] = _values(fits.law, parameters, part)
         if statistic == "mean":
             columns["mean"][rows], _ = _mean(fits.log, estimates.residual_scale[rows], centre)
-        for name, values in _bands(estimates, rows, part, centre, level).items():
+        made, _ = _bands(estimates, rows, part, centre, level)
+        for name, values in made.items():
             columns[name][rows] = values
         far[rows] = _decades({n: (low[rows], high[rows]) for n, (low, high) in estimates.ranges.items()}, part)
     lost = ~np.isfinite(columns["median"][good])
@@ -208,8 +216,8 @@ def _origin(fit: Fit, level: float) -> str:
 
 def _bands(
     estimates: Estimates, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array, level: float
-) -> dict[str, Array]:
-    """Return both bands of some fits, (B, p): of the law, and of one observation.
+) -> tuple[dict[str, Array], bool]:
+    """Return both bands of some fits, (B, p): of the law, and of one observation; and whether its form is doubted.
 
     Parameters
     ----------
@@ -234,13 +242,21 @@ def _bands(
             ends = percentiles(estimates.law, fitted, repeated, there, level)
             lower[j], upper[j] = (_moved(end, centre[j], float(apart[j, 0]), log) for end in ends)
             q[j] = NormalDist().inv_cdf(0.5 + level / 2)
+        doubt = departures(estimates, rows, points, lambda some, there: _slopes(estimates, some, there))
+        if doubt.any():
+            lower, upper = (_and(end, centre, q * doubt, sign, log) for end, sign in ((lower, -1), (upper, 1)))
         bands = {"lower": lower, "upper": upper}
         scatter = q * estimates.residual_scale[rows, None]
         for side, sign in (("lower", -1), ("upper", 1)):  # the scatter of one observation comes on top
-            far = np.log(bands[side] / centre) if log else bands[side] - centre
-            wide = sign * np.sqrt(np.maximum(sign * far, 0.0) ** 2 + scatter**2)
-            bands[f"observed_{side}"] = centre * np.exp(wide) if log else centre + wide
-    return bands
+            bands[f"observed_{side}"] = _and(bands[side], centre, scatter, sign, log)
+    return bands, bool(doubt.any())
+
+
+def _and(end: Array, centre: Array, more: Array, sign: int, log: bool) -> Array:
+    """Return an end of an interval with more beside what made it, both as distances from the centre."""
+    far = np.log(end / centre) if log else end - centre
+    wide = sign * np.sqrt(np.maximum(sign * far, 0.0) ** 2 + more**2)
+    return np.asarray(centre * np.exp(wide) if log else centre + wide)
 
 
 def _moved(end: Array, centre: Array, times: float, log: bool) -> Array:
@@ -292,17 +308,24 @@ def percentiles(
 
 def _errors(estimates: Estimates, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array) -> Array:
     """Return the standard error of the law at points, (B, p), of its logarithm under a log objective."""
-    law, known = estimates.law, estimates.known
-    parameters = {n: v[rows] for n, v in estimates.values.items()}
-
-    slopes = _at_points(law, parameters, points, lambda own, there: law.jacobian(own, **there))
-    slopes = slopes[[law.parameters.index(n) for n in known.names]]
-    slopes = slopes * known.factors[:, rows, None]
-    if estimates.objective.log:
-        slopes = slopes / centre
+    known = estimates.known
+    slopes = _slopes(estimates, rows, points, centre) * known.factors[:, rows, None]
     sure = np.asarray(known.known[:, rows].all(axis=0))
     covariance = np.where(sure[:, None, None], known.covariance[rows], np.nan)
     return np.asarray(np.sqrt(np.einsum("ibp,bij,jbp->bp", slopes, covariance, slopes)))
+
+
+def _slopes(
+    estimates: Estimates, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array | None = None
+) -> Array:
+    """Return the derivatives of the law by its free parameters, (k, B, p); of its logarithm under a log objective."""
+    law = estimates.law
+    parameters = {n: v[rows] for n, v in estimates.values.items()}
+    slopes = _at_points(law, parameters, points, lambda own, there: law.jacobian(own, **there))
+    slopes = slopes[[law.parameters.index(n) for n in estimates.known.names]]
+    if not estimates.objective.log:
+        return np.asarray(slopes)
+    return np.asarray(slopes / (_values(law, parameters, points) if centre is None else centre))
 
 
 def extrapolation(fit: Fit | Fits, variables: Mapping[str, Any]) -> Array:

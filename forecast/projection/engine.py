@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -185,12 +185,20 @@ def project(
         stated(
             models=described,
             failures=sorted({*sampled.reasons(), *fits.failures.values(), *sampled.updates.impossible()}),
-            warnings=[*fits.warnings(), *_few(effective, draws)],
+            warnings=[*fits.warnings(), *_apart(asked.alone), *_few(effective, draws)],
             effective=effective,
             failing=sampled.failing(),
         )
     )
     return result
+
+
+def _apart(names: Collection[str]) -> list[str]:
+    """Say what moved together with others before it was swapped."""
+    if not names:
+        return []
+    told = ", ".join(printable(name, 80) for name in sorted(names))
+    return [f"swap: what moved together with others is drawn on its own now: {told}"]
 
 
 def _few(effective: float | None, draws: int) -> list[str]:

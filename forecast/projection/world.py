@@ -565,6 +565,17 @@ class World:
         what = f"model '{model.name}': sample"
         return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
 
+    def called(self, fitted: FittedModel, model: Model, given: Mapping[str, Array], time: Array) -> Array:
+        """Return a function of other quantities at these dates, (time, draw), which draws nothing."""
+        what = f"model '{model.name}': sample"
+        parts = []
+        for place, block in enumerate(self.blocks):
+            own = {name: _frozen(values[..., place * BLOCK : (place + 1) * BLOCK]) for name, values in given.items()}
+            streams = Streams(self.seed, model.name, block)
+            drawn = guarded(what, partial(fitted.sample, _frozen(time), own, streams))
+            parts.append(checked_draws(drawn, (len(time), BLOCK), what))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
     def _sampled(
         self,
         fitted: FittedModel,

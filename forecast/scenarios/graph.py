@@ -319,7 +319,7 @@ def _unit(scenario: Scenario, node: Node) -> str:
 
 
 def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
-    """Return the scenario with other models for some of its quantities.
+    """Return the scenario with other models for some of its quantities, each of which moves together with nothing.
 
     Raises
     ------
@@ -333,9 +333,9 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
         if name not in scenario.quantities:
             raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
         made[name] = reader.quantity(name, {"model": model}, scenario.choices)
-    other = replace(scenario, quantities=made)
     graph, tables = build(scenario), Tables(scenario.where)
     before = graph.nodes
+    other = replace(scenario, quantities=made, alone=matching.apart(graph, given))
     matching.check_asked(graph, given, "swap")
     for name, model in given.items():
         units.check(_resolve(other, name, tables).unit, before[name].unit, where=f"swap {name}={printable(model, 80)}")
@@ -559,7 +559,7 @@ def _check_walked(scenario: Scenario, node: Node) -> None:
         return
     if node.changes:
         raise ScenarioError(f"{key}: a change is not taken on a cycle through time; change what feeds it")
-    if not isinstance(node.quantity, (Expression, OverTime, Stock, Solved)):
+    if not isinstance(node.quantity, (Expression, FunctionRef, OverTime, Stock, Solved)):
         raise ScenarioError(f"{key}: a model cannot stand on a cycle through time: it gives whole paths")
 
 
@@ -708,7 +708,7 @@ def _correlated(
     """Check who moves together, and walk those whose draws depend on others'."""
     for number, group in enumerate(scenario.correlations, 1):
         key = f"{scenario.where}: correlations[{number}]"
-        for name in group.of:
+        for name in (n for n in group.of if n not in scenario.alone):
             if name not in nodes and name not in inputs:
                 if narrowed and "." in name:  # an input of a model of another choice
                     continue

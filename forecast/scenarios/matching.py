@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from forecast.errors import UnknownNameError, UsageError, printable
@@ -13,7 +13,18 @@ from forecast.models.nesting import nested
 if TYPE_CHECKING:
     from forecast.scenarios.graph import Graph
 
-__all__ = ["asked_of", "behind", "check_asked", "check_no_model", "inputs", "meant", "models", "parameters"]
+__all__ = ["apart", "asked_of", "behind", "check_asked", "check_no_model", "inputs", "meant", "models", "parameters"]
+
+
+def apart(graph: Graph, swapped: Collection[str]) -> frozenset[str]:
+    """Return what moved together with others and no longer does where these quantities are others.
+
+    The others keep their draws, as if it were still there.
+    """
+    kept = {model.name for name, node in graph.nodes.items() if name not in swapped for model in node.models.values()}
+    gone = {model.name for name in swapped for model in graph.nodes[name].models.values()} - kept
+    named = {name for group in graph.scenario.correlations for name in group.of}
+    return frozenset(name for name in named if name in swapped or name.rpartition(".")[0] in gone)
 
 
 def models(graph: Graph, quantity: str) -> list[str]:

@@ -405,7 +405,7 @@ class Reader:
         key = f"questions.{name}"
         if "rank" in record:
             return self.ranking(record, key, choices)
-        self.only(record, ("when", "title", "dates", "resolves"), key)
+        self.only(record, ("when", "title", "dates", "resolves", "shared"), key)
         when = self.condition(self.text(record, "when", key), f"{key}.when")
         if when.op == "==":
             raise self.fail(f"{key}.when", "a date is when one side passes the other: write >= or <=")
@@ -417,6 +417,7 @@ class Reader:
             title=self.text(record, "title", key, default=""),
             dates=tuple(self.date(given, f"{key}.dates") for given in dates),
             resolves=self.text(record, "resolves", key, default=""),
+            shared=self.text(record, "shared", key, default=""),
         )
 
     def date(self, given: object, key: str) -> str:

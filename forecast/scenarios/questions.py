@@ -39,6 +39,8 @@ class Figure:
     title : str
     resolves : str
         The table or page that decides it.
+    shared : str
+        As of `forecast.scenarios.spec.Question`.
     """
 
     of: Formula
@@ -46,6 +48,7 @@ class Figure:
     dates: tuple[str, ...]
     title: str = ""
     resolves: str = ""
+    shared: str = ""
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -92,7 +95,7 @@ def read(
 
 def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
     word = "growth" if "growth" in record else "value"
-    reader.only(record, (word, "dates", "title", "resolves"), key)
+    reader.only(record, (word, "dates", "title", "resolves", "shared"), key)
     dates = record.get("dates")
     if not isinstance(dates, (list, tuple)) or not dates:
         raise reader.fail(f"{key}.dates", f"expected dates at which the {word} is asked for, such as [2030, 2040]")
@@ -105,6 +108,7 @@ def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
         dates=read_as,
         title=reader.text(record, "title", key, default=""),
         resolves=reader.text(record, "resolves", key, default=""),
+        shared=reader.text(record, "shared", key, default=""),
     )
 
 

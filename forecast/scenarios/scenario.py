@@ -82,8 +82,8 @@ __all__ = [
 LIMIT_BYTES = 1 << 20
 
 _TOP = (
-    "title", "extends", "start", "until", "step", "shown", "choices", "quantities", "stocks", "solve", "correlations",
-    "update", "questions", "changes", "sweep",
+    "title", "extends", "made", "start", "until", "step", "shown", "choices", "quantities", "stocks", "solve",
+    "correlations", "update", "questions", "changes", "sweep",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -129,6 +129,8 @@ class Scenario:
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
     correlations : tuple of Correlation
         What moves together.
+    alone : frozenset of str
+        What stands in `correlations` and no longer moves together with the others: it was swapped.
     updates : mapping of str to Formula
         By which worlds are weighed: the logarithm of a likelihood, under the quantity of which something is known.
     changes : tuple of Change
@@ -159,6 +161,7 @@ class Scenario:
     limits: Mapping[str, Limits] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
     correlations: tuple[Correlation, ...] = ()
+    alone: frozenset[str] = frozenset()
     updates: Mapping[str, Formula] = field(default_factory=dict)
     changes: tuple[Change, ...] = ()
     sweep: Mapping[str, Any] = field(default_factory=dict)
@@ -200,6 +203,8 @@ class Scenario:
         reader = Reader(where, folder)
         record = _extended(record, reader)
         reader.only(record, _TOP, "")
+        if "made" in record:  # read by who compares published forecasts
+            reader.date(record["made"], "made")
         until, start = (reader.year(record, key) for key in ("until", "start"))
         step = record.get("step", "year")
         if not isinstance(step, str) and not number(step):

@@ -242,12 +242,15 @@ class Question:
         Dates (ISO) by which it is asked how likely it is.
     resolves : str
         The table or page that decides it.
+    shared : str
+        The question that other scenarios ask too, by its name in a table ``shared-questions``.
     """
 
     when: formula.Condition
     title: str = ""
     dates: tuple[str, ...] = ()
     resolves: str = ""
+    shared: str = ""
 
     @property
     def plain(self) -> dict[str, Any]:

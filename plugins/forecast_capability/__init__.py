@@ -5,22 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ModelSpec, ScenarioSpec, hookimpl
+from forecast import ClaimSpec, EstimateSpec, FunctionSpec, ModelSpec, ScenarioSpec, TableSpec, hookimpl, records_from
 
 HERE = Path(__file__).parent
 
 
 @hookimpl
+def forecast_tables() -> tuple[TableSpec, ...]:
+    """Bring the questions that published models share, and what is known of them."""
+    return (
+        TableSpec(
+            name="shared-questions",
+            title="Questions that published models share, and what is known of them",
+            descriptor=str(HERE / "questions" / "datapackage.json"),
+            reference="METR, time horizons TH1.1; Epoch AI, AI models; each row names its own",
+        ),
+    )
+
+
+@hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
-    """Bring the series of the frontier, and the links between them."""
+    """Bring our series and links, and the links of published models, under names of their own."""
     from forecast_capability import quantities
+    from forecast_capability.links import named
 
     yield from quantities.models()
+    yield from records_from(HERE / "links", EstimateSpec)
+    yield from named.models()
+
+
+@hookimpl
+def forecast_functions() -> Iterator[FunctionSpec]:
+    """Bring what of the published models is code."""
+    from forecast_capability.links import named
+
+    yield from named.functions()
 
 
 @hookimpl
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
-    """Bring the scenario in which all families meet."""
-    from forecast_capability import quantities
+    """Bring the scenario in which all families meet, and the published models."""
+    from forecast_capability import packs, quantities
 
     yield from quantities.scenarios()
+    yield from packs.scenarios()
+
+
+@hookimpl
+def forecast_claims() -> tuple[ClaimSpec, ...]:
+    """Bring what the published models print."""
+    return records_from(HERE / "claims", ClaimSpec)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from forecast import LawSpec, hookimpl, records_from
+
+#: How forecasts with laws have done; `forecast_scaling.make_record` writes it.
+RECORD = Path(__file__).with_name("track-record.csv")
 
 
 @hookimpl
 def forecast_laws() -> Iterator[LawSpec]:
     """Bring the catalogue, a file a family, and the one law that no formula can write."""
-    yield from records_from(Path(__file__).with_name("laws"), LawSpec)
-    yield LawSpec(
+    for spec in (*records_from(Path(__file__).with_name("laws"), LawSpec), _filtering()):
+        yield replace(spec, record=str(RECORD))
+
+
+def _filtering() -> LawSpec:
+    return LawSpec(
         name="filtering",
         title="Error from samples seen, of a pool whose worth halves with repetition",
         target="forecast_scaling.code:filtering",

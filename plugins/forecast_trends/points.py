@@ -158,7 +158,8 @@ def said_growth(facts: Mapping[str, float], now: str = "") -> str:
     """Say the doubling time, or the halving time, with its interval: "doubles every 2.10 years [90 %: 1.90, 2.30]"."""
     rate, low, high = (facts[name] for name in ("growth_per_year", "growth_p05", "growth_p95"))
     if abs(rate) <= _FLAT:
-        return f"does not {now}grow"
+        end = f" [90 %: doubles every {math.log(2) / high:.2f} years, never]" if high > _FLAT else ""
+        return f"does not {now}grow{end}"
     verb = "doubles" if rate > 0 else "halves"
     sign = 1.0 if rate > 0 else -1.0
     fast, slow = max(sign * low, sign * high), min(sign * low, sign * high)

@@ -71,6 +71,65 @@ def test_what_could_not_be_fitted_is_named(capsys, data):
     assert "Not fitted everywhere (--json says why): trends/experience, trends/frontier" in said.out
 
 
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    steps = np.geomspace(1e3, 1e6, 20)
+    rng = np.random.default_rng(0)
+    loss = [(1.7 + 40 * steps**-0.4) * np.exp(0.01 * rng.standard_normal(20)) for _ in "ab"]
+    table = {"run": ["a"] * 20 + ["b"] * 20 + ["c"] * 3, "steps": np.r_[steps, steps, steps[:3]]}
+    csv_format.write(tmp_path / "runs.csv", {**table, "loss": np.r_[loss[0], loss[1], 3.0, 2.0, 1.9]})
+    return "runs.csv"
+
+
+def test_a_law_is_tried_on_each_curve_of_a_file(capsys, runs):
+    words = ("saturating-power", "--data", runs, "--let", "x = steps", "--y", "loss", "--by", "run", "--origins", "2")
+    said = run(capsys, *words, "--law", "a*x**-b", "--variables", "x", "--json").json
+    assert said["result"]["series"] == ["a", "b"]
+    assert "c: too short to be cut" in said["warnings"][0]
+    rows = {row["model"]: row for row in said["result"]["models"]}
+    assert set(rows) == {"scaling/saturating-power", "a*x**-b", "extrapolate", "last-value", "drift"}
+    assert rows["scaling/saturating-power"]["skill_last_value"] > 0.5
+    assert rows["scaling/saturating-power"]["origins"] == 4
+    assert "from 4 places below, those of scaling/saturating-power were best" in said["result"]["headline"]
+    assert list(said["provenance"]["data"]) == ["runs.csv"]
+    along = run(capsys, words[0], "--data", runs, "--along", "steps", *words[5:], "--json").json["result"]["models"]
+    assert rows["scaling/saturating-power"] in along
+
+
+def test_a_file_that_goes_along_numbers_is_tried_with_laws(capsys, runs):
+    words = (runs, "--along", "steps", "--y", "loss", "--where", "run is a", "--origins", "1")
+    one = run(capsys, *words, "--law", "scaling/power", "--json").json["result"]
+    assert {row["model"] for row in one["models"]} == {"scaling/power", "extrapolate", "last-value", "drift"}
+    said = run(capsys, *words)
+    assert said.out.splitlines()[0].startswith("Of 10 forecasts from 1 places below")
+    assert "scaling/m3" in said.out
+
+
+def test_a_group_is_left_out(capsys, runs):
+    words = ("scaling/power", "--data", runs, "--along", "steps", "--y", "loss", "--leave-out", "run", "--json")
+    result = run(capsys, *words).json["result"]
+    assert result["models"][0]["origins"] == 3
+    assert "from 3 groups that were left out" in result["headline"]
+
+
+def test_refusals_of_laws(capsys, runs):
+    law = ("scaling/power", "--data", runs, "--along", "steps", "--y", "loss")
+    with every() as case:
+        with case("a law without data"):
+            assert "--along: only of a law: forecast backtest LAW --data" in run(capsys, "x", "--along", "n").refusal
+        with case("dates of a law"):
+            assert "--x: only of a series: laws go --along" in run(capsys, *law, "--x", "steps").refusal
+        with case("two files"):
+            assert "expected a law to fit to --data" in run(capsys, runs, *law[1:]).refusal
+        with case("no such law"):
+            assert "did you mean 'scaling/power'" in run(capsys, "scaling/powr", *law[1:]).refusal
+        with case("no such column"):
+            assert "did you mean 'steps'" in run(capsys, *law[:3], "--along", "step", "--y", "loss").refusal
+        with case("a formula without variables"):
+            assert "a formula needs its variables" in run(capsys, "a*x", *law[1:]).refusal
+
+
 def test_refusals(capsys, data):
     with every() as case:
         with case("no columns"):

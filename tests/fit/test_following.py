@@ -69,14 +69,14 @@ def test_the_band_of_the_law_is_wider_by_what_residuals_say():
     follows = LINE.fit({"x": X, "y": 1 + X + 0.1 * noise(0, 0.9)})
     times = float(widened(follows.estimates.correlation)[0])
     assert times > 2
-    band = follows.predict(x=[5.0, 20.0], level=0.9)
+    band = follows.predict(x=[5.0, 9.0], level=0.9)
     errors = follows.covariance.values
-    at = np.array([[1.0, 1.0], [5.0, 20.0]])
+    at = np.array([[1.0, 1.0], [5.0, 9.0]])
     width = np.sqrt(np.einsum("ip,ij,jp->p", at, errors, at)) * follows.uncertainty.quantile(0.95)
     np.testing.assert_allclose(band["upper"] - band["median"], times * width, rtol=1e-9)
     assert "residuals follow each other" in band.attrs["bands"]
-    assert "residuals follow each other" in band.attrs["warnings"]
-    assert "intervals of parameters take them for independent" in band.attrs["warnings"]
+    assert "residuals follow each other" not in band.attrs["warnings"]  # the band holds it
+    assert any("intervals of parameters take them for independent" in line for line in follows.warnings)
     assert "residuals follow each other" in follows.verdict
 
 
@@ -110,8 +110,8 @@ def test_a_bootstrap_is_widened_too():
     y = 1 + X + 0.1 * noise(0, 0.9)
     fit = LINE.fit({"x": X, "y": y}, bootstrap=400, seed=0)
     times = float(widened(fit.estimates.correlation)[0])
-    band, again = fit.predict(x=20.0), fit.bootstrap.isel(replicate=fit.bootstrap["converged"].values)
-    plain = np.quantile(again["a"] + again["b"] * 20.0, 0.95) - float(band["median"])
+    band, again = fit.predict(x=9.0), fit.bootstrap.isel(replicate=fit.bootstrap["converged"].values)
+    plain = np.quantile(again["a"] + again["b"] * 9.0, 0.95) - float(band["median"])
     assert float(band["upper"] - band["median"]) == pytest.approx(times * plain, rel=1e-9)
 
 

@@ -117,16 +117,16 @@ def test_bands_come_from_the_replicates_where_there_are_enough():
     x, y = saturating(60, 0.1, seed=1).values()
     law = forecast.law("scaling/saturating-power")
     fit = law.fit({"x": x, "y": y}, bootstrap=400, seed=3)
-    out = fit.predict(x=[20.0, 5e4], level=0.9)
+    out = fit.predict(x=[20.0, 900.0], level=0.9)
     replicates = fit.bootstrap
     good = replicates.isel(replicate=replicates["converged"].values)
-    values = good["E"].values + good["beta"].values * np.array([[20.0], [5e4]]) ** -good["c"].values
+    values = good["E"].values + good["beta"].values * np.array([[20.0], [900.0]]) ** -good["c"].values
     np.testing.assert_allclose(out["lower"], np.quantile(values, 0.05, axis=1), rtol=1e-12)
     np.testing.assert_allclose(out["upper"], np.quantile(values, 0.95, axis=1), rtol=1e-12)
     assert out.attrs["bands"] == f"percentiles of {good.sizes['replicate']} bootstrap replicates (pairs)"
     assert (out["observed_upper"] > out["upper"]).all()
     assert (out["observed_lower"] < out["lower"]).all()
-    plain = law.fit({"x": x, "y": y}).predict(x=[20.0, 5e4], level=0.9)
+    plain = law.fit({"x": x, "y": y}).predict(x=[20.0, 900.0], level=0.9)
     assert plain.attrs["bands"] == "standard errors of the parameters"
     np.testing.assert_allclose(out["observed_upper"], plain["observed_upper"], rtol=0.05)
     few = fit.predict(x=20.0, level=0.999)

@@ -155,7 +155,7 @@ def test_the_record_is_of_other_families_and_of_what_was_known():
     assert calibration("", before=1999.0) == Calibration(factor=prior, families=0, hindcasts=0)
 
     def shrunk(asked, n):
-        return pytest.approx(asked ** (n / (n + 16)) * prior ** (16 / (n + 16)))
+        return pytest.approx(asked ** (n / (n + 17)) * prior ** (17 / (n + 17)))
 
     both, one, every = calibration("", before=2005.0), calibration("a", before=2005.0), calibration("", before=2011.0)
     assert (both.factor, both.families, both.hindcasts) == (shrunk(4.0, 2), 2, 40)

@@ -265,3 +265,35 @@ def test_a_stock_that_feeds_on_a_limited_rate_grows_by_the_limit(method):
     late = path(data, "S")[path(data, "spend") >= 2]
     np.testing.assert_allclose(np.diff(late), 2 * 0.25, rtol=1e-9)
     assert len(late) > 20
+
+
+def test_a_function_stands_on_a_cycle_and_is_taken_at_half_steps_too():
+    def decay(**given):
+        return -given["rate"] * given["now"]
+
+    run = forecast.project(
+        {
+            "start": 2025, "until": 2027, "step": "1/12",
+            "quantities": {
+                "rate": {"uniform": [0.5, 1.5], "unit": ""},
+                "lost": {"function": decay, "unit": "", "inputs": {"now": "", "rate": ""}, "now": "S", "rate": "rate"},
+            },
+            "stocks": {"S": {"initial": 1, "rate": "lost"}},
+        },
+        draws=2000,
+    )["projection"]  # fmt: skip
+    rate = run["rate"].values[0]
+    np.testing.assert_allclose(run["S"].values[-1], np.exp(-2 * rate), rtol=1e-5)  # of order four in the step
+    np.testing.assert_allclose(run["lost"].values, -run["S"].values * run["rate"].values, rtol=1e-12)
+
+
+def test_a_function_of_the_same_step_is_a_cycle_still():
+    asked = {
+        "start": 2025, "until": 2027,
+        "quantities": {
+            "x": {"function": abs, "unit": "", "inputs": {"y": ""}, "y": "z"},
+            "z": {"expression": "x + 1"},
+        },
+    }  # fmt: skip
+    with pytest.raises(CycleError):
+        forecast.project(asked, draws=10)

@@ -86,3 +86,24 @@ def test_what_no_answer_depends_on_is_refused_with_what_it_depends_on():
     # a run shows all quantities, or one of the questions depends on it, or it is shown by name
     for wider in ({}, {"questions": asked, "shown": ["machine"]}, {"shown": ["reward"]}, {"questions": {}}):
         assert float(run(scenario={**SCENARIO, **wider}, price=3)["projection"]["price"].max()) == 3.0
+
+
+def test_what_is_swapped_in_moves_together_with_nothing_and_the_others_keep_their_draws():
+    asked = {
+        "start": 2025, "until": 2026,
+        "quantities": {n: {"lognormal": [1, 4], "unit": ""} for n in "xyz"} | {"sum": {"expression": "x + y + z"}},
+        "correlations": [{"of": ["x", "y", "z"], "rho": 0.9}],
+        "questions": {"there": {"when": "sum >= 5"}},
+    }  # fmt: skip
+    before, after = (forecast.project(asked, draws=500, swap=swap)
+                     for swap in ({}, {"x": "capability/ho-2024-pace"}))  # fmt: skip
+    for name in "yz":
+        np.testing.assert_array_equal(after["projection"][name].values, before["projection"][name].values)
+
+    def together(run):
+        return np.corrcoef(*(np.log(run["projection"][name].values[0]) for name in "xy"))[0, 1]
+
+    assert together(before) > 0.85
+    assert abs(together(after)) < 0.15
+    assert "drawn on its own now: x" in after.attrs["warnings"]
+    assert "warnings" not in before.attrs

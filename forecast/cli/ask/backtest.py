@@ -14,29 +14,40 @@ from forecast.cli.catalogue.listing import json_option
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import xarray as xr
 
+    from forecast.contract.registry import Plugin
+    from forecast.laws import Law
     from forecast.models import Model
     from forecast.tables.columns import Columns
 
 __all__ = ["backtest"]
 
 COMMAND = "backtest"
-#: What to test: the name of each series, its models, and why others could not be made.
-Asked = list[tuple[str, "dict[str, Model]", dict[str, str]]]
+#: What to test: the name of each series, its backtest, and why some models could not be made.
+Asked = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 
 
 @click.command()
 @click.argument("subject", metavar="X")
 @click.option("--x", metavar="COLUMN", help="Of a file: its dates, or decimal years.")
-@click.option("--y", metavar="COLUMN", help="Of a file: its values.")
-@click.option("--by", metavar="COLUMN", help="Of a file: a series for each value of this column.")
+@click.option("--y", metavar="COLUMN", help="Of a file: its values, or what the law explains.")
+@click.option("--by", metavar="COLUMN", help="Of a file: a series, or a curve, for each value of this column.")
+@click.option("--data", metavar="TABLE|FILE", help="Of a law: what it is fitted to.")
+@click.option("--along", metavar="FORMULA", help="Of laws: from small to large.  [default: 1st variable]")
+@click.option("--leave-out", metavar="COLUMN", help="Of laws: forecast each of its groups from all others.")
+@click.option("--law", "laws", multiple=True, metavar="LAW", help="One more law.")
+@click.option("--let", multiple=True, metavar='"N = FORMULA"', help="Of laws: a variable as a formula over columns.")
+@click.option("--variables", multiple=True, metavar="NAMES", help="Of laws that are formulas: x or N,D.")
+@click.option("--objective", metavar="NAME", help="Of laws.  [default: least squares of logs, where y is positive]")
 @click.option("--frontier", is_flag=True, help="Of a file: the values are a running maximum.")
 @click.option("--records", is_flag=True, help="Of a file: only the rows that set a record count.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows of a file: "year > 1990", "kind is dense".')
 @click.option("--shape", "shapes", multiple=True, metavar="SHAPE", help="Only this shape, and what it must beat.")
 @click.option("--score", "scores", multiple=True, metavar="NAME", help="One more score: crps, or that of a plugin.")
-@click.option("--years", type=float, default=10.0, show_default=True, metavar="N", help="How far ahead.")
+@click.option("--years", type=float, metavar="N", help="Of a series: how far ahead.  [default: 10]")
 @click.option("--origins", type=click.IntRange(1), default=6, show_default=True, metavar="N", help="At most so many.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
 @click.option("--workers", type=int, default=1, show_default=True, metavar="N", help="Processes; the result is equal.")
@@ -47,53 +58,85 @@ def backtest(
     x: str | None,
     y: str | None,
     by: str | None,
+    data: str | None,
+    along: str | None,
+    leave_out: str | None,
+    laws: tuple[str, ...],
+    let: tuple[str, ...],
+    variables: tuple[str, ...],
+    objective: str | None,
     frontier: bool,
     records: bool,
     where: tuple[str, ...],
     shapes: tuple[str, ...],
     scores: tuple[str, ...],
-    years: float,
+    years: float | None,
     origins: int,
     seed: int,
     workers: int,
     as_json: bool,
 ) -> None:
-    """Say how forecasts of X would have done: a series, SERIES@SHAPE, a model, a scenario, or a .csv file.
+    """Say how forecasts of X would have done: a series, SERIES@SHAPE, a model, a scenario, a law, or a .csv file.
 
     At most six dates in the past, each with eight dates and 40 % of the span behind it, are taken as the present: every
     shape is fitted to what was known, and its forecasts of observations are scored against what happened within ten
     years. Of a scenario it tests every series that its quantities rest on. A score is the weighted interval score of
     the natural logarithm: 0.1 is about ten per cent off; "held" is the share of 90 % intervals that held.
 
+    A law (with --data) is fitted to the lowest points, at least eight places and 40 % of them, and its forecasts of the
+    others are scored in the same way; --leave-out takes each group as what is to come. A file with --along is tried
+    with the laws of learning curves, or with those that --law names.
+
     \b
     forecast backtest hardware/linpack
     forecast backtest hardware/linpack@damped-trend --json
     forecast backtest brain-parity --workers 2
     forecast backtest costs.csv --x year --y cost --by technology
+    forecast backtest chinchilla --data runs.csv --let "N = params" --let "D = tokens" --y loss --along "6*N*D"
+    forecast backtest curves.csv --along steps --y loss --by run
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.evaluation import rolling
 
-    given = {"--x": x, "--y": y, "--by": by, "--frontier": frontier, "--records": records, "--where": where}
+    of_file = {"--x": x, "--y": y, "--by": by, "--frontier": frontier, "--records": records, "--where": where}
+    of_laws = {
+        "--data": data, "--along": along, "--leave-out": leave_out, "--law": laws, "--let": let,
+        "--variables": variables, "--objective": objective,
+    }  # fmt: skip
     is_file = Path(subject).suffix.lower() in (".csv", ".parquet", ".pq")
     source: dict[str, str] = {}
-    if is_file:
-        asked, source = _of_file(subject, x, y, by, frontier, records, where, shapes)
+    plugins: list[Plugin] = []
+    notes: list[str] = []
+    if data is not None or (is_file and (along is not None or laws)):
+        _refuse(
+            {"--x": x, "--frontier": frontier, "--records": records, "--shape": shapes, "--years": years},
+            "only of a series: laws go --along a column",
+        )
+        if data is not None and is_file:
+            raise UsageError(f"X: expected a law to fit to --data, got the file '{printable(subject, 60)}'")
+        named = laws if is_file else (subject, *laws)
+        rivals, plugins = _laws(named, variables)
+        asked, source, notes = _of_laws(rivals, subject if is_file else str(data), by, where, let, along, {
+            "y": y, "leave_out": leave_out, "objective": objective,
+        })  # fmt: skip
     else:
-        if stated := [option for option, value in given.items() if value]:
-            raise UsageError(f"{', '.join(stated)}: only of a file: '{printable(subject, 60)}' says its own")
-        asked = _of_name(subject, shapes)
+        _refuse(of_laws, "only of a law: forecast backtest LAW --data FILE, or FILE --along COLUMN")
+        ahead = 10.0 if years is None else years
+        if is_file:
+            asked, source = _of_file(subject, x, y, by, frontier, records, where, shapes, ahead)
+        else:
+            _refuse(of_file, f"only of a file: '{printable(subject, 60)}' says its own")
+            asked = _of_name(subject, shapes, ahead)
     found: list[xr.Dataset] = []
     skipped: list[str] = []
-    options: dict[str, Any] = {"scores": (*rolling.DEFAULT, *scores), "most_origins": origins, "years": years}
+    options: dict[str, Any] = {"scores": (*rolling.DEFAULT, *scores), "most_origins": origins}
     with render.progress("forecasting") as report:
-        for i, (name, models, _) in enumerate(asked):
+        for i, (name, tested, _) in enumerate(asked):
 
             def told(done: int, total: int, before: int = i) -> None:
                 report(before + done / total, len(asked))
 
             try:
-                made = rolling.backtest(models, name=name, **options, seed=seed, workers=workers, progress=told)
-                found.append(made)
+                found.append(tested(name=name, **options, seed=seed, workers=workers, progress=told))
             except ForecastError as problem:
                 if len(asked) == 1:
                     raise
@@ -111,21 +154,33 @@ def backtest(
         "refused": [{"name": label, "reason": why} for label, why in refused.items()],
     }
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=skipped,
-        provenance=render.provenance(computed=True, seed=seed, data=source),
+        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=[*notes, *skipped],
+        provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
     )  # fmt: skip
 
 
-def _of_name(subject: str, shapes: tuple[str, ...]) -> Asked:
+def _refuse(given: dict[str, Any], why: str) -> None:
+    """Refuse options that say nothing here."""
+    if stated := [option for option, value in given.items() if value not in (None, False, ())]:
+        raise UsageError(f"{', '.join(stated)}: {why}")
+
+
+def _of_name(subject: str, shapes: tuple[str, ...], years: float) -> Asked:
     """Return the series of a scenario, or the one that a model's name stands for."""
     from forecast.contract.registry import get_registry
     from forecast.evaluation import rolling
 
     registry = get_registry()
     toml = Path(subject).suffix.lower() == ".toml"
-    series, _, _ = subject.partition("@")
-    scenario = toml or any(series in (full, full.rpartition("/")[2]) for full in registry.names("scenario"))
-    return [(name, *rolling.of_name(name, shapes)) for name in (rolling.series_of(subject) if scenario else [subject])]
+    scenario = toml or any(subject in (full, full.partition("/")[2]) for full in registry.names("scenario"))
+    names = rolling.series_of(subject) if scenario else [subject]
+    return [_with_shapes(name, *rolling.of_name(name, shapes), years) for name in names]
+
+
+def _with_shapes(name: str, models: dict[str, Model], refused: dict[str, str], years: float) -> Any:
+    from forecast.evaluation import rolling
+
+    return name, partial(rolling.backtest, models, years=years), refused
 
 
 def _of_file(
@@ -137,29 +192,37 @@ def _of_file(
     records: bool,
     where: tuple[str, ...],
     shapes: tuple[str, ...],
+    years: float,
 ) -> tuple[Asked, dict[str, str]]:
     """Return the series of a file, and its hash."""
-    import numpy as np
-
     from forecast.cli.fit.asked import data_of, kept
 
     if x is None or y is None:
-        raise UsageError(f"{printable(Path(path).name, 60)}: a file needs --x and --y: its dates and its values")
+        raise UsageError(
+            f"{printable(Path(path).name, 60)}: a file needs --x and --y: its dates and its values; "
+            "or, for laws, --along and --y"
+        )
     columns, source = data_of(path, COMMAND)
     rows, _ = kept(columns, where)
+    parts = _parts(rows, by, Path(path).stem)
+    return [_series(name, part, x, y, frontier, records, shapes, years) for name, part in parts], source
+
+
+def _parts(rows: Columns, by: str | None, name: str) -> Iterator[tuple[str, Columns]]:
+    """Walk the rows of each value of a column, and its name; all of them where there is none."""
+    import numpy as np
+
     if by is None:
-        return [_series(Path(path).stem, rows, x, y, frontier, records, shapes)], source
+        yield name, rows
+        return
     groups = rows.column(by)
-    made = []
     for value in np.unique(groups[groups != ""] if groups.dtype.kind == "U" else groups):
-        part = rows.take(groups == value)
-        made.append(_series(str(value), part, x, y, frontier, records, shapes))
-    return made, source
+        yield str(value), rows.take(groups == value)
 
 
 def _series(
-    name: str, rows: Columns, x: str, y: str, frontier: bool, records: bool, shapes: tuple[str, ...]
-) -> tuple[str, dict[str, Model], dict[str, str]]:
+    name: str, rows: Columns, x: str, y: str, frontier: bool, records: bool, shapes: tuple[str, ...], years: float
+) -> Any:
     """Return a series of a file with every shape; rows without a value or in no order of dates are no hindrance."""
     import forecast
     from forecast.evaluation import rolling
@@ -169,7 +232,46 @@ def _series(
     def made(shape: Any) -> Model:
         return forecast.trend(data, shape=shape, x=x, y=y, unit="", frontier=frontier, records=records, name=name)
 
-    return (name, *rolling.rivals(made, shapes))
+    return _with_shapes(name, *rolling.rivals(made, shapes), years)
+
+
+def _laws(names: tuple[str, ...], variables: tuple[str, ...]) -> tuple[list[Law], list[Plugin]]:
+    """Return the laws that are named, or the usual ones, and the plugins behind them."""
+    from forecast.cli.fit import asked
+    from forecast.evaluation.law_rolling import USUAL
+
+    rivals, plugins = [], []
+    for text in dict.fromkeys(names or USUAL):
+        law, behind = asked.law_of(text, () if asked.is_name(text) else variables)
+        rivals.append(law)
+        plugins += behind
+    return rivals, plugins
+
+
+def _of_laws(
+    rivals: list[Law],
+    path: str,
+    by: str | None,
+    where: tuple[str, ...],
+    let: tuple[str, ...],
+    along: str | None,
+    options: dict[str, Any],
+) -> tuple[Asked, dict[str, str], list[str]]:
+    """Return the curves of a file or a table, its hash, and a note about its rows."""
+    from forecast.cli.fit import asked
+    from forecast.evaluation.law_rolling import backtest_laws
+
+    columns, source = asked.data_of(path, COMMAND)
+    rows, note = asked.kept(columns, where)
+    lets = asked.formulas(let, "--let")
+    single = [name for name in {name for law in rivals for name in law.variables} if name not in rows]
+    if along is not None and not lets and len(single) == 1:
+        lets = {single[0]: along}  # laws of one variable, which is what they go along
+    made: Asked = [
+        (name, partial(backtest_laws, rivals, part, let=lets, along=along, **options), {})
+        for name, part in _parts(rows, by, Path(path).stem)
+    ]
+    return made, source, [note] if note else []
 
 
 def _headline(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
@@ -182,8 +284,11 @@ def _headline(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
     most = max(row["forecasts"] for row in rivals)
     best = next(row for row in rivals if row["forecasts"] == most)
     of = f" of {len(found)} series" if len(found) > 1 else ""
+    places = "places below" if "ahead" in found[0] else "dates in the past"
+    if found[0]["origin"].dtype.kind == "U":
+        places = "groups that were left out"
     sentence = (
-        f"Of {best['forecasts']} forecasts{of} from {best['origins']} dates in the past, those of {best['model']} were "
+        f"Of {best['forecasts']} forecasts{of} from {best['origins']} {places}, those of {best['model']} were "
         f"best: a score of {best['weighted-interval']:.3g}, and {best['coverage']:.0%} of its 90 % intervals held"
     )
     beaten = best.get("skill_last_value")

@@ -128,6 +128,8 @@ def _one(record: Any, group: str | None, as_json: bool) -> None:
         shown = {k: v for k, v in claim.items() if k not in ("computed", "solved")}
         shown |= {"computed": _shown(claim["computed"]), "formula": spec.formula, "values": dict(spec.values)}
         shown |= {"facts": dict(spec.facts)} if spec.facts else {}
+        if spec.answers:
+            shown |= {"scenario": spec.scenario, "settings": dict(spec.settings), "answers": dict(spec.answers)}
         render.details(shown)
 
     render.emit(

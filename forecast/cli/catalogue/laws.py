@@ -15,6 +15,8 @@ def _spec(record: Record) -> LawSpec:
 
 
 def _describe(record: Record) -> dict[str, Any]:
+    from forecast.models.shapes.track_record import of_law
+
     spec = _spec(record)
     parameters = list(spec.example)
     if spec.expression is not None:
@@ -55,6 +57,7 @@ def _describe(record: Record) -> dict[str, Any]:
             }
             for fit in spec.published
         ],
+        "record": of_law(record.full_name),
     }
 
 

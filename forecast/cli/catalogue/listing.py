@@ -11,7 +11,7 @@ from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 
-__all__ = ["catalogue", "json_option", "troubles"]
+__all__ = ["catalogue", "json_option", "troubles", "with_record"]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 
@@ -38,6 +38,18 @@ def origin(record: Record) -> dict[str, str]:
     """Return who brings a record."""
     plugin = record.plugin
     return {"plugin": plugin.name, "distribution": plugin.distribution, "version": plugin.version}
+
+
+def with_record(result: dict[str, Any]) -> None:
+    """Write a record; where it says how its forecasts have done, with a chart of that."""
+    rows = result.get("record") or []
+    render.details({**result, "record": [{k: v for k, v in row.items() if k != "deciles"} for row in rows]})
+    if rows:
+        from forecast.report.calibration import chart
+
+        render.write()
+        for line in chart(rows[0]):
+            render.write(line)
 
 
 def catalogue(
@@ -108,7 +120,8 @@ def catalogue(
         result = {"name": record.full_name, "title": spec.title, **describe(record)}
         result |= {"reference": spec.reference, **origin(record)}
         render.emit(
-            result, json=as_json, command=f"{noun} show", provenance=render.provenance(_plugins([record]))
+            result, json=as_json, command=f"{noun} show", text=lambda: with_record(result),
+            provenance=render.provenance(_plugins([record])),
         )  # fmt: skip
 
     return group

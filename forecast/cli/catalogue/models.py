@@ -10,7 +10,7 @@ import click
 
 from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
-from forecast.cli.catalogue.listing import catalogue, json_option, origin
+from forecast.cli.catalogue.listing import catalogue, json_option, origin, with_record
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import (
     EstimateSpec,
@@ -203,7 +203,8 @@ def show(name: str, shape: str, as_json: bool) -> None:
     described = _describe_series(asked, spec) if isinstance(spec, TrendSpec) else _describe(asked.record)
     result = {"name": asked.name, "title": spec.title, "reference": spec.reference, **described, **origin(asked.record)}
     render.emit(
-        result, json=as_json, command="models show", provenance=render.provenance([asked.record.plugin])
+        result, json=as_json, command="models show", text=lambda: with_record(result),
+        provenance=render.provenance([asked.record.plugin]),
     )  # fmt: skip
 
 

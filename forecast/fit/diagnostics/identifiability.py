@@ -107,12 +107,12 @@ class Diagnostics:
         phrases += [f"on a ridge: {text}" for text in self.ridges]
         return [*phrases, self.influential] if self.influential else phrases
 
-    def warnings(self, name: str) -> list[str]:
-        """Return what a reader of the fit called `name` must be warned of."""
+    def warnings(self, name: str, *, predicting: bool = False) -> list[str]:
+        """Return what a reader of the fit called `name` must be warned of; or of a prediction, what no band holds."""
         lines = [f"{name}: {self.better}"] if self.better else []
         if self.lack_of_fit is not None and (text := self.lack_of_fit.phrase()):
             lines.append(f"{name}: {text}")
-        if self.following:
+        if self.following and not predicting:
             lines.append(f"{name}: {self.following}; intervals of parameters take them for independent")
         if self.flaw:
             lines.append(f"{name}: no intervals: {self.flaw}")
@@ -162,7 +162,7 @@ def judge(fit: Fit) -> Diagnostics:
         one_sided={n: why for n, why in one_sided.items() if n not in reasons},
         edges=beyond,
         ridges=() if known.flaw else _ridges(fit, problem, reasons),
-        influential="" if known.flaw or not fit.converged else _influential(fit, problem),
+        influential="" if known.flaw or not fit.converged else _influential(fit, problem, estimates),
         better=better,
         lack_of_fit=_missed(fit, problem),
         following="" if known.flaw or known.exact else _following(estimates),
@@ -302,16 +302,18 @@ def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str
     return (f"{', '.join(names)} move together ({', '.join(words)})",)
 
 
-def _influential(fit: Fit, problem: Problem) -> str:
+def _influential(fit: Fit, problem: Problem, estimates: Estimates) -> str:
+    """Name the row that moves the fit most, in standard errors that know how closely residuals follow each other."""
     if problem.value_at(np.array([fit.values[n] for n in problem.free])) <= (10 * ROUNDING * problem.size()) ** 2:
         return ""  # nothing but rounding would move
     if (fit.n or 0) > MANY or (fit.n or 0) <= len(fit.values) + 1:
         return ""
     moved = influences(fit)
     place = int(np.argmax(moved.largest))
-    if not moved.largest[place] > MOVES:
+    times = float(widened(estimates.correlation)[0])
+    if not moved.largest[place] > MOVES * times:
         return ""
-    shifts = np.abs(moved.shifts[:, place])
+    shifts = np.abs(moved.shifts[:, place]) / times
     most = int(np.argmax(shifts))
     name, row, value = moved.names[most], int(moved.rows[place]) + 1, float(moved.values[most, place])
     return (

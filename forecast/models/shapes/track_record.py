@@ -1,17 +1,17 @@
-"""How forecasts with each shape have done: the table that a plugin ships beside its shapes."""
+"""How forecasts with each shape and law have done: the table that a plugin ships beside them."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from forecast.contract.registry import get_registry
-from forecast.contract.specs import ShapeSpec
+from forecast.contract.specs import LawSpec, ShapeSpec
 from forecast.errors import ForecastError, PluginError, UsageError, printable
 
-__all__ = ["of_shape", "sentence", "weights"]
+__all__ = ["of_law", "of_shape", "sentence", "weights"]
 
 #: Series of a record whose word counts as much as that of no record, which is that shapes are alike.
 _PRIOR = 10.0
@@ -25,8 +25,9 @@ def of_shape(name: str) -> list[dict[str, Any]]:
     -------
     list of dict
         ``kind`` of series, ``horizon``, how many ``series`` and ``forecasts``, the mean weighted interval ``score`` of
-        the natural logarithm, the share of 90 % intervals that ``held``, and by how much the score is better than that
-        of the last value (``over_last_value``, a share of it).
+        the natural logarithm, the share of 90 % intervals that ``held``, by how much the score is better than that of
+        the last value (``over_last_value``, a share of it), and, where they are kept, the share of 50 % intervals that
+        held (``half``) and of outcomes in each tenth of the forecasts (``deciles``, lowest first).
 
     Raises
     ------
@@ -41,24 +42,48 @@ def of_shape(name: str) -> list[dict[str, Any]]:
     >>> whole["kind"], whole["horizon"], 0.5 < whole["held"] < 1
     ('all', 'all', True)
     """
-    record = get_registry().find("shape", name)
-    assert isinstance(record.spec, ShapeSpec)
+    return _rows("shape", name)
+
+
+def of_law(name: str) -> list[dict[str, Any]]:
+    """Return the record of a law, fitted to the lower part of curves and held against the upper; see `of_shape`.
+
+    Examples
+    --------
+    >>> whole = of_law("scaling/saturating-power")[0]
+    >>> whole["kind"], whole["horizon"], 0.5 < whole["held"] < 1
+    ('all', 'all', True)
+    """
+    return _rows("law", name)
+
+
+def _rows(what: str, name: str) -> list[dict[str, Any]]:
+    record = get_registry().find(what, name)
+    assert isinstance(record.spec, (ShapeSpec, LawSpec))
     if not record.spec.record:
         return []
     try:
         with Path(record.spec.record).open(encoding="utf-8", newline="") as file:
-            own = [row for row in csv.DictReader(file) if row["shape"] == record.full_name]
+            own = [row for row in csv.DictReader(file) if row[what] == record.full_name]
             return [
                 {
                     "kind": row["kind"], "horizon": row["horizon"], "series": int(row["series"]),
                     "forecasts": int(row["forecasts"]), "score": float(row["score"]), "held": float(row["held"]),
-                    "over_last_value": float(row["over_last_value"]),
+                    "over_last_value": float(row["over_last_value"]), **_more(row),
                 }
                 for row in own
             ]  # fmt: skip
     except (OSError, KeyError, ValueError, TypeError) as problem:
         why = printable(f"{type(problem).__name__}: {problem}", 200)
-        raise PluginError(f"shape '{record.full_name}': its record of past forecasts cannot be read: {why}") from None
+        raise PluginError(f"{what} '{record.full_name}': its record of past forecasts cannot be read: {why}") from None
+
+
+def _more(row: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a table need not keep."""
+    found: dict[str, Any] = {"half": float(row["half"])} if row.get("half") else {}
+    if row.get("deciles"):
+        found["deciles"] = [float(share) for share in row["deciles"].split()]
+    return found
 
 
 def _whole(name: str) -> dict[str, Any] | None:

@@ -17,18 +17,21 @@ from forecast import units
 from forecast.base.budgets import check_time
 from forecast.errors import DataError
 from forecast.formula import TIME, Condition, Formula
+from forecast.models.protocol import OtherQuantity
 from forecast.planning.roots import roots
 from forecast.projection.failing import others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.paths.histories import at_step
 from forecast.projection.paths.limits import limited
 from forecast.scenarios.quantities.dynamics import Solved, Stock
+from forecast.scenarios.quantities.functions import FunctionRef
 from forecast.scenarios.spec import Expression, OverTime
 from forecast.units import Prepared
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from forecast.models import Model
     from forecast.projection.world import World
     from forecast.scenarios.graph import Combination, Node
 
@@ -86,11 +89,41 @@ class _Walk:
             if node.limits is not None and node.fixed is None
             for part, condition in node.limits.conditions.items()
         }
+        self.functions = {
+            n: self.world.fits[self._model(n)]
+            for n, node in self.nodes.items()
+            if isinstance(node.quantity, FunctionRef) and node.fixed is None
+        }
         self.free: Rows = {}
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}
         self._clocks = {name: clock(name, self.time) for name in TIME}
         self._known: dict[tuple[str, bool, bool], Array] = {}
+
+    def _model(self, name: str) -> Model:
+        """Return the model of a member that is a function."""
+        node = self.nodes[name]
+        chosen = dict(zip(node.dims, self.combination, strict=True))
+        return node.models[tuple(chosen[c] for c in node.own)]
+
+    def _called(self, name: str, step: int, rows: Rows, *, half: bool = False) -> Array:
+        """Return a function of a plugin's at a step, or between it and the next one."""
+        node, model = self.nodes[name], self._model(name)
+        given: dict[str, Array] = {}
+        for key, asked in model.inputs.items():
+            assert isinstance(asked, OtherQuantity)
+            source = node.source(key)
+            row = rows[source] if source in rows else self._row(source, step, half=half)
+            row = units.convert(row, self.world.graph.nodes[source].unit, asked.unit, where=name)
+            given[key] = np.broadcast_to(row, (1, self.world.draws))
+        value = self.world.called(self.functions[name], model, given, self.time[step : step + 1])[0]
+        return np.asarray(units.convert(value, model.unit, node.unit, where=name))
+
+    def _row(self, name: str, step: int, *, half: bool) -> Array:
+        """Return a quantity that is no member at a step, or between it and the next one."""
+        path = self.world.path(name, next(iter(self.nodes.values())), self.combination)
+        row: Array = path[0] if len(path) == 1 else halfway(path[step : step + 2])[0] if half else path[step]
+        return row
 
     def _prepared(self, formula: Formula, name: str, *, target: str, rates: bool | None = None) -> Prepared:
         graph = self.world.graph
@@ -179,6 +212,8 @@ class _Walk:
         for name, node in self.nodes.items():
             if name in self.formulas:
                 rows[name] = self._value(self.formulas[name], step, rows)
+            elif name in self.functions:
+                rows[name] = self._called(name, step, rows)
             elif isinstance(node.quantity, OverTime):
                 rows[name] = self._over_time(name, node.quantity, step, rows)
             rows[name] = self._held(name, step, rows[name], rows) if node.limits is not None else rows[name]
@@ -213,9 +248,7 @@ class _Walk:
             node, labels = next(iter(self.nodes.values())), self.world.graph.nodes[name].labels
             path = self.world.path(name, node, self.combination)
             if half and len(path) > 1:
-                low, high = path[:-1], path[1:]
-                both = (low > 0) & (high > 0)
-                path = np.where(both, np.sqrt(np.abs(low)) * np.sqrt(np.abs(high)), (low + high) / 2)
+                path = halfway(path)
             self._known[key] = np.asarray(labels)[path.astype(np.intp)] if labels else made.base(name, path)
         return self._known[key]
 
@@ -258,8 +291,14 @@ class _Walk:
     def _stage(self, step: int, rows: Rows, state: Rows, *, half: bool) -> Rows:
         """Return the rates of the stocks where these stand as given; functions over time stay as they are."""
         here = {**rows, **state}
-        for name, made in self.formulas.items():
-            here[name] = self._held(name, step, self._value(made, step, here, half=half), here, half=half)
+        for name in self.nodes:
+            if name in self.formulas:
+                value = self._value(self.formulas[name], step, here, half=half)
+            elif name in self.functions:
+                value = self._called(name, step, here, half=half)
+            else:
+                continue
+            here[name] = self._held(name, step, value, here, half=half)
         return {
             name: self._value(made, step, here, half=half)
             for name, made in self.changes.items()
@@ -307,6 +346,13 @@ class _Walk:
         said = f"{where}: '{quantity.so.text}' has no solution in"
         solved = self.world.numbers(best[None], lambda bad: DataError(f"{said} {bad} of {best.size} worlds"))
         return np.asarray(solved[0])
+
+
+def halfway(path: Array) -> Array:
+    """Return what lies between the steps of a path: in the logarithm where both are positive."""
+    low, high = path[:-1], path[1:]
+    both = (low > 0) & (high > 0)
+    return np.where(both, np.sqrt(np.abs(low)) * np.sqrt(np.abs(high)), (low + high) / 2)
 
 
 def _target(stock: Stock) -> str:

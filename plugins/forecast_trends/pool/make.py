@@ -56,8 +56,7 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
 
 def records() -> Iterator[dict[str, Any]]:
     """Walk how each shape has done, by kind of series and by horizon: means over forecasts, then over series."""
-    import numpy as np
-
+    from forecast.evaluation.record import tally
     from forecast.evaluation.rolling import backtest, of_name
 
     with FAMILIES.open(encoding="utf-8", newline="") as file:
@@ -69,28 +68,8 @@ def records() -> Iterator[dict[str, Any]]:
         except ForecastError as problem:
             print(f"{row['series']}: {problem}", file=sys.stderr)
     shapes = sorted({str(name) for _, each in found for name in each["model"].values if "/" in str(name)})
-    for shape in shapes:
-        for kind in ("all", *sorted({kind for kind, _ in found})):
-            for horizon, (low, high) in HORIZONS.items():
-                means, last, held, count = [], [], [], 0
-                for own, each in found:
-                    if kind not in ("all", own) or shape not in each["model"].values:
-                        continue
-                    here = (each["years"] > low) & (each["years"] <= high)
-                    score = each["weighted-interval"].where(here)
-                    made = score.sel(model=shape).notnull()
-                    if not bool(made.any()):
-                        continue
-                    means.append(float(score.sel(model=shape).mean()))
-                    last.append(float(score.sel(model="last-value").where(made).mean()))
-                    held.append(float(each["coverage"].sel(model=shape).where(made).mean()))
-                    count += int(made.sum())
-                if count:
-                    yield {
-                        "shape": shape, "kind": kind, "horizon": horizon, "series": len(means), "forecasts": count,
-                        "score": f"{np.mean(means):.3g}", "held": f"{np.mean(held):.2f}",
-                        "over_last_value": f"{1 - np.mean(means) / np.mean(last):.2f}",
-                    }  # fmt: skip
+    for each in tally(found, shapes, HORIZONS):
+        yield {"shape": each.pop("name"), **each}
 
 
 def main(folder: str | None = None) -> None:

@@ -159,7 +159,7 @@ class Pool(Shape):
                 if name == "changepoint":  # three points are enough for a straight line
                     raise
         told = calibration(self.family, before=float(time[-1])) if self.calibrated else Calibration(factor=1.0)
-        return FittedPool(fitted=fitted, line=recent(time, y), told=told, points=len(y))
+        return FittedPool(fitted=fitted, line=recent(time, y), told=told, points=len(y), frontier=frontier)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,12 +174,15 @@ class FittedPool(FittedShape):
     told : Calibration
         What the record of other families asks for.
     points : int
+    frontier : bool
+        The series never falls: neither does what is said of it.
     """
 
     fitted: Mapping[str, FittedShape]
     line: Recent
     told: Calibration
     points: int
+    frontier: bool = False
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw each shape, and bring their distributions at each date together."""
@@ -310,5 +313,6 @@ class FittedPool(FittedShape):
         from forecast.streams import Streams
 
         drawn = self.posterior(Streams(seed=0, node="growth", block=0))["growth"]
+        drawn = np.maximum(drawn, 0.0) if self.frontier else drawn
         low, middle, high = (float(q) for q in np.quantile(drawn, [0.05, 0.5, 0.95]))
         return growth_facts(middle, low, high) | {"n": float(self.points), "spread": self.told.factor}

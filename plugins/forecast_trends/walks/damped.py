@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from forecast.models import Description, FittedShape, Shape
 from forecast.streams import Streams
 from forecast_trends.points import LARGEST, Path, checked_average, path, said_growth
-from forecast_trends.walks.filtering import StateSpaces
+from forecast_trends.walks.filtering import StateSpaces, settled
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
 
 if TYPE_CHECKING:
@@ -134,10 +134,13 @@ def _support(y: Array) -> tuple[Array, Array]:
             level, growth = level + alpha * error, growth + beta * error
     count = int(np.isfinite(seen).sum())
     inner, cross = products[:, 1:, 1:], products[:, 1:, :1]
+    settles = settled(inner)
+    inner = np.where(settles[:, None, None], inner, np.eye(2))
     explained = (np.swapaxes(cross, 1, 2) @ np.linalg.solve(inner, cross))[:, 0, 0]
     # a series that a level and a growth explain to rounding tells nothing of how they move
     squares = np.maximum(products[:, 0, 0] - explained, 1e-14 * products[:, 0, 0] + 1e-300)
     likelihood = -0.5 * np.linalg.slogdet(inner)[1] - 0.5 * (count - 2) * np.log(squares)
+    likelihood = np.where(settles, likelihood, -np.inf)
     edges = np.cumsum(np.exp(likelihood - likelihood.max()))
     taken = np.searchsorted(edges, (np.arange(_SUPPORT) + 0.5) / _SUPPORT * edges[-1])
     which, often = np.unique(taken, return_counts=True)

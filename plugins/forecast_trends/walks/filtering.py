@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Filtered", "StateSpaces", "filtered"]
+__all__ = ["Filtered", "StateSpaces", "filtered", "settled"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,8 @@ class Filtered:
     free : int
         Observations less diffuse elements.
     likelihood : ndarray, (point,)
-        Diffuse log likelihood with the scale integrated out, up to a constant.
+        Diffuse log likelihood with the scale integrated out, up to a constant; -inf where what is diffuse at first is
+        not settled.
     past, past_spread : ndarray, (cell, point)
         Smoothed observable part of the state, and its standard deviation in units of the scale.
     """
@@ -74,6 +75,15 @@ class Filtered:
     likelihood: Array
     past: Array
     past_spread: Array
+
+
+def settled(gram: Array) -> NDArray[np.bool_]:
+    """Return where a series settles the diffuse elements: not where a long gap lets one die away before it is seen."""
+    import numpy as np
+
+    size = np.sqrt(np.einsum("...ii->...i", gram))
+    scaled = gram / np.maximum(size[..., :, None] * size[..., None, :], 1e-300)
+    return np.asarray(np.linalg.det(scaled) > 1e-10)
 
 
 def filtered(y: Array, spaces: StateSpaces, level: Array) -> Filtered:
@@ -127,12 +137,15 @@ def filtered(y: Array, spaces: StateSpaces, level: Array) -> Filtered:
             covariance = covariance - gain[:, :, None] * seen[:, None, :]
         last = mean, covariance
         mean, covariance = T @ mean, T @ covariance @ T.transpose(0, 2, 1) + noise
+    settles = settled(gram[:, 1:, 1:])
+    gram[~settles, 1:, 1:] = np.eye(d)
     inner = np.linalg.inv(gram[:, 1:, 1:])
     told = -(inner @ gram[:, 1:, :1])
     squares = np.maximum(gram[:, 0, 0] + (gram[:, :1, 1:] @ told)[:, 0, 0], 0.0)
     both = np.concatenate([np.ones((points, 1, 1)), told], axis=1)
     free = sum(step is not None for step in steps) - d
     likelihood = -0.5 * (log_size + np.linalg.slogdet(gram[:, 1:, 1:])[1] + free * np.log(np.maximum(squares, 1e-300)))
+    likelihood = np.where(settles, likelihood, -np.inf)
     # the constant has no place in the space of a damped trend's states but the level's, which lasts
     mean, covariance = last
     state = (mean @ both)[..., 0] + centre * level

@@ -1,0 +1,259 @@
+"""Backtests of laws: fitted to the lower part of the points, against the upper part; or to all groups but one.
+
+A law is frozen by fitting it to the rows on one side of a cut. What is scored is the band that `forecast.Fit.predict`
+gives an observation on the other side, so that the record is of what people are shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast import tables
+from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError, printable
+from forecast.evaluation.extrapolate import quantiles
+from forecast.evaluation.origins import REFERENCES, origins, targets
+from forecast.evaluation.rolling import DEFAULT, Cut, scored
+from forecast.fit.data.observations import _compute
+from forecast.tables.columns import Columns
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from forecast.laws import Law
+
+__all__ = ["POOL", "USUAL", "backtest_laws"]
+
+Array = NDArray[np.float64]
+
+#: What a curve is tried with where no law is named: the laws that learning curves are extrapolated with.
+USUAL = (
+    "scaling/power", "scaling/saturating-power", "scaling/shifted-power", "scaling/m3", "scaling/m4",
+    "scaling/broken-power",
+)  # fmt: skip
+#: The name of what `forecast.extrapolate` says, beside laws of one variable.
+POOL = "extrapolate"
+#: Shares at which a forecast is tabulated: `numpy.quantile` of these gives back its quantiles to 1e-3 of their share.
+_SHARES = np.linspace(0.0005, 0.9995, 401)
+
+
+def backtest_laws(
+    laws: Sequence[Law] = (),
+    data: Any = None,
+    *,
+    let: Mapping[str, str] | None = None,
+    y: str | None = None,
+    along: str | None = None,
+    leave_out: str | None = None,
+    objective: str | None = None,
+    name: str = "",
+    scores: Sequence[str] = DEFAULT,
+    most_origins: int = 6,
+    most_targets: int = 10,
+    seed: int = 0,
+    workers: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> xr.Dataset:
+    """Fit laws to the lower part of the points from several origins, and score what they say of the upper part.
+
+    The origins come after eight different places and 40 % of them. Beside the laws stand the last value and a straight
+    line in logarithms through it, each with the interval of a walk, and, of laws of one variable, the pool that
+    `forecast.extrapolate` uses.
+
+    Parameters
+    ----------
+    laws : sequence of forecast.Law
+        Default: `USUAL`.
+    data : table
+        As in `forecast.Law.fit`.
+    let : mapping of str to str, optional
+        Variables as formulas over columns.
+    y : str, optional
+        The column, or formula, that the laws explain. Default: the output of the first.
+    along : str, optional
+        The column or formula by which points are low or high: compute, steps. Default: the first variable of the first
+        law.
+    leave_out : str, optional
+        A column: each of its groups is forecast from all others, in place of the upper part from the lower.
+    objective : str, optional
+        Of every law. Default: ``least_squares_log`` where what is fitted is positive, else ``least_squares``.
+    name : str
+        Of the data.
+    scores, most_origins, most_targets, seed, workers, progress
+        As in `forecast.evaluation.rolling.backtest`.
+
+    Returns
+    -------
+    xarray.Dataset
+        As `forecast.evaluation.rolling.backtest` does; in place of ``years`` it has ``ahead``: decades of `along`
+        beyond what was fitted (its difference where it is not positive). The origin is the last place that was fitted,
+        or the group that was left out.
+
+    Raises
+    ------
+    DataError
+        If there are too few places to be cut, or too few groups.
+    UnknownNameError, FormulaError
+        If a column does not exist, or a formula cannot be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from forecast.evaluation.rolling import summary
+    >>> x = np.geomspace(1e3, 1e6, 24)
+    >>> noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(24))
+    >>> found = backtest_laws(data={"x": x, "loss": (1.7 + 40 * x**-0.4) * noise}, y="loss", most_origins=2)
+    >>> rows = {row["model"]: row for row in summary([found])}
+    >>> rows["scaling/saturating-power"]["skill_last_value"] > 0
+    True
+    """
+    from forecast.fit.solve.parallel import check_workers
+    from forecast.laws import law
+
+    check_workers(workers, "backtest")
+    chosen = list(laws) or [law(each) for each in USUAL]
+    names = [each.name or each.expression or str(each) for each in chosen]
+    if len(set(names)) < len(names):
+        raise UsageError("backtest: a law is named twice")
+    columns = _with_variables(tables.columns(data, where="backtest"), chosen, dict(let or {}))
+    explained = y if y is not None else chosen[0].output
+    order = along if along is not None else next(iter(chosen[0].variables))
+    place = _compute(order, columns, "backtest: along")
+    if not np.isfinite(place).all():
+        raise DataError("backtest: along: a value is missing or infinite")
+    cuts: list[Cut] = []
+    pieces: list[tuple[Any, ...]] = []
+    curves = all(len(each.variables) == 1 for each in chosen) and all(
+        np.array_equal(_compute(variable, columns, "backtest"), place) for each in chosen for variable in each.variables
+    )
+    pooled = leave_out is None and place.min() > 0 and curves
+    walks = [*REFERENCES] if leave_out is None and place.min() > 0 else []
+    for at, known, asked in (
+        _by_scale(place, most_origins, most_targets, name)
+        if leave_out is None
+        else _by_group(columns.column(leave_out), place, most_targets, leave_out)
+    ):
+        before, after = columns.take(known), columns.take(asked)
+        observed = _compute(explained, after, "backtest: y")
+        cuts.append(
+            Cut(at=at, ahead=_beyond(place, known, asked), observed=observed, place=np.arange(int(asked.sum())))
+        )
+        pieces += [(each, before, after, explained, objective, seed) for each in chosen]
+        curve = (place[known], _compute(explained, before, "backtest: y"), place[asked])
+        pieces += [(each, *curve) for each in ([POOL] if pooled else []) + walks]
+    names = [*names, *([POOL] if pooled else []), *walks]
+    found = scored(_frozen, pieces, cuts, names, scores=scores, workers=workers, progress=progress)
+    return found.assign_attrs(name=name, unit="", along=leave_out or order)
+
+
+def _with_variables(columns: Columns, laws: Sequence[Law], lets: Mapping[str, str]) -> Columns:
+    """Return the columns with the variables that formulas say, read, so that other processes can be handed them."""
+    everywhere = {variable for each in laws for variable in each.variables}
+    made = {}
+    for variable, text in lets.items():
+        if variable not in everywhere:
+            raise UnknownNameError("variable", variable, everywhere, where="backtest: let")
+        where = f"backtest: let '{printable(variable, 60)}'"
+        made[variable] = columns[text] if text in columns else _compute(text, columns, where)
+    units = {**columns.units, **{name: columns.units.get(lets[name], "") for name in made}}
+    ready = dict(made)
+    for name in columns:
+        if name not in made:
+            with contextlib.suppress(ForecastError):  # what cannot be read is of no use to a law
+                ready[name] = columns[name]
+    sources = {name: functools.partial(ready.__getitem__, name) for name in ready}
+    return Columns(sources, columns.rows, columns.label, units, columns.separate)
+
+
+def _by_scale(place: Array, most_origins: int, most_targets: int, name: str) -> Any:
+    """Walk origins: the last place that is known, which rows are, and which are asked for."""
+    distinct, row = np.unique(place, return_inverse=True)
+    rank = row.astype(float)
+    cuts = origins(rank, most=most_origins)
+    if not len(cuts):
+        raise DataError(
+            f"{printable(name, 60) or 'backtest'}: too short to be cut: expected a point after eight different places, "
+            f"got {distinct.size} places"
+        )
+    upward = np.argsort(rank, kind="stable")
+    for cut in cuts:
+        asked = np.zeros(place.size, dtype=bool)
+        asked[upward[targets(rank[upward], cut, years=np.inf, most=most_targets)]] = True
+        yield float(distinct[int(cut)]), rank <= cut, asked
+
+
+def _by_group(labels: Any, place: Array, most_targets: int, column: str) -> Any:
+    """Walk groups: the label, the rows of all others, and those of its own that are asked for."""
+    shown = np.array([str(label) for label in labels])
+    groups = [str(label) for label in np.unique(shown) if label not in ("", "nan")]
+    if len(groups) < 2:
+        raise DataError(f"backtest: leave_out: expected at least two groups in '{printable(column, 60)}'")
+    for group in groups:
+        own = np.flatnonzero(shown == group)
+        own = own[np.argsort(place[own], kind="stable")]
+        asked = np.zeros(place.size, dtype=bool)
+        asked[own[targets(np.arange(1.0, own.size + 1), 0.0, years=np.inf, most=most_targets)]] = True
+        yield group, shown != group, asked
+
+
+def _beyond(place: Array, known: NDArray[np.bool_], asked: NDArray[np.bool_]) -> Array:
+    """Return how far beyond the known places others lie."""
+    last = place[known].max()
+    return np.asarray(np.log10(place[asked] / last) if place.min() > 0 else place[asked] - last)
+
+
+# One forecast ---------------------------------------------------------------------------------------------------------
+
+
+def _frozen(what: Law | str, *given: Any) -> Array | str:
+    """Return draws of observations, (row, draw), of a law, the pool or a reference; or why there are none."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the same at every origin; a fit that fails says so
+            drawn = _on_curve(what, *given) if isinstance(what, str) else _of_law(what, *given)
+    except ForecastError as problem:
+        return " ".join(str(problem).split())
+    if not np.isfinite(drawn).all() or (drawn <= 0).any():
+        return "its forecasts are not all positive and finite"
+    return drawn
+
+
+def _of_law(law: Law, known: Columns, asked: Columns, y: str, objective: str | None, seed: int) -> Array:
+    """Fit a law to the known rows, and return the band of an observation at others as draws."""
+    if objective is None:
+        seen = _compute(y, known, "backtest: y")
+        objective = "least_squares_log" if (seen[np.isfinite(seen)] > 0).all() else "least_squares"
+    fit = law.fit(known, y=y, objective=objective, seed=seed)
+    if fit.converged is False:
+        raise FitError("the fit did not converge")
+    there: dict[str, Any] = {
+        v: asked.column(v) if v in law.levels else _compute(v, asked, "backtest") for v in law.variables
+    }
+    band = fit.predict(level=0.9, **there)
+    if "no_interval" in band.attrs:
+        raise FitError(band.attrs["no_interval"])
+    assert fit.uncertainty is not None
+    # the band of an observation is Student's t about the median (in logarithms under a log objective)
+    apart = np.array([fit.uncertainty.quantile(share) for share in _SHARES]) / fit.uncertainty.quantile(0.95)
+    middle, upper = (band[each].values[:, None] for each in ("median", "observed_upper"))
+    return np.asarray(middle * (upper / middle) ** apart if fit.log else middle + (upper - middle) * apart)
+
+
+def _on_curve(what: str, x: Array, y: Array, to: Array) -> Array:
+    """Return what the pool, or a reference, says of a curve."""
+    if what == POOL:
+        places, row = np.unique(to, return_inverse=True)
+        return quantiles(x, y, places, _SHARES)[row]
+    from forecast.base.streams import Streams
+
+    if not (np.isfinite(y) & (y > 0)).all():
+        raise DataError("a value has no logarithm")
+    walk = REFERENCES[what].fit(np.log(x), y)
+    return walk.sample(np.log(to), Streams(seed=0, node=f"backtest/{what}", block=0))[:, : _SHARES.size]

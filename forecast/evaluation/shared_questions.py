@@ -1,0 +1,184 @@
+"""What several scenarios say to the questions that they share, side by side, scored where it is known what happened.
+
+A question of a scenario states ``shared = "NAME"``; a table called ``shared-questions``, which any plugin may bring,
+says what the question is and what came of it: the columns ``question``, ``title``, ``known_by`` (the date to which it
+is known), ``happened`` (the date on which it did, where it asks when) and ``outcome`` (where it asks for a value).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from forecast.contract.registry import Registry
+    from forecast.scenarios.scenario import Scenario
+
+__all__ = ["TABLE", "compare", "known", "sharing"]
+
+TABLE = "shared-questions"
+_LEVELS = {"p10": 10, "p50": 50, "p90": 90}
+
+
+def known(registry: Registry) -> dict[str, dict[str, Any]]:
+    """Return every shared question by its name: what it is, and what is known of it."""
+    from forecast import tables
+
+    found: dict[str, dict[str, Any]] = {}
+    for full in registry.names("table"):
+        if full.rpartition("/")[2] == TABLE:
+            data = tables.rows(tables.table(full))
+            for i, name in enumerate(data["question"].values):
+                row = {str(column): data[column].values[i] for column in data.variables}
+                found[str(name)] = {
+                    "title": str(row["title"]),
+                    "known_by": _date(row["known_by"]),
+                    "happened": _date(row["happened"]),
+                    "outcome": None if math.isnan(row["outcome"]) else float(row["outcome"]),
+                }
+    return found
+
+
+def _date(stamp: Any) -> str | None:
+    import numpy as np
+
+    return None if np.isnat(stamp) else str(stamp)[:10]
+
+
+def sharing(registry: Registry, questions: Mapping[str, Any]) -> Iterator[tuple[Scenario, dict[str, str]]]:
+    """Walk the scenarios that answer shared questions, with the names of their own that do.
+
+    Raises
+    ------
+    UnknownNameError
+        For a question that no table has.
+    """
+    from forecast.contract.specs import ScenarioSpec
+    from forecast.scenarios.scenario import Scenario
+
+    for full in registry.names("scenario"):
+        spec = registry.find("scenario", full).spec
+        assert isinstance(spec, ScenarioSpec)
+        if not _may_share(spec.path):
+            continue
+        scenario = Scenario.load(full)
+        shared = {name: each.shared for name, each in scenario.questions.items() if each.shared}
+        shared |= {name: figure.shared for name, figure in scenario.figures.items() if figure.shared}
+        for name, question in shared.items():
+            if question not in questions:
+                raise UnknownNameError("shared question", question, questions, where=f"{full}: questions.{name}.shared")
+        if shared:
+            yield scenario, shared
+
+
+def _may_share(path: str) -> bool:
+    """Tell by its text whether a scenario can share a question: most do not, and are not read further."""
+    from pathlib import Path
+
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    return "shared" in text or "extends" in text
+
+
+def compare(
+    only: Sequence[str] = (),
+    *,
+    draws: int = 2048,
+    seed: int = 0,
+    progress: Callable[[float, float], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Return what every scenario says to every shared question.
+
+    Of a definition the first value is taken, which is the one that a sentence names; rivals are pooled by weight.
+
+    Parameters
+    ----------
+    only : sequence of str
+        Names of shared questions; all by default.
+    draws, seed : int
+    progress : callable, optional
+        Called with (scenarios done, scenarios in all).
+
+    Returns
+    -------
+    list of dict
+        For each question its ``name``, ``title``, ``known_by``, ``happened``, ``outcome`` and ``answers``: each with
+        ``scenario``, ``made`` (the day of a published forecast), ``definitions`` (the values taken), ``p10``, ``p50``
+        and ``p90`` (decimal years, or values; None inside the never mass), ``never``, ``score`` and ``measure``: the
+        Brier score of the probability by `known_by`, or the CRPS in powers of ten. A forecast that was made after the
+        outcome was known is ``seen`` and has no score.
+    """
+    from forecast.contract.registry import get_registry
+    from forecast.projection.engine import project
+
+    registry = get_registry()
+    questions = known(registry)
+    for name in only:
+        if name not in questions:
+            raise UnknownNameError("shared question", name, questions)
+    asked = [
+        (scenario, wanted)
+        for scenario, shared in sharing(registry, questions)
+        if (wanted := {own: name for own, name in shared.items() if not only or name in only})
+    ]
+    answers: dict[str, list[dict[str, Any]]] = {name: [] for name in (only or questions)}
+    for done, (scenario, shared) in enumerate(asked):
+        taken = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
+        tree = project(scenario, set=taken, draws=draws, keep=draws, seed=seed)
+        made = str(scenario.stated["made"]) if "made" in scenario.stated else None
+        for own, name in shared.items():
+            about = {"scenario": scenario.name, "made": made, "definitions": taken}
+            row = _of_date if own in scenario.questions else _of_value
+            answers[name].append({**about, **row(tree, own, questions[name], made)})
+        if progress is not None:
+            progress(done + 1, len(asked))
+    return [{"name": name, **questions[name], "answers": rows} for name, rows in answers.items() if rows]
+
+
+def _of_date(tree: xr.DataTree, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
+    """Return the date that a scenario gives, and the score of its probability by the date to which it is known."""
+    from forecast.base.dates import decimal_year
+    from forecast.projection.reading import figure
+
+    found = {name: figure(tree, f"{own} p{level}", where=own) for name, level in _LEVELS.items()}
+    out: dict[str, Any] = {name: value if math.isfinite(value) else None for name, value in found.items()}
+    out |= {"never": figure(tree, f"{own} never", where=own), "score": None, "measure": "Brier", "seen": False}
+    if question["known_by"] is None:
+        return out
+    by, happened = question["known_by"], question["happened"]
+    out["seen"] = made is not None and made >= (happened or by)
+    if not out["seen"]:
+        import numpy as np
+
+        until = float(decimal_year(np.datetime64(by, "s")))
+        said = figure(tree, f"{own} by {until:.5f}", where=own)
+        out["score"] = (said - (happened is not None)) ** 2
+    return out
+
+
+def _of_value(tree: xr.DataTree, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
+    """Return the value that a scenario gives at the first of its dates, and its score where it is known."""
+    import numpy as np
+    import xarray as xr
+
+    from forecast.evaluation.scores import crps
+    from forecast.projection.crossing import weighted_quantiles
+    from forecast.projection.reading import worlds
+
+    values, weights = worlds(tree, tree["values"][own].to_dataset()["value"].isel(date=0), where=own)
+    levels = [level / 100 for level in _LEVELS.values()]
+    found = weighted_quantiles(values, weights, levels)
+    out: dict[str, Any] = dict(zip(_LEVELS, map(float, found), strict=True))
+    out |= {"never": None, "score": None, "measure": "CRPS of log10", "seen": False}
+    if question["outcome"] is not None:
+        out["seen"] = made is not None and question["known_by"] is not None and made >= question["known_by"]
+        if not out["seen"] and (values > 0).all():
+            # as many equally likely values as worlds, where worlds count differently
+            even = weighted_quantiles(values, weights, ((np.arange(len(values)) + 0.5) / len(values)).tolist())
+            forecast, seen = xr.DataArray(np.log10(even), dims="draw"), xr.DataArray(np.log10(question["outcome"]))
+            out["score"] = float(crps(forecast, seen))
+    return out

@@ -1,0 +1,117 @@
+"""Reads one figure out of a projection, as a claim names it: ``"tai p50"``, ``"tai by 2030"``, ``"spend p90 2030"``."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+
+from forecast.base.dates import decimal_year
+from forecast.errors import FormulaError, UnknownNameError, printable
+from forecast.projection.crossing import weighted_quantiles
+from forecast.projection.weights import weights_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["figure", "worlds"]
+
+_QUANTILE = re.compile(r"p(\d\d?(?:\.\d+)?)", re.ASCII)
+_YEAR = re.compile(r"\d{4}(?:\.\d+)?", re.ASCII)
+_FORMS = "'QUESTION p50', 'QUESTION by 2030', 'QUESTION never', 'QUANTITY p50 2030' or 'QUANTITY mean 2030'"
+
+
+def figure(tree: xr.DataTree, text: str, *, where: str) -> float:
+    """Return a figure of a projection all of whose worlds are kept.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    text : str
+        The name of a question and ``p50`` (any quantile of its date, a decimal year, infinite where never), ``by``
+        with a year, ``never`` or ``already``; or the name of a quantity, ``p50`` or ``mean``, and a year: of its
+        nearest step, or of the only one of what does not change with time. Rivals with weights are pooled.
+    where : str
+        For messages.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> run = forecast.project({"start": 2025, "until": 2030, "quantities": {"x": {"value": 4, "unit": ""}},
+    ...     "questions": {"there": {"when": "x*(t - start) >= 10"}}}, draws=10)
+    >>> figure(run, "there p50", where="demo"), figure(run, "x mean", where="demo")
+    (2027.5, 4.0)
+    """
+    name, statistic, year = _words(text, where)
+    asked, levels = tree["questions"].to_dataset(), tree["projection"].to_dataset()
+    if f"{name}_date" in asked:
+        dates = asked[f"{name}_date"]
+        years = dates.copy(data=np.where(np.isnat(dates.values), np.inf, decimal_year(dates.values)))
+        first = float(decimal_year(levels["time"].values[:1])[0])
+        return _of_question(*worlds(tree, years, where=where), first, statistic, year, where)
+    if name not in levels:
+        dated = [each.removesuffix("_date") for each in map(str, asked.data_vars) if each.endswith("_date")]
+        raise UnknownNameError("quantity or question", name, [*map(str, levels.data_vars), *dated], where=where)
+    values = levels[name]
+    if "time" in values.dims:
+        if year is None and not bool((values == values.isel(time=0)).all()):
+            raise FormulaError(f"{where}: '{printable(name, 60)}' changes with time: expected a year, as {_FORMS}")
+        steps = decimal_year(levels["time"].values)
+        values = values.isel(time=0 if year is None else int(np.abs(steps - year).argmin()))
+    drawn, weights = worlds(tree, values, where=where)
+    return (
+        float(np.average(drawn, weights=weights))
+        if statistic == "mean"
+        else _quantile(drawn, weights, statistic, where)
+    )
+
+
+def worlds(tree: xr.DataTree, data: xr.DataArray, *, where: str) -> tuple[Array, Array]:
+    """Return the worlds of one quantity, (draw,), over rivals that have weights, and what each counts for.
+
+    Raises
+    ------
+    FormulaError
+        Where it depends on a choice that has no weights.
+    """
+    known, choices = json.loads(tree.attrs.get("rivals", "{}")), json.loads(tree.attrs["choices"])
+    counted = weights_of(tree)
+    total = xr.ones_like(data, dtype=float) if counted is None else counted * xr.ones_like(data, dtype=float)
+    for dim in map(str, total.dims):
+        if dim in known:
+            total = total * xr.DataArray(known[dim], dims=dim, coords={dim: choices[dim]})
+        elif dim != "draw" and total.sizes[dim] > 1:
+            raise FormulaError(f"{where}: choose one of each choice in settings: {dim}")
+    values, total = xr.broadcast(data, total)
+    return values.values.ravel(), total.values.ravel()
+
+
+def _words(text: str, where: str) -> tuple[str, str, float | None]:
+    words = text.split()
+    if len(words) not in (2, 3) or (len(words) == 3 and not _YEAR.fullmatch(words[2])):
+        raise FormulaError(f"{where}: expected {_FORMS}, got '{printable(text, 60)}'")
+    return words[0], words[1], float(words[2]) if len(words) == 3 else None
+
+
+def _of_question(years: Array, weights: Array, first: float, statistic: str, year: float | None, where: str) -> float:
+    if statistic == "by":
+        if year is None:
+            raise FormulaError(f"{where}: by when? Expected {_FORMS}")
+        holds = years <= year
+    elif statistic in ("never", "already"):
+        holds = np.isinf(years) if statistic == "never" else years <= first
+    else:
+        return _quantile(years, weights, statistic, where)
+    return float(np.average(holds, weights=weights))
+
+
+def _quantile(values: Array, weights: Array, statistic: str, where: str) -> float:
+    if not (found := _QUANTILE.fullmatch(statistic)):
+        raise FormulaError(f"{where}: expected {_FORMS}, got '{printable(statistic, 60)}'")
+    level = float(found[1]) / 100
+    return float(weighted_quantiles(values, weights, [level])[0])

@@ -1,0 +1,72 @@
+"""Do intervals hold what they say? A record's levels against the shares that held, as text and as a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["chart", "plot"]
+
+#: Characters of a share of 100 %.
+_WIDE = 50
+#: Okabe and Ito's colours (2008), told apart with any colour vision.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+
+def chart(row: Mapping[str, Any]) -> list[str]:
+    """Return a row of a track record as lines of at most 80 characters; none where it keeps no deciles.
+
+    Examples
+    --------
+    >>> row = {"held": 0.8, "half": 0.5, "deciles": [0.1] * 10, "forecasts": 40, "series": 4, "kind": "all"}
+    >>> for line in chart(row)[:3]:
+    ...     print(line)
+    calibration: 40 forecasts of 4 series (# what came, | what was said)
+      50 % interval   50 %  #########################|
+      90 % interval   80 %  ########################################     |
+    """
+    if not row.get("deciles"):
+        return []
+    kind = "" if row["kind"] == "all" else f", {row['kind']}"
+    lines = [
+        f"calibration: {row['forecasts']} forecasts of {row['series']} series{kind} (# what came, | what was said)"
+    ]
+    for level, held in ((50, row["half"]), (90, row["held"])):
+        lines.append(f"  {level} % interval  {100 * held:>3.0f} %  {_bar(held, level / 100)}")
+    lines.append("  what came, by tenth of the forecast:")
+    for tenth, share in enumerate(row["deciles"]):
+        place = f"{10 * tenth} to {10 * tenth + 10} %"
+        lines.append(f"  {place:<13}  {100 * share:>3.0f} %  {_bar(share, 0.1)}")
+    return lines
+
+
+def _bar(share: float, said: float) -> str:
+    """Return a bar of what came, and a mark where it was said to end."""
+    came, mark = round(share * _WIDE), round(said * _WIDE)
+    cells = ["#"] * came + [" "] * max(mark - came, 0)
+    return "".join([*cells[:mark], "|", *cells[mark:]])
+
+
+def plot(records: Mapping[str, Sequence[Mapping[str, Any]]], axes: tuple[Axes, Axes]) -> None:
+    """Draw records, by name: the shares that held against their levels, and the tenths that outcomes fell into.
+
+    Parameters
+    ----------
+    records : mapping of str to sequence of dict
+        Rows of `forecast.models.shapes.track_record`, of which the whole record (the first) is drawn.
+    axes : pair of matplotlib Axes
+    """
+    left, right = axes
+    for place, (name, rows) in enumerate(records.items()):
+        row, colour = rows[0], _COLOURS[place % len(_COLOURS)]
+        left.plot([0, 0.5, 0.9, 1], [0, row["half"], row["held"], 1], "o-", markersize=3, color=colour, label=name)
+        tenths = [0.1 * each for each in range(11)]
+        right.stairs(row["deciles"], tenths, color=colour)
+    left.plot([0, 1], [0, 1], color="black", linewidth=0.7)
+    right.axhline(0.1, color="black", linewidth=0.7)
+    left.set(xlabel="level of the interval", ylabel="share that held", xlim=(0, 1), ylim=(0, 1))
+    right.set(xlabel="place of what came in the forecast", ylabel="share of outcomes", xlim=(0, 1))
+    left.legend(frameon=False, fontsize=7)

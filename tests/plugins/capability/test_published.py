@@ -1,0 +1,167 @@
+"""The published models, rebuilt in the language of scenarios alone, print what their authors' code prints."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.claims import evaluate_all
+from forecast.contract.registry import get_registry
+from forecast.projection.reading import figure
+
+#: What does not reproduce, and is said so: a verdict is never tuned. Each has a note that says why.
+DISAGREE = {
+    "ai-2027-b-printed",
+    "direct-effective-2030-p90",
+    "direct-effective-2050-p90",
+    "direct-readme-2030",
+    "direct-readme-2050",
+    "direct-readme-2100",
+    "epoch-likely",
+    "gpu-first-year",
+    "ho-low-90",
+    "metr-interval",
+}
+
+
+def read(run, text):
+    return figure(run, text, where="test")
+
+
+@pytest.fixture(scope="module")
+def judged():
+    records = [r for r in get_registry().records("claim") if r.plugin.name == "capability"]
+    return {claim["id"]: claim for claim in evaluate_all(records)}
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        "metr-2025",
+        "epoch-limits",
+        "ho-2024",
+        "gpu-limits",
+        "direct-approach",
+        "cotra-2020",
+        "ai-2027",
+        "kwa-2026",
+        "ftm-2023",
+    ],
+)
+def test_each_pack_prints_its_reference(judged, group):
+    own = {name: claim for name, claim in judged.items() if claim["group"] == group}
+    assert len(own) >= 9
+    off = {name for name, claim in own.items() if claim["verdict"] in ("disagrees", "failed")}
+    assert off == {name for name in DISAGREE if name in own}
+    assert all(own[name]["note"] for name in off)
+
+
+def test_every_scenario_names_what_it_reproduces_and_the_licence():
+    for record in get_registry().records("scenario"):
+        if record.plugin.name == "capability":
+            assert any(word in record.spec.reference for word in ("licence", "MIT", "Apache-2.0", "CC-BY", "readable"))
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("link", "n", "days", "r2"),
+    [("2023", 14, 128.744, 0.9337), ("2024", 13, 102.176, 0.9807), ("2019", 17, 184.726, 0.9409),
+     ("2023-p80", 14, 133.405, 0.903), ("2024-p80", 13, 102.481, 0.958), ("2019-p80", 17, 187.463, 0.940)],
+)  # fmt: skip
+def test_the_trends_of_metr_are_fitted_to_the_rows_they_were_fitted_to(link, n, days, r2):
+    facts = forecast.model(f"capability/horizon-{link}").fit().describe().facts
+    assert facts["n"] == n
+    assert facts["doubling_days"] == pytest.approx(days, abs=0.01)
+    assert facts["r2"] == pytest.approx(r2, abs=1e-3)
+
+
+def test_a_trend_of_metr_can_be_asked_as_of_a_date():
+    before = forecast.model("capability/horizon-2023").fit(as_of=2026.0).describe().facts
+    assert before["n"] == 13
+    assert before["doubling_days"] == pytest.approx(133.988, abs=0.01)  # without the models of 2026-02
+    with pytest.raises(forecast.errors.DataError, match="at least three models that led, got 2"):
+        forecast.model("capability/horizon-2024").fit(as_of=2024.4)
+
+
+def test_the_regression_of_the_gpu_pack_is_that_of_its_source(reference_data):
+    rows = list(csv.DictReader((reference_data / "hardware" / "hobbhahn_gpu_trends_factors.csv").open()))
+    columns = ("process_size_in_nm", "num_cores", "FP32_flops")
+    table = np.array([[float(row[c] or "nan") for c in columns] for row in rows])
+    known = table[np.isfinite(table).all(axis=1)]
+    x = np.column_stack([np.ones(len(known)), np.log10(known[:, :2])])
+    found = np.linalg.lstsq(x, np.log10(known[:, 2]), rcond=None)[0]
+    np.testing.assert_allclose(found, [10.084357, -0.41175061, 0.91987187], atol=1e-6)
+
+
+# --- swaps ------------------------------------------------------------------------------------------------------------
+
+
+def date(scenario, question="coder", **options):
+    return read(forecast.project(f"capability/{scenario}", **options), f"{question} p50")
+
+
+def test_a_link_of_one_model_moves_the_date_of_another():
+    own = date("ai-2027-a")
+    faster = date("ai-2027-a", swap={"doubling": "capability/horizon-2024"})  # 102 days instead of 4.7 months
+    slower = date("ai-2027-a", swap={"doubling": "capability/horizon-2019"})  # 185 days
+    assert faster < own - 0.3 < own + 0.2 < slower
+    run = forecast.project("capability/ai-2027-a", swap={"doubling": "capability/horizon-2024"}, draws=64)
+    assert "capability/ai-2027-doubling.months" in run.attrs["warnings"]
+    assert "drawn on its own" in run.attrs["warnings"]
+    # nothing else is drawn anew: not even what moved together with the link that is gone
+    before = forecast.project("capability/ai-2027-a", draws=64)
+    for name in ("extra", "kind", "goal", "delay"):
+        np.testing.assert_array_equal(run["projection"][name].values, before["projection"][name].values)
+
+
+def test_a_swap_in_python_is_the_swap_of_the_command_line():
+    answer = forecast.scenario("ai-2027-a").ask("coder", draws=256)
+    swapped = answer.swap("doubling", forecast.model("capability/horizon-2024"))
+    expected = forecast.project("capability/ai-2027-a", swap={"doubling": "capability/horizon-2024"}, draws=256)
+    assert "drawn on its own" in swapped.run.attrs["warnings"]
+    assert read(swapped.run, "coder p50") == pytest.approx(read(expected, "coder p50"), abs=1e-9)
+
+
+def test_a_forecaster_s_doubling_time_moves_the_trend_of_metr():
+    window = {"window": "2024"}
+    own = date("metr-2025", "month", set=window)
+    judged_by_hand = date("metr-2025", "month", set=window, swap={"doubling": "capability/ai-2027-doubling"})
+    assert judged_by_hand > own + 0.5
+
+
+def test_algorithms_of_one_model_drive_another():
+    own = forecast.project("capability/direct-approach", until=2031, draws=1024)
+    other = forecast.project(
+        "capability/direct-approach", until=2031, draws=1024, swap={"pace": "capability/ho-2024-pace"}
+    )
+    assert read(own, "pace p50") == pytest.approx(0.51, abs=0.01)
+    assert read(other, "pace p50") == pytest.approx(0.4278, abs=0.002)  # 12 log10(2)/8.444
+    assert read(other, "algorithms p50 2030") < read(own, "algorithms p50 2030")
+
+
+# --- quirks are settings ----------------------------------------------------------------------------------------------
+
+
+def test_the_exponent_of_the_direct_approach_is_a_choice():
+    quirk, textbook = (
+        forecast.project("capability/direct-approach", until=2031, draws=512, set={"textbook": value})
+        for value in ("0", "1")
+    )
+    assert abs(read(quirk, "raw p50") - read(textbook, "raw p50")) > 0.5
+
+
+def test_the_form_of_growth_matters_more_than_its_interval():
+    window = {"window": "2023"}
+    straight = date("metr-2025", "year", set=window)
+    bent = date("metr-2025-superexponential", "year", set=window)
+    assert straight - bent > 1
+
+
+def test_power_at_one_campus_is_a_choice():
+    run = forecast.project("capability/epoch-limits", set={"site": "campus"})
+    assert read(run, "power_binds mean") > 0.7
