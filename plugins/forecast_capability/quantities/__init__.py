@@ -45,6 +45,6 @@ def scenarios() -> Iterator[ScenarioSpec]:
         name="model-capability",
         title="When do training runs, models and machines reach what, and which limit binds first?",
         path=str(HERE.parent / "scenarios" / "model-capability.toml"),
-        reference="tables of datasets to 2026-09; limits after Sevilla et al. 2024 and Barnett & Besiroglu 2023; each "
-        "number states its own",
+        reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and Barnett & "
+        "Besiroglu 2023; each number states its own",
     )
