@@ -59,6 +59,12 @@ def test_every_bound_holds_in_every_world(of, variant):
     assert (of("per_watt", variant, "FLOP/s/W") < 3.5e20).all()
     for name in ("per_watt", "flop_per_usd"):
         assert (np.diff(of(name, variant), axis=0) >= 0).all()
+    for name in ("rate_in_16_bits", "eight_bit"):
+        watts = of(name, variant, "FLOP/s") / of("per_watt", variant, "FLOP/s/W") / (2 if name == "eight_bit" else 1)
+        assert (watts <= 10_000 * (1 + 1e-9)).all(), name
+    # a token takes some arithmetic
+    most = of("flop_per_usd", variant, "FLOP/USD") / 2e8
+    assert (of("tokens_per_dollar", variant, "token/USD") <= most * (1 + 1e-9)).all()
     share = of("automated", variant)
     assert ((share > 0) & (share < 1)).all()
     assert (np.log10(of("algorithms", variant)) <= of("most") + 1e-12).all()
@@ -110,10 +116,9 @@ def test_hardware_that_stalls_stands_still(of):
     for name in ("per_watt", "flop_per_usd", "rate", "precision", "eight_bit", "site_dollar"):
         path = of(name, "hardware stalls 2026")
         np.testing.assert_allclose(path, np.broadcast_to(path[:1], path.shape), rtol=1e-12)
-    kept = of("rate", "one-off features exhausted") / of("rate", "hardware stalls 2026")
-    np.testing.assert_allclose(
-        kept**2, of("rate_trend") / of("rate_trend")[:1], rtol=1e-9, err_msg="half of the growth goes on"
-    )
+    kept = of("per_watt", "one-off features exhausted") / of("per_watt", "hardware stalls 2026")
+    whole = of("watt_trend") / of("watt_trend")[:1]
+    np.testing.assert_allclose(kept**2, whole, rtol=1e-9, err_msg="half of the growth goes on")
 
 
 def test_it_starts_at_what_is_known(of):
