@@ -292,6 +292,25 @@ def test_the_answer_opens_with_its_first_variant_and_takes_its_time(tmp_path, cp
     assert min(spent) < 4.5 * slowness
 
 
+def test_what_moves_the_dates_makes_sense(run):
+    """Of a run what its links and limits say; of the horizon what horizon, index and form say; beyond what 512 worlds make by chance."""
+    from forecast.sensitivity.answers import drivers
+
+    expected = {
+        "flop_1e28": {"training-compute@pool", "compute", "power-2030", "variant", "chip-stock@pool", "tokens-text",
+                      "largest-site@pool", "tokens-all"},
+        "horizon_month": {"time-horizon@pool", "time-horizon@pooled", "index-level@pool", "growing", "route", "variant",
+                          "time-horizon@random-walk", "training-compute@pool", "power-2030"},
+        "gpu": {"gpu-peak-fp8@pool", "variant"},
+        "data_bind": {"tokens-all", "compute", "training-compute@pool", "tokens-text", "variant"},
+    }  # fmt: skip
+    for question, names in expected.items():
+        told = [row["name"] for row in drivers(run, question) if row["share"] > 0.05]
+        bare = {name.rpartition("/")[2].partition(".")[0] for name in told}
+        assert bare, question
+        assert bare <= names, (question, bare - names)
+
+
 def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
     asked = {"draws": 512, "set": {"variant": "trends continue", "compute": "direct"}}
     whole = forecast.project("model-capability", **asked)["projection"]
