@@ -293,7 +293,7 @@ def test_the_answer_opens_with_its_first_variant_and_takes_its_time(tmp_path, cp
 
 
 def test_what_moves_the_dates_makes_sense(run):
-    """Of a run what its links and limits say; of the horizon what horizon, index and form say; beyond what 512 worlds make by chance."""
+    """Beyond chance in 512 worlds, a run hangs on its links and limits, a horizon on horizon, index and form."""
     from forecast.sensitivity.answers import drivers
 
     expected = {
