@@ -190,8 +190,8 @@ class FittedPool(FittedShape):
 
         time = np.asarray(time, dtype=float)
         drawn = [np.log(shape.sample(time, streams, observed=observed)) for shape in self.fitted.values()]
-        order = np.argsort(np.argsort(drawn[0], axis=1, kind="stable"), axis=1, kind="stable")
-        each = [np.sort(values, axis=1) for values in drawn]
+        order = np.argsort(drawn[0], axis=1, kind="stable")
+        each = [np.take_along_axis(drawn[0], order, axis=1), *(np.sort(values, axis=1) for values in drawn[1:])]
         middles = [np.median(values, axis=1) for values in each]
         around = np.stack([values - middle[:, None] for values, middle in zip(each, middles, strict=True)])
         with np.errstate(divide="ignore"):
@@ -202,7 +202,8 @@ class FittedPool(FittedShape):
         within = np.diff(np.quantile(away, [0.05, 0.95], axis=1), axis=0)[0] / 2 / _HALF
         wider = np.sqrt(1 + self._between(time, middle) / np.maximum(within, 1e-12) ** 2)
         pooled = self._middle(time, middle)[:, None] + away * wider[:, None]
-        out = np.take_along_axis(pooled, order, axis=1)
+        out = np.empty_like(pooled)
+        np.put_along_axis(out, order, pooled, axis=1)
         return np.asarray(np.exp(np.clip(out, -LARGEST, LARGEST)))
 
     def _middle(self, time: Array, shapes: Array) -> Array:
