@@ -102,11 +102,11 @@ def _compared(tree: xr.DataTree, events: list[str]) -> Iterator[tuple[dict[str, 
     data, weights = tree["questions"].to_dataset(), weights_of(tree)
     dated = [data[f"{each}_date"].reset_coords(drop=True) for each in events]
     whole = xr.concat(xr.broadcast(*dated), dim="event")
+    failing = [failing_of(data, each) for each in events]
     for chosen, dates in combinations(whole, ("event", "draw")):
         failed = any(_failed(data[f"{each}_never"], chosen) for each in events)
         left_out = np.zeros(dates.sizes["draw"], dtype=bool)
-        for each in events:
-            own = failing_of(data, each)
+        for own in failing:
             left_out |= own.sel({d: v for d, v in chosen.items() if d in own.dims}).values
         stamps = dates.transpose("event", "draw").values
         years = np.where(np.isnat(stamps), np.inf, stamps.astype("datetime64[s]").astype(float))
@@ -120,7 +120,9 @@ def _failed(never: xr.DataArray, chosen: dict[str, str]) -> bool:
 
 def sentence(tree: xr.DataTree, name: str) -> str:
     """Answer one of these questions in a sentence, under every combination of choices."""
-    rows = [row for row in (*figures(tree), *firsts(tree)) if row["name"] == name]
+    races = attribute(tree, "first") if "first" in tree.attrs else {}
+    found = _first(tree, name, races[name]) if name in races else figures(tree)
+    rows = [row for row in found if row["name"] == name]
     rows = [row for row in rows if "weights" in row] or rows
     title = rows[0]["title"] or rows[0].get("value") or _grown(rows[0]) or "What comes first"
     return f"{title}: {'; '.join(map(_said, rows))}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,13 +119,20 @@ def _plain(value: Any) -> float | None:
 def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
     """Return what moves each question's date: its ``name``, and ``drivers`` with a share of at least `least`."""
     from forecast.sensitivity.answers import drivers as moved
+    from forecast.sensitivity.answers import uncertain
 
-    asked = attribute(tree, "questions")
-    return [{"name": q, "drivers": [d for d in moved(tree, q) if d["share"] >= least]} for q in asked]
+    asked, among = attribute(tree, "questions"), uncertain(tree)
+    return [{"name": q, "drivers": [d for d in moved(tree, q, among=among) if d["share"] >= least]} for q in asked]
 
 
-def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
-    """Return the quantiles of every quantity at every step, in every combination of choices; for `regimes` see there.
+def quantities(tree: xr.DataTree, *, only: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """Return the quantiles of quantities at every step, in every combination of choices; for `regimes` see there.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    only : collection of str, optional
+        Leave out all others.
 
     Returns
     -------
@@ -135,7 +142,7 @@ def quantities(tree: xr.DataTree) -> list[dict[str, Any]]:
     levels = Levels(tree)
     stamps, out = [iso(t) for t in levels.kept["time"].values], []
     for name in levels.names():
-        for chosen in levels.cells(name):
+        for chosen in levels.cells(name) if only is None or name in only else ():
             rows = dict(zip(QUANTILES, map(numbers, levels.quantiles(name, chosen)), strict=True))
             about = {"name": name, "unit": levels.kept[name].attrs["units"]}
             out.append({**about, "choices": chosen, "time": stamps, **rows})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["drivers", "moved", "ranks"]
+__all__ = ["Number", "drivers", "moved", "ranks", "uncertain"]
 
 #: Kinds of quantities that are one uncertain number a world.
 _DRAWN = ("prior", "regime", "draws", "fitted")
@@ -33,7 +34,7 @@ _DRAWN = ("prior", "regime", "draws", "fitted")
 PER_BIN, BINS = 25, 32
 
 
-def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
+def drivers(tree: xr.DataTree, question: str, *, among: Mapping[str, Number] | None = None) -> list[dict[str, Any]]:
     """Return what explains the variance of a question's date, the largest share first.
 
     Parameters
@@ -41,6 +42,8 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
     tree : xarray.DataTree
         A projection, fresh or loaded.
     question : str
+    among : mapping of str to Number, optional
+        What `uncertain` returns of the tree, where several questions are asked of one.
 
     Returns
     -------
@@ -69,10 +72,16 @@ def drivers(tree: xr.DataTree, question: str) -> list[dict[str, Any]]:
     dates = data[f"{question}_date"]
     years = dates.copy(data=dates.values.astype("datetime64[s]").astype(np.int64).astype(float))
     years = years.where(dates.notnull(), np.inf).where(data[f"{question}_never"].notnull())
-    return moved(tree, years, failing_of(data, question))
+    return moved(tree, years, failing_of(data, question), among=among)
 
 
-def moved(tree: xr.DataTree, said: xr.DataArray, failing: xr.DataArray | None = None) -> list[dict[str, Any]]:
+def moved(
+    tree: xr.DataTree,
+    said: xr.DataArray,
+    failing: xr.DataArray | None = None,
+    *,
+    among: Mapping[str, Number] | None = None,
+) -> list[dict[str, Any]]:
     """Return what explains the variance of what every world says, by rank, the largest share first.
 
     Numbers that the scenario correlates are one driver, ``kind`` ``group``.
@@ -84,6 +93,8 @@ def moved(tree: xr.DataTree, said: xr.DataArray, failing: xr.DataArray | None = 
         (draw, choices); +inf where never, NaN where a combination has no answer.
     failing : xarray.DataArray, optional
         Which worlds are left out, as `said`.
+    among : mapping of str to Number, optional
+        As in `drivers`.
     """
     dims = [str(d) for d in said.dims if d != "draw"]
     said = said.transpose("draw", *dims)
@@ -107,9 +118,10 @@ def moved(tree: xr.DataTree, said: xr.DataArray, failing: xr.DataArray | None = 
         answered = count > 0  # a value of the choice may have failed throughout
         means = np.sum(np.where(taken, place * counts, 0.0), axis=others)[answered] / count[answered]
         shares.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
-    flat = (each.reshape(len(place), -1).T for each in (place, counts))
-    columns = [_Column(column, count) for column, count in zip(*flat, strict=True) if not np.isnan(column).any()]
-    drawn = dict(_numbers(tree))
+    flat, held = (each.reshape(len(place), -1) for each in (place, counts))
+    answered = ~np.isnan(flat).any(axis=0)
+    columns = _Columns(flat[:, answered], held[:, answered])
+    drawn = uncertain(tree) if among is None else among
     for group in _groups(tree, drawn):
         share = _explained(columns, [drawn[name] for name in group]) / total
         if share > 0:
@@ -134,7 +146,28 @@ def ranks(said: Array, counts: Array) -> Array:
     return out
 
 
-def _groups(tree: xr.DataTree, drawn: Mapping[str, Array]) -> list[tuple[str, ...]]:
+class Number:
+    """The draws of one uncertain number, and the bins in which what it explains is counted."""
+
+    def __init__(self, draws: Array) -> None:
+        self.moves = bool(np.isfinite(draws).any() and np.nanmin(draws) != np.nanmax(draws))
+        self.draws = np.nan_to_num(draws)
+        self.most = min(BINS, len(draws) // PER_BIN)
+
+    @cached_property
+    def sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The draws in the order of their bins, and where each bin begins."""
+        place = _bins(self.draws, self.most)
+        order = np.argsort(place, kind="stable")
+        return order, np.flatnonzero(np.diff(place[order], prepend=-1))
+
+
+def uncertain(tree: xr.DataTree) -> dict[str, Number]:
+    """Return every uncertain number of a projection by its name."""
+    return {name: Number(drawn) for name, drawn in _numbers(tree)}
+
+
+def _groups(tree: xr.DataTree, drawn: Mapping[str, Number]) -> list[tuple[str, ...]]:
     """Return the numbers that are explained together: those that the scenario correlates, each other alone."""
     stated = json.loads(tree.attrs.get("correlations", "[]"))
     together = [tuple(name for name in group["of"] if name in drawn) for group in stated]
@@ -157,54 +190,64 @@ def _numbers(tree: xr.DataTree) -> Iterator[tuple[str, Array]]:
             yield str(name), np.asarray(drawn.isel(first).values, dtype=float)
 
 
-class _Column:
-    """The ranks of one combination of choices about their mean, and what each draw counts for."""
+class _Columns:
+    """The ranks of combinations of choices, each about its mean, and what each draw counts for; all (draw, column)."""
 
     def __init__(self, ranks: Array, counts: Array) -> None:
-        self.counts, self.squares = counts, counts**2
-        self.whole = float(np.sum(counts))
-        self.about = counts * (ranks - np.sum(counts * ranks) / self.whole)
-        self.scatter = float(np.sum(self.about * (ranks - np.sum(counts * ranks) / self.whole)))
+        # draws mostly count alike in all combinations: one column then does for all
+        self.counts = counts[:, :1] if (counts == counts[:, :1]).all() else counts
+        self.squares = self.counts**2
+        self.whole = np.sum(self.counts, axis=0)
+        away = ranks - np.sum(self.counts * ranks, axis=0) / self.whole
+        self.about = self.counts * away
+        self.scatter = np.sum(self.about * away, axis=0)
 
-    def explained(self, place: NDArray[np.int64]) -> float:
-        """Return the variance between bins, less what chance alone would give."""
-        held = np.bincount(place, weights=self.counts)
+    def explained(self, number: Number) -> float:
+        """Return the variance between bins, less what chance alone would give, on average over the columns."""
+        order, first = number.sorted
+        held, sums, squares = (
+            np.add.reduceat(each[order], first, axis=0) for each in (self.counts, self.about, self.squares)
+        )
         divisor = np.where(held > 0, held, 1.0)
-        between = float(np.sum(np.bincount(place, weights=self.about) ** 2 / divisor))
+        between = np.sum(sums**2 / divisor, axis=0)
         # bins of a number that explains nothing differ by chance: as much as the scatter in them, times their number
         # where all draws count alike
-        squares = np.bincount(place, weights=self.squares)
-        number = float(np.sum(squares / divisor))
-        if self.whole <= number:
-            return 0.0
-        within = (self.scatter - between) / (self.whole - number)
-        return max(between - (number - float(np.sum(squares)) / self.whole) * within, 0.0) / self.whole
+        alike = np.sum(squares / divisor, axis=0)
+        free = self.whole - alike
+        within = (self.scatter - between) / np.where(free > 0, free, 1.0)
+        chance = (alike - np.sum(squares, axis=0) / self.whole) * within
+        return float(np.mean(np.where(free > 0, np.maximum(between - chance, 0.0), 0.0) / self.whole))
 
     def fitted(self, design: Array) -> float:
-        """Return the variance that a least-squares fit explains, less what chance alone would give."""
-        root = np.sqrt(self.counts)
-        ranks = np.divide(self.about, root, out=np.zeros_like(root), where=root > 0)
-        made, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)
-        left = float(np.sum((ranks - root * (design @ made)) ** 2))
-        held = self.whole**2 / float(np.sum(self.squares))  # as many draws that count alike
-        if held <= rank:
-            return 0.0
-        return max(self.scatter - left - (rank - 1) * left / (held - rank), 0.0) / self.whole
+        """Return the variance that a least-squares fit explains, less what chance alone would give, on average."""
+        counts = np.broadcast_to(self.counts, self.about.shape)
+        each = zip(counts.T, self.about.T, np.broadcast_to(self.scatter, len(counts.T)), strict=True)
+        return float(np.mean([_fitted(design, *column) for column in each]))
 
 
-def _explained(columns: Sequence[_Column], numbers: Sequence[Array]) -> float:
+def _fitted(design: Array, counts: Array, about: Array, scatter: float) -> float:
+    root, whole = np.sqrt(counts), np.sum(counts)
+    ranks = np.divide(about, root, out=np.zeros_like(root), where=root > 0)
+    made, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)
+    left = float(np.sum((ranks - root * (design @ made)) ** 2))
+    held = whole**2 / np.sum(counts**2)  # as many draws that count alike
+    if held <= rank:
+        return 0.0
+    return float(max(scatter - left - (rank - 1) * left / (held - rank), 0.0) / whole)
+
+
+def _explained(columns: _Columns, numbers: Sequence[Number]) -> float:
     """Return the variance that bins of one number explain, or those of several together, over all combinations."""
-    bins = min(BINS, len(numbers[0]) // PER_BIN)
-    moving = [np.nan_to_num(d) for d in numbers if np.isfinite(d).any() and np.nanmin(d) != np.nanmax(d)]
-    if bins < 2 or not moving:
+    moving = [number for number in numbers if number.moves]
+    bins = numbers[0].most
+    if bins < 2 or not moving or not columns.about.size:
         return 0.0
     if len(moving) == 1:
-        place = _bins(moving[0], bins)
-        return sum(column.explained(place) for column in columns) / max(len(columns), 1)
+        return columns.explained(moving[0])
     # several that move together: the sum of a step function of each, by least squares
-    steps = [_bins(draws, max(bins // 2, 2)) for draws in moving]
+    steps = [_bins(number.draws, max(bins // 2, 2)) for number in moving]
     design = np.column_stack([np.ones(len(steps[0])), *(np.eye(step.max() + 1)[step][:, 1:] for step in steps)])
-    return sum(column.fitted(design) for column in columns) / max(len(columns), 1)
+    return columns.fitted(design)
 
 
 def _bins(draws: Array, bins: int) -> NDArray[np.int64]:

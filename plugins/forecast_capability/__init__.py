@@ -25,9 +25,11 @@ def forecast_tables() -> tuple[TableSpec, ...]:
 
 @hookimpl
 def forecast_models() -> Iterator[ModelSpec]:
-    """Bring the links of published models, under names of their own."""
+    """Bring our series and links, and the links of published models, under names of their own."""
+    from forecast_capability import quantities
     from forecast_capability.links import named
 
+    yield from quantities.models()
     yield from records_from(HERE / "links", EstimateSpec)
     yield from named.models()
 
@@ -42,9 +44,10 @@ def forecast_functions() -> Iterator[FunctionSpec]:
 
 @hookimpl
 def forecast_scenarios() -> Iterator[ScenarioSpec]:
-    """Bring the published models."""
-    from forecast_capability import packs
+    """Bring the scenario in which all families meet, and the published models."""
+    from forecast_capability import packs, quantities
 
+    yield from quantities.scenarios()
     yield from packs.scenarios()
 
 

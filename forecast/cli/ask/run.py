@@ -186,6 +186,7 @@ def answer(
             progress=report,
         )
     failures = summary.attribute(tree, "failures")
+    shown = summary.attribute(tree, "shown") if "shown" in tree.attrs else None
     record_said = sentence(summary.attribute(tree, "models"))
     result = {
         "scenario": summary.attribute(tree, "scenario"),
@@ -200,7 +201,7 @@ def answer(
         **({"limits": bounds} if (bounds := summary.limits(tree)) else {}),
         **({"regimes": drawn} if (drawn := summary.regimes(tree)) else {}),
         **({"failing": failing} if (failing := summary.failing(tree)) else {}),
-        "quantities": summary.quantities(tree),
+        "quantities": summary.quantities(tree, only=None if as_json or "sweep" in tree.attrs else shown),
         "models": [{"name": n, **described} for n, described in summary.attribute(tree, "models").items()],
         **({"record": record_said} if record_said else {}),
         **({"newest": dates} if (dates := summary.newest(tree)) else {}),
@@ -254,6 +255,7 @@ def _pair(text: str, option: str) -> tuple[str, str]:
 def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
     from forecast.evaluation.ledger import dated
     from forecast.report import summary
+    from forecast.report.levels import Levels
 
     render.headline(result["headline"])
     for rows in _by_name(result["questions"]).values():
@@ -286,7 +288,8 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
         render.write()
     left = []
     quantities = _by_name(result["quantities"])
-    shown = summary.attribute(tree, "shown") if "shown" in tree.attrs else list(quantities)
+    named = Levels(tree).names()
+    shown = summary.attribute(tree, "shown") if "shown" in tree.attrs else named
     for name in shown:
         if name not in quantities:  # a regime, shown above
             continue
@@ -302,7 +305,7 @@ def _show(tree: xr.DataTree, result: dict[str, Any], every: int | None) -> None:
             )
     for line in left:
         render.write(line)
-    if helpers := [printable(name, 80) for name in quantities if name not in shown]:
+    if helpers := [printable(name, 80) for name in named if name not in shown]:
         render.write(f"in --json and --out alone: {', '.join(helpers)}")
 
 

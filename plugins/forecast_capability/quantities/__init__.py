@@ -1,0 +1,50 @@
+"""The quantities of ``model-capability``: series of the frontier, rival links between them, and the scenario itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from forecast import EstimateSpec, MixtureSpec, ModelSpec, ScenarioSpec, TrendSpec, records_from
+
+__all__ = ["models", "scenarios"]
+
+HERE = Path(__file__).parent
+INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), edition 2026-08, as compiled in datasets/capability-editions"
+
+
+def models() -> Iterator[ModelSpec]:
+    """Bring series, numbers, pooled links, and the links that are code."""
+    yield from records_from(HERE / "trends.toml", TrendSpec)
+    yield from records_from(HERE / "numbers.toml", EstimateSpec)
+    yield from records_from(HERE / "pools.toml", MixtureSpec)
+    yield ModelSpec(
+        name="pace-from-index",
+        title="Orders of magnitude of compute that algorithms save a year, from index, compute and date of models",
+        quantity="capability.algorithmic_pace",
+        unit="1/year",
+        target="forecast_capability.quantities.index:pace",
+        note="what models with known compute show: mostly open ones; the frontier states none",
+        reference=f"{INDEX}; Frisch 1934, Statistical confluence analysis, for regressions both ways",
+    )
+    yield ModelSpec(
+        name="horizon-from-index",
+        title="Time horizon at 50 % success from the capability index, by models in both tables",
+        quantity="capability.time_horizon",
+        unit="min",
+        keeps="positive",
+        target="forecast_capability.quantities.index:horizon",
+        note="horizons above 16 h are left out; both rest on some of the same benchmarks of code",
+        reference=f"METR, time horizons TH1.1; {INDEX}",
+    )
+
+
+def scenarios() -> Iterator[ScenarioSpec]:
+    """Bring ``model-capability``."""
+    yield ScenarioSpec(
+        name="model-capability",
+        title="When do training runs, models and machines reach what, and which limit binds first?",
+        path=str(HERE.parent / "scenarios" / "model-capability.toml"),
+        reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and Barnett & "
+        "Besiroglu 2023; each number states its own",
+    )

@@ -1,0 +1,343 @@
+"""All families in one engine: identities, limits, switches, the start at what is known, hindcasts by a row's date."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import ForecastError
+from forecast.streams import Streams
+
+VARIANTS = (
+    "trends continue", "hardware stalls 2026", "one-off features exhausted", "data-limited", "money-limited",
+    "power-limited", "algorithms need compute", "R&D feedback",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run():
+    return forecast.project(forecast.scenario("capability/model-capability"), draws=512)
+
+
+@pytest.fixture
+def of(run):
+    """Give a quantity's worlds, (time, draw), in one variant and by one route, in its base unit."""
+    from forecast import units
+
+    def taken(name, variant="trends continue", unit="", route="links"):
+        data = run["projection"][name]
+        at = {k: v for k, v in {"variant": variant, "route": route}.items() if k in data.dims}
+        data = data.sel(at).transpose("time", "draw")
+        return units.convert(data.values, data.attrs["units"], unit, where=name) if unit else data.values
+
+    return taken
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_run_is_chips_by_rate_by_use_by_time_and_money_by_what_it_buys_in_every_world(of, variant):
+    compute = of("run", variant, "FLOP")
+    chips, rate = of("chips", variant), of("rate", variant, "FLOP/s")
+    use, seconds = of("utilisation"), of("duration", unit="s")
+    np.testing.assert_allclose(chips * rate * use * seconds, compute, rtol=1e-9)
+    bought = of("spending", variant, "USD") * of("flop_per_usd", variant, "FLOP/USD")
+    np.testing.assert_allclose(bought, compute, rtol=1e-9)
+    # a chip takes what its rate in 16 bits takes, whatever the precision
+    watts = of("rate", variant, "FLOP/s") / of("precision", variant) / of("per_watt", variant, "FLOP/s/W")
+    np.testing.assert_allclose(chips * watts, of("power", variant, "W"), rtol=1e-9)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_bound_holds_in_every_world(of, variant):
+    compute, now = of("run", variant, "FLOP"), of("largest_now", unit="FLOP")
+    for name in ("money_allows", "power_allows", "chips_allow", "data_allow"):
+        allowed = np.maximum.accumulate(of(name, variant, "FLOP"), axis=0)
+        assert (compute <= allowed * (1 + 1e-12)).all(), name
+    assert (compute >= now * (1 - 1e-12)).all()
+    assert (np.diff(compute, axis=0) >= 0).all()
+    # Landauer 1961: a watt erases 3.5e20 bits a second at 300 K
+    assert (of("per_watt", variant, "FLOP/s/W") < 3.5e20).all()
+    for name in ("per_watt", "flop_per_usd"):
+        assert (np.diff(of(name, variant), axis=0) >= 0).all()
+    for name in ("rate_in_16_bits", "eight_bit"):
+        watts = of(name, variant, "FLOP/s") / of("per_watt", variant, "FLOP/s/W") / (2 if name == "eight_bit" else 1)
+        assert (watts <= 10_000 * (1 + 1e-9)).all(), name
+    # a token takes some arithmetic
+    most = of("flop_per_usd", variant, "FLOP/USD") / 2e8
+    assert (of("tokens_per_dollar", variant, "token/USD") <= most * (1 + 1e-9)).all()
+    share = of("automated", variant)
+    assert ((share > 0) & (share < 1)).all()
+    assert (np.log10(of("algorithms", variant)) <= of("most") + 1e-12).all()
+    # what a run costs stays below the world's output, and the largest site within what it may draw
+    assert (of("spending", variant, "USD") <= 0.3 * 1.17e14 * 1.1**18).all()
+    site = of("site", variant, "FLOP/s") / of("per_watt", variant, "FLOP/s/W")
+    room = np.maximum(of("power_limit", variant, "W"), site[:1])
+    assert (site <= room * (1 + 1e-9)).all()
+
+
+def test_a_restriction_takes_away_and_feedback_adds_in_every_world(of):
+    whole = of("run")
+    for variant in VARIANTS[1:6]:
+        less = of("run", variant)
+        assert (less <= whole * (1 + 1e-12)).all(), variant
+        assert (less < whole).any(), variant
+    trend = of("algorithms")
+    slower, faster = of("algorithms", "algorithms need compute"), of("algorithms", "R&D feedback")
+    assert (slower <= trend * (1 + 1e-9)).all()
+    assert (faster >= trend * (1 - 1e-9)).all()
+    assert np.median(slower[-1]) < np.median(trend[-1]) < np.median(faster[-1])
+    np.testing.assert_array_equal(of("run", "algorithms need compute"), whole)
+
+
+def test_feedback_does_not_run_away(of):
+    """Ideas get harder to find, and some research is not automated: progress stays within a factor of the trend's."""
+    ahead = of("ahead", "R&D feedback")
+    most = ((1 - of("automated_now")) / (1 - 0.999)) ** (of("elasticity") * of("labour_share"))
+    assert ((ahead >= 1) & (ahead <= most * (1 + 1e-12))).all()
+    assert (of("ahead") == 1).all()
+    # what it gains over the trend is bounded for good, in orders of magnitude
+    gained = np.log10(of("S", "R&D feedback") / of("S"))
+    assert (gained <= np.log10(most) / of("research_returns") + 1e-9).all()
+    assert 0.1 < np.median(gained[-1]) < 3
+
+
+def test_feedback_follows_its_law_over_a_step(of):
+    """d ln S/dt = pace*ln 10*m*(S/trend)**-b, integrated with small steps over one step of the scenario, m held."""
+    pace, b = of("pace")[0] * np.log(10), of("research_returns")[0]
+    helped, ahead = of("helped", "R&D feedback"), of("ahead", "R&D feedback")
+    place = 3
+    over, fine = np.log(ahead[place]) / b, 20_000
+    for _ in range(fine):
+        over = over + 0.5 / fine * pace * (helped[place] * np.exp(-b * over) - 1)
+    np.testing.assert_allclose(np.exp(b * over), ahead[place + 1], rtol=1e-3)
+
+
+def test_hardware_that_stalls_stands_still(of):
+    for name in ("per_watt", "flop_per_usd", "rate", "precision", "eight_bit", "site_dollar"):
+        path = of(name, "hardware stalls 2026")
+        np.testing.assert_allclose(path, np.broadcast_to(path[:1], path.shape), rtol=1e-12)
+    kept = of("per_watt", "one-off features exhausted") / of("per_watt", "hardware stalls 2026")
+    whole = of("watt_trend") / of("watt_trend")[:1]
+    np.testing.assert_allclose(kept**2, whole, rtol=1e-9, err_msg="half of the growth goes on")
+
+
+def test_it_starts_at_what_is_known(of):
+    """A frontier starts at the frontier, and the last observation lies in the 90 % band of one at its date."""
+    assert of("largest_now", unit="FLOP").min() == 1e27
+    assert of("site", unit="FLOP/s")[0].min() >= 1.1e21 * (1 - 1e-9)
+    assert of("index")[0].min() >= 161.65 - 1e-9
+    for name in ("training-compute", "largest-site", "index-level", "chip-stock", "tokens-per-dollar", "time-horizon"):
+        seen = forecast.model(f"capability/{name}@pool").fit().observed()
+        drawn = forecast.model(f"capability/{name}@pool").fit().sample(
+            seen.time[-1:], {}, Streams(0, name, 0), observed=True
+        )  # fmt: skip
+        low, high = np.quantile(drawn[0], [0.05, 0.95])
+        assert low <= seen.value[-1] <= high, name
+
+
+def test_the_largest_run_of_2030_beside_what_is_published(of, run):
+    """Epoch AI and EPRI 2025: 4 to 16 GW; Sevilla et al. 2024: 2e29 FLOP; a cluster of 1e11 USD: all in the band."""
+    years = run["projection"]["time"].dt.year + (run["projection"]["time"].dt.dayofyear - 1) / 365
+    at = int(np.abs(years.values - 2031).argmin())
+    for name, unit, published in (("run", "FLOP", 2e29), ("power", "GW", 4.0), ("run", "FLOP", 1e28)):
+        low, high = np.quantile(of(name, unit=unit)[at], [0.05, 0.95])
+        assert low < published < high, name
+    # and it costs no more than the site that it runs on
+    assert np.quantile(of("spending", unit="USD")[at], 0.95) < 1e11
+
+
+def test_what_a_run_costs_today_agrees_with_what_runs_cost():
+    """Sites, written off with energy, against Grok 3, GPT-4.5 and Grok 4: 1.1e18 to 1.6e18 FLOP/USD."""
+    run = forecast.project(
+        forecast.scenario("capability/model-capability"), draws=512, set={"variant": "trends continue"}
+    )
+    by_sites = run["projection"]["flop_per_usd"].isel(time=0).squeeze().values
+    low, high = np.quantile(by_sites, [0.05, 0.95])
+    assert low < 1.6e18 < high
+    assert high / low < 6
+
+
+# --- Hindcasts --------------------------------------------------------------------------------------------------------
+
+CASES = [
+    (name, as_of, ahead)
+    for name, first in (("training-compute", 2021), ("time-horizon", 2021), ("index-level", 2024))
+    for as_of in range(first, 2025)
+    for ahead in (1.0, 2.0)
+]
+
+
+def alone(name, as_of, date):
+    """Draw a model by itself at a date, from what was known at another."""
+    asked = {"start": as_of, "until": date + 0.01, "quantities": {"x": {"model": f"capability/{name}"}}}
+    return forecast.project(asked, as_of=as_of)["projection"]["x"].values[-1]
+
+
+def held(name, as_of, ahead):
+    """Tell whether the 90 % interval held, or None where too few rows were there to fit anything."""
+    try:
+        drawn = alone(name, as_of, as_of + ahead)
+    except ForecastError:
+        return None
+    seen = forecast.model(f"capability/{name}@pool").fit().observed()
+    low, high = np.quantile(drawn, [0.05, 0.95])
+    return low <= seen.value[seen.time <= as_of + ahead].max() <= high
+
+
+def test_intervals_of_earlier_years_held_one_and_two_years_later(capsys):
+    told = {case: held(*case) for case in CASES}
+    could = {case: value for case, value in told.items() if value is not None}
+    missed = sorted(case for case, value in could.items() if not value)
+    with capsys.disabled():
+        print(f"\n90 % intervals that held: {sum(could.values())} of {len(could)}; missed {missed}", end=" ")
+    assert len(could) >= 14
+    assert sum(could.values()) >= 0.8 * len(could)
+    # of the horizon two or three points were there before 2023, which no shape is wide enough for: said, not hidden
+    assert set(told) - set(could) == {("time-horizon", y, a) for y in (2021, 2022) for a in (1.0, 2.0)}
+
+
+# --- Single links -----------------------------------------------------------------------------------------------------
+
+
+def test_the_pace_of_the_index_lies_between_two_regressions():
+    """Worked by hand with least squares on the same rows, which the model does not use."""
+    from forecast import tables
+    from forecast.tables import series
+
+    rows = series.rows(
+        "datasets/capability-editions", where={"edition": "2026-08"}, as_of=None, name="t", date="release_date"
+    )
+    compute, index = rows.numeric("training_compute"), rows.numeric("eci")
+    known = np.isfinite(compute) & np.isfinite(index)
+    x, y, t = np.log10(compute[known]), index[known], tables.decimal_year(rows.column("release_date")[known]) - 2024
+    _, b, g = np.linalg.lstsq(np.stack([np.ones_like(x), x, t], axis=1), y, rcond=None)[0]
+    _, _, back = np.linalg.lstsq(np.stack([np.ones_like(x), y, t], axis=1), x, rcond=None)[0]
+    said = forecast.model("capability/pace-from-index").fit().describe().facts
+    assert said["forward"] == pytest.approx(g / b, rel=1e-9)
+    assert said["reverse"] == pytest.approx(-back, rel=1e-9)
+    fitted = forecast.model("capability/pace-from-index").fit()
+    ends = [
+        np.median(fitted.sample(np.array([2027.0]), {"place": np.full(1024, place)}, Streams(0, "p", 0)))
+        for place in (0.0, 1.0)
+    ]
+    np.testing.assert_allclose(ends, [g / b, -back], rtol=0.02)
+
+
+def test_horizon_and_index_are_joined_by_names_that_exist():
+    from forecast.tables import series
+    from forecast_capability.quantities.index import SAME
+
+    timed = series.rows("datasets/time-horizons", where={"version": "TH1.1"}, as_of=None, name="t", date="release_date")
+    scored = series.rows(
+        "datasets/capability-editions", where={"edition": "2026-08"}, as_of=None, name="t", date="release_date"
+    )
+    assert set(SAME) <= set(timed.column("model"))
+    assert set(SAME.values()) <= set(scored.column("model"))
+    said = forecast.model("capability/horizon-from-index").fit().describe().facts
+    assert said["n"] == 22
+    assert 4 < said["points_per_doubling"] < 5
+
+
+def test_too_few_models_are_refused_by_name():
+    with pytest.raises(ForecastError, match="pace-from-index: expected ten models with compute and index"):
+        forecast.model("capability/pace-from-index").fit(as_of=2023.3)
+    with pytest.raises(ForecastError, match="horizon-from-index: expected five models with index and horizon"):
+        forecast.model("capability/horizon-from-index").fit(as_of=2024.0)
+
+
+def test_the_limits_are_those_that_were_published(of):
+    """What the numbers' intervals hold, read back from draws."""
+    for name, unit, low, high in (
+        ("power_far", "GW", 2, 45), ("power_campus", "GW", 1, 5), ("tokens_all", "token", 4e14, 2e16),
+    ):  # fmt: skip
+        np.testing.assert_allclose(np.quantile(of(name, unit=unit)[0], [0.1, 0.9]), [low, high], rtol=0.2)
+
+
+def test_the_answer_says_which_limit_binds_first_and_that_the_routes_differ(run):
+    shares = run["questions"]
+    assert {"money_binds", "power_binds", "chips_bind", "data_bind", "apart"} <= {
+        name.rpartition("_date")[0] for name in shares.data_vars if str(name).endswith("_date")
+    }
+    ahead = run["projection"]["gap"].sel(variant="trends continue").isel(time=-1)
+    assert float((abs(ahead) >= 2).mean()) > 0.5
+
+
+# --- As a user meets it -----------------------------------------------------------------------------------------------
+
+
+def test_the_answer_opens_with_its_first_variant_and_takes_its_time(tmp_path, cpu_of, slowness):
+    import os
+    import subprocess
+    import sys
+
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("FORECAST_", "PYTHON"))}
+    spent = []
+    for _ in range(3):  # a busy machine may need another try
+        done, seconds = cpu_of(
+            lambda: subprocess.run(
+                [sys.executable, "-m", "forecast", "run", "model-capability"], cwd=tmp_path, check=True, timeout=120,
+                env={**own, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
+            )
+        )  # fmt: skip
+        spent.append(seconds)
+        if spent[-1] < 4.5:
+            break
+    first = done.stdout.splitlines()[0]
+    assert "month of work" in first
+    assert "with variant = trends continue" in first
+    assert "pooled over route by their stated weights" in first
+    assert "which limit binds first: variant = trends continue: money_binds first in" in done.stdout
+    # what is carried far outside its data says so, and nothing else is said
+    assert all("outside the data" in w or "states no uncertainty" in w for w in done.stderr.splitlines())
+    assert min(spent) < 6.0 * slowness
+
+
+def test_what_moves_the_dates_makes_sense(run):
+    """Beyond chance in 512 worlds, a run hangs on its links and limits, a horizon on horizon, index and form."""
+    from forecast.sensitivity.answers import drivers
+
+    expected = {
+        "flop_1e28": {"training-compute@pool", "compute", "power-2030", "variant", "chip-stock@pool", "tokens-text",
+                      "largest-site@pool", "tokens-all"},
+        "horizon_month": {"time-horizon@pool", "time-horizon@pooled", "index-level@pool", "growing", "route", "variant",
+                          "time-horizon@random-walk", "training-compute@pool", "power-2030"},
+        "gpu": {"gpu-peak-fp8@pool", "variant"},
+        "data_bind": {"tokens-all", "compute", "training-compute@pool", "tokens-text", "variant"},
+    }  # fmt: skip
+    for question, names in expected.items():
+        told = [row["name"] for row in drivers(run, question) if row["share"] > 0.05]
+        bare = {name.rpartition("/")[2].partition(".")[0] for name in told}
+        assert bare, question
+        assert bare <= names, (question, bare - names)
+
+
+def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
+    asked = {"draws": 512, "set": {"variant": "trends continue", "compute": "direct"}}
+    whole = forecast.project("model-capability", **asked)["projection"]
+    slow = [{"of": "record", "growth": "0.5*", "since": 2028}]
+    changed = forecast.project("model-capability", changes=slow, **asked)["projection"]
+    for name in ("run", "spending", "chips", "power", "index_links"):
+        assert float(changed[name].isel(time=-1).median()) < float(whole[name].isel(time=-1).median()), name
+    for name in ("flop_per_usd", "per_watt", "site", "S", "index_trend", "horizon_trend", "eight_bit"):
+        np.testing.assert_array_equal(changed[name].values, whole[name].values, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "model"),
+    [
+        ("odds", "capability/index-level@exponential"),
+        ("odds", "capability/index-level@changepoint"),
+        ("odds", "capability/index-level@logistic"),
+        ("record", "capability/training-compute@exponential"),
+        ("pace", "capability/pace-ho-2024"),
+        ("pace", "capability/pace-from-index"),
+        ("spending_growth", "capability/spending-growth-2016-2024"),
+        ("power_far", "capability/power-2030-campus"),
+    ],
+)
+def test_links_can_be_swapped(quantity, model):
+    run = forecast.project(
+        "model-capability", draws=64, set={"variant": "trends continue"}, swap={quantity: model}
+    )["projection"]  # fmt: skip
+    assert np.isfinite(run["run"].values).all()
+    assert np.isfinite(run["index"].values).all()
