@@ -42,7 +42,10 @@ def offered(line: str, shell: str = "bash", **env: str) -> list[str]:
         ("forecast fit scaling/chin", ["scaling/chinchilla"]),
         ("forecast laws show chin", ["chinchilla"]),
         ("forecast models show hardware/hpc", ["hardware/hpcg"]),
-        ("forecast fit scaling/power --data datasets/superc", ["datasets/supercomputers"]),
+        (
+            "forecast fit scaling/power --data datasets/superc",
+            ["datasets/supercomputers", "datasets/supercomputers-2026"],
+        ),
         (
             "forecast run brain-parity --set tre",
             ["trend=pool", "trend=exponential", "trend=changepoint", "trend=random-walk"],
