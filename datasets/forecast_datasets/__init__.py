@@ -78,7 +78,7 @@ def forecast_tables() -> Iterator[TableSpec]:
     yield _table(
         "supercomputers",
         "The TOP500 lists: first, last, sum, best HPCG and power",
-        "TOP500 lists 1993-06 to 2025-11, https://top500.org/lists/top500/",
+        "TOP500 lists 1993-06 to 2026-06, https://top500.org/lists/top500/",
     )
     yield _table(
         "brain-estimates",

@@ -132,7 +132,7 @@ def project(
     swaps, seed = dict(swap or {}), check_seed(seed)
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)
-    changed = _scenario(scenario).changed(changes)
+    changed = _scenario(scenario).starting(start).changed(changes)
     along = {**{key: values for key, values in changed.sweep.items() if key not in (set or {})}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}

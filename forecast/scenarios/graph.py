@@ -241,7 +241,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     for key in narrowing:
         scenario = scenario.narrowed(key, settings.texts(key, rest.pop(key)))
     before = scenario
-    tables = Tables(scenario.where)
+    tables = Tables(scenario.where, scenario.start)
     named = list(scenario.quantities)
     scenario, owners = over_time.resolved(scenario)
     nodes = {
@@ -333,7 +333,7 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
         if name not in scenario.quantities:
             raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
         made[name] = reader.quantity(name, {"model": model}, scenario.choices)
-    graph, tables = build(scenario), Tables(scenario.where)
+    graph, tables = build(scenario), Tables(scenario.where, scenario.start)
     before = graph.nodes
     other = replace(scenario, quantities=made, alone=matching.apart(graph, given))
     matching.check_asked(graph, given, "swap")

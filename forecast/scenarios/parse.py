@@ -315,7 +315,7 @@ class Reader:
 
     def cell(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Cell:
         """Return a figure to be read in a table."""
-        self.only(record, ("table", "column", "where", "latest", "aggregate", "fallback", "qualifiers"), key)
+        self.only(record, ("table", "column", "where", "latest", "within", "aggregate", "fallback", "qualifiers"), key)
         aggregate = self.text(record, "aggregate", key, default="")
         if aggregate not in ("", "lowest", "highest"):
             raise UnknownNameError(
@@ -331,6 +331,9 @@ class Reader:
             for text in texts:
                 self.filled(text, choices, at)
             where[column] = texts
+        within = record.get("within")
+        if within is not None and (not number(within) or within <= 0 or "latest" not in record):
+            raise self.fail(f"{key}.within", "expected a number of years above 0, beside latest = a column of dates")
         other = record.get("fallback")
         if other is not None and not isinstance(other, Mapping):
             raise self.fail(f"{key}.fallback", f"expected a table, got {type(other).__name__}")
@@ -339,6 +342,7 @@ class Reader:
             column=self.text(record, "column", key),
             where=where,
             latest=self.text(record, "latest", key, default=""),
+            within=None if within is None else float(within),
             aggregate=aggregate,
             fallback=self.cell(other, f"{key}.fallback", choices) if other is not None else None,
             qualifiers=self.qualifiers(record, key),

@@ -236,7 +236,7 @@ class Scenario:
         if len(set(shown)) < len(shown):
             raise reader.fail("shown", "a quantity stands there twice")
         cells = {name: part for name, part in quantities.items() if isinstance(part, Cell)}
-        choices = resolve(asked, cells, Tables(where))
+        choices = resolve(asked, cells, Tables(where, start))
         for clash in sorted(set(quantities) & set(choices)):
             raise ScenarioError(f"{where}: quantities.{clash}: a choice has the same name")
         questions = asking.read(reader, dict(reader.tables(record, "questions")), choices)
@@ -333,6 +333,16 @@ class Scenario:
         from forecast.api.asking import ask_scenario
 
         return ask_scenario(self, question, **options)
+
+    def starting(self, start: float | None) -> Scenario:
+        """Return the scenario as of another start: what a table says of the years before it is read again."""
+        cells = (part for part in self.quantities.values() if isinstance(part, Cell))
+        if start is None or start == self.start or not any(cell.dated for cell in cells):
+            return self
+        again = Scenario.from_dict(
+            {**self.stated, "start": start}, name=self.name, where=self.where, folder=self.folder
+        )
+        return replace(again, sweep=self.sweep)
 
     def changed(self, stated: object) -> Scenario:
         """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""

@@ -140,6 +140,9 @@ class Cell:
         choices in braces.
     latest : str
         A column of dates: only the last ones count.
+    within : float, optional
+        Of those dates, only these many years before the scenario starts count, and none after it: what a price is
+        asked for has to be on sale at that date. Without it every date does.
     aggregate : {"", "lowest", "highest"}
         Which of several different figures; where this is not said they are an error.
     fallback : Cell, optional
@@ -152,9 +155,15 @@ class Cell:
     column: str
     where: Mapping[str, tuple[str, ...] | ByChoice] = field(default_factory=dict)
     latest: str = ""
+    within: float | None = None
     aggregate: str = ""
     fallback: Cell | None = None
     qualifiers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def dated(self) -> bool:
+        """Whether it depends on when the scenario starts."""
+        return self.within is not None or (self.fallback is not None and self.fallback.dated)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,9 +39,12 @@ class Tables:
     ----------
     where : str
         The scenario's file, for messages.
+    start : float, optional
+        When the scenario starts, for figures of the years before it; without it their newest date counts.
     """
 
     where: str
+    start: float | None = None
     _tables: dict[str, tuple[xr.Dataset, Columns]] = field(default_factory=dict)
     _masks: dict[tuple[str, str, str], NDArray[np.bool_]] = field(default_factory=dict)
 
@@ -86,6 +89,8 @@ class Tables:
     def _first(self, cell: Cell, picked: Mapping[str, str], key: str) -> Figure | None:
         import numpy as np
 
+        from forecast import tables
+
         dataset, columns = self._read(cell.table)
         at = f"{self.where}: {key}"
         value = columns.numeric(cell.column)
@@ -98,6 +103,11 @@ class Tables:
             dates = columns.column(cell.latest)
             if dates.dtype.kind != "M":
                 raise DataError(f"{at}.latest: column '{printable(cell.latest, 60)}' holds no dates")
+            if cell.within is not None and self.start is not None:
+                years = tables.decimal_year(dates)
+                keep &= (years <= self.start) & (years >= self.start - cell.within)
+                if not keep.any():
+                    return None
             keep &= dates == dates[keep].max()
         figures = np.unique(value[keep])
         if len(figures) > 1 and not cell.aggregate:

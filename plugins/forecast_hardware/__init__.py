@@ -66,7 +66,7 @@ def _supercomputers() -> Iterator[TrendSpec]:
             where={"status": "verified"},
             qualifiers={"basis": metric, "precision": "fp64"},
             note=note,
-            reference="TOP500 and HPCG lists, June 1993 to November 2025 (top500.org, hpcg-benchmark.org)",
+            reference="TOP500 and HPCG lists, June 1993 to June 2026 (top500.org, hpcg-benchmark.org)",
         )
 
 

@@ -1,4 +1,4 @@
-"""The largest AI cluster of each year, at its dense 16-bit peak: a rate that is bought, which nobody measures."""
+"""The largest AI data centre so far, at its dense 16-bit peak: a rate that is bought, which nobody measures."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ __all__ = ["MODELS"]
 MODELS = (
     TrendSpec(
         name="ai-cluster",
-        title="Dense 16-bit peak of the largest AI cluster of each year",
+        title="Dense 16-bit peak of the largest AI data centre so far",
         quantity="hardware.ai_cluster_maximum",
         unit="TFLOP/s",
         shape="trends/pool",
-        table="datasets/ai-clusters",
+        table="datasets/data-centres",
         x="date",
         y="peak",
-        yearly=True,
+        records=True,
         keeps="frontier",
-        where={"status": "verified", "path": "tensor", "sparsity": "dense", "basis": "peak"},
+        where={"edition": "2026-09", "plan": "no", "status": "verified", "basis": "peak", "sparsity": "dense"},
         qualifiers={"precision": "16-bit"},
-        note="chips times data-sheet rate, nothing measured; nine years, and clusters that nobody reported are missing",
-        reference="Epoch AI, Data on GPU clusters (CC-BY 4.0); Pilz et al. 2025, arXiv:2504.16026",
+        note="chips times data-sheet rate, nothing measured; three and a half years; of sites that are followed, "
+        "single ones off by a factor of two to four between editions, and more than one cluster may use",
+        reference="Epoch AI, Frontier data centers (CC-BY 4.0), edition of 2026-09-27, as compiled in "
+        "datasets/data-centres",
     ),
 )

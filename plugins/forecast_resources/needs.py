@@ -5,6 +5,8 @@ Every width that no source states is ours and says so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from forecast import EstimateSpec, Input, ModelSpec
 
 __all__ = ["MODELS", "STARTS"]
@@ -12,11 +14,13 @@ __all__ = ["MODELS", "STARTS"]
 ESSAY = "Dettmers 2025-12-10, Why AGI Will Not Happen"
 SEVILLA = "Sevilla et al. 2024-08-20, Can AI scaling continue through 2030?, Epoch AI"
 HOBBHAHN = "Hobbhahn & Besiroglu 2022, Trends in GPU price-performance, Epoch AI"
-CLUSTERS = "Epoch AI, AI supercomputers (CC-BY 4.0), as compiled in datasets/ai-clusters"
-COSTS = "Epoch AI, cost of training (CC-BY 4.0), epoch-research/training-cost-trends@263c40a"
+SITES = "Epoch AI, Frontier data centers (CC-BY 4.0), edition of 2026-09-27, as compiled in datasets/data-centres"
+DIRECT = "Barnett & Besiroglu 2023, The direct approach, epoch-research/timelines-direct-approach@01ffd90 (Apache-2.0)"
 COMPOUND = "forecast_resources.compounding:compounding"
-RUNS = "Epoch AI, notable machine learning models (CC-BY 4.0), as compiled in datasets/training-runs"
-INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), as compiled in datasets/capability"
+RUNS = (
+    "Epoch AI, notable AI models (CC-BY 4.0), editions 2026-05 and 2026-09, as compiled in datasets/training-runs-2026"
+)
+INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), edition 2026-08, as compiled in datasets/capability-editions"
 
 
 def _rate(name: str, title: str, distribution: dict[str, float | str], source: str, note: str = "") -> EstimateSpec:
@@ -52,7 +56,7 @@ def _start(
     )
 
 
-def _ceiling(name: str, title: str, unit: str, distribution: dict[str, float | str], source: str) -> EstimateSpec:
+def _ceiling(name: str, title: str, unit: str, distribution: Mapping[str, object], source: str) -> EstimateSpec:
     asked = Input(
         name="most", unit=unit, distribution=distribution, source=source, title=title, qualifiers=_dollars(unit)
     )  # fmt: skip
@@ -69,7 +73,7 @@ PROGRESS = (
         quantity="resources.progress_per_compute",
         unit="",
         target="forecast_resources.progress:per_compute",
-        note="across makers: it holds what better makers do with more compute too",
+        note="across makers: it holds what better makers do with more compute too; a range between two regressions",
         reference=INDEX,
     ),
     ModelSpec(
@@ -140,36 +144,37 @@ RATES = (
 
 _BEGUN = (
     _start(
-        "run-cost",
-        "Cost of the dearest training run, amortised hardware and energy",
-        "USD",
-        {"p05": 2.5e8, "p50": 5.075e8, "p95": 1e9},
-        2025.13,
-        f"{COSTS}: Grok-3, 507 million; a factor of 2 either way is ours",
+        "run-compute",
+        "Compute of the largest training run",
+        "FLOP",
+        {"p05": 5e26, "p50": 1e27, "p95": 2e27},
+        2026.67,
+        f"{RUNS}: GPT-6 Astra, 'likely'; no less than Grok 4, and a factor of 2 either way is ours",
     ),
     _start(
-        "run-power",
-        "Power of the largest training cluster",
-        "MW",
-        {"p05": 250.0, "p50": 352.0, "p95": 450.0},
-        2025.55,
-        f"{CLUSTERS}: xAI Colossus, phase 3, an estimate; the width is ours",
+        "run-flop-per-dollar",
+        "Training compute that a dollar buys, hardware amortised, with energy",
+        "FLOP/USD",
+        {"p05": 1e18, "p95": 3e18},
+        2026.45,
+        f"{RUNS}: 1e18 of the dearest runs of 2025; {SITES}: Colossus 2 at 3.1e10 FLOP/s a dollar, over 4 to 9 years "
+        "at a third of the peak: 2e18 to 3e18; the two taken as the ends of a range",
     ),
     _start(
-        "run-chips",
-        "Chips of the largest training cluster",
-        "",
-        {"p05": 1.5e5, "p50": 2e5, "p95": 2.5e5},
-        2025.55,
-        f"{CLUSTERS}: xAI Colossus, phase 3, H100 and alike; the width is ours",
+        "run-rate-per-watt",
+        "Dense 16-bit peak of the largest data centres for a watt of their power",
+        "FLOP/s/W",
+        {"p05": 6e11, "p95": 9e11},
+        2026.45,
+        f"{SITES}: New Carlisle 6.2e11, Colossus 2 8.6e11, Fairwater Atlanta 8.9e11, cooling in the power",
     ),
     _start(
-        "run-tokens",
-        "Tokens of the largest training set",
-        "token",
-        {"value": 1.5e13},
-        2024.55,
-        f"{SEVILLA}: 15 trillion tokens of public text",
+        "run-rate-per-chip",
+        "Dense 16-bit peak of a chip of the largest training run",
+        "TFLOP/s",
+        {"p05": 989.5, "p95": 2500.0},
+        2026.45,
+        "table datasets/accelerators: from an H100 to a B300; runs mix them",
     ),
 )
 
@@ -177,34 +182,110 @@ _BEGUN = (
 STARTS = {spec.name: inputs for spec, inputs in _BEGUN}
 
 CEILINGS = (
-    _ceiling(
-        "dollars",
-        "What one training run can cost at most",
-        "USD",
-        {"p05": 1e10, "p95": 3e11},
-        "our judgement: from a tenth to three times what the largest buyer spends on data centres in a year, about "
-        "1e11 USD (from memory, unverified)",
+    EstimateSpec(
+        name="ceiling-dollars",
+        title="What one training run can cost at most",
+        quantity="resources.ceiling_dollars",
+        unit="USD",
+        expression="share*output",
+        inputs=(
+            Input(
+                name="share",
+                unit="",
+                distribution={"lognormal": [0.00004, 0.05], "width": 0.95},
+                source=f"{DIRECT}: 0.004 to 5 % of the world's output",
+                lower=0.0,
+            ),
+            Input(
+                name="output",
+                unit="USD",
+                distribution={"value": 1.3e14},
+                source=f"{DIRECT}: 1.17e14 in 2022, growing by 2.6 % a year, in 2026",
+                qualifiers=_dollars("USD"),
+                lower=0.0,
+            ),
+        ),
+        reference=DIRECT,
     ),
     _ceiling(
         "power",
         "Power that one training run can have by about 2030",
         "MW",
-        {"p05": 2000.0, "p95": 45000.0},
-        f"{SEVILLA}: 2 to 45 GW over a network of sites, read here as 90 %; a single campus has 1 to 5 GW",
+        {"lognormal": [2000.0, 45000.0], "width": 0.8},
+        f"{SEVILLA}: 2 to 45 GW over a network of sites, read here as 80 %; a single campus has 1 to 5 GW; Epoch AI "
+        "and EPRI say in 2025 that a run takes 4 to 16 GW in 2030",
     ),
     _ceiling(
         "chips",
         "Chips that one training run can have by about 2030, as H100",
         "",
-        {"p05": 2e7, "p95": 4e8},
-        f"{SEVILLA}: 20 to 400 million H100-equivalents, read here as 90 %",
+        {"lognormal": [2e7, 4e8], "width": 0.8},
+        f"{SEVILLA}: 20 to 400 million H100-equivalents, read here as 80 %",
     ),
     _ceiling(
         "tokens",
         "Tokens there are to train on by about 2030",
         "token",
-        {"p05": 4e14, "p95": 2e16},
-        f"{SEVILLA}: 400 trillion to 20 quadrillion effective tokens, read here as 90 %",
+        {"lognormal": [4e14, 2e16], "width": 0.8},
+        f"{SEVILLA}: 400 trillion to 20 quadrillion effective tokens, read here as 80 %",
+    ),
+)
+
+
+def _number(
+    name: str, title: str, unit: str, distribution: Mapping[str, object], source: str, keeps: str = ""
+) -> EstimateSpec:
+    asked = Input(name="value", unit=unit, distribution=distribution, source=source, title=title, lower=0.0)
+    return EstimateSpec(
+        name=name, title=title, quantity=f"resources.{name.replace('-', '_')}", unit=unit, expression="value",
+        inputs=(asked,), reference=source, keeps=keeps,
+    )  # fmt: skip
+
+
+RUN = (
+    _number(
+        "run-utilisation",
+        "Share of the peak rate that a large training run uses",
+        "",
+        {"normal": [0.25, 0.45], "width": 0.9, "truncate": [0.05, 0.7]},
+        f"{RUNS}: 0.34 (GPT-4), 0.41 (Nemotron-4), 0.40 (Llama 3.1 405B), 0.19 (GPT-3); that it stays so is ours",
+        keeps="share",
+    ),
+    _number(
+        "run-duration",
+        "How long the largest training run takes",
+        "day",
+        {"lognormal": [70, 150], "width": 0.9},
+        f"{RUNS}: 89 days (Llama 3.1 405B), 90 (Grok 3), 95 (GPT-4), 100 (Gemini Ultra); the width is ours",
+    ),
+    _number(
+        "precision-now",
+        "Rate of the precision that the largest runs train in, over that of 16 bits",
+        "",
+        {"low": 1.0, "high": 2.0, "family": "uniform"},
+        "from all in 16 bits to all in 8, which is twice as fast (DeepSeek-V3, arXiv:2412.19437, trained in FP8, not "
+        "throughout): our judgement",
+    ),
+    _number(
+        "precision-continues",
+        "Rate of the precision that runs come to train in about 2029, over that of 16 bits",
+        "",
+        {"low": 2.0, "high": 4.0, "family": "uniform"},
+        "from all in 8 bits to all in 4 (NVIDIA 2025, arXiv:2509.25149, 12B parameters): our judgement",
+    ),
+    _number(
+        "precision-ends",
+        "No precision lower than today's",
+        "",
+        {"value": 1.0},
+        f"{ESSAY}: fewer bits are a one-off feature, and used up",
+    ),
+    _number(
+        "tokens-per-parameter",
+        "Tokens for each parameter that a run trains on",
+        "token/param",
+        {"lognormal": [15, 60], "width": 0.9},
+        "Hoffmann et al. 2022, arXiv:2203.15556: 20 for the least loss; 38 in Llama 3.1 405B; the width is ours",
     ),
 )
 
@@ -225,9 +306,9 @@ GROWTH = (
         quantity="resources.compute_growth",
         unit="1/year",
         target="forecast_resources.measured:as_measured",
-        note="of notable models, by resources/training-compute@exponential, whatever progress it brings",
+        note="of the largest runs, by resources/training-compute@exponential, whatever progress it brings",
         reference=RUNS,
     ),
 )
 
-MODELS = (*PROGRESS, *RATES, *GROWTH, *(spec for spec, _ in _BEGUN), *CEILINGS)
+MODELS = (*PROGRESS, *RATES, *RUN, *GROWTH, *(spec for spec, _ in _BEGUN), *CEILINGS)

@@ -1,19 +1,24 @@
 """What a unit of progress takes, from a table of models with their training compute and date.
 
-Progress at a fixed date and progress at a fixed compute are told apart by one regression,
-``y = a + b·log C + g·(t − 2024)``: b is what a factor e in compute came with at one date, g what a year came with at
-one compute (algorithms, data, training after training). The two estimates depend on one another, so g is drawn given b.
+Progress at a fixed date and progress at a fixed compute are told apart by ``y = a + b·log C + g·(t − 2024)``: b is what
+a factor e in compute came with at one date, g what a year came with at one compute (algorithms, data, training after
+training). Compute is itself an estimate. With errors in both variables the points identify no b, only a range of them:
+from the regression of the index on compute, which puts all error into the index, to that of compute on the index, which
+puts all into compute (Frisch 1934). Each world draws its place in that range, uniform in 1/b and so in what a year is
+worth in compute, g/b; g follows from b.
 
 The lag of open models is read off a regression too: ``y = a + g·(t − lag·open)`` through the records of either kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from forecast import ModelSpec
+from forecast import Input, ModelSpec
+from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherModel
 from forecast.streams import student_t
 
@@ -27,39 +32,86 @@ if TYPE_CHECKING:
 
 __all__ = ["frontier", "open_lag", "per_compute", "per_year"]
 
-TABLE = "datasets/capability"
-LAW = "resources/compute-and-time"
-#: Editions are measured differently and never mixed: the last that was read as a whole.
-EDITIONS, EDITION = "datasets/capability-editions", "2026-08"
+TABLE = "datasets/capability-editions"
+#: The scale is fitted anew with every edition: one edition at a time, and the newest that was read whole.
+EDITION: Mapping[str, str] = {"edition": "2026-08"}
 
-
-_WHAT = ("points for each factor e in compute, at one date", "points a year, at one compute")
 _NOW: Any = (0.0,)
 
 
-def _fitted(as_of: float | None, name: str) -> tuple[Array, Array, float, int]:
-    """Return b and g, their covariance, the degrees of freedom, and how many models there are."""
+@dataclass(frozen=True)
+class _Moments:
+    """Sums of squares and products of log compute and index, both less their line in time; and those lines' slopes."""
+
+    cc: float
+    cy: float
+    yy: float
+    tt: float
+    slope_c: float
+    slope_y: float
+    n: int
+
+    @property
+    def dof(self) -> float:
+        return float(self.n - 3)
+
+    @property
+    def forward(self) -> float:
+        """Points for each factor e, by the regression of the index on compute."""
+        return self.cy / self.cc
+
+    @property
+    def reverse(self) -> float:
+        """Points for each factor e, by the regression of compute on the index."""
+        return self.yy / self.cy
+
+    @property
+    def error(self) -> float:
+        """Standard error of either, over it."""
+        return math.sqrt(max(self.cc * self.yy / self.cy**2 - 1, 0.0) / self.dof)
+
+    def at_one_compute(self, b: Any) -> Any:
+        """Points a year at one compute, where a factor e of compute brings `b`."""
+        return self.slope_y - b * self.slope_c
+
+    def error_at_one_compute(self, b: Any) -> Any:
+        """Return the standard error of that."""
+        return ((self.yy - 2 * b * self.cy + b**2 * self.cc) / (self.n - 2) / self.tt) ** 0.5
+
+
+def _moments(as_of: float | None, name: str) -> _Moments:
+    """Return what the models of the table with compute and index say."""
     import numpy as np
 
-    from forecast import law, tables
+    from forecast import tables
     from forecast.tables import series
 
-    rows = series.rows(TABLE, where={}, as_of=as_of, name=name, date="release_date")
+    rows = series.rows(TABLE, where=EDITION, as_of=as_of, name=name, date="release_date")
     compute, eci = rows.numeric("training_compute"), rows.numeric("eci")
     known = np.isfinite(compute) & np.isfinite(eci)
-    time = tables.decimal_year(rows.column("release_date")[known])
-    fit = law(LAW).fit({"C": compute[known], "t": time, "y": eci[known]}, objective="least_squares")
-    table = fit.covariance.sel(parameter=["b", "g"], other=["b", "g"]).values
-    return np.array([fit.values["b"], fit.values["g"]]), table, float(known.sum() - 3), int(known.sum())
+    if int(known.sum()) < 10:
+        raise DataError(f"{name}: expected ten models with compute and index, got {int(known.sum())}")
+    t = tables.decimal_year(rows.column("release_date")[known])
+    t, c, y = (v - v.mean() for v in (t, np.log(compute[known]), eci[known]))
+    slope_c, slope_y = float(t @ c / (t @ t)), float(t @ y / (t @ t))
+    c, y = c - slope_c * t, y - slope_y * t
+    return _Moments(float(c @ c), float(c @ y), float(y @ y), float(t @ t), slope_c, slope_y, int(known.sum()))
 
 
 def per_compute(name: str, spec: ModelSpec) -> Model:
     """Build the model of progress per factor e in compute, at one date."""
-    return _PerCompute(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,))
+    place = Input(
+        name="place",
+        unit="",
+        distribution={"low": 0.0, "high": 1.0, "family": "uniform"},
+        source="the points do not say how much of the scatter is error in compute",
+        title="0: all error is in the index, 1: all is in compute",
+    )
+    return _PerCompute(name=name, unit=spec.unit, note=spec.note, sources=(spec.reference,), inputs={"place": place})
 
 
 def per_year(name: str, spec: ModelSpec) -> Model:
-    """Build the model of progress per year, at one compute; drawn given progress per compute."""
+    """Build the model of progress per year, at one compute, which follows from progress per compute."""
     import forecast
 
     slope = forecast.model("resources/progress-per-compute")
@@ -80,25 +132,80 @@ def open_lag(name: str, spec: ModelSpec) -> Model:
 @dataclass(frozen=True, kw_only=True)
 class _PerCompute(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        centre, table, dof, n = _fitted(as_of, self.name)
-        return _Fitted(model=self, centre=centre, table=table, dof=dof, n=n, which=0)
+        return _FittedPerCompute(model=self, moments=_moments(as_of, self.name))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _PerYear(_PerCompute):
+class _PerYear(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        centre, table, dof, n = _fitted(as_of, self.name)
-        return _Fitted(model=self, centre=centre, table=table, dof=dof, n=n, which=1)
+        return _FittedPerYear(model=self, moments=_moments(as_of, self.name))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Frontier(_PerCompute):
+class _FittedPerCompute(FittedModel):
+    model: ModelRecord
+    moments: _Moments
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        of, place = self.moments, inputs["place"]
+        z = student_t(streams.uniforms("parameters", 2), of.dof)[0]
+        middle = 1 / ((1 - place) / of.forward + place / of.reverse)
+        return np.broadcast_to(middle * np.exp(of.error * z), (len(time), streams.draws)).copy()
+
+    def describe(self) -> Description:
+        return _described(self.model, self.moments, lambda b: b, "points for each factor e in compute, at one date")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _FittedPerYear(FittedModel):
+    model: ModelRecord
+    moments: _Moments
+
+    def posterior(self, streams: Streams) -> Mapping[str, Array]:
+        """Return what its own stream adds to what follows from progress per compute, in standard errors."""
+        return {"given_compute": student_t(streams.uniforms("parameters", 2), self.moments.dof + 1)[0]}
+
+    def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
+        import numpy as np
+
+        b, of = inputs["slope"][0], self.moments
+        z = self.posterior(streams)["given_compute"]
+        drawn = of.at_one_compute(b) + of.error_at_one_compute(b) * z
+        return np.broadcast_to(drawn, (len(time), streams.draws)).copy()
+
+    def describe(self) -> Description:
+        return _described(self.model, self.moments, self.moments.at_one_compute, "points a year, at one compute")
+
+
+def _described(model: ModelRecord, of: _Moments, value: Callable[[float], float], what: str) -> Description:
+    forward, reverse = value(of.forward), value(of.reverse)
+    paces = [math.exp(of.at_one_compute(b) / b) for b in (of.forward, of.reverse)]
+    return Description(
+        summary=f"{forward:.2f} (the index regressed on compute) to {reverse:.2f} (compute on the index) {what}, from "
+        f"{of.n} models; a year is then worth a factor of {paces[0]:.3g} to {paces[1]:.3g} in compute, and where "
+        "between them the points do not say" + (f"; {model.note}" if model.note else ""),
+        assumptions=(
+            "the index is linear in log compute and in time, for every maker and every compute alike",
+            "errors of index and compute are independent, and every place between the two regressions is as likely",
+            "models are independent observations; those of one family are not, and the interval is too narrow",
+        ),
+        sources=model.sources,
+        facts={"forward": forward, "reverse": reverse, "n": float(of.n)},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Frontier(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         import numpy as np
 
         from forecast.tables import series
 
-        time, y, _ = series.read(TABLE, x="release_date", y="eci", as_of=as_of, name=self.name, records=True)
+        time, y, _ = series.read(
+            TABLE, x="release_date", y="eci", where=EDITION, as_of=as_of, name=self.name, records=True
+        )
         t = time - time.mean()
         slope, level = np.polyfit(t, y, 1)
         left = y - level - slope * t
@@ -106,10 +213,7 @@ class _Frontier(_PerCompute):
         wider = _repeated([left])
         variance = float(left @ left / (n - 2) / (t @ t)) * wider
         dof = max(n / wider - 2, 1.0)
-        return _Fitted(
-            model=self, centre=np.array([slope]), table=np.array([[variance]]), dof=dof, n=len(np.unique(y)), which=0,
-            what="points a year, of the best model so far",
-        )  # fmt: skip
+        return _FittedFrontier(model=self, slope=float(slope), error=variance**0.5, dof=dof, n=len(np.unique(y)))
 
 
 def _repeated(left: list[Array]) -> float:
@@ -122,7 +226,7 @@ def _repeated(left: list[Array]) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OpenLag(_PerCompute):
+class _OpenLag(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         import numpy as np
 
@@ -130,7 +234,7 @@ class _OpenLag(_PerCompute):
 
         read = [
             series.read(
-                EDITIONS, x="release_date", y="eci", where={"edition": EDITION, "weights": kind}, as_of=as_of,
+                TABLE, x="release_date", y="eci", where={**EDITION, "weights": kind}, as_of=as_of,
                 name=self.name, records=True,
             )
             for kind in ("closed", "open")
@@ -150,7 +254,7 @@ class _OpenLag(_PerCompute):
 class _FittedLag(FittedModel):
     """The lag −d/g, from the points a year g and the points d by which open models stand apart."""
 
-    model: _PerCompute
+    model: ModelRecord
     centre: Array
     table: Array
     dof: float
@@ -170,10 +274,10 @@ class _FittedLag(FittedModel):
     def describe(self) -> Description:
         value = float(-self.centre[1] / self.centre[0])
         low, high = self._interval()
-        points = -float(self.centre[1])
+        points, edition = -float(self.centre[1]), EDITION["edition"]
         return Description(
             summary=f"open models come {value:.2f} years after the frontier [90 %: {low:.2f}, {high:.2f}], "
-            f"{points:.1f} points, from {self.n} records of either kind in edition {EDITION}; {self.model.note}",
+            f"{points:.1f} points, from {self.n} records of either kind in edition {edition}; {self.model.note}",
             assumptions=(
                 "the frontiers of open and of closed models rise along two parallel lines",
                 "a score counts as it stands: Epoch AI lets a model catch up that is not significantly behind",
@@ -194,64 +298,42 @@ class _FittedLag(FittedModel):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Fitted(FittedModel):
-    """b, or g given b.
+class _FittedFrontier(FittedModel):
+    """Points a year with their standard error.
 
     Parameters
     ----------
     model : Model
-    centre, table : ndarray
-        Estimates of b and g, and their covariance.
-    dof : float
-    n, which : int
-        Models in the table; 0 for b, 1 for g.
-    what : str
-        What it is, for people.
+    slope, error, dof : float
+    n : int
+        Models that were the best.
     """
 
-    model: _PerCompute
-    centre: Array
-    table: Array
+    model: _Frontier
+    slope: float
+    error: float
     dof: float
     n: int
-    which: int
-    what: str = ""
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
-        """Return the draws; of g given b what its own stream adds, in standard errors."""
-        if self.which == 0:
-            return {"value": self.sample(_NOW, {}, streams)[0]}
-        return {"given_compute": student_t(streams.uniforms("parameters", 2), self.dof + 1)[0]}
+        """Return the draws."""
+        return {"value": self.sample(_NOW, {}, streams)[0]}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
 
-        size = streams.draws
-        if self.which == 0:
-            z = student_t(streams.uniforms("parameters", 2), self.dof)[0]
-            drawn = self.centre[0] + np.sqrt(self.table[0, 0]) * z
-        else:
-            away = inputs["slope"][0] - self.centre[0]
-            left = self.table[1, 1] - self.table[0, 1] ** 2 / self.table[0, 0]
-            # Student's t given one of its parts: wider the further out that part is (Ding 2016)
-            wide = (self.dof + away**2 / self.table[0, 0]) / (self.dof + 1)
-            z = student_t(streams.uniforms("parameters", 2), self.dof + 1)[0]
-            drawn = self.centre[1] + self.table[0, 1] / self.table[0, 0] * away + np.sqrt(wide * left) * z
-        return np.broadcast_to(drawn, (len(time), size)).copy()
+        drawn = self.slope + self.error * student_t(streams.uniforms("parameters", 2), self.dof)[0]
+        return np.broadcast_to(drawn, (len(time), streams.draws)).copy()
 
     def describe(self) -> Description:
         from scipy.special import stdtrit
 
-        value = float(self.centre[self.which])
-        half = float(stdtrit(self.dof, 0.95) * self.table[self.which, self.which] ** 0.5)
-        what = self.what or _WHAT[self.which]
+        half = float(stdtrit(self.dof, 0.95)) * self.error
+        low, high = self.slope - half, self.slope + half
         return Description(
-            summary=f"{value:.2f} {what} [90 %: {value - half:.2f}, {value + half:.2f}] from {self.n} models"
-            + (f"; {self.model.note}" if self.model.note else ""),
-            assumptions=(
-                "the index is linear in log compute and in time, for every maker and every compute alike",
-                "models are independent observations; those of one family are not, and the interval is too narrow",
-            ),
+            summary=f"{self.slope:.2f} points a year, of the best model so far [90 %: {low:.2f}, {high:.2f}] from "
+            f"{self.n} models" + (f"; {self.model.note}" if self.model.note else ""),
+            assumptions=("the index of the best model rises along a line",),
             sources=self.model.sources,
-            facts={"value": value, "p05": value - half, "p95": value + half, "n": float(self.n)},
+            facts={"value": self.slope, "p05": low, "p95": high, "n": float(self.n)},
         )

@@ -6,9 +6,13 @@ from forecast import ModelSpec, RelationSpec, TrendSpec
 
 __all__ = ["MODELS"]
 
-INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), as compiled in datasets/capability"
+INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), edition 2026-08, as compiled in datasets/capability-editions"
+EDITION = {"edition": "2026-08"}
 METR = "METR, time horizons, as compiled in datasets/time-horizons"
-RUNS = "Epoch AI, notable machine learning models (CC-BY 4.0), as compiled in datasets/training-runs"
+RUNS = (
+    "Epoch AI, notable AI models (CC-BY 4.0), editions 2026-05 and 2026-09, as compiled in datasets/training-runs-2026"
+)
+NOTABLE = "Epoch AI, notable machine learning models (CC-BY 4.0), as compiled in datasets/training-runs"
 LISTS = "TOP500 lists (top500.org), as compiled in datasets/supercomputers"
 
 RELATIONS = (
@@ -18,7 +22,8 @@ RELATIONS = (
         quantity="resources.capability",
         unit="",
         law="resources/log-linear",
-        table="datasets/capability",
+        table="datasets/capability-editions",
+        where=EDITION,
         let={"x": "training_compute"},
         y="eci",
         note="it leaves time out, so that what better algorithms gave is counted as compute's; "
@@ -31,7 +36,8 @@ RELATIONS = (
         quantity="resources.capability",
         unit="",
         law="resources/sigmoid",
-        table="datasets/capability",
+        table="datasets/capability-editions",
+        where=EDITION,
         let={"x": "training_compute/1e24"},
         y="eci",
         note="it leaves time out: its ceiling is that of the algorithms so far, not of compute",
@@ -43,7 +49,8 @@ RELATIONS = (
         quantity="resources.capability",
         unit="",
         law="resources/power-ceiling",
-        table="datasets/capability",
+        table="datasets/capability-editions",
+        where=EDITION,
         let={"x": "training_compute/1e24"},
         y="eci",
         note="it leaves time out: its ceiling is that of the algorithms so far, not of compute",
@@ -116,16 +123,31 @@ TRENDS = (
     _horizon("horizon-th1-1-all", "METR time horizon, TH1.1, all dates", "TH1.1"),
     TrendSpec(
         name="training-compute",
-        title="Training compute of notable models from 2010",
+        title="Training compute of the largest run so far",
         quantity="resources.training_compute",
+        unit="FLOP",
+        shape="trends/pool",
+        table="datasets/training-runs-2026",
+        x="date",
+        y="training_compute",
+        records=True,
+        keeps="frontier",
+        note="Epoch AI states no figure for flagships of Google and Anthropic of 2025 and 2026, and calls the last "
+        "record 'likely': the frontier may lie higher",
+        reference=RUNS,
+    ),
+    TrendSpec(
+        name="training-compute-notable",
+        title="Training compute of notable models from 2010",
+        quantity="resources.training_compute_notable",
         unit="FLOP",
         shape="trends/pool",
         table="datasets/training-runs",
         x="date",
         y="training_compute",
         since="2010-01-01",
-        note="all domains together; the largest runs grew faster than the middle",
-        reference=RUNS,
+        note="all domains together, to 2025-04: the mean of notable models, a hundredth of the largest and less",
+        reference=NOTABLE,
     ),
 )
 

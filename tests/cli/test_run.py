@@ -38,9 +38,9 @@ def test_the_headline_opens_then_crossings_then_quantities(said):
     assert lines[3].split()[:3] == ["metric", "trend", "estimate"]
     assert lines[3].endswith("95 %     never  already")
     assert len([line for line in lines[5:21] if re.match(r"(hpcg|linpack) ", line)]) == 16
-    assert "15 points, 6 distinct records (effective n" in out
+    assert "16 points, 7 distinct records (effective n" in out
     start = lines.index("machine [TFLOP/s]")
-    assert [line.split()[2] for line in lines[start + 3 : start + 5]] == ["2025", "2050"]
+    assert [line.split()[2] for line in lines[start + 3 : start + 5]] == ["2027", "2052"]
     assert "\x1b" not in out
 
 
@@ -49,7 +49,7 @@ def test_a_quantity_along_many_combinations_is_shown_at_its_first_and_its_last_s
     assert (code, err) == (0, "")
     lines = out.splitlines()
     start = lines.index("machine [TFLOP/s]")
-    heads = ["2025: 5 %", "2025: 50 %", "2025: 95 %", "2060: 5 %", "2060: 50 %", "2060: 95 %"]
+    heads = ["2027: 5 %", "2027: 50 %", "2027: 95 %", "2060: 5 %", "2060: 50 %", "2060: 95 %"]
     assert re.split(r"  +", lines[start + 1]) == ["metric", "trend", *heads]
     shown = [line.split() for line in lines[start + 3 : start + 15]]
     assert len({tuple(row[:2]) for row in shown}) == 12
@@ -115,7 +115,7 @@ def test_json_is_one_object_of_the_agreed_form(said):
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", first["crossing"]["p05"])
     assert all("name" in row for key in ("questions", "quantities", "models") for row in result[key])
     said = answer["provenance"]
-    assert (said["seed"], said["draws"], said["start"], said["until"], said["step"]) == (0, 40, 2025, 2060, "year")
+    assert (said["seed"], said["draws"], said["start"], said["until"], said["step"]) == (0, 40, 2027, 2060, "year")
     assert said["set"] == {"trend": "changepoint"}
     assert said["command"][:3] == ["forecast", "run", "brain-parity"]
     assert {p["name"] for p in said["plugins"]} == {"brain", "hardware"}
@@ -141,7 +141,7 @@ def test_out_and_plot_are_written_and_load(said, here, tmp_path):
     assert (code, err) == (0, "")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc", "a.svg"]
     run = forecast.load("a.nc")
-    assert run["projection"].sizes == {"time": 36, "draw": 40, "metric": 3, "trend": 4, "estimate": 4}
+    assert run["projection"].sizes == {"time": 34, "draw": 40, "metric": 3, "trend": 4, "estimate": 4}
     assert Path("a.svg").read_text().startswith("<?xml")
 
 
@@ -219,7 +219,7 @@ def test_bad_input_085_086_the_same_seed_gives_the_same_bytes_everywhere(tmp_pat
 def test_a_long_horizon_shows_about_a_dozen_steps(said):
     words = ["brain-parity", "--draws", "40", "--set", "metric=hpcg", "--set", "trend=exponential"]
     words += ["--set", "estimate=kurzweil-2005", "--until"]
-    for until, years in (("2035", range(2025, 2036)), ("2125", range(2025, 2126, 10))):
+    for until, years in (("2037", range(2027, 2038)), ("2127", range(2027, 2128, 10))):
         _, out, _ = said("run", *words, until)
         table = out.split("machine [")[1].split("\n\n")[0].splitlines()[3:]
         assert [int(line.split()[-6]) for line in table] == list(years)

@@ -22,13 +22,13 @@ QUICK = ["--draws", "40", "--until", "2060"]
 @pytest.mark.bad_input(53)
 def test_bad_input_053_a_horizon_before_its_start_says_why(said):
     err = said("run", "brain-parity", "--until", "2024").refused()
-    assert "until: expected a year after the first one, 2025, got 2024" in err
+    assert "until: expected a year after the first one, 2027, got 2024" in err
 
 
 @pytest.mark.bad_input(53)
 def test_bad_input_053_a_start_before_the_last_observation_is_labelled_a_hindcast(said):
     code, out, err = said("run", "brain-parity", "--start", "2010", *QUICK, "--json")
-    says = "hindcast: the projection starts in 2010, its data end in 2025; until then it shows the fit"
+    says = "hindcast: the projection starts in 2010, its data end in 2026; until then it shows the fit"
     assert (code, err) == (0, "")
     assert json_of(out)["warnings"] == [says]
     code, _, err = said("run", "brain-parity", "--start", "2010", *QUICK)

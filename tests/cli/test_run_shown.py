@@ -9,7 +9,7 @@ import pytest
 import forecast
 
 SCENARIO = """
-start = 2025
+start = 2027
 until = 2040
 shown = ["speed", "cost"]
 [quantities.cost]
@@ -60,7 +60,7 @@ def test_the_last_step_is_always_shown(said, path, every):
     lines = out.splitlines()
     table = lines[lines.index("speed [TFLOP/s]") + 3 :]
     years = [line.split()[0] for line in table[: table.index("")]]
-    assert years[0] == "2025"
+    assert years[0] == "2027"
     assert years[-1] == "2040"
     assert len(years) == len(set(years))
 

@@ -47,7 +47,7 @@ def test_end_to_end(former, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith(
-        "1 row added, 0 removed, 1 changed (65 rows before, 66 after); the doubling time of rmax_top1 moves from 1."
+        "1 row added, 0 removed, 1 changed (66 rows before, 67 after); the doubling time of rmax_top1 moves from 1."
     )
     assert lines[0].endswith("].")
     assert "its 90 % interval before [" in lines[0]
@@ -69,7 +69,7 @@ def test_json_end_to_end(former, tmp_path):
     assert found["provenance"]["data"] == {side: result[side]["hash"] for side in ("before", "after")}
     (part,) = result["parts"]
     assert part["key"] == ["list"]
-    assert (part["rows_before"], part["rows_after"], part["rows_changed"]) == (65, 66, 1)
+    assert (part["rows_before"], part["rows_after"], part["rows_changed"]) == (66, 67, 1)
     assert part["added"] == [{"name": "2025-11", "key": {"list": "2025-11"}}]
     (change,) = part["changed"]
     assert (change["column"], change["before"], change["after"]) == ("rmax_top1", 110200, 1102000)
@@ -78,7 +78,7 @@ def test_json_end_to_end(former, tmp_path):
     doubling = figures["doubling_years"]
     assert doubling["relative"] == pytest.approx(doubling["after"] / doubling["before"] - 1)
     assert set(doubling["interval_before"]) == {"p05", "p95"}
-    assert (figures["n"]["before"], figures["n"]["after"]) == (65, 66)
+    assert (figures["n"]["before"], figures["n"]["after"]) == (66, 67)
     assert result["trend"]["unit"] == "TFLOP/s"
 
 
@@ -93,7 +93,7 @@ def test_the_same_table_has_no_difference_and_its_trend_stays(capsys):
     code, out, err = answer(capsys, name, name, *TREND)
     assert (code, err) == (0, "")
     assert out.splitlines()[0].startswith(
-        "the versions hold the same 66 rows; the doubling time of rmax_top1 stays at "
+        "the versions hold the same 67 rows; the doubling time of rmax_top1 stays at "
     )
 
 

@@ -86,7 +86,7 @@ def test_a_model_is_held_to_what_it_declares(fake_plugins, high, more, says):
         ({"more": ""}, KEEPS, 'its series is a running maximum, and it does not declare keeps = "frontier"'),
         ({"anchored": "Fitted(time, record[::-1])"}, KEEPS, "keeps a frontier, and falls to"),
         ({"anchored": "Fitted(time, record)"}, GOES_ON, "its frontier starts at"),
-        ({"scale": 1e-3, "anchored": "self"}, GOES_ON, "its last observation, 1.809e+06 TFLOP/s on 2025-11-"),
+        ({"scale": 1e-3, "anchored": "self"}, GOES_ON, "its last observation, 2.198e+06 TFLOP/s on 2026-06-"),
         (
             {"scale": -1.0, "keeps": "positive"},
             "shape s: keeps what it declares, and a record",

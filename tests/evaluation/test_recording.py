@@ -111,10 +111,8 @@ def test_an_answer_of_quantities_records_itself(tmp_path):
 
 def test_the_newest_observation_is_told(tmp_path):
     run = forecast.project("brain-parity", draws=64, until=2060, set={"brain": 1e20, "metric": "linpack"})
-    (line,) = recording.record(run, tmp_path / "l.jsonl", on="2026-01-01", by=["2030-01-01"])
-    assert line["newest"] == forecast.project("brain-parity", draws=1)["observed/machine"]["date"].values.max().astype(
-        "datetime64[D]"
-    ).astype(str)
+    (line,) = recording.record(run, tmp_path / "l.jsonl", on="2026-10-01", by=["2030-01-01"])
+    assert line["newest"] == run["observed/machine"]["date"].values.max().astype("datetime64[D]").astype(str)
     assert "top500.org" in line["resolves"]
     assert list(line["data"]) == ["datasets/supercomputers"]
     with pytest.raises(UsageError, match=f"the data go on until {line['newest']}"):

@@ -60,8 +60,8 @@ def test_simple_lines_by_hand_give_2027_2042_2053_and_2064():
     ("claim", "date", "within"),
     [
         ("parity-ai-cluster", 2026.8, 0.05),
-        ("parity-linpack", 2042.1, 0.3),
-        ("parity-hpcg", 2053.2, 0.1),
+        ("parity-linpack", 2042.4, 0.1),
+        ("parity-hpcg", 2056.1, 0.1),  # the record of 2026 came after long, and the line is flatter for it
         ("parity-hpcg-end-to-end", 2064.3, 0.15),
     ],
 )
@@ -99,8 +99,26 @@ def test_over_all_authors_the_estimate_moves_the_date_most():
     run = forecast.project("brain-parity", draws=1000, seed=0)
     assert dict(run["questions"]["parity"].sizes) == {"quantile": 5, "metric": 3, "trend": 4, "estimate": 4}
     found = {row["name"]: row["share"] for row in drivers(run, "parity")}
-    assert found["estimate"] > 0.5
+    assert found["estimate"] > 0.4
+    assert found["estimate"] == max(found.values())
     assert found["brain/pooled.member"] > found["metric"] > found.get("trend", 0.0)
+
+
+def test_the_largest_data_centre_has_just_reached_his_number():
+    """The last row is 2 % above 1.075e21 FLOP/s: *already* in every world, and not in 2028 as older data had it."""
+    seen = forecast.model("hardware/ai-cluster").fit().observed()
+    assert 1.0 < seen.value[-1] * 1e12 / BRAIN < 1.03
+    run = forecast.project("brain-parity", draws=200, set={"brain": BRAIN, "metric": "ai-cluster"}, until=2040)
+    assert float(run["questions"]["parity_already"].min()) == 1
+    before = forecast.project(
+        "brain-parity", draws=200, set={"brain": BRAIN, "metric": "ai-cluster"}, start=2026, until=2040
+    )
+    assert float(before["questions"]["parity_already"].max()) == 0
+    from forecast import claims
+    from forecast.contract.registry import get_registry
+
+    reached = claims.evaluate(get_registry().find("claim", "brain/parity-ai-cluster-reached").spec)
+    assert reached["computed"] == pytest.approx(seen.value[-1] * 1e12 / BRAIN)
 
 
 def test_peak_comes_before_linpack_and_linpack_before_hpcg(medians):
@@ -211,7 +229,8 @@ def test_parity_end_to_end(run_command):
     out, spent = run_command("run", "brain-parity", "--set", f"brain={BRAIN}", "--every", "50")
     assert out.startswith("When the fastest supercomputer matches the brain, with metric = hpcg: 20")
     assert "the choice of metric moves it most" in out.splitlines()[0]
-    assert len(re.findall(r"^(?:hpcg|linpack|ai-cluster) +(?:exponential|changepoint|random-walk) +2", out, re.M)) == 9
+    assert len(re.findall(r"^(?:hpcg|linpack) +(?:exponential|changepoint|random-walk) +2\d\d\d-", out, re.M)) == 6
+    assert len(re.findall(r"^ai-cluster +(?:exponential|changepoint|random-walk) +already", out, re.M)) == 3
     assert "what moves it (share of the variance, each alone): metric " in out
     assert spent < 6
 

@@ -30,8 +30,8 @@ SCENARIOS = {
         ("30M to 220M parameters",),
     ),
     "token-cost": (
-        "When a million tokens cost ten cents: the median date runs from",
-        ("ten_cents: cost <= 0.1 USD", "cheapest: lowest cost [USD]"),
+        "When a million tokens at the score of GPT-4 of 2023 are sold for one cent: the median date runs from",
+        ("ten_cents: price <= 0.1 USD", "cheapest: lowest cost [USD]"),
         ("effective [TFLOP/s]", "bits [bit/param]", "layers [percent]"),
     ),
 }

@@ -153,6 +153,27 @@ def test_the_chain_reaches_the_cost_of_a_token():
     assert float(small["projection"]["bits"].sel(scheme="plain-int8").median()) == 8.0
 
 
+def test_the_price_of_a_token_starts_at_the_last_one_there_was():
+    """Ten cents were asked for in 2024, where the scenario said 2025 to 2031."""
+    tree = forecast.project("token-cost", draws=200, set={"scheme": "four-bit"})
+    price = tree["projection"]["price"].squeeze("scheme")
+    rows = forecast.tables.columns("datasets/token-prices")
+    for score in price["score"].values:
+        of = (rows["benchmark"] == score) & (rows["level"] == "GPT-4-0314") & (rows["kind"] == "cheapest")
+        dates = rows["date"][of]
+        last = rows["price"][of][dates == dates.max()].min()
+        assert price.isel(time=0).sel(score=score).values == pytest.approx(last)
+    assert (price.diff("time") < 0).all()
+    already = tree["questions"]["ten_cents_already"].squeeze("scheme")
+    assert float(already.sel(score="Chatbot Arena")) == 1
+    # with devices held, algorithms alone
+    still = tree["projection"]["cost"].squeeze("scheme")
+    pace = tree["projection"]["pace"]
+    pace = pace.isel(time=0) if "time" in pace.dims else pace
+    fell = price.isel(time=1) / price.isel(time=0) / (still.isel(time=1) / still.isel(time=0))
+    np.testing.assert_allclose((fell * pace).values, 1, rtol=1e-9)
+
+
 VERDICTS = {
     "feature-removal": "agrees", "outlier-total": "not derivable", "outlier-share": "agrees", "int8-gpus": "agrees",
     "kbit-four": "constant", "layers-at-6b": "disagrees", "layers-before-shift": "disagrees",

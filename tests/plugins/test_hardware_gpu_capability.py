@@ -40,7 +40,7 @@ def test_every_measure_is_there_to_2040_on_every_shape(run):
         assert (table[name].values > 0).all()
     assert list(table["peak"]["precision"].values) == PRECISIONS
     assert list(table["peak"]["shape"].values) == SHAPES
-    assert table["time"].dt.year.values[[0, -1]].tolist() == [2025, 2040]
+    assert table["time"].dt.year.values[[0, -1]].tolist() == [2026, 2040]
 
 
 def test_the_level_of_2025_is_that_of_the_table(run):

@@ -53,8 +53,20 @@ def test_the_process_stops_at_its_limit_and_the_rate_with_it(run):
     assert np.abs(np.diff(level, axis=0)).max() < 1e-9
 
 
+def test_the_rate_starts_at_the_best_device_and_grows_as_its_features(run):
+    """One level with `gpu-capability`, which has the same series: the two said 60 and 163 TFLOP/s of one year."""
+    table = run["projection"]
+    grown = table["peak"] / table["peak"].isel(time=0)
+    assert grown.values == pytest.approx((table["by_features"] / table["by_features"].isel(time=0)).values)
+    other = forecast.project("gpu-capability", draws=2000, seed=0, set={"precision": "fp32", "shape": "pool"})
+    best = other["projection"]["peak"].isel(time=0).squeeze()
+    np.testing.assert_allclose(table["peak"].isel(time=0).values, best.values, rtol=1e-12)
+    seen = forecast.model("hardware/gpu-peak-fp32").fit().observed()
+    assert (table["peak"].isel(time=0).values >= seen.value.max() * (1 - 1e-12)).all()
+
+
 def test_the_source_s_answer_is_inside_ours(run):
-    """It says 2027 to 2035, and 1e14 to 1e15 FLOP/s in FP32."""
+    """It says 2027 to 2035, and 1e14 to 1e15 FLOP/s in FP32; the best device is at 1.6e14 in 2023."""
     when = run["questions"].to_dataset()["ends"].dt.year
     assert int(when.sel(quantile=0.05)) < 2035
     assert int(when.sel(quantile=0.5)) in range(2030, 2040)

@@ -87,8 +87,9 @@ def test_another_seed_gives_other_worlds():
     a, b = parity(seed=1), parity(seed=2)
     assert content_hash(a) == content_hash(parity(seed=1))
     one, two = (t["projection"]["machine"] for t in (a, b))
-    # a frontier starts at the record, which every seed shares, and where it stands in both it is the same
-    assert float((one != two).isel(time=-1).mean()) > 0.9
+    # a frontier starts at the record, which every seed shares, and where it stands in both it is the same; growth that
+    # a tenth of the worlds of HPCG do not see leaves a fifth of its pairs there
+    assert float((one != two).isel(time=-1).mean()) > 0.75
 
 
 @pytest.mark.bad_input(58)
@@ -300,8 +301,9 @@ def test_the_median_crossing_is_the_fitted_trends_own_date(name, step):
         "quantities": {"machine": machine, "brain": {"value": BRAIN, "unit": "FLOP/s"}},
         "questions": {"parity": {"when": "machine >= brain"}},
     }
-    run = forecast.project(record)
+    run = forecast.project(record, draws=10_000)
     median = float(decimal_year(run["questions"]["parity"].sel(quantile=0.5).values).squeeze())
     print(f"{name}, {step}: median {median:.3f}, own date {own:.3f}, difference {median - own:+.3f}")
-    # the draws of a changepoint integrate over the date of the break, of which its line has the best
-    assert abs(median - own) < (1.0 if "changepoint" in name else 0.2)
+    # the draws of a changepoint integrate over the date of the break, of which its line has the best; and the records
+    # of HPCG are worth one free point, whose growth is drawn so wide that the median has an error of 0.1 years
+    assert abs(median - own) < (1.0 if "changepoint" in name else 0.4 if "hpcg" in name else 0.2)

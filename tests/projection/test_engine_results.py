@@ -36,7 +36,7 @@ def test_a_result_holds_what_it_takes_to_repeat_it():
     assert said["set"] == {"trend": "changepoint", "brain": 1e18}
     assert {"lawcast", "numpy", "python", "scipy", "xarray"} == set(said["versions"])
     assert {p["name"] for p in said["plugins"]} == {"brain", "hardware"}
-    assert list(said["data"]) == ["datasets/ai-clusters", "datasets/supercomputers"]
+    assert list(said["data"]) == ["datasets/data-centres", "datasets/supercomputers"]
     assert len(said["data"]["datasets/supercomputers"]) > 20
     assert said["failures"] == []
     assert all(isinstance(v, str) for v in run.attrs.values())
@@ -63,7 +63,7 @@ def test_without_a_start_what_is_asked_wrongly_stays_a_wrong_use():
 
 def test_the_first_year_is_that_of_the_last_observation():
     run = forecast.project({"until": 2040, "quantities": {"x": TREND}}, draws=5)
-    assert str(run["projection"]["time"].values[0]) == "2025-01-01T00:00:00"
+    assert str(run["projection"]["time"].values[0]) == "2026-01-01T00:00:00"
     with pytest.raises(UsageError, match="start: is missing, and no quantity has observations"):
         forecast.project({"until": 2040, "quantities": {"x": {"value": 1, "unit": ""}}}, draws=5)
     with pytest.raises(UsageError, match="until: is missing"):
@@ -76,7 +76,7 @@ def test_observations_stand_beside_the_quantity_in_its_unit():
     assert seen["value"].attrs["units"] == "TFLOP/s"
     assert set(seen.coords) == {"date", "metric"}  # the trend does not change them
     counts = dict(zip(*np.unique(seen["metric"].values, return_counts=True), strict=True))
-    assert counts == {"hpcg": 15, "linpack": 66, "ai-cluster": 9}
+    assert counts == {"hpcg": 16, "linpack": 67, "ai-cluster": 15}
 
 
 def test_only_what_was_known_before_a_date_is_used():

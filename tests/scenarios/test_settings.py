@@ -8,7 +8,14 @@ import pytest
 import forecast
 from forecast.base.netcdf import save
 from forecast.contract.specs import Input
-from forecast.errors import ForecastError, PluginContractError, ScenarioError, UnitError, UsageError
+from forecast.errors import (
+    EmptyDataError,
+    ForecastError,
+    PluginContractError,
+    ScenarioError,
+    UnitError,
+    UsageError,
+)
 from forecast.report import summary
 from forecast.scenarios import settings
 from forecast.sensitivity.estimates import attribution
@@ -220,3 +227,32 @@ def test_what_cannot_be_set_is_refused(key, value, error, says):
         projected(**{key: value})
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+# --- a figure of the years before the start --------------------------------------------------------------------------
+
+
+def _priced(**cell):
+    price = {"table": "datasets/compute-prices", "column": "rental", "aggregate": "lowest", "latest": "date", **cell}
+    price["where"] = {"device": "h100-sxm5", "kind": "on-demand"}
+    return {"start": 2024.5, "until": 2025.5, "quantities": {"price": price}}
+
+
+def test_a_figure_within_years_of_the_start_moves_with_it():
+    def rent(start, **cell):
+        run = forecast.project(_priced(**cell), draws=2, start=start, until=start + 1)
+        return float(run["projection"]["price"].isel(time=0, draw=0))
+
+    newest = rent(2024.5)
+    assert rent(2026.75) == newest == rent(2026.75, within=1)  # without it the newest counts, whenever one asks
+    assert rent(2024.5, within=1) > newest
+    with pytest.raises(EmptyDataError, match="has no 'rental'"):
+        rent(2015.0, within=1)
+
+
+@pytest.mark.parametrize("cell", [{"within": 0}, {"within": "1"}, {"within": 1, "latest": None}])
+def test_years_before_the_start_are_a_number_beside_a_column_of_dates(cell):
+    record = _priced(**cell)
+    record["quantities"]["price"] = {k: v for k, v in record["quantities"]["price"].items() if v is not None}
+    with pytest.raises(ScenarioError, match=r"price\.within: expected a number of years above 0, beside latest"):
+        forecast.project(record, draws=2)

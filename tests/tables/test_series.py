@@ -38,7 +38,7 @@ def test_decimal_years_are_dates_too():
 def test_a_registered_table_brings_its_unit():
     time, value, unit = read("datasets/supercomputers", x="date", y="rmax_top1")
     assert unit == "TFLOP/s"
-    assert len(time) == len(value) == 66
+    assert len(time) == len(value) == 67
     assert (np.diff(time) > 0).all()
 
 

@@ -1,0 +1,215 @@
+"""No two shipped scenarios contradict each other, and none the last row of its own data."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast import units
+from forecast.base.distributions import distribution
+from forecast.contract.registry import get_registry
+from forecast.contract.specs import Input
+from forecast.errors import UnitError
+from forecast.models import OtherQuantity
+from forecast.scenarios.graph import build
+from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.spec import Cell
+from forecast.streams import Streams
+from forecast.tables import decimal_year
+from forecast_capability import packs
+
+#: Published models are other people's: they are kept as printed, and may contradict whom they like.
+SCENARIOS = sorted(
+    {r.full_name for r in get_registry().records("scenario")}
+    - {f"capability/{spec.name}" for spec in packs.scenarios()}
+)
+DRAWS = 512
+
+#: Names that two scenarios give to different things: what each is. A name that is not here means one thing everywhere.
+HOMONYMS = {
+    "N": "sizes of a table, or the size that an amount of compute trains best",
+    "bandwidth": "of memory: of one device of a table, or of the best device so far",
+    "best": "at whatever precision, or in FP32",
+    "budget": "of whoever buys a device, or of the largest spender",
+    "chips": "of a cluster that somebody asks about, or of the largest run",
+    "chips_allow": "in that year, or at the end of 2030",
+    "computing": "a token and layer, or a step",
+    "cost": "of a million tokens, or of a training run",
+    "data_allow": "in that year, or at the end of 2030",
+    "duration": "of a run that somebody asks about, or of the largest run",
+    "effective": "of one device, or of a cluster",
+    "magnitude": "of a model of that size",
+    "memory": "that a model needs, or that somebody has",
+    "money_allows": "in that year, or at the end of 2030",
+    "peak": "of one device of a table, or of the best one in one precision",
+    "per_watt": "of devices alone, or of a whole data centre",
+    "power": "of one device, or of the largest run",
+    "power_allows": "in that year, or at the end of 2030",
+    "price": "of a device, or of a million tokens",
+    "rent": "of one device of a table, or of whichever serves",
+    "run": "the largest so far, which rises in steps, or compute that grows evenly from it (7 % apart by 2027)",
+    "spending": "of the largest run so far, or of one that grows evenly from it",
+    "tokens": "that somebody asks about, or of the largest run",
+    "units": "of one device of a table, or of the device that comes",
+    "utilisation": "of one device's roofline by use, or of the peak by whole runs",
+    "width": "of a number in bits, or of a layer",
+    "work": "of a run, or of a step",
+}
+
+
+@functools.cache
+def graph(name):
+    return build(Scenario.load(name))
+
+
+@functools.cache
+def run(name):
+    return forecast.project(name, draws=DRAWS, seed=0)
+
+
+def own(model):
+    """Whether nothing that a scenario says moves a model."""
+    return not any(isinstance(need, OtherQuantity) for need in model.inputs.values())
+
+
+def read_in(node):
+    """Return the columns that a quantity is read in, each row of which says one thing."""
+    return {(node.quantity.table, node.quantity.column)} if isinstance(node.quantity, Cell) else set()
+
+
+def read(name, node):
+    """Return the median of a quantity over time, in each combination of choices."""
+    level = run(name)["projection"][node]
+    level = level.expand_dims("time") if "time" not in level.dims else level
+    level = level.median("draw") if "draw" in level.dims else level
+    return level.assign_coords(time=decimal_year(run(name)["projection"]["time"].values))
+
+
+def shared_models():
+    """Walk the models that two scenarios have, with their quantities and choices there."""
+    found = {}
+    for name in SCENARIOS:
+        for key, node in graph(name).nodes.items():
+            for at, model in node.models.items():
+                if own(model):
+                    found.setdefault((model.name, name), (key, at))
+    models = sorted({model for model, _ in found})
+    for model in models:
+        for one, two in itertools.combinations([n for m, n in found if m == model], 2):
+            yield model, (one, *found[model, one]), (two, *found[model, two])
+
+
+def shared_names():
+    """Walk the quantities of one name and one dimension in two scenarios."""
+    for one, two in itertools.combinations(SCENARIOS, 2):
+        for key in sorted(set(graph(one).nodes) & set(graph(two).nodes) - {"start"}):
+            a, b = (graph(name).nodes[key] for name in (one, two))
+            try:
+                units.check(a.unit, b.unit, where=key)
+            except UnitError:
+                continue
+            yield key, one, two
+
+
+def same(key, one, two):
+    """Whether a model or a column of a table stands behind a name in both scenarios."""
+    a, b = (graph(name).nodes[key] for name in (one, two))
+    return bool({m.name for m in a.models.values()} & {m.name for m in b.models.values()} or read_in(a) & read_in(b))
+
+
+def at_common_date(one, two, key_one, key_two, at_one=(), at_two=()):
+    """Return both medians at the first date that both scenarios have between their ends, in the unit of the first."""
+    medians = []
+    first = max(float(read(n, k)["time"][0]) for n, k in ((one, key_one), (two, key_two)))
+    for name, key, at in ((one, key_one, at_one), (two, key_two, at_two)):
+        level = read(name, key)
+        keys = dict(zip(graph(name).nodes[key].own, at, strict=True)) if at else {}
+        level = level.sel({k: v for k, v in keys.items() if k in level.dims})
+        rest = [d for d in level.dims if d != "time"]
+        level = level.isel(dict.fromkeys(rest, 0))
+        if len(level["time"]) == 1:
+            medians.append(float(level[0]))
+        else:
+            medians.append(float(np.interp(first, level["time"].values, level.values)))
+    here, there = (graph(n).nodes[k].unit for n, k in ((one, key_one), (two, key_two)))
+    return medians[0], float(units.convert(medians[1], there, here))
+
+
+@pytest.mark.parametrize("pair", list(shared_models()), ids=lambda p: f"{p[0]}-{p[1][0]}-{p[2][0]}")
+def test_one_model_says_one_thing_in_two_scenarios(pair):
+    _, (one, key_one, at_one), (two, key_two, at_two) = pair
+    a, b = at_common_date(one, two, key_one, key_two, at_one, at_two)
+    # the steps of two scenarios may lie between each other
+    assert a == pytest.approx(b, rel=0.1)
+
+
+@pytest.mark.parametrize("pair", list(shared_names()), ids=lambda p: "-".join(p))
+def test_one_name_is_one_quantity_or_said_to_be_two(pair):
+    key, one, two = pair
+    if same(*pair) or key in HOMONYMS:
+        return
+    here, there = at_common_date(one, two, key, key)
+    assert here == pytest.approx(there, rel=0.05), f"{key} of {one} and {two} differ, and HOMONYMS does not say why"
+
+
+def test_a_name_is_said_to_be_two_things_only_where_it_is():
+    assert set(HOMONYMS) <= {key for key, one, two in shared_names() if not same(key, one, two)}
+
+
+def test_rates_of_the_best_device_are_those_of_one_series():
+    """`gpu-limit` said 60 TFLOP/s of the year in which `gpu-capability` said 145, and the record was 163."""
+    limit = read("hardware/gpu-limit", "peak")
+    capability = read("hardware/gpu-capability", "peak").sel(precision="fp32", shape="pool")
+    record = forecast.model("hardware/gpu-peak-fp32").fit().observed().value.max()
+    assert float(limit[0]) == pytest.approx(float(capability[0]), rel=1e-9)
+    assert float(limit[0]) >= record * (1 - 1e-9)
+
+
+# --- the last row -----------------------------------------------------------------------------------------------------
+
+
+def series():
+    """Walk the series of every scenario: of rivals the pool, else each."""
+    for name in SCENARIOS:
+        for key, node in graph(name).nodes.items():
+            models = {m.name: m for m in node.models.values()}
+            pools = {n: m for n, m in models.items() if n.endswith("@pool")}
+            for model in (pools or models).values():
+                if own(model) and model.fit().observed() is not None and len(model.fit().observed().value) > 0:
+                    yield name, key, model
+
+
+def drawn(model, time, *, observed):
+    inputs = {
+        name: distribution(need.distribution, where=name).ppf(np.random.default_rng(i).random(4096))
+        for i, (name, need) in enumerate(model.inputs.items())
+        if isinstance(need, Input)
+    }
+    return np.concatenate([
+        model.fit().sample(time, inputs, Streams(0, model.name, block), observed=observed) for block in range(2)
+    ], axis=1)  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", list(series()), ids=lambda a: f"{a[0]}-{a[1]}-{a[2].name}")
+def test_the_last_row_lies_in_the_band_of_one_observation(asked):
+    name, key, model = asked
+    seen = model.fit().observed()
+    last = np.argmax(seen.time)
+    time = np.array([seen.time[last]])
+    low, high = np.quantile(drawn(model, time, observed=True), [0.05, 0.95])
+    assert low * (1 - 1e-9) <= seen.value[last] <= high * (1 + 1e-9), (name, key)
+    if model.keeps == "frontier":
+        top = seen.value.max()
+        np.testing.assert_allclose(drawn(model, time, observed=False), top, rtol=1e-9)
+        level = run(name)["projection"][key]
+        start = float(decimal_year(level["time"].values[:1])[0])
+        if (
+            start >= seen.time[last]
+            and level.attrs.get("units") == seen.unit
+            and len(graph(name).nodes[key].models) == 1
+        ):
+            assert float(level.isel(time=0).min()) >= top * (1 - 1e-9)
