@@ -27,7 +27,7 @@ PLACES = {
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
     "cli/__init__.py: _plugin_command: resolve": RECORD,
     "cli/__init__.py: _signals: getattr": OURS,
-    "cli/catalogue/diff.py: _headline: getattr": OURS,
+    "cli/catalogue/diff.py: headline: getattr": OURS,
     "conformance/records.py: _command_loads: resolve": RECORD,
     "conformance/records.py: _function_vectorises: resolve": RECORD,
     "conformance/records.py: _target_loads: resolve": RECORD,
