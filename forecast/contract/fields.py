@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
 from typing import Any, TypeGuard, TypeVar
@@ -15,6 +17,7 @@ __all__ = [
     "Checked",
     "FrozenMapping",
     "checked",
+    "date",
     "empty",
     "maps",
     "maybe_text",
@@ -91,6 +94,17 @@ def number(value: object) -> TypeGuard[float]:
         return not math.isnan(value)
     except OverflowError:  # an integer that no float holds
         return False
+
+
+def date(value: object) -> bool:
+    """Tell whether a value is a date of the calendar, written YYYY-MM-DD."""
+    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+        return False
+    try:
+        datetime.date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def maps(of: Callable[[object], bool]) -> Callable[[object], bool]:

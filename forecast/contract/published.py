@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-import datetime
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +12,7 @@ from forecast.contract.fields import (
     Checked,
     FrozenMapping,
     checked,
+    date,
     empty,
     maps,
     maybe_text,
@@ -31,18 +30,8 @@ __all__ = ["DatedForecast", "ProtocolSpec", "PublishedFit"]
 ROUNDING = 1e-9
 
 
-def _date(value: object) -> bool:
-    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-        return False
-    try:
-        datetime.date.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
-
-
 def _maybe_date(value: object) -> bool:
-    return value == "" or _date(value)
+    return value == "" or date(value)
 
 
 def _maybe_number(value: object) -> bool:
@@ -84,7 +73,7 @@ class DatedForecast(Checked):
 
     who: str = text_field()
     kind: str = checked(lambda v: v in ("date", "value", "probability"), "date, value or probability")
-    published: str = checked(_date, "a date YYYY-MM-DD")
+    published: str = checked(date, "a date YYYY-MM-DD")
     target: str = checked(_maybe_date, "a date YYYY-MM-DD, or nothing", default="")
     median: float | None = checked(_maybe_number, "a finite number, or None", default=None)
     low: float | None = checked(_maybe_number, "a finite number, or None", default=None)

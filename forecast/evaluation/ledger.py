@@ -10,13 +10,13 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from forecast.base.files import read_bytes, replacing
 from forecast.base.json_text import strict_json
+from forecast.contract.fields import date
 from forecast.errors import DataError, ResultError, UnknownNameError, UsageError, printable
 from forecast.projection.crossing import QUANTILES
 
@@ -74,22 +74,12 @@ def dated(text: str, where: str) -> str:
     """
     if text == "today":
         return datetime.date.today().isoformat()
-    if not _is_date(text):
+    if not date(text):
         raise UsageError(f"{where}: expected a date such as 2026-11-22, or today, got '{printable(text, 40)}'")
     return text
 
 
 # --- what a line holds ------------------------------------------------------------------------------------------------
-
-
-def _is_date(value: object) -> bool:
-    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-        return False
-    try:
-        datetime.date.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
 
 
 def _text(value: object) -> bool:
@@ -126,13 +116,13 @@ def _quantiles(test: Test) -> Test:
 
 
 def _by(value: object) -> bool:
-    return isinstance(value, dict) and _is_date(value.get("date")) and _share(value.get("probability"))
+    return isinstance(value, dict) and date(value.get("date")) and _share(value.get("probability"))
 
 
 _DATE = "a date YYYY-MM-DD"
 #: What every forecast holds, what one of a date or of a number holds besides, and what an outcome holds.
 _FORECAST: dict[str, tuple[Test, str]] = {
-    "on": (_is_date, _DATE),
+    "on": (date, _DATE),
     "scenario": (_text, "text"),
     "question": (_stated, "text"),
     "asks": (lambda v: v in ("when", "value", "growth"), "when, value or growth"),
@@ -143,21 +133,21 @@ _FORECAST: dict[str, tuple[Test, str]] = {
     "draws": (_whole, "a whole number of worlds"),
 }
 _OF_DATES: dict[str, tuple[Test, str]] = {
-    "start": (_is_date, _DATE),
-    "until": (_is_date, _DATE),
+    "start": (date, _DATE),
+    "until": (date, _DATE),
     "by": (_list(_by), "dates with probabilities"),
-    "quantiles": (_quantiles(_or_none(_is_date)), f"dates, or null for never, by {', '.join(QUANTILES)}"),
+    "quantiles": (_quantiles(_or_none(date)), f"dates, or null for never, by {', '.join(QUANTILES)}"),
     "points": (_list(_or_none(_number)), "decimal years, or null for never"),
 }
 _OF_NUMBERS: dict[str, tuple[Test, str]] = {
-    "at": (_is_date, _DATE),
+    "at": (date, _DATE),
     "quantiles": (_quantiles(_number), f"numbers by {', '.join(QUANTILES)}"),
     "points": (_list(_number), "numbers"),
 }
 _OUTCOME: dict[str, tuple[Test, str]] = {
-    "on": (_is_date, _DATE),
+    "on": (date, _DATE),
     "of": (_stated, "the hash of a forecast"),
-    "outcome": (lambda v: _number(v) or _is_date(v) or v == NEVER, "a number, a date or never"),
+    "outcome": (lambda v: _number(v) or date(v) or v == NEVER, "a number, a date or never"),
     "source": (_stated, "where the outcome was read"),
 }
 
