@@ -1,9 +1,10 @@
 """Published figures, recomputed. The verdict is computed, never declared by who states the figure.
 
 ``agrees`` within 0.5 % (a date within 0.1 y), or within the claim's own tolerance where it has one; ``rounds`` if the
-computed figure rounds to the stated one at the stated figure's digits, else ``disagrees``. Declared are only ``not
-derivable``, ``constant``, ``scenario`` and ``ours`` (a figure the source does not state). A claim that cannot be
-computed is ``failed``, and its note says why.
+computed figure rounds to the stated one at the stated figure's digits; ``compatible`` if the stated figure is an
+estimate and lies in the computed 90 % interval; ``about`` if the source hedges it and it is within 6 %; else
+``disagrees``. Declared are only ``not derivable``, ``constant``, ``scenario`` and ``ours`` (a figure the source does
+not state). A claim that cannot be computed is ``failed``, and its note says why.
 
 A claim may be a dated forecast instead: it is judged by what happened (`forecast.evaluation.outcomes`).
 """
@@ -13,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -28,16 +29,20 @@ from forecast.evaluation import outcomes
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["FAILED", "VERDICTS", "evaluate", "evaluate_all", "headline", "judge", "needed", "sentence"]
+__all__ = ["FAILED", "VERDICTS", "evaluate", "evaluate_all", "headline", "interval", "judge", "needed", "sentence"]
 
 FAILED = "failed"
-VERDICTS = ("agrees", "rounds", "disagrees", *ClaimSpec.DECLARED, *outcomes.VERDICTS, FAILED)
+VERDICTS = ("agrees", "rounds", "compatible", "about", "disagrees", *ClaimSpec.DECLARED, *outcomes.VERDICTS, FAILED)
 
-#: How near is near: as a share of the stated figure, and in years.
-SHARE, YEARS = 0.005, 0.1
+#: How near is near: as a share of the stated figure, of one that is hedged, and in years.
+SHARE, HEDGED, YEARS = 0.005, 0.06, 0.1
 DATE = "date"
 
 _STATED = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
+_PLURAL = {
+    "agrees": "agree", "rounds": "round", "disagrees": "disagree", "constant": "constants", "scenario": "scenarios",
+    "hit": "hits",
+}  # fmt: skip
 _PERIODS = ("years", "months", "days", "hours", "seconds", "percent")
 
 
@@ -47,7 +52,15 @@ def _figure(text: str) -> Decimal:
     return Decimal(text.strip())
 
 
-def judge(computed: float, stated: str, unit: str = "", tolerance: float | None = None) -> str:
+def judge(
+    computed: float,
+    stated: str,
+    unit: str = "",
+    tolerance: float | None = None,
+    *,
+    hedged: bool = False,
+    interval: tuple[float, float] | None = None,
+) -> str:
     """Return the verdict on a computed figure.
 
     Parameters
@@ -59,26 +72,43 @@ def judge(computed: float, stated: str, unit: str = "", tolerance: float | None 
         ``"date"`` is a decimal year.
     tolerance : float, optional
         What it may be off, instead of the general rule.
+    hedged : bool
+        Whether the source hedges it.
+    interval : pair of float, optional
+        The computed 90 % interval, of a figure that is an estimate itself.
 
     Examples
     --------
     >>> judge(2078.0, "2078", "date"), judge(2052.8, "2053", "date"), judge(20.72, "21"), judge(1.9, "3")
     ('agrees', 'rounds', 'rounds', 'disagrees')
+    >>> judge(103.5, "100", hedged=True), judge(2.35, "2.3", interval=(2.15, 2.60))
+    ('about', 'compatible')
     """
     figure = _figure(stated)
     apart = abs(computed - float(figure))
-    # decimal figures are not exact in binary: a distance of 0.1 y must count as 0.1 y
-    allowed = (YEARS if unit == DATE else SHARE * abs(float(figure))) if tolerance is None else tolerance
-    if apart <= allowed * (1 + 1e-9) + 1e-12 * abs(float(figure)):
-        return "agrees"
+
+    def within(allowed: float) -> bool:
+        # decimal figures are not exact in binary: a distance of 0.1 y must count as 0.1 y
+        return apart <= allowed * (1 + 1e-9) + 1e-12 * abs(float(figure))
+
     if tolerance is not None:
-        return "disagrees"
+        return "agrees" if within(tolerance) else "disagrees"
+    if within(YEARS if unit == DATE else SHARE * abs(float(figure))):
+        return "agrees"
+    if _rounds(computed, figure):
+        return "rounds"
+    if interval is not None and interval[0] <= float(figure) <= interval[1]:
+        return "compatible"
+    return "about" if hedged and within(HEDGED * abs(float(figure))) else "disagrees"
+
+
+def _rounds(computed: float, figure: Decimal) -> bool:
     digit = Decimal(1).scaleb(int(figure.as_tuple().exponent))
     try:
         rounded = Decimal(repr(float(computed))).quantize(digit, rounding=ROUND_HALF_UP)
     except InvalidOperation:  # further digits than a decimal carries: far from any stated figure
-        return "disagrees"
-    return "rounds" if rounded == figure else "disagrees"
+        return False
+    return rounded == figure
 
 
 def evaluate(spec: ClaimSpec) -> dict[str, Any]:
@@ -106,7 +136,10 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
             verdict = outcomes.judge(spec.forecast)
         else:
             computed = _compute(spec) if spec.formula else None
-            verdict = spec.declared or judge(_number(computed), spec.stated, spec.unit, spec.tolerance)
+            verdict = spec.declared or judge(
+                _number(computed), spec.stated, spec.unit, spec.tolerance,
+                hedged=bool(spec.hedge), interval=interval(spec),
+            )  # fmt: skip
     except ForecastError as problem:
         budgets.check_time(f"claim {spec.name}")
         computed, verdict = None, FAILED
@@ -132,13 +165,59 @@ def _number(value: float | None) -> float:
 
 def _compute(spec: ClaimSpec) -> float:
     where = f"claim '{spec.name}'"
+    return _value(spec, {**_facts(spec, where), **_answers(spec, where)})
+
+
+def _value(spec: ClaimSpec, read: Mapping[str, float], *, finite: bool = True) -> float:
+    """Evaluate the formula with the figures that were read."""
+    where = f"claim '{spec.name}'"
     parsed = formula.parse(spec.formula, where=where)
-    for name in (*spec.values, *spec.facts, *spec.answers):
+    for name in (*spec.values, *read):
         formula.check_name(name, where=where)
-    value = float(parsed.evaluate({**spec.values, **_facts(spec, where), **_answers(spec, where)}))
-    if not math.isfinite(value):
+    value = float(parsed.evaluate({**spec.values, **read}))
+    if math.isnan(value) or (finite and math.isinf(value)):
         raise FormulaError(f"{where}: '{printable(parsed.text, 80)}' has no finite value")
     return value
+
+
+def interval(spec: ClaimSpec) -> tuple[float, float] | None:
+    """Compute the 90 % interval of a claim's figure: its formula at the ends of what goes in.
+
+    Returns
+    -------
+    pair of float or None
+        (low, high), which may be infinite; None of a claim that is no estimate.
+
+    Examples
+    --------
+    >>> spec = ClaimSpec(name="peak", group="demo", statement="it doubles in 2.3 years", stated="2.3", estimate=True,
+    ...                  formula="doubling", facts={"doubling": "hardware/gpu-peak-fp32@exponential.doubling_years"},
+    ...                  reference="demo")
+    >>> low, high = interval(spec)
+    >>> low < 2.3 < high
+    True
+    """
+    if not spec.estimate:
+        return None
+    where = f"claim '{spec.name}'"
+    ends = []
+    for level in ("p05", "p95"):
+        facts = {name: _fact(_end(text, level), f"{where}: facts.{name}") for name, text in spec.facts.items()}
+        asked = {name: _quantile(text, level, f"{where}: answers.{name}") for name, text in spec.answers.items()}
+        ends.append(_value(spec, {**facts, **_answers(spec, where, asked)}, finite=False))
+    return min(ends), max(ends)
+
+
+def _end(fact: str, level: str) -> str:
+    """Name the end of a fact's interval: that of ``doubling_years`` and ``growth_per_year`` has no unit in its name."""
+    return f"{fact.removesuffix('_years').removesuffix('_per_year')}_{level}"
+
+
+def _quantile(answer: str, level: str, where: str) -> str:
+    words = answer.split()
+    if len(words) < 2 or words[1] != "p50":
+        raise FormulaError(f"{where}: an estimate reads a median, as 'spend p50 2030', got '{printable(answer, 60)}'")
+    return " ".join([words[0], level, *words[2:]])
 
 
 def _facts(spec: ClaimSpec, where: str) -> dict[str, float]:
@@ -146,15 +225,16 @@ def _facts(spec: ClaimSpec, where: str) -> dict[str, float]:
     return {name: _fact(text, f"{where}: facts.{name}") for name, text in spec.facts.items()}
 
 
-def _answers(spec: ClaimSpec, where: str) -> dict[str, float]:
-    """Read what a claim takes from a scenario."""
+def _answers(spec: ClaimSpec, where: str, asked: Mapping[str, str] | None = None) -> dict[str, float]:
+    """Read what a claim takes from a scenario, or something else that is asked of it."""
     if not spec.answers:
         return {}
     from forecast.contract.registry import get_registry
     from forecast.projection.reading import figure
 
     tree = _run(get_registry(), spec.scenario, tuple(spec.settings.items()), spec.draws)
-    return {name: figure(tree, text, where=f"{where}: answers.{name}") for name, text in spec.answers.items()}
+    wanted = spec.answers if asked is None else asked
+    return {name: figure(tree, text, where=f"{where}: answers.{name}") for name, text in wanted.items()}
 
 
 @lru_cache(maxsize=1)
@@ -179,9 +259,23 @@ def _fact(text: str, where: str) -> float:
     return float(facts[key])
 
 
-def evaluate_all(records: Iterable[Record]) -> list[dict[str, Any]]:
-    """Recompute claims of several plugins; a bare name that two of them use is shown in full."""
-    evaluated = [(record, evaluate(record.spec)) for record in records if isinstance(record.spec, ClaimSpec)]
+def evaluate_all(
+    records: Iterable[Record], *, progress: Callable[[int, int], None] | None = None
+) -> list[dict[str, Any]]:
+    """Recompute claims of several plugins; a bare name that two of them use is shown in full.
+
+    Parameters
+    ----------
+    records : iterable of Record
+    progress : callable, optional
+        Called with (claims done, claims in all).
+    """
+    asked = [(record, record.spec) for record in records if isinstance(record.spec, ClaimSpec)]
+    evaluated = []
+    for done, (record, spec) in enumerate(asked, start=1):
+        evaluated.append((record, evaluate(spec)))
+        if progress is not None:
+            progress(done, len(asked))
     shared = Counter(r.spec.name for r, _ in evaluated)
     return [{**claim, "id": r.full_name if shared[r.spec.name] > 1 else claim["id"]} for r, claim in evaluated]
 
@@ -255,6 +349,5 @@ def headline(claims: Iterable[Mapping[str, Any]]) -> str:
     """
     counts = Counter(str(claim["verdict"]) for claim in claims)
     total = sum(counts.values())
-    plural = {"agrees": "agree", "rounds": "round", "disagrees": "disagree", "hit": "hits"}
-    parts = [f"{counts[v]} {plural.get(v, v) if counts[v] > 1 else v}" for v in VERDICTS if counts[v]]
+    parts = [f"{counts[v]} {_PLURAL.get(v, v) if counts[v] > 1 else v}" for v in VERDICTS if counts[v]]
     return f"{total} claim{'' if total == 1 else 's'}: {', '.join(parts) if parts else 'nothing to compute'}"

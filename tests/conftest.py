@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import gc
 import http.server
 import json
+import math
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +21,26 @@ import numpy as np
 import pytest
 
 from forecast.base import access
+from forecast.contract import registry
+from forecast.contract.registry import Registry
 from toolkit import package, spawn
 
 # How long an example takes says how busy the machine is; what may be slow is measured in tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
 hypothesis.settings.load_profile("lawcast")
+
+# a width of whoever runs the tests is not theirs: lines are as long as in a pipe
+os.environ.pop("COLUMNS", None)
+
+
+# What was collected stays, and is not searched for garbage again and again: an eighth of all CPU went there.
+gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of the search for garbage what was made so far."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -48,12 +66,18 @@ def cpu_of() -> Callable[[Callable[[], Any]], tuple[Any, float]]:
     return measured
 
 
+#: How slow the machine was when that was last measured, and when; it stays so for some seconds.
+_slowness = {"then": -math.inf, "found": 1.0}
+
+
 @pytest.fixture
 def slowness(cpu_of: Callable[[Callable[[], Any]], tuple[Any, float]]) -> float:
     """How many times slower this machine is just now than the one on which budgets in seconds were set; at least 1."""
-    click = [sys.executable, "-c", "import click"]
-    spent = [cpu_of(lambda: subprocess.run(click, check=True))[1] for _ in range(4)]
-    return max(1.0, min(spent) / CLICK)
+    if time.monotonic() - _slowness["then"] > 5:
+        click = [sys.executable, "-c", "import click"]
+        spent = [cpu_of(lambda: subprocess.run(click, check=True))[1] for _ in range(4)]
+        _slowness.update(found=max(1.0, min(spent) / CLICK), then=time.monotonic())
+    return _slowness["found"]
 
 
 @pytest.fixture(scope="session")
@@ -128,13 +152,36 @@ class FakePlugins:
         return {**ours, "PYTHONPATH": os.pathsep.join(p for p in (str(self.folder), ours.get("PYTHONPATH")) if p)}
 
 
+@pytest.fixture(scope="session")
+def installed() -> Registry:
+    """The plugins that are installed, loaded once: with them stays what was computed for them."""
+    return registry.Registry()
+
+
+@pytest.fixture
+def asked_once(installed: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the records of installed plugins from the first loading: only the fakes are others in each test."""
+    known = {sys.modules.get(p.value): p for p in installed.plugins if p.status == "loaded"}
+    asked = registry._answers
+
+    def answers(module: Any, name: str, hooks: Collection[str]) -> tuple[Any, ...]:
+        plugin = known.get(module)
+        same = plugin is not None and plugin.name == name and set(hooks) == set(registry.HOOKS)
+        return plugin.specs if plugin is not None and same else asked(module, name, hooks)
+
+    monkeypatch.setattr(registry, "_answers", answers)
+
+
 @pytest.fixture
 def fake_plugins(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    installed: Registry,
+    asked_once: None,
 ) -> Iterator[FakePlugins]:
-    """Plugins made for one test, beside the installed ones; the registry is loaded anew before and after."""
-    from forecast.contract.registry import ended_inside, get_registry
-
+    """Plugins made for one test, beside the installed ones: the registry is loaded anew, and put back afterwards."""
+    get_registry, ended_inside = registry.get_registry, registry.ended_inside
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
@@ -147,6 +194,9 @@ def fake_plugins(
     yield fakes
     get_registry.cache_clear()
     ended_inside.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(registry, "Registry", lambda: installed)
+        get_registry()
     for module in fakes.modules:
         sys.modules.pop(module, None)
 

@@ -144,8 +144,10 @@ def part(path: Path) -> str:
 DOORS = {
     ("laws/definition.py", "fit"),  # Law.fit, Law.published
     ("fit/solution.py", "planning"),  # Fit.allocate, Fit.invert
+    ("fit/solution.py", "report"),  # what a notebook shows of a Fit
     ("base/operators.py", "api"),  # arithmetic on a model
     ("scenarios/scenario.py", "api"),  # Scenario.ask, Scenario.with_
+    ("scenarios/scenario.py", "report"),  # what a notebook shows of a Scenario
 }
 
 
@@ -200,7 +202,7 @@ def test_rooms_are_small():
 TESTS_BESIDE = ("benchmarks", "datasets", "fuzz", "plugins")
 #: Files of tests about the whole house, not about one room.
 TESTS_OF_ALL = (
-    "bad_inputs", "docs", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "readme",
+    "bad_inputs", "docs", "docs_home", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "readme",
     "text_to_object", "toolkit",
 )  # fmt: skip
 

@@ -48,7 +48,7 @@ def shipped(*suffixes: str) -> set[str]:
 
 @pytest.mark.slow
 def test_the_wheel_holds_code_tables_scenarios_and_templates(wheel):
-    wanted = shipped(".py", ".csv", ".json", ".toml", ".txt") | {"forecast/py.typed"}
+    wanted = shipped(".py", ".csv", ".json", ".toml", ".txt", ".j2", ".css", ".js") | {"forecast/py.typed"}
     assert "forecast_datasets/supercomputers/supercomputers.csv" in wanted
     assert {"forecast_brain/scenarios/brain-parity.toml", "forecast_scaling/laws/loss.toml"} <= wanted
     assert any(name.startswith("forecast/conformance/templates/") for name in wanted)
@@ -112,6 +112,9 @@ def test_every_import_of_the_framework_is_declared():
         "hypothesis",
         "pyarrow",
         "distributed",
+        "PIL",  # matplotlib's own: it depends on it under the name pillow
+        "starlette",
+        "uvicorn",
     }
 
 

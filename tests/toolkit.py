@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -194,6 +196,20 @@ def spawn(*words: object, env: Mapping[str, str] | None = None, **options: Any) 
     return subprocess.run(
         [sys.executable, "-m", "forecast", *map(str, words)], env={**os.environ, **(env or {})}, **given
     )
+
+
+def forked(folder: Path, *words: object) -> BaseProcess:
+    """Start ``forecast ...`` in a folder, silent, in a copy of this process, which need not import everything anew."""
+    process = multiprocessing.get_context("fork").Process(target=_silent, args=(folder, [*map(str, words)]))
+    process.start()
+    return process
+
+
+def _silent(folder: Path, words: list[str]) -> NoReturn:
+    os.chdir(folder)
+    for number in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+    os._exit(main(words))
 
 
 # --- many cases in one test -------------------------------------------------------------------------------------------

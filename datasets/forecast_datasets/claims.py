@@ -30,7 +30,7 @@ def _claim(row: dict[str, str]) -> ClaimSpec:
         verified=row["status"] == "verified",
         **numbers,
     )
-    by = f" on {row['target']}" if row["target"] else ""
+    by = f", as of {row['target']}" if row["target"] else ""
     outcome = f"; outcome: {row['outcome_source']}" if row["outcome_source"] else ""
     return ClaimSpec(
         name=row["forecast"],

@@ -1,21 +1,26 @@
 """What the pages show of the program is made when they are built, so that it cannot grow stale.
 
 The directive ``forecast`` runs a command line in an empty folder and shows what it prints; ``command-reference`` writes
-the help of every command; ``scaffold`` shows a file of a new plugin; ``claims`` judges every claim. A page that would
+the help of every command; ``scaffold`` shows a file of a new plugin; ``claims`` judges every claim; ``drawn`` runs
+a command and shows its figure, ``gallery`` those of every scenario. A page that would
 fetch anything from the net is a warning, which the build turns into an error.
 """
 
 from __future__ import annotations
 
+import html
+import multiprocessing
 import os
 import shlex
-import subprocess
+import shutil
 import sys
 import tempfile
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from catalogue_page import CatalogueTable
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from plain import WIDTH, fetched, function, picked, wrapped
@@ -23,6 +28,9 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext
 
 logger = logging.getLogger(__name__)
 
@@ -33,24 +41,52 @@ def folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory()
 
 
+PRELOADED = ("dask.array", "forecast.cli.ask.run", "forecast.projection.engine", "pint", "scipy.optimize", "xarray")
+
+
+@cache
+def started() -> ForkServerContext:
+    """Return what starts processes that have imported what most commands need, and have done nothing else."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))
+    return context
+
+
 @cache
 def run(line: str) -> tuple[str, int]:
-    """Run ``forecast LINE`` and return what a reader would see, with the exit code."""
-    settings = {k: v for k, v in os.environ.items() if not k.startswith("FORECAST_")}
-    done = subprocess.run(  # noqa: S603  # the pages' own commands
-        [sys.executable, "-m", "forecast", *shlex.split(line)],
-        cwd=folder().name,
-        env={**settings, "COLUMNS": str(WIDTH), "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    return done.stderr + done.stdout, done.returncode
+    """Run ``forecast LINE`` in a process of its own and return what a reader would see, with the exit code."""
+    with tempfile.TemporaryDirectory() as aside:
+        files = [Path(aside) / name for name in ("stderr", "stdout")]
+        process = started().Process(target=_command, args=(shlex.split(line), folder().name, *map(str, files)))
+        process.start()
+        process.join(120)
+        if process.is_alive():
+            process.kill()
+            raise TimeoutError(f"forecast {line}: has not ended after 120 s")
+        code = process.exitcode
+        assert code is not None
+        return "".join(file.read_text(encoding="utf-8") for file in files), code
+
+
+def _command(words: list[str], where: str, stderr: str, stdout: str) -> NoReturn:
+    from forecast.cli import main
+
+    for number, name in ((1, stdout), (2, stderr)):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT), number)
+    for name in [name for name in os.environ if name.startswith("FORECAST_")]:
+        del os.environ[name]
+    # PATH as in an activated environment, so that what a command says to type names no folder of this machine
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    os.environ.update(COLUMNS=str(WIDTH), NO_COLOR="1", PATH=path)
+    os.chdir(where)
+    sys.exit(main(words))
 
 
 class Forecast(SphinxDirective):
-    """Run a command and show it with its output, or some lines of it (``:lines: 1-8, 12``, ``:match: hardware/``)."""
+    """Run a command and show it with its output, or some lines of it (``:lines: 1-8, 12``, ``:match: hardware/``).
+
+    ``:with: runs.csv`` puts a file of ``_static`` beside it.
+    """
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -59,10 +95,13 @@ class Forecast(SphinxDirective):
         "lines": directives.unchanged,
         "match": directives.unchanged,
         "exit": directives.nonnegative_int,
+        "with": directives.unchanged,
     }
 
     def run(self) -> list[nodes.Node]:
         line = self.arguments[0]
+        for file in self.options.get("with", "").split():  # of _static, where a reader finds it too
+            shutil.copy(Path(self.env.srcdir) / "_static" / file, folder().name)
         output, code = run(line)
         if code != self.options.get("exit", 0):
             raise self.error(f"forecast {line}: exit code {code}: {output[-500:]}")
@@ -149,8 +188,13 @@ class Claims(SphinxDirective):
 
 
 def _claim(spec: Any, found: Any) -> list[str]:
+    from forecast import claims
+
     computed = "none" if found["computed"] is None else f"{found['computed']:.6g}"
     unit = f" {found['unit']}" if found["unit"] not in ("", "date") else ""
+    if found["verdict"] == "compatible":
+        low, high = claims.interval(spec)
+        unit += f" (90 %: {low:.3g} to {high:.3g})"
     lines = [f"### {found['id']}", "", f"> {found['statement']}", ""]
     lines += ["| stated | computed | verdict |", "|---|---|---|"]
     lines += [f"| {found['stated'] or 'nothing'} | {computed}{unit} | **{found['verdict']}** |", ""]
@@ -160,6 +204,64 @@ def _claim(spec: Any, found: Any) -> list[str]:
         lines += ["```text", spec.formula, *values, "```", ""]
     lines += [found["note"], ""] if found["note"] else []
     return [*lines, f"Source: {found['source']}", ""]
+
+
+#: Worlds of a figure of the gallery: enough to see what a figure is like, few enough to draw them all.
+_WORLDS = 128
+
+
+class Drawn(SphinxDirective):
+    """Run a command with ``--plot`` and show the figure below its line."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        line, file = self.arguments[0], f"{sha256(self.arguments[0].encode()).hexdigest()[:12]}.png"
+        output, code = run(f"{line} --plot {file}")
+        if code:
+            raise self.error(f"forecast {line}: exit code {code}: {output[-500:]}")
+        shutil.copy(Path(folder().name) / file, gallery(self.env) / file)
+        return self.parse_text_to_nodes("\n".join(picture(self.env, f"{line} --plot figure.pdf", file)))
+
+
+class Gallery(SphinxDirective):
+    """The figure of every shipped scenario, drawn now by the program's own plot."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        import forecast
+        from forecast.contract.registry import get_registry
+        from forecast.report import figures
+
+        text: list[str] = []
+        for record in sorted(get_registry().records("scenario"), key=lambda each: each.full_name):
+            file = f"{record.full_name.replace('/', '-')}.png"
+            figures.plot(forecast.project(record.full_name, draws=_WORLDS), gallery(self.env) / file)
+            name = record.full_name.partition("/")[2]
+            text += [f"### {name}", "", *picture(self.env, f"run {name} --plot figure.pdf", file)]
+        return self.parse_text_to_nodes("\n".join(text), allow_section_headings=True)
+
+
+#: Worlds of a figure of the gallery: enough to see what it is like, few enough to draw all of them.
+_WORLDS = 128
+
+
+def gallery(env: Any) -> Path:
+    """Return the folder of the figures that are made with the pages."""
+    made = Path(env.app.outdir) / "_gallery"
+    made.mkdir(parents=True, exist_ok=True)
+    return made
+
+
+def picture(env: Any, line: str, file: str) -> list[str]:
+    """Return a command line and its figure as Markdown."""
+    source = f"{'../' * env.docname.count('/')}_gallery/{file}"
+    shown = html.escape(f"The figure of: forecast {line}")
+    image = f'<img src="{source}" alt="{shown}" loading="lazy" class="gallery">'
+    return ["```console", f"$ forecast {line}", "```", "", "```{raw} html", image, "```", ""]
 
 
 class Soft(SphinxRole):
@@ -208,6 +310,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("command-reference", CommandReference)
     app.add_directive("scaffold", Scaffold)
     app.add_directive("claims", Claims)
+    app.add_directive("catalogue", CatalogueTable)
+    app.add_js_file("catalogue.js")
+    app.add_directive("drawn", Drawn)
+    app.add_directive("gallery", Gallery)
     app.add_role("soft", Soft())
     app.connect("autodoc-process-docstring", _colon, priority=600)
     app.connect("missing-reference", _unresolved)

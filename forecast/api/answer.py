@@ -6,17 +6,20 @@ import itertools
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, overload
 
 from forecast.api.expressions import condition as read_condition
 from forecast.api.expressions import quantities_in
 from forecast.api.quantity import Condition, Quantity, as_quantity, quantity
 from forecast.api.records import ASKED, gathered, scenario_of
 from forecast.errors import UsageError
+from forecast.projection.paths.held import Held
 from forecast.projection.weights import FEWEST
 from forecast.report.plain import attribute
 
 if TYPE_CHECKING:
+    import os
     from pathlib import Path
 
     import numpy as np
@@ -33,6 +36,8 @@ __all__ = ["Answer"]
 #: What a run takes beside its scenario, and what it may take instead of its scenario's.
 _RUN = ("draws", "seed", "set", "as_of", "keep", "workers", "client", "progress")
 _INSTEAD = ("until", "start", "step")
+#: Bytes of draws that an answer shares with those made from it.
+SHARED = 2**30
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,6 +60,8 @@ class Answer:
         The scenario that was asked.
     asked : str
         The name of the question.
+    held : Held
+        The fits and draws that it shares with the answers made from it, so that these draw only what is changed.
 
     Examples
     --------
@@ -72,6 +79,7 @@ class Answer:
     swapped: Mapping[str, Quantity] = field(default_factory=dict)
     base: Scenario | None = None
     asked: str = ASKED
+    held: Held = field(default_factory=partial(Held, SHARED), repr=False)
 
     @classmethod
     def made(cls, **asked: Any) -> Answer:
@@ -81,7 +89,7 @@ class Answer:
         return cls(run=xr.DataTree(), **asked)._answered()
 
     def _answered(self) -> Answer:
-        return replace(self, run=_projected(self.scenario, self._run_options))
+        return replace(self, run=_projected(self.scenario, {**self._run_options, "held": self.held}))
 
     @property
     def _run_options(self) -> dict[str, Any]:
@@ -359,7 +367,7 @@ class Answer:
             asked["quantities"] = {**asked["quantities"], **{name: each.record for name, each in named.items()}}
         asked.pop("questions", None)
         run = {key: each for key, each in self._run_options.items() if key in ("set", "seed", "as_of", *_INSTEAD)}
-        seen = _projected(asked, {**run, "draws": 100})["projection"].to_dataset()
+        seen = _projected(asked, {**run, "draws": 100, "held": self.held})["projection"].to_dataset()
         for name, side in sides.items():
             level = seen[name]
             if not bool((level == level.isel(time=0)).all()):
@@ -502,11 +510,45 @@ class Answer:
 
         return draw(self, ax)
 
-    def report(self) -> str:
-        """Return the answer on one page, as text."""
-        from forecast.api.drawing import page
+    def fan(self, ax: Axes | None = None) -> Axes:
+        """Draw the trajectories behind a date or a value: observations, the median, bands, and what is to be reached.
 
-        return page(self)
+        Rivals are pooled by their weights; of other choices it is the first values that give an answer.
+        """
+        from forecast.api.drawing import draw_fan
+
+        self._only("fan", "when", "value")
+        return draw_fan(self, ax)
+
+    def tornado(self, ax: Axes | None = None) -> Axes:
+        """Draw what moves a date: the answer where each uncertain number is low and high, and by each choice."""
+        from forecast.api.drawing import draw_tornado
+
+        self._only("tornado", "when")
+        return draw_tornado(self, ax)
+
+    @overload
+    def report(self) -> str: ...
+    @overload
+    def report(self, path: str | os.PathLike[str]) -> Path: ...
+    def report(self, path: str | os.PathLike[str] | None = None) -> str | Path:
+        """Write the answer on one page that people read, steer and send; without a path, return it as text.
+
+        Parameters
+        ----------
+        path : path-like, optional
+            Ends in ``.html``: one file that needs no connection, see `forecast.report.page`.
+
+        Returns
+        -------
+        pathlib.Path or str
+        """
+        from forecast.api import drawing
+        from forecast.report import page
+
+        if path is None:
+            return drawing.page(self)
+        return page.write(self.run, path, toml=drawing.scenario_text(self), given=self._given)
 
     def record(self, to: str | Path, *, on: str, by: Iterable[str] = (), source: str = "") -> list[dict[str, Any]]:
         """Add the answer to a ledger of forecasts; see `forecast.evaluation.recording.record`.
@@ -542,16 +584,26 @@ class Answer:
     @property
     def sentence(self) -> str:
         """The answer in one plain sentence."""
-        from forecast.report.summary import headline
+        from forecast.report.headline import headline
 
         said = headline(self.run)
         if not self.conditions:
             return said
-        return f"Given {' and '.join(each.text for each in self.conditions)}: {said}"
+        return f"Given {self._given}: {said}"
+
+    @property
+    def _given(self) -> str:
+        """What it is conditioned on, in words."""
+        return " and ".join(each.text for each in self.conditions)
 
     def __repr__(self) -> str:
         """Answer in one plain sentence."""
         return self.sentence
+
+    def _repr_html_(self) -> str:
+        from forecast.report import notebook
+
+        return notebook.answer(self.run, self.sentence, self.plot)
 
 
 def _plain(data: xr.DataArray) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from forecast.errors import ScenarioError, printable
+from forecast.base import paper
+from forecast.errors import ScenarioError, UsageError, printable
 from forecast.report.plain import attribute, combinations
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from forecast.api.answer import Answer
 
-__all__ = ["draw", "page"]
+__all__ = ["draw", "draw_fan", "draw_tornado", "page", "scenario_text"]
 
 #: More combinations of choices than this are not drawn: nobody could tell them apart.
 MOST_LINES = 7
@@ -25,17 +26,41 @@ LEAST = 0.02
 
 def draw(answer: Answer, ax: Axes | None = None) -> Axes:
     """Draw an answer: how likely it is by each date, values with their intervals, or shares as bars."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"text.parse_math": False}):  # names of a scenario are no TeX
-        if ax is None:
-            from matplotlib import pyplot as plt
-
-            _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+    with paper.style():
+        ax = paper.new_axes() if ax is None else ax
         {"when": _dates, "value": _values}.get(answer.kind, _shares)(answer, ax)
-        ax.spines[["top", "right"]].set_visible(False)
         title = attribute(answer.run, "title") or _asked(answer)
-        ax.set_title(textwrap.fill(printable(title, 200), 70), fontsize=10, loc="left")
+        ax.set_title(textwrap.fill(printable(title, 200), 70), loc="left")
+    return ax
+
+
+def draw_fan(answer: Answer, ax: Axes | None = None) -> Axes:
+    """Draw the trajectories behind an answer."""
+    from forecast.report.figures import fans
+
+    made = fans.fans(answer.run, answer.asked, answer.kind, 1)
+    if not made:
+        raise UsageError(f"'{printable(answer.asked, 60)}': nothing to draw: what is asked is no number over time")
+    with paper.style():
+        ax = paper.new_axes() if ax is None else ax
+        fans.draw(ax, made[0], span=made[0].span, window=made[0].window(made[0].span))
+        ax.set_title("")
+        paper.legend(ax)
+    return ax
+
+
+def draw_tornado(answer: Answer, ax: Axes | None = None) -> Axes:
+    """Draw what moves an answer."""
+    from forecast.report.figures import tornado
+
+    made = tornado.tornado(answer.run, answer.asked)
+    if made is None:
+        raise UsageError(f"'{printable(answer.asked, 60)}': nothing to draw: nothing moves it")
+    with paper.style():
+        ax = paper.new_axes() if ax is None else ax
+        tornado.draw(ax, made)
+        ax.set_title("")
+        paper.legend(ax)
     return ax
 
 
@@ -63,12 +88,11 @@ def _dates(answer: Answer, ax: Axes) -> None:
     import numpy as np
 
     from forecast.base.dates import decimal_year
-    from forecast.report.figures import COLOURS
 
     time = decimal_year(answer.run["projection"].to_dataset()["time"].values)
     dates, weights = _pooled(answer)
     lines = list(combinations(dates, ("draw",)))
-    for (chosen, each), colour in zip(lines, COLOURS, strict=False):
+    for (chosen, each), colour, line in zip(lines, paper.COLOURS, paper.LINES, strict=False):
         counts = weights.sel(chosen).values
         order = np.argsort(each.values, kind="stable")
         years, reached = each.values[order], np.cumsum(counts[order]) / np.nansum(counts)
@@ -78,17 +102,17 @@ def _dates(answer: Answer, ax: Axes) -> None:
         top = float(reached[-1]) if len(reached) else 0.0
         label = f"{', '.join(chosen.values()) or 'by the date'} (never: {max(1 - top, 0.0):.0%})"
         at, share = [time[0], *years, time[-1]], [0.0, *reached, top]
-        ax.step(at, share, where="post", color=colour, lw=1.8, label=label, clip_on=False)
+        ax.step(at, share, where="post", color=colour, linestyle=line, lw=1.8, label=label, clip_on=False)
         if top >= 0.5:
             middle = float(years[reached >= 0.5][0])
             ax.plot([middle], [0.5], "o", color=colour, ms=5, clip_on=False)
             if len(lines) == 1:
                 told = f"median {middle:.1f}"
-                ax.annotate(told, (middle, 0.5), xytext=(8, -4), textcoords="offset points", fontsize=9)
+                ax.annotate(told, (middle, 0.5), xytext=(8, -4), textcoords="offset points", fontsize=8)
     ax.set(xlim=(time[0], time[-1]), ylim=(0, 1), ylabel="probability that it is so", xlabel="year")
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     left = f"the first {MOST_LINES} of {len(lines)}" if len(lines) > MOST_LINES else None
-    ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=left)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title=left)
 
 
 def _values(answer: Answer, ax: Axes) -> None:
@@ -96,32 +120,30 @@ def _values(answer: Answer, ax: Axes) -> None:
 
     from forecast.base.dates import decimal_year
     from forecast.projection.crossing import QUANTILES
-    from forecast.report.figures import COLOURS
 
     levels = answer.quantiles(*QUANTILES.values())
     years = decimal_year(levels["date"].values)
     rows = list(combinations(levels, ("quantile", "date")))[:MOST_LINES]
     width = 0.12 * (np.diff(years).min() if len(years) > 1 else 1.0)
-    for place, ((chosen, each), colour) in enumerate(zip(rows, COLOURS, strict=False)):
+    for place, ((chosen, each), colour, mark) in enumerate(zip(rows, paper.COLOURS, paper.MARKS, strict=False)):
         low, lower, middle, upper, high = each.transpose("quantile", "date").values
         at = years + width * (place - (len(rows) - 1) / 2)
         ax.vlines(at, low, high, color=colour, lw=1.5)
         ax.vlines(at, lower, upper, color=colour, lw=5, alpha=0.5)
-        ax.plot(at, middle, "o", color=colour, ms=5, label=", ".join(chosen.values()) or None)
+        ax.plot(at, middle, mark, color=colour, ms=5, label=", ".join(chosen.values()) or None)
     if float(levels.min()) > 0 and float(levels.max()) > 30 * float(levels.min()):
         ax.set_yscale("log")
     ax.set(xlabel="year", ylabel=answer.values.attrs["units"] or "value", xticks=years)
     ax.set_xticklabels([f"{year:.10g}" for year in years.round(2)])
     if len(rows) > 1:
-        ax.legend(frameon=False, fontsize=8)
+        ax.legend(frameon=False)
 
 
 def _shares(answer: Answer, ax: Axes) -> None:
-    from forecast.report.figures import COLOURS
 
     shares = answer.shares.to_series()
     labels = [", ".join(map(str, key)) if isinstance(key, tuple) else str(key) for key in shares.index]
-    ax.barh(labels[::-1], shares.to_numpy()[::-1], color=COLOURS[0])
+    ax.barh(labels[::-1], shares.to_numpy()[::-1], color=paper.COLOURS[0])
     ax.set(xlim=(0, 1), xlabel="probability")
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
 
@@ -147,7 +169,7 @@ def page(answer: Answer) -> str:
         "",
         f"{attribute(answer.run, 'draws'):,} worlds, seed {attribute(answer.run, 'seed')}",
         "",
-        *_text(answer),
+        *scenario_text(answer).splitlines(),
     ]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -178,9 +200,9 @@ def _table(answer: Answer) -> list[str]:
     ]
 
 
-def _text(answer: Answer) -> list[str]:
-    """Write the scenario, where a file can hold it."""
+def scenario_text(answer: Answer) -> str:
+    """Return the scenario as a file has it, or why no file can hold it."""
     try:
-        return answer.scenario.to_toml().splitlines()
+        return answer.scenario.to_toml()
     except ScenarioError as error:
-        return [f"no file holds the scenario: {error}"]
+        return f"# no file holds the scenario: {error}\n"

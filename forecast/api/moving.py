@@ -164,7 +164,7 @@ def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
             if stated is None:
                 break
             other = Scenario.from_dict(stated, name=given.name, where=given.where, folder=given.folder)
-            again = _said(replace(answer, run=project(other, **answer._run_options)))
+            again = _said(replace(answer, run=project(other, **answer._run_options, held=answer.held)))
             # the same scale for all: where an answer would stand among those that were given
             outcomes.append(np.interp(again.transpose(*said.dims).values, *steps))
         if len(outcomes) > 1:

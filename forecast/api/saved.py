@@ -17,7 +17,7 @@ __all__ = ["load"]
 
 
 def load(path: str | os.PathLike[str]) -> Fit | Fits | xr.DataTree:
-    """Load what `forecast` saved: a `Fit`, `Fits` over a dimension, a projection as an `xarray.DataTree`.
+    """Load what `forecast` saved: a `Fit`, `Fits` over a dimension; projections and comparisons as `xarray.DataTree`.
 
     Raises
     ------
@@ -31,6 +31,7 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | xr.DataTree:
     forecast.errors.ResultError: nowhere.nc: no such file or directory
     """
     from forecast.base import netcdf
+    from forecast.fit.compare import comparison_of, is_comparison
     from forecast.fit.save import fit_of, guarded, is_fit
     from forecast.fit.save_many import fits_of, is_fits
     from forecast.projection.saved import check_projection, is_projection
@@ -40,6 +41,9 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | xr.DataTree:
         return fit_of(tree, path)
     if is_fits(tree):
         return fits_of(tree, path)
+    if is_comparison(tree):
+        guarded(lambda: comparison_of(tree, path), printable(path), "comparison")
+        return tree
     if is_projection(tree):
         guarded(lambda: check_projection(tree, printable(path)), printable(path), "projection")
     return tree

@@ -34,26 +34,32 @@ __all__ = ["cli", "main"]
 #: Our own commands: name to target, in `forecast.cli`, and the line that ``--help`` shows without importing it.
 COMMANDS = {
     "run": ("ask.run:run", "Run a scenario: when does it happen, and how likely is never?"),
-    "sweep": ("ask.sweep:sweep", "Run a scenario along several values of what is set."),
+    "show": ("show:show", "Open a saved projection, fit or comparison again: print, draw or export it."),
+    "sweep": ("ask.sweep:sweep", "Run a scenario at several values of one or more settings."),
+    "explore": ("explore.command:explore", "Change a scenario in the browser, and see its answer follow."),
     "extrapolate": (
         "ask.extrapolate:extrapolate",
-        "Carry a curve or a series beyond its data, with the record of such forecasts.",
+        "Extrapolate a curve or a series, and say how such forecasts have done.",
     ),
-    "backtest": ("ask.backtest:backtest", "Say how forecasts would have done in the past."),
-    "record": ("ask.record:record", "Write a dated forecast into a ledger that shows when it is changed."),
-    "resolve": ("ask.resolve:resolve", "Score the forecasts of a ledger: what came, what is open, and what is due."),
+    "backtest": ("ask.backtest:backtest", "Test forecasts on the past: what would they have said?"),
+    "record": ("ask.record:record", "Add a dated forecast to a tamper-evident ledger."),
+    "resolve": ("ask.resolve:resolve", "Score the forecasts in a ledger, and list those that are due."),
     "fit": ("fit.fit:fit", "Fit a law to data: parameters, intervals, and a verdict on both."),
     "compare": (
         "fit.compare:compare",
-        "Fit several laws: information criteria beside extrapolation error.",
+        "Compare laws on the same data, by information criteria and by extrapolation error.",
     ),
     "predict": (
         "fit.predict:predict",
-        "Predict from a fit: the law, its band, and the band of an observation.",
+        "Predict from a fit, with the bands of the law and of one observation.",
     ),
     "allocate": ("fit.allocate:allocate", "Split a compute budget between parameters and data."),
-    "claims": ("ask.claims:claims", "Recompute published figures."),
-    "published": ("ask.published:published", "Set published forecasts side by side."),
+    "claims": ("ask.claims:claims", "Recompute published figures, and say whether they hold."),
+    "published": (
+        "ask.published:published",
+        "Compare published forecasts, rebuilt as scenarios, on the questions they share.",
+    ),
+    "find": ("catalogue.find:find", "Search laws, models, tables and scenarios."),
     "laws": ("catalogue.laws:laws", "List laws or show one: its formula, units and published parameters."),
     "models": ("catalogue.models:models", "List models or show one: its unit, inputs and sources."),
     "tables": (
@@ -165,12 +171,12 @@ def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> Non
     epilog="Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted, 141 closed pipe, 143 terminated.",
 )
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+@click.option("--isolate", is_flag=True, expose_value=False, help="Leave out plugins that hang, crash or use too much.")
+@click.option("--max-seconds", metavar="SECONDS", expose_value=False, help="Stop with an error after this long.")
+@click.option("--max-memory", metavar="SIZE", expose_value=False, help="Refuse to use more memory than this: 8GiB.")
 @click.option(
-    "--isolate", is_flag=True, expose_value=False, help="Answer without plugins that hang, take too much or end it."
+    "--plugin", metavar="FILE", multiple=True, expose_value=False, help="Also load your own plugin: ./mine.py."
 )
-@click.option("--max-seconds", metavar="SECONDS", expose_value=False, help="End with an error after so long.")
-@click.option("--max-memory", metavar="SIZE", expose_value=False, help="Refuse what needs more than this: 8GiB.")
-@click.option("--plugin", metavar="FILE", multiple=True, expose_value=False, help="Load a plugin of yours: ./mine.py.")
 @click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
 @click.pass_context
 def cli(ctx: click.Context) -> None:
@@ -224,12 +230,14 @@ def _stated(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
         name, sign, value = word.partition("=")
         if name not in (*LIMITS, PLUGIN):
             rest.append(word)
-        elif sign:
-            stated.append((name, value))
-        elif (following := next(left, None)) is not None:
-            stated.append((name, following))
-        else:
+            continue
+        given = value if sign else next(left, None)
+        if given is None:
             return [word], []
+        if name == PLUGIN and "list" in rest and not {"/", "."} & set(given):
+            rest += [name, given]  # the name of an installed plugin, whose records are listed
+        else:
+            stated.append((name, given))
     return rest, stated
 
 
@@ -284,10 +292,10 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
         _drop_stdout()
         return 141
     if isinstance(problem, Terminated):
-        render.error(f"terminated; {_kept()}")
+        render.error(f"terminated; {_kept(problem)}")
         return 143
     if isinstance(problem, (KeyboardInterrupt, click.Abort)):
-        render.error(f"interrupted; {_kept()}")
+        render.error(f"interrupted; {_kept(problem)}")
         return 130
     if isinstance(problem, SystemExit) and "foreign" in context and isinstance(problem.code, (int, type(None))):
         return problem.code or 0  # a command of a plugin says how it ended
@@ -315,9 +323,13 @@ def _report(problem: BaseException, context: dict[str, Any]) -> int:
     return 1
 
 
-def _kept() -> str:
+def _kept(problem: BaseException) -> str:
+    """Say what an interrupt has not cost: what can be gone on with, and files that are whole."""
+    parts = [printable(note, 120) for note in getattr(problem, "__notes__", ())]
     names = ", ".join(printable(name, 80) for name in render.written)
-    return f"{names} {'was' if len(render.written) == 1 else 'were'} written" if names else "nothing was written"
+    files = f"{names} {'was' if len(render.written) == 1 else 'were'} written" if names else ""
+    kept = f"kept: {', '.join(parts)}; --resume goes on" if parts else ""
+    return "; ".join(filter(None, [files, kept])) or "nothing was written"
 
 
 def _line(text: object) -> str:

@@ -16,9 +16,9 @@ __all__ = ["access_options"]
 def access_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--allow-path``, ``--allow-download`` and ``--allow-host`` to a command; they hold while it runs."""
 
-    @click.option("--allow-path", multiple=True, metavar="DIR", help="Files may name files in this folder.")
-    @click.option("--allow-download", is_flag=True, help="Download a table that is not here yet when it is read.")
-    @click.option("--allow-host", multiple=True, metavar="HOST", help="Download from this host even if it is private.")
+    @click.option("--allow-path", multiple=True, metavar="DIR", help="Let files name files in this folder too.")
+    @click.option("--allow-download", is_flag=True, help="Download tables that are needed and not here yet.")
+    @click.option("--allow-host", multiple=True, metavar="HOST", help="Download from this host, even a private one.")
     @functools.wraps(command)
     def allowed(
         *args: Any, allow_path: tuple[str, ...], allow_download: bool, allow_host: tuple[str, ...], **options: Any

@@ -1,32 +1,135 @@
-"""Options that name the files a command writes: no file that was asked for is left out in silence."""
+"""Options that name the files a command writes: no file that was asked for is left out in silence.
+
+The ending of ``--out`` says the form: a result that can be opened again (.nc), the answer as data (.json), or its table
+(.csv, .parquet). What a command cannot write it refuses before the work.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 
 from forecast.errors import UsageError, printable
 
-__all__ = ["out_option", "plot_option"]
+__all__ = [
+    "FORMS", "TABLES", "check_plots", "csv_option", "out_option", "plot_option", "plot_width", "report_option",
+    "writers",
+]  # fmt: skip
+
+#: Where a command's context keeps what ``--plot-width`` says.
+_WIDTH = "forecast.plot-width"
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+Writer = Callable[[], object]
+
+#: What a table can be written as, beside the whole answer as JSON.
+TABLES = (".csv", ".parquet", ".json")
+#: What a result that can be opened again can be written as.
+FORMS = (".nc", *TABLES)
 
 
-def _once(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str | None:
+def _once(forms: Sequence[str], ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """Return the one file that was named, in a form that can be written here."""
     if len(given) > 1:
         named = " and ".join(f"'{printable(path, 60)}'" for path in given)
         raise UsageError(f"--{option.name}: expected one file, got {named}; one of them is enough")
-    return given[0] if given else None
+    if not given:
+        return None
+    ending, shown = Path(given[0]).suffix.lower(), f"--{option.name}: '{printable(given[0], 60)}'"
+    if ending not in forms:
+        *most, last = forms
+        expected = f"{', '.join(most)} or {last}" if most else last
+        raise UsageError(f"{shown}: expected a file that ends in {expected}")
+    if ending == ".parquet":
+        from forecast.tables.frames import check_parquet
+
+        check_parquet(f"{shown}: writing")
+    return given[0]
 
 
-def out_option(ending: str, says: str) -> Decorator:
+def out_option(forms: Sequence[str], says: str) -> Decorator:
     """Make the option ``--out``: one file, for a second one would hold the same bytes."""
-    return click.option("--out", multiple=True, callback=_once, metavar=f"FILE.{ending}", help=says)
+    help = f"{says} Ends in {', '.join(forms[:-1])} or {forms[-1]}."
+    return click.option("--out", multiple=True, callback=partial(_once, forms), metavar=f"FILE{forms[0]}", help=help)
 
 
-#: The option ``--plot``, as often as there are formats to draw.
-plot_option: Decorator = click.option(
-    "--plot", "plots", multiple=True, metavar="FILE.svg", help="Draw it (.svg, .png or .pdf); may be given again."
+#: The option ``--csv``, for a table that people take elsewhere.
+csv_option: Decorator = click.option(
+    "--csv", multiple=True, callback=partial(_once, (".csv",)), metavar="FILE.csv", help="Write it as a table."
 )
+
+#: The option ``--report``: one page, for a second one would hold the same.
+report_option: Decorator = click.option(
+    "--report",
+    multiple=True,
+    callback=partial(_once, (".html",)),
+    metavar="FILE.html",
+    help="Write one page to read, steer and send.",
+)
+
+
+def writers(
+    *paths: str | None,
+    answer: Callable[[], str],
+    table: Callable[[], Mapping[str, Sequence[Any]]],
+    save: Callable[[str], object] | None = None,
+) -> dict[str, Writer]:
+    """Return what writes each file, by its ending; nothing is made before it is written.
+
+    Parameters
+    ----------
+    *paths : str, optional
+        None where an option was not given.
+    answer : callable
+        The text of the answer as JSON.
+    table : callable
+        Its columns.
+    save : callable, optional
+        Writes a result that can be opened again to a path.
+    """
+
+    def write(path: str) -> object:
+        from forecast.base.files import write_atomic
+        from forecast.tables import csv_format, frames
+
+        ending = Path(path).suffix.lower()
+        if ending == ".json":
+            return write_atomic(path, answer() + "\n")
+        if ending == ".nc" and save is not None:
+            return save(path)
+        return (frames.write_parquet if ending == ".parquet" else csv_format.write)(path, table())
+
+    return {path: partial(write, path) for path in paths if path is not None}
+
+
+def plot_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command ``--plot``, as often as there are formats to draw, and ``--plot-width`` (see `plot_width`)."""
+    files = click.option(
+        "--plot", "plots", multiple=True, metavar="FILE.svg", help="Draw it (.svg, .png or .pdf); may be given again."
+    )
+    width = click.option(
+        "--plot-width", type=click.Choice(["two", "one"]), default="two", show_default=True, expose_value=False,
+        callback=_keep_width, help="Of --plot: two columns of a page, or one.",
+    )  # fmt: skip
+    return files(width(command))
+
+
+def _keep_width(ctx: click.Context, _: click.Parameter, given: str) -> None:
+    ctx.meta[_WIDTH] = given
+
+
+def plot_width() -> str:
+    """Return what ``--plot-width`` says to the command that runs."""
+    return str(click.get_current_context().meta[_WIDTH])
+
+
+def check_plots(plots: Sequence[str]) -> None:
+    """Refuse figures that cannot be drawn, before the work."""
+    from forecast.base.paper import check_format
+
+    for path in plots:
+        check_format(path)

@@ -7,22 +7,32 @@ control characters escaped.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import shutil
 import sys
 import textwrap
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import forecast
 from forecast.errors import ForecastError, printable
 
-__all__ = ["details", "emit", "error", "headline", "progress", "provenance", "table", "verbatim", "warn", "write"]
+if TYPE_CHECKING:
+    from forecast.report.brief import Brief
+
+__all__ = [
+    "answered", "details", "emit", "error", "headline", "note", "progress", "prose", "provenance", "screen", "table",
+    "verbatim", "warn", "width", "write",
+]  # fmt: skip
 
 #: Work shorter than this shows no progress bar.
 PATIENCE = 1.0
+#: Seconds between two looks of a progress bar, however often it is told.
+REFRESHED = 0.1
 #: Longest cell of a table: a formula is shown whole, a hostile text is not.
 CELL = 2000
 #: Most spaces that a long cell costs the others of its column; it stands whole and pushes its own line alone.
@@ -57,6 +67,11 @@ def _note(kind: str, text: object) -> None:
             sys.stderr.flush()
 
 
+def note(text: object) -> None:
+    """Write one line to stderr that says how to go on."""
+    _note("note", text)
+
+
 def warn(text: object) -> None:
     """Write one line of warning to stderr."""
     _note("warning", text)
@@ -83,9 +98,47 @@ def _bold() -> bool:
 
 def headline(text: str) -> None:
     """Write the one plain sentence that opens an answer, and an empty line."""
-    line = printable(text, 1000)
-    write(f"\033[1m{line}\033[0m" if _bold() else line)
+    for line in _wrapped(printable(text, 1000)):
+        write(f"\033[1m{line}\033[0m" if _bold() else line)
     write()
+
+
+def prose(text: str) -> None:
+    """Write a sentence, wrapped at words where lines have a width: on a terminal, or by ``COLUMNS``."""
+    for line in _wrapped(text, hanging=2):
+        write(line)
+
+
+def _wrapped(text: str, *, hanging: int = 0) -> list[str]:
+    if not (os.environ.get("COLUMNS") or (sys.stdout and sys.stdout.isatty())):
+        return [text]  # whoever searches or cuts a pipe has one line a sentence
+    # a percentage keeps its sign
+    made = textwrap.wrap(
+        text.replace(" %", "\u00a0%"), width(), subsequent_indent=" " * hanging, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return [line.replace("\u00a0", " ") for line in made] or [""]
+
+
+def width() -> int:
+    """Return how many columns a line may have: those of the terminal, 80 where there is none."""
+    return min(max(shutil.get_terminal_size((80, 24)).columns, 40), 120)
+
+
+def screen(brief: Brief) -> None:
+    """Write an answer in brief on one screen, its sentence first."""
+    from forecast.report.screen import lines
+
+    encoding = getattr(sys.stdout, "encoding", None) or "ascii"
+    try:
+        "━●▶".encode(encoding)
+        ascii_only = False
+    except (LookupError, UnicodeEncodeError):
+        ascii_only = True
+    bold = _bold()
+    for line in lines(brief, width(), ascii_only=ascii_only):
+        bold = bold and bool(line)  # the sentence ends at the first empty line
+        write(f"\033[1m{line}\033[0m" if bold else line)
 
 
 def cell(value: object) -> str:
@@ -315,20 +368,32 @@ def _answer(
     warnings: Sequence[str],
     provenance: Mapping[str, Any] | None,
 ) -> None:
+    if json:
+        write(answered(result, command=command, warnings=warnings, provenance=provenance))
+        return
+    for line in warnings:
+        warn(line)
+    (text or (lambda: details(result)))()
+
+
+def answered(
+    result: Any, *, command: str, warnings: Sequence[str] = (), provenance: Mapping[str, Any] | None = None
+) -> str:
+    """Return an answer as the JSON object that ``--json`` prints and ``--out FILE.json`` holds."""
     from forecast.base.json_text import to_json  # a listing for people needs none
 
-    if not json:
-        for line in warnings:
-            warn(line)
-        (text or (lambda: details(result)))()
-        return
     answer = {
         "command": command,
         "result": result,
         "warnings": [str(w) for w in warnings],
         "provenance": _provenance() if provenance is None else provenance,
     }
-    write(to_json(answer, indent=2))
+    return to_json(answer, indent=2)
+
+
+def _pace(rate: float) -> str:
+    """Say how fast something goes: in a minute where less than one is done in a second."""
+    return f"{rate:,.0f}/s" if rate >= 1 else f"{60 * rate:,.1f}/min"
 
 
 @contextlib.contextmanager
@@ -338,7 +403,7 @@ def progress(label: str) -> Iterator[Callable[[float, float], None]]:
     Yields
     ------
     callable
-        ``report(done, total)``.
+        ``report(done, total)``; a total that is not known is infinite.
 
     Examples
     --------
@@ -351,9 +416,17 @@ def progress(label: str) -> Iterator[Callable[[float, float], None]]:
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
         shown: list[tuple[Any, Any]] = []
+        last, begins = -math.inf, list[tuple[float, float]]()
 
         def report(done: float, total: float) -> None:
-            if not shown and time.monotonic() - began > PATIENCE and done < total:
+            nonlocal last
+            now = time.monotonic()
+            if done < total and now - last < REFRESHED:
+                return
+            last = now
+            if not begins:
+                begins.append((now, done))
+            if not shown and now - began > PATIENCE and done < total:
                 from rich.console import Console
                 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -361,10 +434,13 @@ def progress(label: str) -> Iterator[Callable[[float, float], None]]:
                 bar = stack.enter_context(
                     Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
                 )
-                shown.append((bar, bar.add_task(printable(label, 60), total=total, rate="")))
+                shown.append((bar, bar.add_task(printable(label, 60), total=None, rate="")))
             if shown:
                 bar, task = shown[0]
-                rate = done / max(time.monotonic() - began, 1e-9)
-                bar.update(task, completed=done, total=total, rate=f"{done:,.0f}/{total:,.0f} at {rate:,.0f}/s")
+                known = math.isfinite(total)
+                since, before = begins[0] if done > begins[0][1] else (began, 0.0)  # a resumed run begins with some
+                rate = f"at {_pace((done - before) / max(now - since, 1e-9))}"
+                counted = f"{done:,.0f}/{total:,.0f} {rate}" if known else f"{done:,.0f} {rate}"
+                bar.update(task, completed=done, total=total if known else None, rate=counted)
 
         yield report

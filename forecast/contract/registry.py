@@ -276,7 +276,20 @@ def _answers(module: Any, name: str, hooks: Collection[str]) -> tuple[Spec, ...]
         if (spec.kind, spec.name) in seen:
             raise PluginContractError(f"{spec.kind} '{spec.name}' is offered twice by this plugin")
         seen.add((spec.kind, spec.name))
+    _aliases([spec for spec in specs if isinstance(spec, ClaimSpec)])
     return tuple(specs)
+
+
+def _aliases(claims: Sequence[ClaimSpec]) -> None:
+    """Refuse an alias of claims that means something else already."""
+    names = {claim.name for claim in claims}
+    groups = {group for claim in claims for group in (claim.group, *claim.also)}
+    for claim in claims:
+        if claim.alias in names | groups:
+            taken = "claim" if claim.alias in names else "group of claims"
+            raise PluginContractError(
+                f"claim '{claim.name}': alias: there is a {taken} '{printable(claim.alias, 80)}' already"
+            )
 
 
 def _hook_fault(manager: pluggy.PluginManager, module: Any, text: str) -> str:

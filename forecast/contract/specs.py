@@ -470,6 +470,15 @@ class ClaimSpec(Spec):
         question, ``"spend p90 2030"``, ``"spend mean 2030"`` of a quantity.
     unit : str
         The unit; ``"date"`` is a decimal year, judged to 0.1 y.
+    hedge : str
+        The word of `statement` that hedges the figure, one of ``about``, ``almost``, ``approximately``, ``around``,
+        ``nearly``, ``roughly``: within 6 % it is right.
+    estimate : bool
+        Whether the figure is an estimate itself, as of a fit: it is compatible with what is computed where it lies in
+        the 90 % interval of that. The interval is the formula's at the ends of the one fact or answer that goes in.
+    alias : str
+        A name for all claims of one statement, where it states several figures: ``vision-steps``. No claim and no group
+        of the plugin has it.
     tolerance : float, optional
         What the computed figure may be off, in `unit`, instead of the general rule: where worlds are drawn, and where
         the source gives one.
@@ -485,6 +494,7 @@ class ClaimSpec(Spec):
 
     kind: ClassVar[str] = "claim"
     DECLARED: ClassVar[tuple[str, ...]] = ("not derivable", "constant", "scenario", "ours")
+    HEDGES: ClassVar[tuple[str, ...]] = ("about", "almost", "approximately", "around", "nearly", "roughly")
 
     group: str = text_field()
     also: tuple[str, ...] = checked(tuples(text), "a tuple of groups", default=())
@@ -500,6 +510,9 @@ class ClaimSpec(Spec):
     )
     answers: Mapping[str, str] = checked(maps(text), "a mapping of name to 'question p50'", default_factory=empty)
     unit: str = text_field(default="")
+    hedge: str = text_field(default="")
+    estimate: bool = checked(lambda v: isinstance(v, bool), "true or false", default=False)
+    alias: str = text_field(default="")
     tolerance: float | None = checked(lambda v: v is None or (number(v) and v >= 0), "a number >= 0", default=None)
     declared: str | None = maybe_text()
     solve_for: str | None = maybe_text()
@@ -509,6 +522,13 @@ class ClaimSpec(Spec):
     )
 
     def _check(self) -> None:
+        if self.alias and (not NAME.fullmatch(self.alias) or self.alias in (self.name, self.group, *self.also)):
+            self._refuse("alias", "expected lower case letters, digits and hyphens, and not the name or a group of it")
+        for mark in ("hedge", "estimate"):
+            if getattr(self, mark) and (self.declared or self.forecast or self.tolerance is not None):
+                self._refuse(
+                    mark, "is part of the general rule: a declared verdict, a forecast or a tolerance has none"
+                )
         if self.forecast is not None:
             if self.stated or self.formula or self.declared or self.solve_for:
                 self._refuse("forecast", "is judged by its outcome: it has no stated figure, formula or verdict beside")
@@ -519,8 +539,21 @@ class ClaimSpec(Spec):
             self._refuse("formula", "a computed verdict needs a formula and a stated figure")
         if bool(self.answers) != bool(self.scenario):
             self._refuse("answers", "a scenario, and what is read from its answers, go together")
+        if self.hedge:
+            self._check_hedge()
+        if self.estimate and len(self.facts) + len(self.answers) != 1:
+            self._refuse("estimate", "expected one fact or answer, whose 90 % interval says what is compatible")
         if self.solve_for is not None and self.solve_for not in self.values:
             self._refuse("solve_for", f"'{printable(self.solve_for, 60)}' is not in values")
+
+    def _check_hedge(self) -> None:
+        said = printable(self.hedge, 60)
+        if self.hedge not in self.HEDGES:
+            self._refuse("hedge", f"expected one of {', '.join(self.HEDGES)}, got '{said}'")
+        if not re.search(rf"\b{self.hedge}\b", self.statement, re.IGNORECASE):
+            self._refuse("hedge", f"'{said}' does not stand in the statement: only what the source hedges is hedged")
+        if self.unit == "date":
+            self._refuse("hedge", "a share of a calendar year says nothing: state a tolerance in years")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,16 +11,22 @@ from numpy.typing import NDArray
 
 from forecast import tables
 from forecast.base import budgets
-from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError
+from forecast.base.json_text import strict_json, to_json
+from forecast.errors import DataError, FitError, ForecastError, ResultError, UnknownNameError, UsageError, printable
 from forecast.fit.data.observations import _compute
 from forecast.fit.objectives import objective as objectives
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    import xarray as xr
+
     from forecast.fit.solution import Fit
     from forecast.laws import Law
     from forecast.tables.columns import Columns
 
-__all__ = ["CRITERIA", "ORIGINS", "compare", "criteria", "winners"]
+__all__ = ["CRITERIA", "ORIGINS", "compare", "comparison_of", "criteria", "is_comparison", "save_comparison", "winners"]
 
 Array = NDArray[np.float64]
 
@@ -29,6 +35,9 @@ CRITERIA = ("aic", "aicc", "bic")
 _LIKELIHOODS = ("poisson", "binomial")
 #: The shares of the points, smallest first, from which the others are forecast.
 ORIGINS = (0.5, 0.6, 0.7, 0.8, 0.9)
+#: What the file of a comparison is, and the figures in it that other programs read.
+KIND, FORMAT = "comparison", "1"
+_FIGURES = ("parameters", "points", "objective", *CRITERIA, "rollout", "origins", "origins_tried")
 #: Figures that differ by this share, or criteria by this much, differ by how far the solver went.
 _ROUNDING = 1e-6
 
@@ -42,6 +51,7 @@ def compare(
     y: str | None = None,
     by: str | None = None,
     seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Fit every law to the same points under the same objective.
 
@@ -58,6 +68,8 @@ def compare(
         The column or formula along which the rollout goes from small to large. Default: the first variable of the
         first law.
     seed : int
+    progress : callable, optional
+        Called with (fits done, fits in all): each law has one, and one from each origin.
 
     Returns
     -------
@@ -95,7 +107,13 @@ def compare(
         raise DataError("compare: by: a value is missing or infinite")
     rows: list[dict[str, Any]] = []
     problems: list[ForecastError] = []
-    for law in laws:
+    each = 1 + len(ORIGINS)
+    for place, law in enumerate(laws):
+
+        def told(done: int, before: int = place * each) -> None:
+            if progress is not None:
+                progress(before + done, len(laws) * each)
+
         options: dict[str, Any] = {
             "objective": chosen.name,
             "let": {k: v for k, v in lets.items() if k in law.variables},
@@ -104,27 +122,31 @@ def compare(
         row: dict[str, Any] = {"law": law.name or law.expression or str(law), "parameters": len(law.parameters)}
         try:
             fit = law.fit(columns, seed=seed, **options)
+            told(1)
             verdict = fit.outcome if fit.converged is False else fit.verdict  # no end, nothing to judge
             row |= {"converged": fit.converged, "verdict": verdict, "objective": fit.objective, "points": fit.n}
             row["warnings"] = fit.notes
             if fit.converged is False:
                 row["failed"] = "the fit did not converge"
             else:
-                row |= _judged(law, fit, columns, along, {**options, "seed": seed})
+                row |= _judged(law, fit, columns, along, {**options, "seed": seed}, told)
         except ForecastError as problem:
             budgets.check_time("comparing", len(rows), len(laws), "laws")
             problems.append(problem)
             row["failed"] = str(problem)
+        told(each)
         rows.append(row)
     if len(problems) == len(laws) and not all(isinstance(problem, FitError) for problem in problems):
         raise problems[0]
     return rows, {"objective": chosen.name, "by": order, "points": columns.rows, "origins": list(ORIGINS)}
 
 
-def _judged(law: Law, fit: Fit, columns: Columns, along: Array, options: Mapping[str, Any]) -> dict[str, Any]:
+def _judged(
+    law: Law, fit: Fit, columns: Columns, along: Array, options: Mapping[str, Any], told: Callable[[int], None]
+) -> dict[str, Any]:
     """Return the measures of a fit that converged, and the reasons of those it lacks."""
     found: dict[str, Any] = criteria(fit)
-    found |= _rollout(law, columns, along, options)
+    found |= _rollout(law, columns, along, options, told)
     why = found["without"] = _no_criteria(fit, found)
     if found["rollout"] is None:
         nothing, tried = "no point lies beyond another", found["origins_tried"]
@@ -193,11 +215,14 @@ def criteria(fit: Fit) -> dict[str, float | None]:
     return {"aic": aic, "aicc": small, "bic": 2 * loss + k * math.log(n)}
 
 
-def _rollout(law: Law, columns: Columns, along: Array, options: Mapping[str, Any]) -> dict[str, Any]:
+def _rollout(
+    law: Law, columns: Columns, along: Array, options: Mapping[str, Any], told: Callable[[int], None]
+) -> dict[str, Any]:
     """Forecast what lies beyond each origin from what lies before it."""
     places = np.unique(along)
     squares, done, tried = [], 0, 0
-    for share in ORIGINS:
+    for place, share in enumerate(ORIGINS, start=1):
+        told(place)
         cut = places[min(max(math.ceil(share * places.size) - 1, 0), places.size - 1)]
         before = along <= cut
         if before.all():
@@ -242,3 +267,134 @@ def winners(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
         close = _ROUNDING * (least if measure == "rollout" else max(abs(least), 1.0))
         found[measure] = tuple(row["law"] for row in known if row[measure] <= least + close)
     return found
+
+
+# Saved ----------------------------------------------------------------------------------------------------------------
+
+
+def save_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any], path: str | os.PathLike[str]) -> Path:
+    """Save what `compare` returned as netCDF, whole or not at all; see `forecast.base.netcdf.save`.
+
+    The file holds ``/`` (attributes: JSON text) and ``/laws`` (the figures, for whoever opens it with another tool).
+
+    Parameters
+    ----------
+    rows, about
+        As `compare` returns them; `about` may also have the ``seed``, and the hashes of the ``data`` by name.
+    path : path-like
+
+    Raises
+    ------
+    ResultError
+        If it cannot be written.
+    """
+    import xarray as xr
+
+    from forecast import __version__
+    from forecast.base import netcdf
+
+    rows = strict_json(to_json(list(rows)), where=KIND)  # as whoever loads it will see it
+    attrs = {
+        "kind": to_json(KIND), "format": to_json(FORMAT), "versions": to_json({"lawcast": __version__}),
+        KIND: to_json({"seed": 0, "data": {}, **about, "laws": rows}),
+    }  # fmt: skip
+    figures = xr.Dataset(_figures(rows), coords={"law": [row["law"] for row in rows]})
+    return netcdf.save(xr.DataTree.from_dict({"/": xr.Dataset(attrs=attrs), "/laws": figures}), path)
+
+
+def _figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, Array]]:
+    return {
+        name: ("law", np.array([math.nan if (found := row.get(name)) is None else float(found) for row in rows]))
+        for name in _FIGURES
+    }
+
+
+def is_comparison(tree: xr.DataTree) -> bool:
+    """Tell whether a loaded result is a comparison of laws."""
+    return bool(tree.attrs.get("kind") == to_json(KIND))
+
+
+def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the rows and what they are about that a loaded result holds; `path` is where it was.
+
+    Raises
+    ------
+    ResultError
+        If it holds anything else, or does not agree with itself.
+    """
+    where = printable(path)
+
+    def need(good: bool, at: str, expected: str) -> None:
+        if not good:
+            raise ResultError(f"{where}: comparison: {printable(at, 80)}: expected {expected}")
+
+    read = {str(k): strict_json(text, where=f"{where}: {k}", error=ResultError) for k, text in tree.attrs.items()}
+    need(set(read) == {"kind", "format", "versions", KIND}, "attributes", "kind, format, versions and comparison")
+    need(read["format"] == FORMAT, "format", f"{FORMAT}, what this version of forecast reads")
+    need(set(tree.children) == {"laws"}, "groups", "/laws alone")
+    about = read[KIND]
+    need(isinstance(about, dict) and set(about) == set(_ABOUT), "record", ", ".join(_ABOUT))
+    for key, (test, expected) in _ABOUT.items():
+        need(test(about[key]), key, expected)
+    rows = about.pop("laws")
+    for place, row in enumerate(rows):
+        at = f"law {place + 1}"
+        need(isinstance(row, dict) and {"law", "parameters"} <= set(row) <= set(_ROW), at, ", ".join(_ROW))
+        for key, value in row.items():
+            need(_ROW[key][0](value), f"{at}: {key}", _ROW[key][1])
+        need("failed" in row or {*CRITERIA, "rollout", "origins", "converged"} <= set(row), at, "its measures")
+    objectives.find(about["objective"], where=where)
+    stated = tree["laws"].to_dataset()
+    own = {"law": ("law", np.array([row["law"] for row in rows])), **_figures(rows)}
+    need({str(n) for n in stated.variables} == set(own) and not stated.attrs, "/laws", ", ".join(own))
+    for name, (_, column) in own.items():
+        copy = stated[name]
+        same = copy.dims == ("law",) and not copy.attrs and copy.dtype.kind == column.dtype.kind
+        need(
+            same and np.array_equal(copy.values, column, equal_nan=column.dtype.kind == "f"), f"/laws/{name}", "a copy"
+        )
+    return rows, about
+
+
+def _number(value: object) -> bool:
+    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 1_000_000_000
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_text, value))
+
+
+def _by_name(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_text, value.values()))
+
+
+def _some(value: object) -> bool:
+    return isinstance(value, list) and 0 < len(value) <= 10_000 and all(isinstance(row, dict) for row in value)
+
+
+#: What a saved comparison holds, and of each law: whether a value is one, and how to say that.
+_ABOUT: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "objective": (_text, "text"),
+    "by": (_text, "text"),
+    "points": (_count, "a count"),
+    "origins": (lambda value: value == list(ORIGINS), "those of this version"),
+    "seed": (_count, "a count"),
+    "data": (_by_name, "hashes by name"),
+    "laws": (_some, "a list of laws"),
+}
+_ROW: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("objective", *CRITERIA, "rollout"), (_number, "a number")),
+    **dict.fromkeys(("parameters", "points", "origins", "origins_tried"), (_count, "a count")),
+    **dict.fromkeys(("law", "verdict", "failed"), (_text, "text")),
+    "converged": (lambda value: value is None or isinstance(value, bool), "true, false or null"),
+    "warnings": (_texts, "a list of texts"),
+    "without": (_by_name, "reasons by measure"),
+}

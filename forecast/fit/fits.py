@@ -22,6 +22,8 @@ from forecast.fit.problem.target import Target
 from forecast.fit.solve.multistart import Solution
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from forecast.base.streams import Streams
     from forecast.fit.data.padded import Padded
     from forecast.fit.diagnostics.identifiability import Diagnostics
@@ -563,6 +565,26 @@ class Fits:
     def group(self, label: object) -> Fit:
         """Refuse: many fits at once take no law with groups."""
         raise FitError(f"{self.name}: no groups: by= takes no law with groups; select() one of the fits")
+
+    def plot(self, ax: Axes | None = None, *, variable: str | None = None, level: float = 0.9) -> Axes:
+        """Draw the points, the law, and its bands along one variable for the first fits, a colour each.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: axes of a new figure.
+        variable : str, optional
+            Default: the first.
+        level : float
+            Of both bands.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from forecast.fit.diagnostics.drawing import draw_many
+
+        return draw_many(self, ax, variable, level)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save all fits as one netCDF file; `forecast.load` reads it back, and computes again what is known."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from forecast.planning.plans import Plans
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
 
     from forecast.base.streams import Streams
     from forecast.contract.specs import PublishedFit
@@ -397,6 +397,29 @@ class Fit(Plans):
 
         return predict(self, level=level, statistic=statistic, variables=variables)
 
+    def plot(self, ax: Axes | None = None, *, variable: str | None = None, level: float = 0.9) -> Axes:
+        """Draw the points, the law, and both of its bands along one variable.
+
+        Where the law has several, the others are held at their medians, or at the largest group, and the points are
+        moved along the law to these.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Default: axes of a new figure.
+        variable : str, optional
+            Default: the first.
+        level : float
+            Of both bands.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from forecast.fit.diagnostics.drawing import draw
+
+        return draw(self, ax, variable, level)
+
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save the fit as netCDF; `forecast.load` reads it back, to the last bit."""
         from forecast.fit.save import save
@@ -410,4 +433,6 @@ class Fit(Plans):
         return summary(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.summary())}</pre>"
+        from forecast.report import notebook
+
+        return notebook.fit(self)

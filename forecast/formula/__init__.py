@@ -194,17 +194,17 @@ class Condition:
     op: Literal[">=", ">", "<=", "<", "=="]
     right: Formula
 
-    @property
+    @functools.cached_property
     def formula(self) -> Formula:
         """The condition as a formula: 1 where it holds, else 0."""
         return Formula(Comparison(self.op, self.left.root, self.right.root))
 
-    @property
+    @functools.cached_property
     def text(self) -> str:
         """The condition in canonical spelling."""
         return f"{self.left.text} {self.op} {self.right.text}"
 
-    @property
+    @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """The names on both sides, in order of appearance."""
         return tuple(dict.fromkeys(self.left.names + self.right.names))

@@ -200,6 +200,11 @@ class Law(Composable):
         title = f"{self.name}: " if self.name else ""
         return f"<Law {title}{self.text}; variables {', '.join(self.variables)}>"
 
+    def _repr_latex_(self) -> str | None:
+        """Show the law as a formula in a notebook; as its line of text where it is code."""
+        found = self._form.latex(self.output)
+        return None if found is None else f"$\\displaystyle {found}$"
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Make copies, and laws in other processes, from the law's text."""
         from forecast.laws.pickling import sent

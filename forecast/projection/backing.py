@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from forecast.scenarios.graph import Combination, Graph
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["models_of", "observed", "points", "posteriors"]
+__all__ = ["described", "models_of", "observed", "points", "posteriors"]
 
 
 def points(graph: Graph, fits: Fits) -> Iterator[tuple[str, Combination, Observations]]:
@@ -68,23 +69,38 @@ def models_of(graph: Graph) -> dict[str, Model]:
     return {m.name: m for node in graph.nodes.values() for outer in node.models.values() for m in graphs.nested(outer)}
 
 
+def described(graph: Graph, fits: Fits, model: Model) -> dict[str, Any] | None:
+    """Return what a model says of itself; None where it fails."""
+    world = World(graph, fits, np.empty(0), fits.seed, range(0))
+    say = partial(fits.describe, model, graph.settings_of(model.name))
+    return say() if fits.rests is None else fits.rests.aside(world, model, "described", say)
+
+
 def posteriors(graph: Graph, fits: Fits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the draws of every input and of every fitted parameter."""
     import xarray as xr
 
     blocks = range(-(-draws // BLOCK))
     for name, model in models_of(graph).items():
-        inputs = {key.rpartition(".")[2]: key for key in graph.inputs if key.rpartition(".")[0] == name}
         world = World(graph, fits, np.empty(0), seed, blocks)
-        whole = {short: world.input(key, graph.inputs[key]) for short, key in inputs.items()}
-        given, held = (_by_block(each, blocks) for each in (whole, world.held(model)))
-        data = {short: v[:draws] for short, v in whole.items()}
-        drawn = [
-            fits.posterior(model, Streams(seed, name, b), g, h) for b, g, h in zip(blocks, given, held, strict=True)
-        ]
-        data |= {p: np.concatenate([d[p] for d in drawn])[:draws] for p in drawn[0] if all(p in d for d in drawn)}
+        draw = partial(_posterior, world, model, draws)
+        data = draw() if fits.rests is None else fits.rests.aside(world, model, f"posterior {draws}", draw)
         if data:
             yield name, xr.Dataset({p: ("draw", v) for p, v in data.items()})
+
+
+def _posterior(world: World, model: Model, draws: int) -> dict[str, Any]:
+    """Return draws of the inputs and of the fitted parameters of a model, (draw,) each."""
+    name, graph, blocks = model.name, world.graph, world.blocks
+    inputs = {key.rpartition(".")[2]: key for key in graph.inputs if key.rpartition(".")[0] == name}
+    whole = {short: world.input(key, graph.inputs[key]) for short, key in inputs.items()}
+    given, held = (_by_block(each, blocks) for each in (whole, world.held(model)))
+    drawn = [
+        world.fits.posterior(model, Streams(world.seed, name, b), g, h)
+        for b, g, h in zip(blocks, given, held, strict=True)
+    ]
+    data = {short: v[:draws] for short, v in whole.items()}
+    return data | {p: np.concatenate([d[p] for d in drawn])[:draws] for p in drawn[0] if all(p in d for d in drawn)}
 
 
 def _by_block(values: Mapping[str, Any], blocks: range) -> list[dict[str, Any]]:

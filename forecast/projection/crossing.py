@@ -91,8 +91,8 @@ def crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False
     return Crossing(date=np.where(known, date, np.nan), already=already & known)
 
 
-def date_quantiles(date: Array) -> Array:
-    """Return the five `QUANTILES` of dates, (quantile,); infinite inside the never mass.
+def date_quantiles(date: Array, levels: Sequence[float] = tuple(QUANTILES.values())) -> Array:
+    """Return quantiles of dates, (quantile,); infinite inside the never mass.
 
     Draws without an answer, NaN, are left out; the quantiles are NaN where all are.
 
@@ -103,9 +103,9 @@ def date_quantiles(date: Array) -> Array:
 
     date = date[~np.isnan(date)]
     if not len(date):
-        return np.full(len(QUANTILES), np.nan)
-    # by rank, in whole numbers: no rounding of n·q and no arithmetic with infinities
-    ranks = [-(-len(date) * round(100 * q) // 100) - 1 for q in QUANTILES.values()]
+        return np.full(len(levels), np.nan)
+    # by rank, in whole millionths: no rounding of n·q and no arithmetic with infinities
+    ranks = [max(-(-len(date) * round(1e6 * q) // 1_000_000), 1) - 1 for q in levels]
     return np.asarray(np.partition(date, ranks)[ranks])
 
 

@@ -20,6 +20,7 @@ from forecast.models.nesting import nested
 from forecast.projection import backing, tables_behind
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
+from forecast.projection.paths.held import Held, Rests
 from forecast.projection.provenance import provenance
 from forecast.projection.streaming.batches import Checkpoint, Job, add_up
 from forecast.projection.streaming.counted import DATE_BINS
@@ -69,6 +70,7 @@ def project(
     progress: Callable[[int, int], None] | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
+    held: Held | None = None,
 ) -> xr.DataTree:
     """Project a scenario: every quantity over time, in jointly drawn worlds, along every choice.
 
@@ -102,6 +104,8 @@ def project(
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
         Called with (blocks done, blocks in all).
+    held : Held, optional
+        What earlier runs have fitted and drawn; of it is taken what this run would fit and draw alike.
 
     Returns
     -------
@@ -136,7 +140,7 @@ def project(
     along = {**{key: values for key, values in changed.sweep.items() if key not in (set or {})}, **(sweep or {})}
     if along:
         options: dict[str, Any] = {"until": until, "start": start, "step": step, "draws": draws, "seed": seed}
-        options |= {"as_of": as_of, "swap": swap, "keep": keep, "workers": workers, "client": client}
+        options |= {"as_of": as_of, "swap": swap, "keep": keep, "workers": workers, "client": client, "held": held}
 
         def one(part: Scenario, given: Mapping[str, Any], done: int, runs: int) -> xr.DataTree:
             told = None if progress is None else lambda worlds, of: progress(done * of + worlds, runs * of)
@@ -148,7 +152,8 @@ def project(
     kept = draws if draws <= keep else min(keep, SAMPLE)
     with editions.standing({}) as read:
         graph = graphs.build(asked, set)
-        fits = Fits(as_of=as_of, seed=seed)
+        rests = None if held is None else Rests(graph, held, as_of, seed)
+        fits = Fits(as_of=as_of, seed=seed, rests=rests)
         fits.check_settings(graph, backing.models_of(graph))
         steps, width = _horizon(graph, fits, until=until, start=start, step=step)
         _check_size(graph, len(steps.years), draws, kept, workers)
@@ -167,7 +172,7 @@ def project(
         described = {
             name: description
             for name, m in backing.models_of(graph).items()
-            if (description := fits.describe(m, graph.settings_of(name))) is not None
+            if (description := backing.described(graph, fits, m)) is not None
         }
         fitted_to = frozenset(read)  # before a world is drawn, which another process may do
         place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)

@@ -48,7 +48,7 @@ def by_moments(world: World, node: Node, combination: Combination) -> Distributi
     of, family = node.quantity.of, node.quantity.fitted
     where = f"quantities.{node.name}.of"
     record = Record()
-    whole = replace(world, blocks=range(WORLDS // BLOCK), memo={}, faults=[])
+    whole = replace(world, blocks=range(WORLDS // BLOCK), memo={}, faults=[], told={})
     own = world.restrict(of, node.dims, combination)
     path, faults = whole.watched(partial(whole.quantity, of, own))
     if (path != path[:1]).any():

@@ -17,6 +17,7 @@ from typing import Any
 
 from forecast.models.law_fits import LawModel
 from forecast.projection import tables_behind
+from forecast.scenarios import matching
 from forecast.scenarios.graph import Graph, nested
 from forecast.scenarios.quantities.inputs import OwnDraws
 from forecast.scenarios.quantities.laws import LawRef
@@ -84,10 +85,12 @@ def provenance(
         **_updates(graph, effective),
         **_limits(graph),
         **({"shown": list(scenario.shown)} if scenario.shown else {}),
+        **({"labels": dict(scenario.labels)} if scenario.labels else {}),
         "choices": {n: list(c.values) for n, c in scenario.choices.items()},
         **_kinds(scenario),
         **run,
         "set": {str(k): _plain(v) for k, v in settings.items()},
+        **({"instead": replaced} if (replaced := _replaced(graph, settings)) else {}),
         "versions": versions(),
         "plugins": plugins_behind([*used, scenario.name]),
         "data": tables_behind.hashes(graph),
@@ -102,6 +105,26 @@ def provenance(
     out = {key: json.dumps(value, sort_keys=key not in _ORDERED, allow_nan=False) for key, value in what.items()}
     out |= {key: said(out[key]) for key in _FORMULAS if key in out}
     out["scenario_hash"] = json.dumps(_hash(graph))
+    return out
+
+
+def _replaced(graph: Graph, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what each number that is set was stated as: its distribution and its unit."""
+    out = {}
+    stated = graph.scenario.stated.get("quantities", {})
+    for key in settings:
+        if key in stated and isinstance(stated[key], Mapping):
+            record = {k: v for k, v in stated[key].items() if k not in ("unit", "lower", "qualifiers")}
+            if made := next(
+                (form for form in ("model", "expression", "law", "function", "table") if form in record), ""
+            ):
+                record = {"made": made}
+            unit = stated[key].get("unit", "")
+        elif len(found := matching.inputs(graph, key)) == 1:
+            record, unit = dict(graph.inputs[found[0]].distribution), graph.inputs[found[0]].unit
+        else:
+            continue
+        out[str(key)] = {"stated": _plain(record), "unit": str(unit)}
     return out
 
 
@@ -184,7 +207,7 @@ def _hash(graph: Graph) -> str:
 
 
 def _said(quantity: Any) -> str:
-    from forecast.scenarios.scenario import Expression, ModelRef, SeriesRef
+    from forecast.scenarios.scenario import Cell, Expression, ModelRef, SeriesRef
 
     if isinstance(quantity, ModelRef):
         name = quantity.model if isinstance(quantity.model, str) else quantity.model.name
@@ -201,6 +224,8 @@ def _said(quantity: Any) -> str:
     if isinstance(quantity, LawRef):
         law = quantity.law if isinstance(quantity.law, str) else f"{quantity.law.name} {dict(quantity.law.values)}"
         return repr(replace(quantity, law=law, fit=Path(quantity.fit).name, data=Path(quantity.data).name))
+    if isinstance(quantity, Cell) and Path(quantity.table).is_absolute():
+        return repr(replace(quantity, table="/".join(Path(quantity.table).parts[-2:])))
     if isinstance(quantity, OwnDraws):
         return repr(replace(quantity, draws=quantity.source))  # its name chooses the rows
     return repr(quantity)

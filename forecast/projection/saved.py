@@ -162,6 +162,8 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
     "first": (_map(_first), "questions by name, each with first and title", True),
     "opens": (_text, "text", True),
     "shown": (_list(_text), "a list of names", True),
+    "labels": (_map(_text), "labels by name", True),
+    "instead": (_map(_map(_anything)), "what was stated by name", True),
     "choices": (_map(_list(_text)), "lists of names by choice", False),
     "definitions": (_list(_text), "a list of choices", True),
     "rivals": (_map(_list(_number)), "weights by choice", True),

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["hashes", "last", "newest", "reach"]
 
+#: The column, yes or no, of what a table holds as planned and not as observed.
+PLANNED = "plan"
+
 
 def _behind(graph: Graph) -> Iterator[tuple[str, Model | None]]:
     """Walk what is read, a table's name or a file's path, with the model that reads it where one does."""
@@ -131,7 +134,7 @@ def _last_observed(model: Model, fits: Fits) -> Any:
 
 
 def _last_date(name: str, as_of: float | None) -> Any:
-    """Return the last date in the one column of dates of a table; None where there is none, or a choice of several."""
+    """Return the last observed date in the one column of dates of a table; None where there are none, or several."""
     import numpy as np
 
     from forecast import tables
@@ -143,6 +146,8 @@ def _last_date(name: str, as_of: float | None) -> Any:
     if len(dated) != 1:
         return None
     values = dated[0].values.ravel()
+    if PLANNED in dataset and dataset[PLANNED].shape == dated[0].shape:  # nobody has observed what is planned
+        values = values[dataset[PLANNED].values.ravel() != "yes"]
     values = values[~np.isnat(values)]
     if as_of is not None:
         values = values[values < from_decimal_year([as_of])[0]]

@@ -28,11 +28,12 @@ from forecast.models.check_output import (
     checked_observations,
     checked_posterior,
 )
-from forecast.projection.crossing import Crossing
+from forecast.projection.crossing import Crossing, crossing
 from forecast.projection.failing import Fault, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moments import by_moments
 from forecast.projection.paths.changes import grown, replaced
+from forecast.projection.paths.held import Made, Rests
 from forecast.projection.paths.histories import Past, over_time
 from forecast.projection.paths.limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.walking import walk
@@ -54,6 +55,13 @@ __all__ = ["Fits", "World"]
 class Fits:
     """Every model of a projection, fitted once; a failure is kept and raised where the model is used.
 
+    Parameters
+    ----------
+    as_of : float or None
+    seed : int
+    rests : Rests, optional
+        On what fits and draws rest, where some are held from other runs.
+
     Attributes
     ----------
     failures : dict of str to str
@@ -62,8 +70,8 @@ class Fits:
         What models warn of, by quantity and model: of the first combination of choices in which they do.
     """
 
-    def __init__(self, *, as_of: float | None, seed: int) -> None:
-        self.as_of, self.seed = as_of, seed
+    def __init__(self, *, as_of: float | None, seed: int, rests: Rests | None = None) -> None:
+        self.as_of, self.seed, self.rests = as_of, seed, rests
         self.failures: dict[str, str] = {}
         self.outside: dict[tuple[str, str], tuple[str, ...]] = {}
         self._known: dict[str, FittedModel | ForecastError] = {}
@@ -77,7 +85,8 @@ class Fits:
 
     def _outcome(self, model: Model) -> FittedModel | ForecastError:
         if model.name not in self._known:
-            self._known[model.name] = self._fit(model)
+            fit = partial(self._fit, model)
+            self._known[model.name] = fit() if self.rests is None else self.rests.fit(model, fit)
         return self._known[model.name]
 
     def _fit(self, model: Model) -> FittedModel | ForecastError:
@@ -222,8 +231,9 @@ class World:
     time: Array
     seed: int
     blocks: range
-    memo: dict[Any, tuple[Any, tuple[Fault, ...]] | ForecastError] = field(default_factory=dict)
+    memo: dict[Any, Made | ForecastError] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+    told: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def draws(self) -> int:
@@ -323,7 +333,7 @@ class World:
                 f"{raised:.1%} of the values of the first worlds had to be raised by a running maximum, from the last "
             )
             text += "observed record on: its draws are no path of records of their own"
-            self.fits.outside.setdefault((node.name, "keeps"), (text,))
+            self._tell({(node.name, "keeps"): (text,)})
         return path
 
     def _below(self, node: Node, combination: Combination) -> Array:
@@ -345,6 +355,9 @@ class World:
 
     def binding(self, name: str, part: str, combination: Combination) -> tuple[NDArray[np.bool_], Crossing]:
         """Tell where one bound of a quantity, ``"limit"`` or ``"at_least"``, binds, and when it first does."""
+        return self._kept(("binding", name, part, combination), lambda: self._binding(name, part, combination))
+
+    def _binding(self, name: str, part: str, combination: Combination) -> tuple[NDArray[np.bool_], Crossing]:
         node = self.graph.nodes[name]
         assert node.limits is not None
         floor = part == "at_least"
@@ -391,10 +404,30 @@ class World:
         """Return the side of a condition that is the greater one when it holds, and the other, (time, draw)."""
         found = units.sides(when, {n: self.graph.nodes[n].measured for n in when.names if n not in TIME}, where=where)
         left, right = (
-            self.formula(side, dims, combination, target=found.unit, where=where, rates=found.rates)
+            self._side(side, dims, combination, target=found.unit, where=where, rates=found.rates)
             for side in (found.left, found.right)
         )
         return (left, right) if ">" in when.op else (right, left)
+
+    def _side(self, tree: Formula, dims: tuple[str, ...], combination: Combination, **how: Any) -> Array:
+        """Return one side of a condition; where runs share draws, that of the choices on which it depends, once."""
+        if self.fits.rests is None:
+            return self.formula(tree, dims, combination, **how)
+        chosen, names = dict(zip(dims, combination, strict=True)), tuple(n for n in tree.names if n not in TIME)
+        own = self.graph.dims(names)
+        at = tuple(chosen[d] for d in own)
+        key = ("side", names, tree.text, tuple(how.values()), own, at)
+        return self._once(key, lambda: self.formula(tree, own, at, **how))
+
+    def crossed(self, name: str, dims: tuple[str, ...], combination: Combination) -> Crossing:
+        """Return when what a question asks for comes."""
+        when = self.graph.scenario.questions[name].when
+
+        def cross() -> Crossing:
+            greater, lesser = self.sides(when, dims, combination, where=f"questions.{name}.when")
+            return crossing(self.time, greater, lesser, strict=when.op in (">", "<"))
+
+        return self._kept(("crossed", name, dims, combination), cross)
 
     def _clock(self, name: str) -> Array:
         """Return the date, the first date or the step in decimal years, (time, 1) or (1, 1)."""
@@ -434,16 +467,37 @@ class World:
     def _kept(self, key: Any, make: Callable[[], T]) -> T:
         """Compute something once; whoever asks for it again fails in the same worlds."""
         if key not in self.memo:
-            try:
-                self.memo[key] = self.watched(make)
-            except ForecastError as error:
-                self.memo[key] = error
+            rests = self.fits.rests
+            held = None if rests is None else rests.take(self, key)
+            self.memo[key] = self._computed(key, make) if held is None else held
         kept = self.memo[key]
         if isinstance(kept, ForecastError):
             raise kept
-        self.faults.extend(kept[1])
-        made: T = kept[0]
+        self.faults.extend(kept.faults)
+        self._tell(dict(kept.told))
+        made: T = kept.value
         return made
+
+    def _computed(self, key: Any, make: Callable[[], Any]) -> Made | ForecastError:
+        """Compute something, or say why not; it is held for other runs where these may need it."""
+        outer, self.told = self.told, {}
+        try:
+            value, faults = self.watched(make)
+        except ForecastError as error:
+            return error
+        finally:
+            told, self.told = self.told, outer
+            self._tell(told)
+        made = Made(value, faults, tuple(told.items()))
+        if self.fits.rests is not None:
+            self.fits.rests.give(self, key, made)
+        return made
+
+    def _tell(self, told: Mapping[tuple[str, str], tuple[str, ...]]) -> None:
+        """Warn, once a quantity and model."""
+        for key, texts in told.items():
+            self.told.setdefault(key, texts)
+            self.fits.outside.setdefault(key, texts)
 
     def restrict(self, name: str, dims: tuple[str, ...], combination: Combination) -> Combination:
         """Return which values of a quantity's own choices stand in a combination of these `dims`."""
@@ -597,7 +651,7 @@ class World:
             aside = f"model '{model.name}': warnings"
             texts = guarded(aside, lambda: tuple(map(str, fitted.warnings(inputs))))
             if texts:
-                self.fits.outside.setdefault((node.name, model.name), texts)
+                self._tell({(node.name, model.name): texts})
         return checked_draws(drawn, (len(self.time), BLOCK), what)
 
 

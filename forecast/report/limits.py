@@ -32,7 +32,7 @@ def limits(tree: xr.DataTree) -> list[dict[str, Any]]:
     """
     if "limits" not in tree:
         return []
-    out = []
+    out, levels, weights = [], tree["projection"].to_dataset(), weights_of(tree)
     for name, stated in attribute(tree, "limits").items():
         if not {"limit", "at_least"} & set(stated):  # what only keeps a promise
             continue
@@ -41,7 +41,9 @@ def limits(tree: xr.DataTree) -> list[dict[str, Any]]:
         for bound in (part for part in ("limit", "at_least") if part in stated):
             for chosen, shares in combinations(data[bound], ("time",)):
                 ever, first = (
-                    _counted(data, bound, chosen) if f"{bound}_ever" in data else _drawn(tree, name, bound, chosen)
+                    _counted(data, bound, chosen)
+                    if f"{bound}_ever" in data
+                    else _drawn(data, levels[name], bound, chosen, weights)
                 )
                 failed = bool(np.isnan(shares.values).any())
                 out.append(
@@ -65,22 +67,24 @@ def _counted(data: xr.Dataset, bound: str, chosen: dict[str, str]) -> tuple[floa
     return float(data[f"{bound}_ever"].sel(chosen)), [iso(stamp) for stamp in data[f"{bound}_first"].sel(chosen).values]
 
 
-def _drawn(tree: xr.DataTree, name: str, bound: str, chosen: dict[str, str]) -> tuple[float, list[str | None]]:
+def _drawn(
+    data: xr.Dataset, levels: xr.DataArray, bound: str, chosen: dict[str, str], weights: xr.DataArray | None
+) -> tuple[float, list[str | None]]:
     """Return the same from all worlds."""
-    dates = tree["limits"][name].to_dataset()[f"{bound}_date"].sel(chosen).values
-    counts, ever = along(weights_of(tree), chosen), ~np.isnat(dates)
+    dates = data[f"{bound}_date"].sel(chosen).values
+    counts, ever = along(weights, chosen), ~np.isnat(dates)
     among = np.full(ever.sum(), 1.0) if counts is None else counts[ever]
-    levels: list[str | None] = [None] * len(QUANTILES)
+    first: list[str | None] = [None] * len(QUANTILES)
     if among.sum() > 0:
         years = weighted_quantiles(decimal_year(dates[ever]), among, list(QUANTILES.values()))
-        levels = [iso(stamp) for stamp in from_decimal_year(years)]
-    return float(share(ever, counts, _failing(tree, name, chosen))), levels
+        first = [iso(stamp) for stamp in from_decimal_year(years)]
+    return float(share(ever, counts, _failing(levels, chosen))), first
 
 
-def _failing(tree: xr.DataTree, name: str, chosen: dict[str, str]) -> NDArray[np.bool_]:
+def _failing(levels: xr.DataArray, chosen: dict[str, str]) -> NDArray[np.bool_]:
     """Tell in which worlds a quantity fails."""
-    levels = tree["projection"].to_dataset()[name].isel(time=0)
-    return np.asarray(levels.sel({d: v for d, v in chosen.items() if d in levels.dims}).isnull().values)
+    at_first = levels.isel(time=0)
+    return np.asarray(at_first.sel({d: v for d, v in chosen.items() if d in at_first.dims}).isnull().values)
 
 
 def sentence(row: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["attribute", "combinations", "iso", "numbers"]
+__all__ = ["attribute", "combinations", "iso", "numbers", "places"]
 
 
 def attribute(tree: xr.DataTree, name: str) -> Any:
@@ -22,10 +22,16 @@ def attribute(tree: xr.DataTree, name: str) -> Any:
 
 def combinations(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[dict[str, str], xr.DataArray]]:
     """Walk the combinations of the choices along which `data` extends, the dimensions `over` left whole."""
+    for chosen, place in places(data, over):
+        yield chosen, data.isel(dict(zip(chosen, place, strict=True)))
+
+
+def places(data: xr.DataArray, over: tuple[str, ...]) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
+    """Walk the same combinations, each with its place along these choices."""
     dims = [str(d) for d in data.dims if d not in over]
-    for values in itertools.product(*(data[d].values.tolist() for d in dims)):
-        chosen = dict(zip(dims, values, strict=True))
-        yield chosen, data.sel(chosen)
+    values = [data[d].values.tolist() for d in dims]
+    for place in itertools.product(*(range(len(each)) for each in values)):
+        yield {d: each[i] for d, each, i in zip(dims, values, place, strict=True)}, place
 
 
 def iso(date: Any) -> str | None:

@@ -8,20 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base.dates import decimal_year
-from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.tables_behind import newest
 from forecast.projection.weights import effective, weights_of
 from forecast.report.asked import figures, firsts
 from forecast.report.asked import sentence as asked_sentence
+from forecast.report.headline import Words
 from forecast.report.levels import Levels
 from forecast.report.limits import limits
 from forecast.report.limits import sentence as limit_sentence
-from forecast.report.plain import attribute, combinations, iso, numbers
+from forecast.report.plain import attribute, combinations, iso, numbers, places
 from forecast.report.rankings import rankings
-from forecast.report.rankings import sentence as ranking_sentence
-from forecast.scenarios.quantities.changes import spoken
-from forecast.scenarios.settings import said
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +32,6 @@ __all__ = [
     "failing",
     "figures",
     "firsts",
-    "headline",
     "hindcast",
     "limit_sentence",
     "limits",
@@ -66,7 +62,8 @@ def questions(tree: xr.DataTree) -> list[dict[str, Any]]:
         dates were asked about also ``dates``: each ``date`` with the ``probability`` that it is so by then.
     """
     data = tree["questions"].to_dataset()
-    return [row for name, asked in attribute(tree, "questions").items() for row in _answers(data, name, asked)]
+    words = Words(tree)
+    return [row for name, asked in attribute(tree, "questions").items() for row in _answers(data, name, asked, words)]
 
 
 def swept(tree: xr.DataTree) -> dict[str, list[str]]:
@@ -87,26 +84,29 @@ def pooled(tree: xr.DataTree) -> list[dict[str, Any]]:
     if "pooled" not in tree:
         return []
     data, rivals = tree["pooled"].to_dataset(), attribute(tree, "rivals")
-    out, asked = [], tree["questions"].to_dataset()
+    out, asked, words = [], tree["questions"].to_dataset(), Words(tree)
     for name, stated in attribute(tree, "questions").items():
         if name in data:
             weights = {str(d): rivals[str(d)] for d in asked[f"{name}_never"].dims if d not in data[name].dims}
-            out += [{**row, "weights": weights} for row in _answers(data, name, stated)]
+            out += [{**row, "weights": weights} for row in _answers(data, name, stated, words)]
     return out
 
 
-def _answers(data: xr.Dataset, name: str, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
-    out = []
-    for chosen, dates in combinations(data[name], ("quantile",)):
-        crossing: dict[str, Any] = dict(zip(QUANTILES, map(iso, dates.values), strict=True))
+def _answers(data: xr.Dataset, name: str, asked: Mapping[str, Any], words: Words) -> list[dict[str, Any]]:
+    out, dims = [], [d for d in data[name].dims if d != "quantile"]
+    parts = ("", "_never", "_already", "_error", *(["_by"] if "dates" in asked else []))
+    values = {part: data[f"{name}{part}"].transpose(*dims, ...).values for part in parts}
+    for chosen, place in places(data[name], ("quantile",)):
+        crossing: dict[str, Any] = dict(zip(QUANTILES, map(iso, values[""][place]), strict=True))
         for part in ("never", "already"):
-            crossing[part] = _plain(data[f"{name}_{part}"].sel(chosen).values)
-        crossing["error"] = _plain(data[f"{name}_error"].sel(chosen).values[list(QUANTILES).index("p50")])
-        row = {"name": name, "title": asked["title"], "when": asked["when"], "choices": chosen, "crossing": crossing}
+            crossing[part] = _plain(values[f"_{part}"][place])
+        crossing["error"] = _plain(values["_error"][place][list(QUANTILES).index("p50")])
+        about = {"name": name, "title": words.title(asked["title"], chosen), "when": asked["when"]}
+        row = {**about, "choices": chosen, "crossing": crossing}
         if "dates" in asked:
-            shares = data[f"{name}_by"].sel(chosen).values
             row["dates"] = [
-                {"date": date, "probability": _plain(p)} for date, p in zip(asked["dates"], shares, strict=True)
+                {"date": date, "probability": _plain(p)}
+                for date, p in zip(asked["dates"], values["_by"][place], strict=True)
             ]
         out.append(row)
     return out
@@ -116,13 +116,34 @@ def _plain(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def drivers(tree: xr.DataTree, *, least: float = 0.02) -> list[dict[str, Any]]:
-    """Return what moves each question's date: its ``name``, and ``drivers`` with a share of at least `least`."""
+def drivers(tree: xr.DataTree, *, least: float = 0.02, only: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """Return what moves each question's date: its ``name``, and ``drivers`` with a share of at least `least`.
+
+    ``note`` says so where of what is drawn a number comes first that somebody stated, and no data were fitted to.
+    """
     from forecast.sensitivity.answers import drivers as moved
     from forecast.sensitivity.answers import uncertain
 
-    asked, among = attribute(tree, "questions"), uncertain(tree)
-    return [{"name": q, "drivers": [d for d in moved(tree, q, among=among) if d["share"] >= least]} for q in asked]
+    asked, among, out = attribute(tree, "questions"), uncertain(tree), []
+    for name in asked if only is None else only:
+        told = [d for d in moved(tree, name, among=among) if d["share"] >= least]
+        first = next((d["name"] for d in told if d["kind"] == "number"), "")
+        note = _stated(tree, first) if first else ""
+        out.append({"name": name, "drivers": told, **({"note": note} if note else {})})
+    return out
+
+
+def _stated(tree: xr.DataTree, number: str) -> str:
+    """Say of an uncertain number that it is stated, with its range and source; nothing of one that is fitted."""
+    kind = tree["projection"].to_dataset()[number].attrs["kind"] if number in tree["projection"] else ""
+    if kind == "regime":
+        return f"of what is drawn '{number}' comes first, whose probabilities are stated and not measured"
+    if kind == "prior":
+        return f"of what is drawn '{number}' comes first, which the scenario states and no data were fitted to"
+    owner, _, short = number.rpartition(".")
+    lines = attribute(tree, "models").get(owner, {}).get("assumptions", ())
+    said = next((line for line in lines if line.startswith(f"{short} [")), "")
+    return f"of what is drawn '{number}' comes first, a number that is stated and not fitted: {said}" if said else ""
 
 
 def quantities(tree: xr.DataTree, *, only: Collection[str] | None = None) -> list[dict[str, Any]]:
@@ -183,62 +204,6 @@ def updates(tree: xr.DataTree) -> list[dict[str, Any]]:
     counts = weights.isel(draw=0).copy(data=effective(weights.values))
     rows = ((chosen, float(count)) for chosen, count in combinations(counts, ()))
     return [{**about, "choices": chosen, "effective": count if np.isfinite(count) else None} for chosen, count in rows]
-
-
-def headline(tree: xr.DataTree) -> str:
-    """Return the sentence that opens the answer: the first question's, and what was changed for it."""
-    sentence = _headline(tree)
-    if "opens" in tree.attrs:
-        sentence = asked_sentence(tree, attribute(tree, "opens"))
-    choices = attribute(tree, "choices")
-    stated = {key: value for key, value in attribute(tree, "set").items() if key not in choices}
-    changes = attribute(tree, "changes") if "changes" in tree.attrs else []
-    swaps = attribute(tree, "swap") if "swap" in tree.attrs else {}
-    changed = [*said({**stated, **swaps}), *(spoken(change) for change in changes)]
-    return f"{sentence.removesuffix('.')}; with {printable(', '.join(changed), 1000)}." if changed else sentence
-
-
-def _headline(tree: xr.DataTree) -> str:
-    """Return the first question's sentence, over all combinations of choices."""
-    asked = attribute(tree, "questions")
-    if not asked and "rankings" in tree:
-        return ranking_sentence(tree)
-    if not asked:
-        title = attribute(tree, "title") or attribute(tree, "scenario")
-        mark = "" if title.endswith("?") else ":"
-        return f"{title}{mark} No question is asked; the quantiles of every quantity follow."
-    name, words = next(iter(asked.items()))
-    event = words["title"] or f"'{words['when']}' holds"
-    data = tree["questions"].to_dataset()
-    rows = [row for row in _answers(data, name, words) if row["crossing"]["never"] is not None]
-    first, last = (int(decimal_year(tree["projection"].to_dataset()["time"].values[i])) for i in (0, -1))
-    if not rows:
-        return f"It cannot be said when {event}: every combination of choices failed."
-    if len(rows) == 1:
-        return _one(event, rows[0], first, last)
-    totals = [row for row in pooled(tree) if row["name"] == name and row["crossing"]["never"] is not None]
-    if totals and not swept(tree):
-        return _pooled(event, totals[0], first, last) + _moved_most(data, name, last)
-    rows = totals or rows
-    medians = [_year_or_word(r["crossing"], "p50", first, last) for r in rows]
-    order = np.argsort([_rank(r["crossing"], "p50", first, last) for r in rows], kind="stable")
-    never = [r["crossing"]["never"] for r in rows]
-    low, high = medians[order[0]], medians[order[-1]]
-    when = f"is {low}" if low == high else f"runs from {low} to {high}"
-    sentence = (
-        f"When {event}: the median date {when} over {len(rows)} combinations of "
-        f"{' × '.join(rows[0]['choices'])}; the probability of never by {last} runs from {min(never):.1%} "
-        f"to {max(never):.1%}"
-        + (f", pooled over {' × '.join(totals[0]['weights'])} by their stated weights" if totals else "")
-    )
-    return sentence + _moved_most(data, name, last)
-
-
-def _moved_most(data: xr.Dataset, name: str, last: int) -> str:
-    """Say which choice moves a question's median most, at the end of a sentence."""
-    moves = _what_moves(data[name], data[f"{name}_never"], last)
-    top, years = max(moves.items(), key=lambda item: item[1], default=("", 0.0))
-    return f"; the choice of {top} moves it most, by {years:.0f} years on average." if years >= 0.5 else "."
 
 
 def hindcast(tree: xr.DataTree) -> str:
@@ -310,60 +275,3 @@ def warnings(tree: xr.DataTree) -> list[str]:
     """Return what a reader must be warned of: inputs outside a relation's data, worlds that fail, and a hindcast."""
     recorded = attribute(tree, "warnings") if "warnings" in tree.attrs else []
     return [*recorded, *filter(None, [_left_out(tree), hindcast(tree)])]
-
-
-def _one(event: str, row: Mapping[str, Any], first: int, last: int) -> str:
-    crossing = row["crossing"]
-    if crossing["already"] >= 0.5:
-        return f"It is already so at the first step ({first}) in {crossing['already']:.1%} of the draws that {event}."
-    if crossing["p50"] is None:
-        return f"More likely than not {event} never by {last} (probability of never: {crossing['never']:.1%})."
-    low, middle, high = (_year_or_word(crossing, q, first, last) for q in ("p05", "p50", "p95"))
-    return (
-        f"In the median draw {event} in {middle} (90 %: {low} to {high}; "
-        f"probability of never by {last}: {crossing['never']:.1%})."
-    )
-
-
-def _pooled(event: str, row: Mapping[str, Any], first: int, last: int) -> str:
-    """Say the answer over pooled rivals, for the first of the definitions; without its full stop."""
-    low, middle, high = (_year_or_word(row["crossing"], q, first, last) for q in ("p05", "p50", "p95"))
-    defined = ", ".join(f"{choice} = {value}" for choice, value in row["choices"].items())
-    over = " × ".join(row["weights"])
-    return (
-        f"When {event}{f', with {defined}' if defined else ''}: {middle} in the median world (90 %: {low} to {high}; "
-        f"probability of never by {last}: {row['crossing']['never']:.1%}), pooled over {over} by their stated weights"
-    )
-
-
-def _year_or_word(crossing: Mapping[str, Any], quantile: str, first: int, last: int) -> str:
-    if crossing[quantile] is None:
-        return f"after {last}"
-    if crossing["already"] >= QUANTILES[quantile]:
-        return f"already ({first} or before)"
-    return str(crossing[quantile])[:4]
-
-
-def _rank(crossing: Mapping[str, Any], quantile: str, first: int, last: int) -> float:
-    if crossing[quantile] is None:
-        return float(last + 1)
-    return float(decimal_year(np.datetime64(crossing[quantile], "s")))
-
-
-def _what_moves(dates: xr.DataArray, never: xr.DataArray, last: int) -> dict[str, float]:
-    """Return, for each choice, how far the median moves along it: its range, averaged over the other choices.
-
-    A median inside the never mass counts as the horizon, so that these are lower bounds where there is one; a
-    combination that failed does not count.
-    """
-    median = dates.sel(quantile=0.5)
-    years = decimal_year(median.values)
-    years = np.where(np.isnan(years), float(last), years)
-    answered = never.notnull().values
-    top, bottom = np.where(answered, years, -np.inf), np.where(answered, years, np.inf)
-    moves = {}
-    for axis, dim in enumerate(median.dims):
-        spread = top.max(axis=axis) - bottom.min(axis=axis)
-        if median.sizes[dim] > 1 and np.isfinite(spread).any():
-            moves[str(dim)] = float(spread[np.isfinite(spread)].mean())
-    return moves

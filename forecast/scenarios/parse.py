@@ -225,6 +225,14 @@ class Reader:
             raise self.fail(f"{key}.{name}" if key else name, f"expected a table, got {type(value).__name__}")
         return value
 
+    def labels(self, record: Mapping[str, Any]) -> dict[str, str]:
+        """Return what quantities, choices and values of choices are called for people."""
+        found = self.mapping(record, "labels", "")
+        for name, label in found.items():
+            if not isinstance(label, str) or not label.strip():
+                raise self.fail(f"labels.{name}", f"expected a text, got '{printable(label, 40)}'")
+        return dict(found)
+
     def qualifiers(self, record: Mapping[str, Any], key: str) -> dict[str, str]:
         """Return the qualifiers that are stated."""
         return qualifiers.check(self.mapping(record, "qualifiers", key), where=f"{self.where}: {key}")

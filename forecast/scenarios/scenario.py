@@ -82,7 +82,7 @@ __all__ = [
 LIMIT_BYTES = 1 << 20
 
 _TOP = (
-    "title", "extends", "made", "start", "until", "step", "shown", "choices", "quantities", "stocks", "solve",
+    "title", "extends", "made", "start", "until", "step", "shown", "labels", "choices", "quantities", "stocks", "solve",
     "correlations", "update", "questions", "changes", "sweep",
 )  # fmt: skip
 
@@ -127,6 +127,8 @@ class Scenario:
         What bounds a quantity.
     shown : tuple of str
         The quantities that an answer for people shows, in this order; the others are in its files. None: all.
+    labels : mapping of str to str
+        What quantities, choices and their values are called in answers and figures: ``"hpcg"`` is ``"HPCG"``.
     correlations : tuple of Correlation
         What moves together.
     alone : frozenset of str
@@ -160,6 +162,7 @@ class Scenario:
     before: Mapping[str, float] = field(default_factory=dict)
     limits: Mapping[str, Limits] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
     correlations: tuple[Correlation, ...] = ()
     alone: frozenset[str] = frozenset()
     updates: Mapping[str, Formula] = field(default_factory=dict)
@@ -183,10 +186,26 @@ class Scenario:
 
         if isinstance(name, Path) or str(name).lower().endswith(".toml"):
             path = Path(name)
-            return cls.from_dict(_read(path), name=path.stem, where=str(path), folder=path.parent)
+            return cls._of_file(path, name=path.stem, where=str(path))
         record = get_registry().find("scenario", name)
         path = Path(record.spec.path)  # type: ignore[attr-defined]
-        return cls.from_dict(_read(path), name=record.full_name, where=path.name, folder=path.parent)
+        return cls._of_file(path, name=record.full_name, where=path.name)
+
+    @classmethod
+    def _of_file(cls, path: Path, *, name: str, where: str) -> Scenario:
+        """Read a scenario; a label in the file itself must name something, those that it inherits need not."""
+        stated = _read(path)
+        made = cls.from_dict(stated, name=name, where=where, folder=path.parent)
+        own = stated.get("labels", {})
+        if lost := next((each for each in own if each not in made.labels), None):
+            what = "quantity, choice or value of a choice"
+            raise UnknownNameError(what, lost, made._nameable, where=f"{where}: labels")
+        return made
+
+    @property
+    def _nameable(self) -> list[str]:
+        """What a label may name."""
+        return [*self.quantities, *self.choices, *(value for each in self.choices.values() for value in each.values)]
 
     @classmethod
     def from_dict(
@@ -263,13 +282,14 @@ class Scenario:
             before=before,
             limits={key: bound for key, bound in bounds.items() if bound is not None},
             shown=shown,
+            labels=reader.labels(record),
             correlations=tuple(inputs.correlations(reader, record)),
             updates=dict(inputs.updates(reader, record)),
             changes=tuple(changes.read(reader, record.get("changes", ()))),
             sweep=dict(reader.swept(record)),
             folder=folder,
             stated=_copied(record),
-        )
+        )._labelled()
 
     def to_toml(self) -> str:
         """Return the scenario as the text of a TOML file; what it extends is written out, paths stay as they were.
@@ -334,6 +354,11 @@ class Scenario:
 
         return ask_scenario(self, question, **options)
 
+    def _repr_html_(self) -> str:
+        from forecast.report import notebook
+
+        return notebook.scenario(self)
+
     def starting(self, start: float | None) -> Scenario:
         """Return the scenario as of another start: what a table says of the years before it is read again."""
         cells = (part for part in self.quantities.values() if isinstance(part, Cell))
@@ -361,7 +386,15 @@ class Scenario:
         weights = {} if kept.weights is None else {"weights": list(kept.weights)}
         told = {"values": list(kept.values), "kind": kept.kind, **weights}
         stated = {**self.stated, "choices": {**self.stated.get("choices", {}), choice: told}}
-        return replace(self, choices={**self.choices, choice: kept}, stated=stated)
+        return replace(self, choices={**self.choices, choice: kept}, stated=stated)._labelled()
+
+    def _labelled(self) -> Scenario:
+        """Return the scenario without labels of what is not there: it was narrowed, or inherits them."""
+        known = set(self._nameable)
+        labels = {name: label for name, label in self.labels.items() if name in known}
+        if len(labels) == len(self.labels):
+            return self
+        return replace(self, labels=labels, stated={**self.stated, "labels": labels})
 
 
 #: A scenario that extends one that extends one, and so on, at most this often.

@@ -196,18 +196,21 @@ class _Columns:
     def __init__(self, ranks: Array, counts: Array) -> None:
         # draws mostly count alike in all combinations: one column then does for all
         self.counts = counts[:, :1] if (counts == counts[:, :1]).all() else counts
-        self.squares = self.counts**2
         self.whole = np.sum(self.counts, axis=0)
         away = ranks - np.sum(self.counts * ranks, axis=0) / self.whole
         self.about = self.counts * away
         self.scatter = np.sum(self.about * away, axis=0)
+        squares = self.counts**2
+        self.squares = np.sum(squares, axis=0)
+        # what is summed in the bins of every number: a row a column, draws side by side
+        self._rows = np.ascontiguousarray(np.concatenate([self.counts, squares, self.about], axis=1).T)
 
     def explained(self, number: Number) -> float:
         """Return the variance between bins, less what chance alone would give, on average over the columns."""
         order, first = number.sorted
-        held, sums, squares = (
-            np.add.reduceat(each[order], first, axis=0) for each in (self.counts, self.about, self.squares)
-        )
+        binned = np.ascontiguousarray(np.add.reduceat(self._rows.take(order, axis=1), first, axis=1).T)
+        each = self.counts.shape[1]
+        held, squares, sums = binned[:, :each], binned[:, each : 2 * each], binned[:, 2 * each :]
         divisor = np.where(held > 0, held, 1.0)
         between = np.sum(sums**2 / divisor, axis=0)
         # bins of a number that explains nothing differ by chance: as much as the scatter in them, times their number
@@ -215,7 +218,7 @@ class _Columns:
         alike = np.sum(squares / divisor, axis=0)
         free = self.whole - alike
         within = (self.scatter - between) / np.where(free > 0, free, 1.0)
-        chance = (alike - np.sum(squares, axis=0) / self.whole) * within
+        chance = (alike - self.squares / self.whole) * within
         return float(np.mean(np.where(free > 0, np.maximum(between - chance, 0.0), 0.0) / self.whole))
 
     def fitted(self, design: Array) -> float:

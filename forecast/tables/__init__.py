@@ -235,7 +235,7 @@ def _load(edition: Edition) -> xr.Dataset:
         origins.append(origin)
     if failures:
         raise TableError(failures)
-    read = checks.enforced(read, f"table '{package.name}'")
+    read = list(editions.replaced(edition, checks.enforced(read, f"table '{package.name}'")))
     _check_shared(package)
     _check_units(package)
     coordinates: dict[str, dict[Any, int]] = {}
@@ -248,7 +248,7 @@ def _load(edition: Edition) -> xr.Dataset:
     coords: dict[str, Any] = {}
     for resource, values, csv in read:
         dims = resource.key or ("row",)
-        shape = tuple(len(coordinates[k]) for k in resource.key) or (len(csv.lines),)
+        shape = tuple(len(coordinates[k]) for k in resource.key) or (len(next(iter(values.values()))),)
         _check_grid(resource, shape, csv.label)
         index = tuple([coordinates[k][v] for v in values[k]] for k in resource.key) or (slice(None),)
         _check_unique(resource, index, csv)

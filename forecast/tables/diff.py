@@ -11,7 +11,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Key = tuple[Any, ...]
 
-__all__ = ["Change", "Difference", "Part", "Version", "compare", "moved", "read"]
+__all__ = ["Change", "Difference", "Part", "Version", "compare", "held", "moved", "read"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +198,38 @@ def _values(array: Array, kind: str) -> list[Any]:
     if array.dtype.kind == "f":
         return [None if math.isnan(v) else bool(v) if kind == "boolean" else float(v) for v in array.tolist()]
     return [str(v) or None for v in array.tolist()]
+
+
+def held(version: Version, this: str, other: str) -> tuple[Version, Version] | None:
+    """Take two editions that a table holds as rows for two versions of it; None where it does not.
+
+    The column that tells them apart goes, and so does `source`, which names the edition in every row. Where each row
+    has a name of its own, the fewest leading columns behind it tell the rows apart.
+
+    Examples
+    --------
+    >>> part = Part(key=("edition", "model"), columns={
+    ...     "edition": ["1", "1", "2"], "model": ["a", "b", "a"], "score": [1.0, 2.0, 1.5]})
+    >>> both = held(Version(name="index", version="", hash="", parts=(part,), data=None), "1", "2")
+    >>> difference, = compare(*both)
+    >>> difference.removed, difference.changed[0].before, difference.changed[0].after
+    (({'model': 'b'},), 1.0, 1.5)
+    """
+    cut: tuple[list[Part], list[Part]] = ([], [])
+    for part in version.parts:
+        column = next((name for name, cells in part.columns.items() if this in cells and other in cells), None)
+        if column is None:
+            continue
+        key = tuple(name for name in part.key if name != column) if column in part.key else ()
+        names = [n for n in part.columns if n not in (column, "source") and (n not in part.key or n in key)]
+        for parts, label in zip(cut, (this, other), strict=True):
+            rows = [row for row, value in enumerate(part.columns[column]) if value == label]
+            columns = {name: [part.columns[name][row] for row in rows] for name in names}
+            parts.append(Part(key=key, columns=columns, units={n: u for n, u in part.units.items() if n in names}))
+    if not cut[0]:
+        return None
+    before, after = (replace(version, parts=tuple(parts)) for parts in cut)
+    return before, after
 
 
 def compare(before: Version, after: Version) -> tuple[Difference, ...]:

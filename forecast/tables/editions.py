@@ -1,4 +1,7 @@
-"""Another edition of a table in the place of its own: an earlier snapshot, or a file that is tried before it is taken.
+"""Another edition of a table in the place of its own: an earlier snapshot, a file that is tried, or one that it holds.
+
+A table may hold several editions itself: as rows, told apart by a column whose rows must not be mixed (``separate``),
+or as columns, ``cost`` and ``cost_2026_09``. Either way one stands in the place of the other.
 
 Inside `standing` whoever reads the table reads the other edition, by the same name: a forecast can be made with either,
 and its worlds are the same. Nothing on disk changes. It is noted which tables were read, so that one can tell what an
@@ -8,18 +11,19 @@ answer rests on.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from forecast.base.files import file_hash
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.tables.remote import sources
 from forecast.tables.schema import descriptor
-from forecast.tables.schema.descriptor import Package
+from forecast.tables.schema.descriptor import Package, Resource
 
-__all__ = ["Edition", "earlier", "mark", "noted", "of", "standing", "tried"]
+__all__ = ["Edition", "earlier", "held", "mark", "noted", "of", "replaced", "standing", "tried"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +36,19 @@ class Edition:
         The description, whose files may stand elsewhere.
     pinned : mapping of str to str
         The recorded hash of another snapshot than the current one, by resource.
+    instead : pair of str, optional
+        An edition that the table holds, and the one of the same table that stands in its place.
     """
 
     package: Package
     pinned: Mapping[str, str] = field(default_factory=dict)
+    instead: tuple[str, str] | None = None
 
     @property
     def hash(self) -> str:
-        """The hashes of its files."""
-        return " ".join(self.pinned.get(resource.name, resource.hash) for resource in self.package.resources)
+        """The hashes of its files, and what stands in the place of what in them."""
+        files = " ".join(self.pinned.get(resource.name, resource.hash) for resource in self.package.resources)
+        return files if self.instead is None else f"{files} ({self.instead[1]} in the place of {self.instead[0]})"
 
 
 _standing: ContextVar[Mapping[Path, Edition]] = ContextVar("forecast_editions")
@@ -121,3 +129,86 @@ def tried(package: Package, file: str, resource: str = "", *, where: str) -> Edi
         for each in package.resources
     )
     return Edition(package=replace(package, resources=taken))
+
+
+def held(package: Package, this: str, other: str, *, where: str) -> Edition:
+    """Return a table with one of the editions that it holds in the place of another.
+
+    Parameters
+    ----------
+    package : Package
+    this : str
+        What is replaced: a value of a column that keeps rows apart (``2026-08``), or a column (``cost``).
+    other : str
+        What takes its place: another value of that column, or another column of the same type, unit and qualifiers.
+    where : str
+        For messages.
+
+    Raises
+    ------
+    UsageError
+        If the two are one, or columns that state different things. What is no edition at all is an error at reading.
+    """
+    if this == other:
+        raise UsageError(f"{where}: '{printable(this, 60)}' stands in its own place already")
+    fields = {field.name: field for resource in package.resources for field in resource.fields}
+    if this in fields and other in fields:
+        one, two = ((f.type, f.unit, dict(f.qualifiers)) for f in (fields[this], fields[other]))
+        if one != two:
+            raise UsageError(
+                f"{where}: the columns '{printable(this, 60)}' and '{printable(other, 60)}' differ in type, unit or "
+                "qualifiers: they are no editions of one quantity"
+            )
+    return Edition(package=package, instead=(this, other))
+
+
+Read = tuple[Resource, dict[str, list[Any]], Any]
+
+
+def replaced(edition: Edition, read: Sequence[Read]) -> Sequence[Read]:
+    """Put one edition that a table holds in the place of another, among the values of its resources.
+
+    The rows of `this` go, and those of `other` stand under either name; or the column `this` has the values of `other`.
+
+    Raises
+    ------
+    UnknownNameError, UsageError
+        If the table does not hold both, as rows or as columns.
+    """
+    if edition.instead is None:
+        return read
+    this, other = edition.instead
+    out: list[Read] = []
+    known: list[str] = []
+    found = False
+    for resource, values, cells in read:
+        columns = [name for name in values if name not in resource.key]
+        column = next((name for name in resource.separate if this in values[name] and other in values[name]), None)
+        if column is not None:
+            values, found = _rows(resource, values, column, this, other), True
+        elif this in columns and other in columns:
+            values, found = {**values, this: values[other]}, True
+        known += [
+            str(label) for name in resource.separate for label in dict.fromkeys(values[name]) if label is not None
+        ]
+        known += columns
+        out.append((resource, values, cells))
+    if not found:
+        where = f"table '{edition.package.name}'"
+        for name in (this, other):
+            if name not in known:
+                raise UnknownNameError("edition", name, known, where=where)
+        raise UsageError(f"{where}: '{printable(this, 60)}' and '{printable(other, 60)}' are no editions of one thing")
+    return out
+
+
+def _rows(resource: Resource, values: dict[str, list[Any]], column: str, this: str, other: str) -> dict[str, list[Any]]:
+    """Leave out the rows of `this`, and append those of `other` under its name."""
+    kept = [row for row, label in enumerate(values[column]) if label != this]
+    copied = [row for row, label in enumerate(values[column]) if label == other]
+    out = {name: [cells[row] for row in (*kept, *copied)] for name, cells in values.items()}
+    out[column] = [values[column][row] for row in kept] + [this] * len(copied)
+    if resource.key and column not in resource.key:  # every row has a name of its own, and a copy needs another
+        key = resource.key[0]
+        out[key][len(kept) :] = [f"{values[key][row]} (as {this})" for row in copied]
+    return out

@@ -5,12 +5,13 @@ Everything here is imported when such data come; nothing of it is needed to read
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.budgets import check_memory
-from forecast.base.files import check_regular
+from forecast.base.files import check_regular, replacing
 from forecast.errors import DataError, UsageError, one_line, printable
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["aligned", "beside", "frame", "labels", "parquet"]
+__all__ = ["aligned", "beside", "check_parquet", "frame", "labels", "parquet", "write_parquet"]
 
 LIMIT_CELLS = 100_000_000
 LIMIT_BYTES = 2**31
@@ -83,13 +84,10 @@ def parquet(path: str, at: str) -> dict[str, Array]:
     DataError
         If the file is missing, too large or damaged.
     """
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise UsageError(
-            f"{at}'{printable(path)}': reading Parquet needs pyarrow: pip install 'lawcast[parquet]'"
-        ) from None
+    check_parquet(f"{at}'{printable(path)}': reading")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     check_regular(Path(path), limit=LIMIT_BYTES)
     shown = f"{at}{printable(Path(path).name)}"
     try:
@@ -110,6 +108,39 @@ def parquet(path: str, at: str) -> dict[str, Array]:
     if columns is None:  # pyarrow changed under us
         raise DataError(f"{shown}: not a table")
     return columns
+
+
+def check_parquet(doing: str) -> None:
+    """Refuse Parquet without pyarrow.
+
+    Raises
+    ------
+    UsageError
+        Saying how to get it.
+    """
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise UsageError(f"{doing} Parquet needs pyarrow: pip install 'lawcast[parquet]'") from None
+
+
+def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]) -> Path:
+    """Write columns as Parquet, whole or not at all, and return the path; None is a missing cell.
+
+    Raises
+    ------
+    UsageError
+        Without pyarrow.
+    ResultError
+        If the file cannot be written; see `forecast.base.files.safe_output`.
+    """
+    check_parquet(f"'{printable(path, 60)}': writing")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        pq.write_table(pa.table({name: pa.array(values) for name, values in columns.items()}), stream)
+    return Path(path)
 
 
 def aligned(data: Mapping[Any, Any], at: str) -> Mapping[Any, Any]:

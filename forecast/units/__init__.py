@@ -203,6 +203,17 @@ def sides(condition: Condition, units: Mapping[str, str | None], *, where: str =
     >>> found.right.text
     '1e18 FLOP/s'
     """
+    return _sides(condition, _stated(condition.formula, units), where)
+
+
+def _stated(formula: Formula, units: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:
+    """Return the units of a formula's names, as what was found of it is remembered by."""
+    return tuple((name, units[name]) for name in formula.names if name in units)
+
+
+@functools.lru_cache(maxsize=4096)  # a scenario asks once for every combination of its choices
+def _sides(condition: Condition, stated: tuple[tuple[str, str | None], ...], where: str) -> Sides:
+    units = dict(stated)
     whole = Inference(condition.formula, units, where)
     left, right = condition.left, condition.right
     unit_of = {side: infer(side, units, where=where, rates=whole.yearly) for side in (left, right)}
@@ -317,6 +328,14 @@ def prepared(
 ) -> Prepared:
     """Check the units of a formula and return it ready to be computed; see `evaluate` for the arguments."""
     made = _formula(formula, where)
+    return _prepared(made, _stated(made, units), target, where, rates)
+
+
+@functools.lru_cache(maxsize=4096)  # a scenario asks once for every combination of its choices
+def _prepared(
+    made: Formula, stated: tuple[tuple[str, str | None], ...], target: str | None, where: str, rates: bool | None
+) -> Prepared:
+    units = dict(stated)
     inference = Inference(made, units, where, rates=rates)
     inferred = inference.of(made.root)
     answer = infer(made, units, where=where, rates=rates) if target is None else target
@@ -325,6 +344,5 @@ def prepared(
         shown = conversion.text(inferred.unit)
         shapes = f"gives {_say(shown, inferred.unit)}, expected {_say(answer, goal)}"
         fail(f"formula '{printable(made.text, 80)}': units do not balance: {shapes}", where)
-    kept = {n: units[n] for n in made.names if n in units}
     over = made if inferred.node is made.root else Formula(inferred.node)
-    return Prepared(over, kept, inference.rates, goal, where)
+    return Prepared(over, units, inference.rates, goal, where)

@@ -31,12 +31,12 @@ _SCENARIOS = (
     ),
     (
         "brain-evidence",
-        "How did the published estimate of the brain's compute move?",
+        "How have published estimates of the brain's compute moved?",
         "the estimates of the table brain-estimates that state FLOP/s and could be verified, one an author",
     ),
     (
         "brain-efficiency",
-        "What does a watt and a kilogram compute, in a brain and in a graphics card?",
+        "What do a watt and a kilogram compute, in a brain and in a graphics card?",
         "the estimates of this plugin; table datasets/accelerators; power and mass of a brain from memory, unverified",
     ),
 )

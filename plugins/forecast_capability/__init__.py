@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from forecast import ClaimSpec, EstimateSpec, FunctionSpec, ModelSpec, ScenarioSpec, TableSpec, hookimpl, records_from
+from forecast import (
+    ClaimSpec,
+    EstimateSpec,
+    FunctionSpec,
+    ModelSpec,
+    ScenarioSpec,
+    ShapeSpec,
+    TableSpec,
+    hookimpl,
+    records_from,
+)
 
 HERE = Path(__file__).parent
 
@@ -21,6 +31,23 @@ def forecast_tables() -> tuple[TableSpec, ...]:
             reference="METR, time horizons TH1.1; Epoch AI, AI models; each row names its own",
         ),
     )
+
+
+@hookimpl
+def forecast_shapes() -> Iterator[ShapeSpec]:
+    """Bring shapes for a series whose last observations say "at least"."""
+    for name, other, of in (
+        ("pool-at-least", "trends/pool", "PoolAtLeast"),
+        ("walk-at-least", "trends/random-walk", "WalkAtLeast"),
+    ):
+        yield ShapeSpec(
+            name=name,
+            keeps="positive",
+            title=f"As {other}, where an observation at a limit says that it is at least that",
+            target=f"forecast_capability.quantities.censored:{of}",
+            reference="Tanner, M. A. & Wong, W. H. (1987), The calculation of posterior distributions by data "
+            "augmentation, Journal of the American Statistical Association 82(398), 528-540",
+        )
 
 
 @hookimpl

@@ -34,6 +34,14 @@ _KWA = (
     "Kwa 2026, a simple model of AI takeoff: tkwa/ai-takeoff-model@a814779, metr.org/notes/2026-02-10 (no licence: "
     "rebuilt from its formulas; no code copied)"
 )
+_FUTURES = (
+    "The public ancestor of the AI Futures Model (AI Futures Project 2025): brendanhalstead/ai-progress-rates@786c665, "
+    "2025-10-15, with the series of @99a95cf (no licence: figures and equations; no code copied)"
+)
+_ECONOMY = (
+    "ai-economy-timelines 2026: spiceoogway/ai-economy-timelines@b405b37, 2026-05-03 (no licence: figures and "
+    "formulas; no code copied)"
+)
 
 #: File under ``published``, title, and what it reproduces.
 PACKS: tuple[tuple[str, str, str], ...] = (
@@ -42,6 +50,11 @@ PACKS: tuple[tuple[str, str, str], ...] = (
         "variants/metr-2025-superexponential",
         "METR 2025, drawn as growth that speeds up until a doubling takes a month",
         f"{_METR}; the superexponential variant of metr_graph",
+    ),
+    (
+        "variants/metr-2025-piecewise",
+        "METR 2025, drawn as the last piece of a trend in two",
+        f"{_METR}; the piecewise variant of metr_graph",
     ),
     (
         "epoch-limits",
@@ -72,12 +85,18 @@ PACKS: tuple[tuple[str, str, str], ...] = (
         f"{_COTRA}; the CDF of 77 years in epoch-research/ftm@99dc907 (MIT)",
     ),
     (
-        "cotra-2020-reconstructed",
+        "variants/cotra-2020-reconstructed",
         "Cotra 2020, reconstructed: spreads and caps are fitted, and not hers",
         f"{_COTRA}; medians as in Epoch AI's summary of 2022-06-06; spreads and caps fitted to ftm's CDF",
     ),
     ("ai-2027-a", "AI 2027, horizon extension (Lifland): when is there a superhuman coder?", _AI_2027),
     ("variants/ai-2027-a-nikola", "AI 2027, horizon extension (Jurkovic)", _AI_2027),
+    (
+        "variants/ai-2027-c",
+        "AI 2027, horizon extension (Lifland), update of May 2025",
+        "Lifland 2025, AI 2027 Timelines Forecast, update of May 2025: uvafan/timelines-takeoff-ai-2027@1356db7, "
+        "2025-09-07 (no licence: rebuilt from its formulas; no code copied)",
+    ),
     ("ai-2027-b", "AI 2027, benchmarks and gaps (Lifland): when is there a superhuman coder?", _AI_2027),
     (
         "variants/ai-2027-b-nikola",
@@ -90,6 +109,9 @@ PACKS: tuple[tuple[str, str, str], ...] = (
     ("variants/ftm-2023-aggressive", "Full takeoff model 2023, aggressive ends", _FTM),
     ("kwa-2026", "Kwa 2026: when is 99 % of AI research automated?", _KWA),
     ("variants/kwa-2026-midpoints", "Kwa 2026, at the midpoints of its parameters", _KWA),
+    ("ai-futures-2025", "AI Futures Model 2025 (public ancestor): when is there an automated coder?", _FUTURES),
+    ("variants/ai-futures-2025-defaults", "AI Futures Model 2025 (public ancestor), at its defaults", _FUTURES),
+    ("ai-economy-2026", "ai-economy-timelines 2026: how much compute is usable, and how large is a run?", _ECONOMY),
 )
 
 

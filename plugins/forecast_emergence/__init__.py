@@ -31,22 +31,22 @@ def forecast_models() -> Iterator[ModelSpec]:
 _SCENARIOS = (
     (
         "emergence",
-        "Outlier features against size to 1e13 parameters, with the phase shift",
+        "How many outlier features do models have, up to 1e13 parameters, and where do they jump?",
         "Dettmers et al. 2022, LLM.int8(), arXiv:2208.07339",
     ),
     (
         "precision",
-        "The best bits a weight for a memory budget, and where quantising starts to hurt",
+        "How many bits should a weight have for a memory budget, and when does quantising hurt?",
         "Kumar et al. 2024, Scaling Laws for Precision, arXiv:2411.04330",
     ),
     (
         "quantisation",
-        "How many bits hidden states need, with and without their outlier features",
+        "How many bits do hidden states need, with and without their outlier features?",
         "Dettmers et al. 2022, LLM.int8(), arXiv:2208.07339",
     ),
     (
         "token-cost",
-        "From compute through emergent features to the cost of a token",
+        "What does a token cost, from training compute through emergent features?",
         "Dettmers et al. 2022, LLM.int8(), arXiv:2208.07339, and the sources of its links",
     ),
 )

@@ -81,8 +81,13 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
             "after Hobbhahn & Besiroglu 2022, Predicting GPU performance",
         ),
         (
+            "gpu-goal",
+            "When does a GPU give 1 PFLOP/s, per card, per kilowatt or per 1,000 dollars?",
+            "table datasets/accelerators; rates of FP32, by the trends of gpu-capability",
+        ),
+        (
             "gpu-limit",
-            "When do transistors shrink no more, and what does one device give then?",
+            "When do transistors stop shrinking, and what does one device give then?",
             "Hobbhahn & Besiroglu 2022, Predicting GPU performance, Epoch AI; fitted to datasets/accelerators",
         ),
         (

@@ -135,6 +135,18 @@ def models() -> Iterator[TrendSpec]:
                 note=_ONE_PRECISION if measure == "per-dollar" else "",
             )
     yield _series(
+        "gpu-per-dollar-fp16-consumer",
+        "Peak rate per launch dollar of the best consumer device so far, FP16 tensor, dense",
+        y="peak/launch_price",
+        unit="GFLOP/s/USD",
+        where={"kind": "consumer", **PRECISIONS["fp16"], **_DENSE},
+        qualifiers={"basis": "peak", "dollars": "nominal"},
+        records=True,
+        keeps="frontier",
+        note="few points: of most consumer devices the rate of tensor cores is derived, and marked unverified; makers "
+        "of data-centre devices publish no price",
+    )
+    yield _series(
         "gpu-bandwidth",
         "Memory bandwidth of the best device so far",
         y="bandwidth",

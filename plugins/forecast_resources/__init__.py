@@ -29,7 +29,7 @@ def forecast_scenarios() -> Iterator[ScenarioSpec]:
     """Bring scaling-ends."""
     yield ScenarioSpec(
         name="scaling-ends",
-        title="When a ceiling of money, power, chips or data binds if progress is to go on as it has",
+        title="When does a limit of money, power, chips or data bind, if progress is to go on as it has?",
         path=str(HERE / "scenarios" / "scaling-ends.toml"),
         reference="Dettmers 2025-12-10, Why AGI Will Not Happen (linear progress needs exponential resources; one or "
         "two more years of scaling)",

@@ -5,6 +5,7 @@ import pytest
 
 import forecast
 from forecast.errors import UnknownNameError, UsageError
+from forecast.report.headline import headline
 from toolkit import assert_bitwise
 
 SMALL = {"draws": 200, "seed": 0}
@@ -19,7 +20,7 @@ def test_a_scenario_answers_its_question(parity):
     run = forecast.project("brain-parity", **SMALL)
     for name, data in run["questions"].data_vars.items():
         assert_bitwise(parity.run["questions"][name].values, data.values)
-    assert repr(parity) == forecast.report.summary.headline(run)
+    assert repr(parity) == headline(run)
     assert set(parity.depends_on) == {"brain", "machine"}
 
 
@@ -92,7 +93,7 @@ TWO = {
 def test_each_question_of_a_scenario_is_answered_by_its_name():
     given, run = forecast.scenario(TWO), forecast.project(TWO, **SMALL)
     two = given.ask("two", **SMALL)
-    assert "two comes" in repr(two)
+    assert "Two comes" in repr(two)
     assert_bitwise(two.run["questions"]["two"].values, run["questions"]["two"].values)
     assert given.ask("worth", **SMALL).values.shape == (200, 1)
     race = given.ask("race", **SMALL)

@@ -15,6 +15,7 @@ from forecast.base import files
 from forecast.base.files import arriving, replacing, sweep, write_atomic
 from forecast.cli import main
 from forecast.errors import ResultError
+from toolkit import forked
 
 fork = multiprocessing.get_context("fork")
 RUN = ["run", "brain-parity", "--draws", "300", "--until", "2035"]
@@ -174,13 +175,6 @@ def test_an_error_in_the_block_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def running(folder: Path) -> None:
-    os.chdir(folder)
-    for number in (1, 2):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), number)
-    os._exit(main([*RUN, "--out", "r.nc"]))
-
-
 @pytest.mark.bad_input(20)
 def test_bad_input_020_a_run_that_was_killed_and_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -195,8 +189,7 @@ def test_bad_input_020_a_run_that_was_killed_and_run_again(
     generator = random.Random(1)
     for _ in range(20):
         out.unlink(missing_ok=True)
-        process = fork.Process(target=running, args=(tmp_path,))
-        process.start()
+        process = forked(tmp_path, *RUN, "--out", "r.nc")
         time.sleep(took * 1.2 * generator.random())
         process.kill()
         process.join()

@@ -21,7 +21,7 @@ def test_a_million_draws_with_attribution_take_less_than_two_seconds(name, slown
         before = time.process_time()
         found = attribution(name, draws=1_000_000)
         spent.append(time.process_time() - before)
-        if spent[-1] < 2:
+        if spent[-1] < 2 * slowness:
             break
     print(f"{name}: {min(spent):.2f} s of CPU for 1e6 draws and {found.sizes['input']} uncertain numbers")
     assert found.attrs["draws"] == 1_000_000

@@ -126,10 +126,10 @@ def test_the_list_of_all_models_fits_on_two_screens_and_names_each(capsys):
 
 @pytest.mark.parametrize("plugin", ["hardware", "brain", "resources", "emergence", "trends"])
 def test_the_models_of_one_plugin_have_a_line_each_with_unit_and_title(capsys, plugin):
-    rows = answer(capsys, "models", "list", plugin)["result"]
+    rows = answer(capsys, "models", "list", "--plugin", plugin)["result"]
     assert rows
     assert {row["plugin"] for row in rows} == {plugin}
-    assert main(["models", "list", plugin]) == 0
+    assert main(["models", "list", "--plugin", plugin]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == f"{plugin} ({len(rows)})"
     assert len(lines) <= 100
@@ -145,7 +145,7 @@ def test_the_models_of_one_plugin_have_a_line_each_with_unit_and_title(capsys, p
 
 
 def test_the_list_of_a_plugin_that_is_not_there_names_the_nearest(capsys):
-    assert main(["models", "list", "hardwear"]) == 2
+    assert main(["models", "list", "--plugin", "hardwear"]) == 2
     assert "unknown plugin 'hardwear'; did you mean 'hardware'?" in capsys.readouterr().err
 
 
@@ -375,7 +375,7 @@ def test_a_function_is_listed_among_the_models_and_shows_its_inputs(fake_plugins
     source = "from forecast import FunctionSpec, hookimpl\n@hookimpl\ndef forecast_functions():\n"
     source += "    yield FunctionSpec(name='power', target='math:prod', unit='W', inputs={'chips': '', 'each': 'kW'},\n"
     fake_plugins.add("demo", source + "                       reference='a manual')\n")
-    (row,) = answer(capsys, "models", "list", "demo")["result"]
+    (row,) = answer(capsys, "models", "list", "--plugin", "demo")["result"]
     assert (row["name"], row["kind"], row["unit"]) == ("demo/power", "function", "W")
     shown = answer(capsys, "models", "show", "demo/power")["result"]
     assert (shown["code"], shown["reference"]) == ("math:prod", "a manual")

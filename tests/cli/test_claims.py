@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from forecast import claims
 from forecast.contract.registry import get_registry
 from toolkit import command, json_of, spawn
 
@@ -40,6 +41,14 @@ def test_json(capsys):
         }  # fmt: skip
 
 
+def test_without_a_group_all_are_judged(capsys, monkeypatch):
+    every = get_registry().records("claim")
+    monkeypatch.setattr(
+        claims, "evaluate_all", lambda records, **options: [{"id": r.full_name, "verdict": "ours"} for r in records]
+    )
+    assert {row["id"] for row in run(capsys, "--json").json["result"]} == {r.full_name for r in every}
+
+
 def test_json_of_one(capsys):
     _, out, _ = run(capsys, "parity-2037", "--json")
     result = json.loads(out)["result"]
@@ -73,11 +82,13 @@ def test_a_failed_claim_is_listed_and_warned_of(fake_plugins, capsys):
         "    yield ClaimSpec(name='bad', group='demo', statement='s', stated='3', formula='n*m', values={'n': 3},\n"
         "                    reference='r')\n",
     )
-    code, out, err = run(capsys)
+    # those of the published models are judged in tests/plugins/capability
+    judged = [r for r in get_registry().records("claim") if r.plugin.name != "capability"]
+    code, out, err = run(capsys, "--group", ",".join({r.spec.group for r in judged}))
     assert code == 0
-    assert "1 failed" in out.splitlines()[0]
-    shipped = len([r for r in get_registry().records("claim") if r.plugin.name != "demo"])
-    assert f"{shipped + 1} claims" in out.splitlines()[0]
+    opening = " ".join(out.partition("\n\n")[0].split())
+    assert "1 failed" in opening
+    assert f"{len(judged)} claims" in opening
     assert "claim 'bad' failed" in err
     assert "no value for 'm'" in err
 
@@ -102,15 +113,16 @@ def test_dated_forecasts_are_judged_and_added_up(capsys):
     code, out, err = run(capsys, "--forecasts")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == answer["headline"]
-    assert lines[2].startswith(f"date: {kinds['date']['hits']} of {kinds['date']['decided']} came true (")
-    assert "Brier score" in lines[4]
+    assert " ".join(out.partition("\n\n")[0].split()) == answer["headline"]
+    (line,) = [line for line in lines if line.startswith("date: ")]
+    assert line.startswith(f"date: {kinds['date']['hits']} of {kinds['date']['decided']} came true (")
+    assert any(line.startswith("probability: ") and "Brier score" in line for line in lines)
 
 
 def test_one_dated_forecast_and_the_rest_of_the_claims(capsys):
     code, out, _ = run(capsys, "first-100-petaflops")
     assert code == 0
-    assert out.splitlines()[0] == "first-100-petaflops: late (stated 2015.5, computed 2018.45)"
+    assert out.splitlines()[0] == "first-100-petaflops: late (forecast 2015.5, outcome 2018.45)"
     said = run(capsys, "first-100-petaflops", "--forecasts")
     assert "--forecasts: is about all of them" in said.refused()
     none = run(capsys, "--group", "parity", "--forecasts", "--json").json["result"]
@@ -121,3 +133,91 @@ def test_the_record_of_others_in_a_process_of_its_own():
     done = spawn("claims", "--forecasts")
     assert (done.returncode, done.stderr) == (0, "")
     assert "dated forecasts whose outcome is known came true" in done.stdout.splitlines()[0]
+
+
+# --- several claims of one statement ----------------------------------------------------------------------------------
+
+STEPS = ["vision-steps-20", "vision-steps-80", "vision-steps-200"]
+
+
+def test_an_alias_shows_every_claim_of_its_statement(capsys):
+    code, out, err = run(capsys, "vision-steps")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "3 claims: 3 agree"
+    assert [line.partition(":")[0] for line in lines if line.startswith("vision")] == STEPS
+    result = run(capsys, "vision-steps", "--json").json["result"]
+    assert [claim["id"] for claim in result] == STEPS
+    assert result == [run(capsys, name, "--json").json["result"] for name in STEPS]
+    assert run(capsys, "brain/vision-steps", "--group", "brain").out == out
+    assert "unknown group of claims 'resources'" in run(capsys, "vision-steps", "--group", "resources").refused()
+    assert "did you mean 'brain/vision-steps'" in run(capsys, "vision-stepz").refused()
+
+
+SHARED = """
+from forecast import ClaimSpec, hookimpl
+@hookimpl
+def forecast_claims():
+    for name, alias, group in {claims!r}:
+        yield ClaimSpec(name=name, alias=alias, group=group, statement='s', stated='3', formula='3', reference='r')
+"""
+
+
+@pytest.mark.parametrize(
+    ("claims", "reason"),
+    [
+        ([("a", "pair", "g"), ("pair", "", "g")], "claim 'a': alias: there is a claim 'pair' already"),
+        ([("a", "pair", "g"), ("b", "", "pair")], "claim 'a': alias: there is a group of claims 'pair' already"),
+    ],
+)
+def test_an_alias_that_means_something_else_already_is_refused(fake_plugins, claims, reason):
+    fake_plugins.add("demo", SHARED.format(claims=claims))
+    (plugin,) = get_registry().plugin("demo")
+    assert plugin.status == "failed"
+    assert reason in plugin.reason
+
+
+def test_a_name_that_two_plugins_offer_is_named_in_full(fake_plugins, capsys):
+    fake_plugins.add("demo", SHARED.format(claims=[("vision-steps", "", "g"), ("a", "teps-as-flops", "g")]))
+    for name in ("vision-steps", "teps-as-flops"):
+        said = run(capsys, name).refused()
+        assert f"claim '{name}' is offered by several plugins: brain/{name}, demo/{name}" in said
+    assert run(capsys, "demo/vision-steps").out.startswith("vision-steps: agrees")
+    assert run(capsys, "demo/teps-as-flops").out.startswith("1 claim: 1 agrees")
+
+
+# --- what is printed --------------------------------------------------------------------------------------------------
+
+
+def test_every_line_fits_a_terminal_and_breaks_no_word(capsys):
+    whole = run(capsys, "--group", "brain,resources,forecasts", "--json").json["result"]
+    out = run(capsys, "--group", "brain,resources,forecasts").out
+    assert max(map(len, out.splitlines())) <= 80
+    told = " ".join(out.split())
+    for claim in whole:
+        assert f"{claim['id']}: {claim['verdict']} (" in told
+        assert f") {' '.join(claim['statement'].split())}" in told
+    for name in ("parity-hpcg-end-to-end", "fp16-per-dollar-doubling", "ai-2027-a-p50", "gpu-utilisation"):
+        lines = run(capsys, name).out.splitlines()
+        assert max(map(len, lines)) <= 80
+
+
+def test_an_estimate_shows_its_interval_and_a_hedge_its_word(capsys):
+    result = run(capsys, "fp32-doubling", "--json").json["result"]
+    low, high = result["interval"]["p05"], result["interval"]["p95"]
+    assert result["verdict"] == "compatible"
+    assert low < 2.3 < high
+    out = run(capsys, "fp32-doubling").out
+    assert out.startswith("fp32-doubling: compatible (stated 2.3, computed ")
+    assert f"\n90 % interval  {low:.6g} to {high:.6g}\n" in out
+    listed = " ".join(run(capsys, "--group", "hardware").out.split())
+    assert f"doubles in 2.3 years (computed, 90 %: {low:.3g} to {high:.3g}) " in listed
+    assert "interval" not in run(capsys, "perf-per-dollar", "--json").json["result"]
+    out = run(capsys, "perf-per-dollar").out
+    assert out.startswith("perf-per-dollar: about (stated 100, computed 103.478 USD/year)")
+    assert "\nhedge      about\n" in out
+
+
+def test_a_dated_forecast_shows_its_outcome(capsys):
+    assert run(capsys, "desktop-30-gigahertz").out.splitlines()[0].endswith("(forecast 30, outcome 5.2 GHz)")
+    assert run(capsys, "brain-parity-dettmers-2015").out.splitlines()[0].endswith("(forecast 2037, no outcome yet)")

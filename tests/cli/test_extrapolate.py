@@ -1,7 +1,5 @@
 """``forecast extrapolate``: a file in, one sentence and its record out; bad inputs end in one line."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -87,18 +85,18 @@ def test_rows_can_be_chosen(capsys, curve):
     assert err == ""
 
 
-def test_dates_become_a_shape_of_trends(series):
-    done = spawn("extrapolate", series, "--x", "date", "--y", "flops", "--to", "2030", "--json")
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)["result"]
+def test_dates_become_a_shape_of_trends(capsys, series):
+    done = run(capsys, series, "--x", "date", "--y", "flops", "--to", "2030", "--json")
+    assert done.code == 0, done.err
+    result = done.json["result"]
     assert result["points"][0]["date"] == "2030-01-01"
     assert result["pooled"][0]["name"].startswith("trends/")
     # a straight line reaches 1e9, and the pool expects growth to slow: the line lies about its 95 % quantile
     assert result["points"][0]["lower"] < result["points"][0]["median"] < 1e9
     assert 0.5e9 < result["points"][0]["upper"] < 2e9
-    done = spawn("extrapolate", series, "--x", "date", "--y", "flops", "--reach", "1e9")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("flops reaches 1e+09 in 20")
+    done = run(capsys, series, "--x", "date", "--y", "flops", "--reach", "1e9")
+    assert done.code == 0, done.err
+    assert done.out.startswith("flops reaches 1e+09 in 20")
 
 
 REFUSED = {
@@ -123,15 +121,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_bad_inputs_end_in_one_line(curve, case):
+def test_bad_inputs_end_in_one_line(capsys, curve, case):
     words, code, says = REFUSED[case]
-    done = spawn("extrapolate", curve, *words)
-    assert done.returncode == code, done.stderr
-    assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("forecast: error: ")
-    assert says in line
-    assert "Traceback" not in line
+    assert says in run(capsys, curve, *words).refused(code)
 
 
 def test_without_the_plugin_of_laws_the_law_is_named(curve):

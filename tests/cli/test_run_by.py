@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 SCENARIO = """
@@ -23,25 +21,38 @@ dates = [{dates}]
 """
 
 
-def test_the_probability_by_a_date(command_line, tmp_path):
-    (tmp_path / "s.toml").write_text(SCENARIO.format(dates='2030-06-30, "2040-01-01"'))
-    done = command_line("run", "s.toml", "--json", "--draws", "400")
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)["result"]
+def test_the_probability_by_a_date(said, scenario):
+    name = scenario(SCENARIO.format(dates='2030-06-30, "2040-01-01"'))
+    done = said("run", name, "--json", "--draws", "400")
+    assert done.code == 0, done.err
+    result = done.json["result"]
     row = result["questions"][0]
     assert [d["date"] for d in row["dates"]] == ["2030-06-30", "2040-01-01"]
     # x is above y from the first step or never
     assert all(d["probability"] == row["crossing"]["already"] for d in row["dates"])
     assert result["drivers"][0]["drivers"][0]["name"] == "x"
-    said = command_line("run", "s.toml", "--draws", "400").stdout
-    assert "by 2030-06-30" in said
-    assert "what moves it" in said
+    out = said("run", name, "--draws", "400", "--full").out
+    assert "by 2030-06-30" in out
+    assert "what moves it" in out
+    assert "of what is drawn 'x' comes first, which the scenario states and no data were fitted to" in out
+
+
+def test_a_number_that_is_stated_is_said_to_come_first_and_one_that_is_fitted_is_not(said):
+    """A range of 2 to 45 GW that others have judged moves the date of the first limit most, after the fork itself."""
+    done = said("run", "scaling-ends", "--draws", "512", "--json")
+    assert done.code == 0, done.err
+    told = {row["name"]: row for row in done.json["result"]["drivers"]}
+    stated = (
+        "of what is drawn 'capability/power-2030.power' comes first, a number that is stated and not fitted: power [GW]"
+    )
+    assert told["ends"]["note"].startswith(stated)
+    assert "Epoch AI" in told["ends"]["note"] or "post" in told["ends"]["note"]
+    first = next(d["name"] for d in told["chip_supply"]["drivers"] if d["kind"] == "number")
+    assert first == "capability/chip-stock@pool.growth"
+    assert "note" not in told["chip_supply"]
 
 
 @pytest.mark.parametrize("dates", ['"soon"', "3", '"2030-13-01"'])
-def test_what_is_no_date_is_refused(command_line, tmp_path, dates):
-    (tmp_path / "s.toml").write_text(SCENARIO.format(dates=dates))
-    done = command_line("run", "s.toml")
-    assert done.returncode == 2 or done.returncode == 1
-    assert "questions.q.dates: expected a date such as 2030-01-01" in done.stderr
-    assert done.stdout == ""
+def test_what_is_no_date_is_refused(said, scenario, dates):
+    done = said("run", scenario(SCENARIO.format(dates=dates)))
+    assert "questions.q.dates: expected a date such as 2030-01-01" in done.refusal

@@ -16,7 +16,7 @@ limit = "20"
 
 def test_which_limit_binds_is_said_in_text_and_json(said, scenario):
     path = scenario(TEXT)
-    code, out, err = said("run", path, "--draws", "500")
+    code, out, err = said("run", path, "--draws", "500", "--full")
     assert (code, err) == (0, "")
     (line,) = [each for each in out.splitlines() if each.startswith("limit of spend")]
     (row,) = said("run", path, "--draws", "500", "--json").json["result"]["limits"]

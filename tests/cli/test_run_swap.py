@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.base.netcdf import save
-from forecast.report import summary
+from forecast.report.headline import headline
 
 WORDS = ("brain-parity", "--draws", "20", "--until", "2060", "--set", "metric=hpcg", "--set", "trend=changepoint")
 
@@ -21,7 +21,7 @@ def test_another_model_is_taken_and_nothing_else_is_drawn_anew(tmp_path):
     own, other = (np.squeeze(tree["projection"]["machine"].values) for tree in (after, alone))
     np.testing.assert_array_equal(own, other)
     np.testing.assert_array_equal(after["projection"]["brain"].values, before["projection"]["brain"].values)
-    assert summary.headline(after).endswith("; with machine = hardware/linpack@random-walk.")
+    assert headline(after).endswith(", machine = hardware/linpack@random-walk.")
     assert forecast.load(save(after, tmp_path / "p.nc")).identical(after)
 
 

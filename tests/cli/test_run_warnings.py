@@ -23,7 +23,7 @@ model = "resources/chip-progress-from-effort"
 def test_bad_input_046_is_a_warning_on_stderr_and_in_json(said, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(SCENARIO)
-    code, out, err = said("run", str(path), "--draws", "50")
+    code, out, err = said("run", str(path), "--draws", "50", "--full")
     assert code == 0
     assert "forecast: warning: growth: resources/chip-progress-from-effort: S is " in err
     assert "decades outside the data" in err

@@ -38,7 +38,7 @@ def test_a_line_for_every_combination(said, mine):
     done = said("sweep", *WORDS, "--set", "goal=2,20", "--set", "g=0.1,0.05..0.2")
     assert done.code == 0
     lines = done.out.splitlines()
-    assert lines[0].startswith("When the goal is reached: the median date runs from ")
+    assert lines[0].startswith("'x >= goal' holds between ")
     assert [line.split()[:2] for line in lines if line[:3] in ("0.1", "0.0")] == [
         ["0.1", "2"], ["0.1", "20"], ["0.05..0.2", "2"], ["0.05..0.2", "20"]
     ]  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 import forecast
 from forecast.base import access
 from forecast.contract.registry import get_registry
+from forecast.report import summary
 from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import cache_folder
 from toolkit import package, resource
@@ -320,3 +321,108 @@ def test_which_file_of_several_is_said(site, said, here):
     done = said("tables", "refresh", "--file", "./pair:b=b.csv", "--scenario", "demo/neither", "--json")
     (table,) = done.json["result"]["tables"]
     assert len(table["parts"][0]["changed"]) == 3
+
+
+# --- editions that a table holds itself -------------------------------------------------------------------------------
+
+#: One file for each way in which a table holds two editions: rows told apart by the key, rows with a name of their own,
+#: and columns. The older edition has no row of 2023, and the newer revised 2022.
+OLD, NEW = {2020: 9, 2021: 7, 2022: 5}, {2020: 9, 2021: 7, 2022: 5.5, 2023: 4.2}
+EDITION = {"name": "edition", "type": "string"}
+NAMED = {"name": "row", "type": "string"}
+DATE, PRICE = PRICED
+BY_EDITION = {
+    label: "".join(f"{label},{year}-01-01,{v},from {label}\n" for year, v in rows.items())
+    for label, rows in (("2025", OLD), ("2026", NEW))
+}
+SOURCE = {"name": "source", "type": "string"}
+HELD = {
+    "keyed": (f"edition,date,cost,source\n{BY_EDITION['2025']}{BY_EDITION['2026']}",
+              [EDITION, DATE, PRICE, SOURCE], ["edition", "date"], "2026=2025"),
+    "named": ("row,edition,date,cost,source\n" + "".join(
+                  f"r{number},{line}\n"
+                  for number, line in enumerate((BY_EDITION["2025"] + BY_EDITION["2026"]).splitlines())),
+              [NAMED, EDITION, DATE, PRICE, SOURCE], "row", "2026=2025"),
+    "wide": ("date,cost,cost_2025\n" + "".join(f"{year}-01-01,{v},{OLD.get(year, '')}\n" for year, v in NEW.items()),
+             [DATE, PRICE, {**PRICE, "name": "cost_2025"}], "date", "cost=cost_2025"),
+}  # fmt: skip
+
+
+def holding(here, kind):
+    text, fields, key, instead = HELD[kind]
+    (here / kind).mkdir()
+    separate = {} if kind == "wide" else {"separate": ["edition"]}
+    package(here / kind, kind, resource(here / kind, kind, text, fields, key, **separate))
+    where = "" if kind == "wide" else 'where = { edition = "2026" }\n'
+    own = COST.replace('data = "demo/costs"\n', f'data = "./{kind}"\n{where}')
+    (here / f"{kind}.toml").write_text(own, encoding="utf-8")
+    return f"./{kind}:{instead}", f"{kind}.toml"
+
+
+@pytest.mark.parametrize("kind", sorted(HELD))
+def test_an_edition_that_a_table_holds_is_compared_as_an_edition(site, said, here, kind):
+    edition, scenario = holding(here, kind)
+    done = said("tables", "refresh", "--edition", edition, "--scenario", scenario, *QUICK, "--json")
+    assert done.code == 0
+    result = done.json["result"]
+    (table,) = result["tables"]
+    this, _, other = edition.partition(":")[2].partition("=")
+    assert table["state"] == f"{other} in the place of {this}, nothing is kept"
+    (part,) = table["parts"]
+    changed = {(c["key"]["date"], c["column"]): (c["before"], c["after"]) for c in part["changed"]}
+    assert [row["key"] for row in part["removed"]] == [{"date": "2023-01-01"}]
+    assert part["added"] == []
+    assert changed == {("2022-01-01", "cost"): (5.5, 5.0)}
+    # the same worlds as on a table that has the other edition alone
+    (answer,) = result["scenarios"][0]["answers"]
+    assert answer["moved"]
+    (here / "alone").mkdir()
+    text = "date,cost\n" + "".join(f"{year}-01-01,{v}\n" for year, v in OLD.items())
+    package(here / "alone", "alone", resource(here / "alone", "alone", text, PRICED, "date"))
+    (here / "alone.toml").write_text(COST.replace("demo/costs", "./alone"), encoding="utf-8")
+    (told,) = summary.figures(forecast.project("alone.toml", draws=64))
+    for level in ("p05", "p50", "p95"):
+        assert answer["after"][level] == pytest.approx(told["dates"][0][level], rel=1e-9)
+    untouched = forecast.tables.columns(f"./{kind}")
+    assert untouched.rows == (4 if kind == "wide" else 7)
+
+
+def test_the_other_edition_stays_under_its_own_name(site, said, here):
+    edition, _ = holding(here, "named")
+    (here / "other.toml").write_text(
+        COST.replace('data = "demo/costs"\n', 'data = "./named"\nwhere = { edition = "2025" }\n'), encoding="utf-8"
+    )
+    done = said("tables", "refresh", "--edition", edition, "--scenario", "other.toml", *QUICK, "--json")
+    (row,) = done.json["result"]["scenarios"]
+    assert (len(row["rests_on"]), [answer["moved"] for answer in row["answers"]]) == (1, [False])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("./keyed", "--edition: expected NAME:THIS=OTHER, got './keyed'"),
+        ("./keyed:2026", "--edition: expected NAME:THIS=OTHER"),
+        ("./keyed:=2025", "--edition: expected NAME:THIS=OTHER"),
+        ("keyd:2026=2025", "unknown table 'keyd'"),
+        ("./keyed:2026=2026", "--edition ./keyed:2026: '2026' stands in its own place already"),
+        ("./keyed:cost=date", "the columns 'cost' and 'date' differ in type, unit or qualifiers"),
+    ],
+)
+def test_an_edition_that_cannot_be_meant_is_refused(site, said, here, text, says):
+    holding(here, "keyed")
+    assert says in said("tables", "refresh", "--edition", text, *QUICK).refused(2)
+
+
+@pytest.mark.parametrize(
+    ("instead", "says"),
+    [
+        ("2026=2024", "table 'keyed': unknown edition '2024'; did you mean '2026'?"),
+        ("2027=2025", "table 'keyed': unknown edition '2027'; did you mean '2026'?"),
+        ("2026=cost", "table 'keyed': '2026' and 'cost' are no editions of one thing"),
+    ],
+)
+def test_an_edition_that_the_table_does_not_hold_is_a_failure_of_that_table(site, said, here, instead, says):
+    holding(here, "keyed")
+    done = said("tables", "refresh", "--edition", f"./keyed:{instead}", *QUICK, "--json")
+    assert done.code == 1
+    assert says in done.json["result"]["tables"][0]["error"]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from forecast.cli import main
+
 DATA = "x,y\n" + "\n".join(f"{i},{2 * i + (i % 3) / 10}" for i in range(1, 40)) + "\n"
 FIT = ["fit", "a + b*x", "--variables", "x", "--data", "d.csv", "--y", "y"]
 RUN = ["run", "brain-parity", "--draws", "100"]
@@ -44,8 +46,10 @@ def limited(folder: Path, limit: int, *commands: list[str]) -> list[tuple[int, s
 
 
 @pytest.mark.bad_input(21)
-def test_bad_input_021_a_full_disk_costs_no_answer(tmp_path: Path) -> None:
+def test_bad_input_021_a_full_disk_costs_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "d.csv").write_text(DATA)
+    monkeypatch.chdir(tmp_path)
+    assert main([*FIT, "--out", "s.nc"]) == 0
     for name in ("r.nc", "f.nc", "f.svg"):
         (tmp_path / name).write_text("before")
     every = limited(
@@ -56,8 +60,11 @@ def test_bad_input_021_a_full_disk_costs_no_answer(tmp_path: Path) -> None:
         [*FIT, "--out", "f.nc", "--plot", "f.svg"],
         [*FIT, "--out", "f.nc", "--json"],
         ["predict", "scaling/chinchilla@besiroglu2024", "N=" + "1e9," * 60 + "1e9", "D=1e12", "--out", "p.csv"],
+        ["compare", "a + b*x", "a*x**b", *FIT[2:], "--out", "c.nc"],
+        ["extrapolate", "d.csv", "--x", "x", "--y", "y", "--to", "50", "--out", "e.json"],
+        ["show", "s.nc", "--out", "s.json", "--csv", "s.csv", "--plot", "s.png"],
     )
-    named = (["r.nc"], ["r.svg"], ["f.nc", "f.svg"], ["f.nc"], ["p.csv"])
+    named = (["r.nc"], ["r.svg"], ["f.nc", "f.svg"], ["f.nc"], ["p.csv"], ["c.nc"], ["e.json"], ["s.json", "s.png"])
     for (code, out, err), files in zip(every, named, strict=True):
         assert code == 1
         assert len(out) > 450
@@ -65,7 +72,7 @@ def test_bad_input_021_a_full_disk_costs_no_answer(tmp_path: Path) -> None:
             assert f"forecast: error: {name}: cannot write: file too large\n" in err
     assert json.loads(every[1][1])["command"] == "run"
     assert json.loads(every[3][1])["result"]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "f.nc", "f.svg", "r.nc"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "f.nc", "f.svg", "r.nc", "s.csv", "s.nc"]
     assert {(tmp_path / name).read_text() for name in ("r.nc", "f.nc", "f.svg")} == {"before"}
 
 

@@ -24,6 +24,12 @@ def scored(*laws, **options):
     return backtest_laws(laws, options.pop("data", curve()), y="loss", **options)
 
 
+@pytest.fixture(scope="module")
+def two_laws():
+    """Both laws on the curve as it is."""
+    return scored(POWER, FLOOR)
+
+
 def test_origins_are_places_with_eight_behind_and_targets_lie_beyond():
     found = scored(POWER)
     assert found["origin"].values[0] == pytest.approx(X[10])  # 40 % of the places, which are more than eight
@@ -38,23 +44,26 @@ def test_origins_are_places_with_eight_behind_and_targets_lie_beyond():
 
 @pytest.mark.parametrize("poison", [np.nan, 1e99])
 @pytest.mark.parametrize("cut", [0, 3])
-def test_nothing_beyond_the_origin_leaks(poison, cut):
+def test_nothing_beyond_the_origin_leaks(two_laws, poison, cut):
     """Held-out rows are replaced: every forecast from the cut keeps every bit."""
-    laws = [POWER, FLOOR]
-    clean = scored(*laws)
-    data = curve()
+    clean, data = two_laws, curve()
     data["loss"] = np.where(clean["origin"].values[cut] < X, poison, data["loss"])
-    again = scored(*laws, data=data)
+    again = scored(POWER, FLOOR, data=data)
     for before in range(cut + 1):
         now, then = (each["forecast"].isel(origin=before) for each in (again, clean))
         np.testing.assert_array_equal(now, then)
     assert bool(clean["forecast"].notnull().any())
 
 
+@pytest.fixture(scope="module")
+def by_run():
+    """Both laws on the curve in three parts, each of which is left out."""
+    return scored(POWER, FLOOR, data={**curve(), "run": np.repeat(["a", "b", "c"], 8)}, leave_out="run")
+
+
 @pytest.mark.parametrize("poison", [np.nan, 1e99])
-def test_a_group_that_is_left_out_does_not_leak(poison):
-    data = {**curve(), "run": np.repeat(["a", "b", "c"], 8)}
-    clean = scored(POWER, FLOOR, data=data, leave_out="run")
+def test_a_group_that_is_left_out_does_not_leak(by_run, poison):
+    clean, data = by_run, {**curve(), "run": np.repeat(["a", "b", "c"], 8)}
     assert list(clean["origin"].values) == ["a", "b", "c"]
     data["loss"] = np.where(data["run"] == "b", poison, data["loss"])
     again = scored(POWER, FLOOR, data=data, leave_out="run")
@@ -85,8 +94,8 @@ def test_the_pool_is_that_of_extrapolate():
     np.testing.assert_allclose(said.sel(quantile=0.95), answer.upper[places], rtol=1e-3)
 
 
-def test_the_law_behind_the_data_does_best_and_beats_the_last_value():
-    rows = {row["model"]: row for row in summary([scored(POWER, FLOOR)])}
+def test_the_law_behind_the_data_does_best_and_beats_the_last_value(two_laws):
+    rows = {row["model"]: row for row in summary([two_laws])}
     own = rows["scaling/saturating-power"]
     assert own["skill_last_value"] > 0.5
     assert own["weighted-interval"] < rows["scaling/power"]["weighted-interval"]

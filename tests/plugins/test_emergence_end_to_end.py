@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 
 import pytest
+
+from toolkit import command, json_of
+
+run, claims, fit = command("run"), command("claims"), command("fit")
 
 
 def spawned(cwd, *words):
@@ -20,17 +23,17 @@ def spawned(cwd, *words):
 
 SCENARIOS = {
     "emergence": (
-        "by the law that is told where the layers jump: 6.7B is best in 100% of the draws",
+        "by the law with a jump:",
         ("everywhere: lowest N", "foretold: lowest N [parameter], where N >= threshold, route = hazard"),
         ("it forecasts the count tolerably and misses the layers and the magnitude", "none by 1e+13 with probability"),
     ),
     "precision": (
-        "quantised after training: 4 is best in",
+        "quantised after training: 4 in",
         ("train: lowest trained_loss", "harmless: lowest width [bit], where tokens <= critical"),
         ("30M to 220M parameters",),
     ),
     "token-cost": (
-        "When a million tokens at the score of GPT-4 of 2023 are sold for one cent: the median date runs from",
+        "A million tokens as good as the GPT-4 of 2023 on MMLU sell for one cent",
         ("ten_cents: price <= 0.1 USD", "cheapest: lowest cost [USD]"),
         ("effective [TFLOP/s]", "bits [bit/param]", "layers [percent]"),
     ),
@@ -42,55 +45,51 @@ def test_a_scenario_answers_within_its_time(name, tmp_path, cpu_of, slowness):
     headline, tables, notes = SCENARIOS[name]
     spent = []
     for _ in range(3):  # a busy machine may need another try
-        done, seconds = cpu_of(lambda: spawned(tmp_path, "run", name))
+        done, seconds = cpu_of(lambda: spawned(tmp_path, "run", name, "--full"))
         spent.append(seconds)
         assert done.returncode == 0
         # relations carried far outside their data say so, and nothing else is said
         assert all("outside the data it was fitted to" in line for line in done.stderr.splitlines())
-        if spent[-1] < 3.0:
+        if spent[-1] < 3.0 * slowness:
             break
     lines = done.stdout.splitlines()
-    assert headline in lines[0]
+    assert headline in " ".join(done.stdout.split())
     assert all(any(line.startswith(title) for line in lines) for title in tables)
     assert all(note in done.stdout for note in notes)
     assert min(spent) < 3.0 * slowness
 
 
-def test_equal_seeds_give_equal_bytes(tmp_path):
-    first, again = (spawned(tmp_path, "run", "emergence", "--draws", "60", "--seed", "7", "--json") for _ in "ab")
+def test_equal_seeds_give_equal_bytes(tmp_path, capsys):
+    words = ("emergence", "--draws", "60", "--json", "--seed")
+    first = spawned(tmp_path, "run", *words, "7")
     assert first.returncode == 0
-    assert first.stdout == again.stdout
-    other = spawned(tmp_path, "run", "emergence", "--draws", "60", "--seed", "8", "--json")
-    assert json.loads(other.stdout)["result"] != json.loads(first.stdout)["result"]
+    assert first.stdout == run(capsys, *words, "7").out  # in another process, with other hashes
+    assert run(capsys, *words, "8").json["result"] != json_of(first.stdout)["result"]
 
 
-def test_the_claims_of_the_group(tmp_path):
-    done = spawned(tmp_path, "claims", "--group", "emergence", "--json")
-    rows = {row["id"]: row for row in json.loads(done.stdout)["result"]}
+def test_the_claims_of_the_group(capsys):
+    rows = {row["id"]: row for row in claims(capsys, "--group", "emergence", "--json").json["result"]}
     for name in ("feature-removal", "outlier-total", "outlier-share", "int8-gpus", "kbit-four"):
         assert rows[name]["group"] == "emergence"
         assert rows[name]["source"]
     assert not [name for name, row in rows.items() if row["verdict"] == "failed"]
 
 
-def test_wrong_use_is_one_line_that_names_both_sides(tmp_path):
+def test_wrong_use_is_one_line_that_names_both_sides(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "other.toml").write_text(
         'title = "t"\nstart = 2025\nuntil = 2026\n'
         '[quantities.PPL]\nvalue = 12.0\nunit = ""\nqualifiers = { tokenizer = "llama" }\n'
         '[quantities.count]\nmodel = "emergence/outlier-count"\n'
     )
-    done = spawned(tmp_path, "run", "other.toml")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "'emergence/outlier-count.PPL' is tokenizer gpt2-bpe, 'PPL' is tokenizer llama" in done.stderr
-    done = spawned(tmp_path, "run", "precision", "--set", "trained=4", "--set", "emergence/width-4-bit.bits=3")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    assert "3 bits keep nothing of the parameters (N_eff <= 0)" in done.stderr
-    assert "more than 3.11 bits for activations" in done.stderr
+    said = run(capsys, "other.toml").refused()
+    assert "'emergence/outlier-count.PPL' is tokenizer gpt2-bpe, 'PPL' is tokenizer llama" in said
+    said = run(capsys, "precision", "--set", "trained=4", "--set", "emergence/width-4-bit.bits=3").refused()
+    assert "3 bits keep nothing of the parameters (N_eff <= 0)" in said
+    assert "more than 3.11 bits for activations" in said
     (tmp_path / "scores.csv").write_text("S,right,asked\n" + "".join(f"{i},{2 + i},100\n" for i in range(9)))
-    done = spawned(
-        tmp_path, "fit", "scaling/observational", "--data", "scores.csv", "--y", "right", "--objective", "binomial",
+    done = fit(
+        capsys, "scaling/observational", "--data", "scores.csv", "--y", "right", "--objective", "binomial",
         "--option", "trials=asked", "--option", "chance=0.25",
     )  # fmt: skip
-    assert done.returncode != 0
-    assert "the chance floor 0.25 lies above the score 0.02" in done.stderr
+    assert "the chance floor 0.25 lies above the score 0.02" in done.refusal

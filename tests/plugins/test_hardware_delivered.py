@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import forecast
+import forecast_hardware
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +53,27 @@ def test_a_narrow_multiplication_waits_for_memory_and_half_a_tile_is_wasted():
 
 def test_a_slow_link_costs_what_cannot_be_hidden():
     fast = {"device": "h100-sxm5", "hidden_share": 0}
-    slow = {**fast, "hardware/all-reduce-time.bandwidth": 1.0}
+    slow = {**fast, "link": 1.0}
     shares = [
         float(forecast.project("gpu-delivered", draws=200, set=s)["projection"]["share"].median()) for s in (fast, slow)
     ]
     assert shares[1] < 0.5 * shares[0]
+
+
+def test_gradients_go_over_the_link_of_the_device():
+    """NVLink 4 was taken for every device, so that a card on PCIe lost nothing to its slot."""
+    asked = {"hidden_share": 0, "latency": 5}
+    level = forecast.project("gpu-delivered", draws=8, set=asked)["projection"].isel(time=0, draw=0)
+    links = forecast.tables.columns(Path(forecast_hardware.__file__).parent / "scenarios/links/datapackage.json")
+    stated = dict(zip(links.column("device"), links.numeric("bandwidth"), strict=True))
+    assert set(level["device"].values) <= set(stated)
+    for device in ("h100-sxm5", "h100-pcie", "l40s", "b200"):
+        assert float(level["link"].sel(device=device)) == stated[device]
+        fixed = {"devices": 8, "size": 2, "bandwidth": stated[device], "latency": 5}
+        given = {f"hardware/all-reduce-time.{name}": number for name, number in fixed.items()}
+        ring = {"start": 2026, "until": 2027, "quantities": {"ring": {"model": "hardware/all-reduce-time"}}}
+        expected = float(forecast.project(ring, draws=8, set=given)["projection"]["ring"][0, 0])
+        assert float(level["communicating"].sel(device=device)) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("use", ["training-16bit", "inference-8bit"])

@@ -10,7 +10,7 @@ import pytest
 import forecast
 from forecast.base.netcdf import save
 from forecast.errors import DataError, ResultError, ScenarioError
-from forecast.report import summary
+from forecast.report.headline import headline
 
 QUANTITIES = {
     "rate": {"normal": [0.1, 0.3], "unit": ""},
@@ -99,7 +99,7 @@ def test_what_is_fixed_has_no_growth():
 
 def test_it_is_said_recorded_and_kept(tmp_path):
     tree = project(HALF)
-    assert summary.headline(tree).endswith("; with machine.growth*0.5 since 2028.5 until 2032.")
+    assert headline(tree).endswith("; with machine.growth*0.5 since 2028.5 until 2032.")
     assert json.loads(tree.attrs["changes"]) == [{"of": "machine", "growth": 0.5, "since": 2028.5, "until": 2032.0}]
     assert tree.attrs["scenario_hash"] != project().attrs["scenario_hash"]
     assert "changes" not in project().attrs

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from forecast.projection.answers.dates import DateDraws
 from forecast.projection.crossing import QUANTILES, crossing, date_quantiles
 
 T = np.array([2020.0, 2021.0, 2022.0, 2025.0])
@@ -113,3 +114,10 @@ def test_the_edge_of_the_never_mass_is_exact(n):
 def test_without_an_answer_there_is_no_quantile():
     assert np.isnan(date_quantiles(np.array([np.nan, np.nan]))).all()
     assert len(QUANTILES) == 5
+
+
+def test_quantiles_of_dates_are_those_that_are_asked_for():
+    years = np.array([2030.0, 2031.0, 2032.0, np.inf, np.nan])
+    assert date_quantiles(years, [0.5, 0.9]).tolist() == [2031.0, np.inf]
+    assert DateDraws(years, 2030.0).quantiles([0.75]).tolist() == [2032.0]
+    assert date_quantiles(years).tolist() == DateDraws(years, 2030.0).quantiles(list(QUANTILES.values())).tolist()

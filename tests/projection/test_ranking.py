@@ -10,6 +10,7 @@ from forecast.cli import main
 from forecast.errors import DataError, EmptyDataError, QualifierError, ScenarioError, UnitError, UnknownNameError
 from forecast.projection.answers.ranking import first
 from forecast.report import figures, summary
+from forecast.report.headline import headline
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Cell, Scenario
 from toolkit import package, resource
@@ -160,11 +161,14 @@ def test_conditions_leave_out(record):
     assert float(run["rankings"]["best_first"].sel(card="mid")) == 1.0
     rows = summary.rankings(run)
     assert [entry["name"] for entry in rows[0]["order"]] == ["mid", "old", "big"]
-    assert summary.headline(run) == (
-        "the highest per_dollar: mid is best in 100% of the draws, before old (2 of 3 take part); with budget = 650."
+    assert headline(run) == (
+        "The highest per_dollar: mid in over 99 % of worlds, before old; with budget = 650 instead of 5000 USD."
     )
     nothing = forecast.project(record, draws=50, set={"budget": 1})
-    assert summary.headline(nothing) == "the highest per_dollar: no card of 3 meets price <= budget; with budget = 1."
+    assert (
+        headline(nothing)
+        == "The highest per_dollar: none of 3 meets price <= budget; with budget = 1 instead of 5000 USD."
+    )
 
 
 def test_what_seldom_takes_part_comes_last_unless_the_values_are_ordered(record):
@@ -191,7 +195,7 @@ def test_what_takes_part_in_few_draws_is_not_listed_before_what_is_best(record):
     shares = {entry["name"]: entry["among"] for entry in row["order"]}
     assert 0 < shares["big"] < 0.1 < shares["mid"] <= shares["old"]
     assert [entry["name"] for entry in row["order"]] == ["mid", "old", "big"]
-    assert "mid is best in" in summary.headline(run)
+    assert "The highest memory: mid in" in headline(run)
 
 
 def test_ordered_is_true_or_false(record):
@@ -203,7 +207,7 @@ def test_ordered_is_true_or_false(record):
 def test_the_lowest_may_be_the_best(record):
     record["questions"]["best"] = {"rank": "price + extra", "over": "card", "best": "lowest", "title": "Cheapest"}
     run = forecast.project(record, draws=50)
-    assert summary.headline(run).startswith("Cheapest: old is best in 100% of the draws, before mid")
+    assert headline(run).startswith("Cheapest: old in over 99 % of worlds, before mid")
 
 
 def test_each_combination_of_the_other_choices_is_ranked(record):
@@ -297,7 +301,7 @@ def test_the_command_line_shows_them(record, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("forecast.scenarios.scenario._read", lambda path: record)
     (tmp_path / "mine.toml").write_text("")
     words = ["run", str(tmp_path / "mine.toml"), "--draws", "50", "--set", "budget=650"]
-    assert main(words) == 0
+    assert main([*words, "--full"]) == 0
     out = capsys.readouterr().out
     assert "best: highest per_dollar [GFLOP/s/USD], where price <= budget" in out
     assert "1 do not meet the conditions" in out

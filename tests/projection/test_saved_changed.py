@@ -13,6 +13,7 @@ import forecast
 from forecast.base import netcdf
 from forecast.errors import ForecastError, ResultError
 from forecast.report import summary
+from forecast.report.headline import headline
 
 #: The changes are those that saved fits are put through.
 CHANGES = Path(__file__).parents[1] / "fit" / "test_save_changed.py"
@@ -90,7 +91,7 @@ def test_every_change_is_refused_or_read_without_a_surprise(
         try:
             summary.questions(back)
             summary.quantities(back)
-            summary.headline(back)
+            headline(back)
             summary.warnings(back)
             summary.rankings(back)
             summary.limits(back)

@@ -9,6 +9,7 @@ import forecast
 from forecast.base.netcdf import save
 from forecast.errors import ScenarioError, UnknownNameError, UsageError
 from forecast.report import summary
+from forecast.report.headline import headline
 from tests.toolkit import assert_bitwise
 
 YEARS = np.arange(2000.0, 2021.0)
@@ -72,20 +73,20 @@ def test_it_is_saved_summarised_and_said(tmp_path):
     assert forecast.load(save(tree, tmp_path / "s.nc")).identical(tree)
     rows = [row["choices"] for row in summary.questions(tree) if row["name"] == "there"]
     assert rows == [{"machine.growth": g, "goal": v} for g in ("0.2", "0.4") for v in ("1000.0", "100000.0")]
-    assert "over 4 combinations of machine.growth × goal" in summary.headline(tree)
-    assert summary.headline(tree).endswith("with share = 1.")
+    assert "depending on machine.growth and goal" in headline(tree)
+    assert headline(tree).endswith("with share = 1 instead of 0.5 to 1.")
     early, late = (row["crossing"]["p50"] for row in summary.questions(tree)[:2])
     assert early < late
 
 
 def test_what_is_swept_is_never_pooled_and_rivals_beside_it_are():
     plain, tree = run(RIVALS), run(RIVALS, sweep={"goal": [1e19, 1e20]})
-    assert "goal = " not in summary.headline(plain)
+    assert "goal = " not in headline(plain)
     rows = [row for row in summary.pooled(tree) if row["name"] == "there"]
     assert [row["choices"] for row in rows] == [{"goal": "1e+19"}, {"goal": "1e+20"}]
     first = next(row for row in summary.pooled(plain) if row["name"] == "there")
     assert rows[0]["crossing"] == first["crossing"]
-    assert "pooled over shape by their stated weights" in summary.headline(tree)
+    assert "depending on goal (never" in headline(tree)
     along = run(RIVALS, sweep={"shape": "*"})
     assert summary.swept(along) == {"shape": ["exponential", "random-walk"]}
     assert summary.pooled(along) == []

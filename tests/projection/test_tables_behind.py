@@ -2,6 +2,8 @@
 
 import datetime
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from forecast.base.netcdf import load, save
 from forecast.errors import UsageError
 from forecast.projection.tables_behind import last, newest
 from forecast.report import summary
+from forecast.report.words.dates import age
 from toolkit import command, package, resource
 
 FIELDS = [{"name": "device", "type": "string"}, {"name": "price", "type": "number", "unit": "USD"}]
@@ -121,8 +124,25 @@ def test_the_command_says_it_in_one_line(folder, capsys):
     priced(folder, "day")
     path = str(scenario(folder))
     said = command("run")(capsys, path, "--draws", "8")
-    (line,) = [line for line in said.out.splitlines() if line.startswith("newest data: ")]
+    (line,) = [line for line in said.out.splitlines() if line.startswith("Newest data: ")]
     today, then = decimal_year(np.array([datetime.date.today(), datetime.date(2025, 2, 3)], dtype="datetime64[s]"))
-    assert f"prices 2025-02-03 ({today - then:.1f} years old)" in line
+    assert f"prices 2025-02 ({age(today - then)})" in line
     result = json.loads(command("run")(capsys, path, "--draws", "8", "--json").out)["result"]
     assert result["newest"] == {"prices": "2025-02-03", "speeds.csv": "2023-05-01"}
+
+
+def test_what_is_planned_is_not_the_newest_datum():
+    run = forecast.project("model-capability", draws=8)
+    assert newest(run)["datasets/data-centres"] < "2027"
+
+
+def test_the_hash_of_a_scenario_does_not_hold_its_folder(tmp_path):
+    from forecast.contract.registry import get_registry
+
+    path = Path(get_registry().find("scenario", "model-capability").spec.path)
+    hashes = set()
+    for folder in ("one", "another"):
+        shutil.copytree(path.parent, tmp_path / folder)
+        run = forecast.project(str(tmp_path / folder / path.name), draws=8)
+        hashes.add(run.attrs["scenario_hash"])
+    assert len(hashes) == 1

@@ -17,6 +17,7 @@ from forecast.errors import DataError, ResultError
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
 from forecast.projection.weights import effective, normalised, weights_of
 from forecast.report import summary
+from forecast.report.headline import headline
 from forecast.sensitivity.answers import drivers
 from toolkit import assert_bitwise
 
@@ -163,7 +164,7 @@ def test_a_weighed_projection_is_saved_and_drawn(chosen, weighed, tmp_path):
     for number, run in enumerate((chosen, weighed)):
         save(run, tmp_path / f"{number}.nc")
         back = forecast.load(tmp_path / f"{number}.nc")
-        for said in (summary.questions, summary.quantities, summary.updates, summary.headline):
+        for said in (summary.questions, summary.quantities, summary.updates, headline):
             assert said(back) == said(run)
         assert figures.plot(run, tmp_path / f"{number}.svg").stat().st_size > 1000
 

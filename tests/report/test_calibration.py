@@ -2,7 +2,7 @@
 
 import pytest
 
-from forecast.report.calibration import chart, plot
+from forecast.report.figures.calibration import chart, plot
 
 ROW = {
     "kind": "all", "horizon": "all", "series": 22, "forecasts": 808, "score": 0.5, "held": 0.8, "half": 0.44,

@@ -11,6 +11,7 @@ from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
 from forecast.projection.answers.pooling import held_by_worlds, pooled
 from forecast.report import summary
+from forecast.report.headline import headline
 from forecast.scenarios.scenario import Scenario
 from toolkit import package, resource
 
@@ -48,9 +49,9 @@ def test_rivals_are_pooled_world_by_world_and_definitions_are_not(tree):
         assert row["crossing"]["never"] == np.isnat(by_world).mean()
         assert row["weights"] == {"trend": [0.25, 0.75]}
     assert rows["fast"]["crossing"]["never"] < rows["slow"]["crossing"]["never"]
-    said = summary.headline(tree)
-    assert "pooled over trend by their stated weights" in said
-    assert "with metric = fast" in said
+    said = headline(tree)
+    assert "pooled over trend" in said
+    assert "(metric: fast)" in said
     assert "slow" not in said
 
 

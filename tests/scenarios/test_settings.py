@@ -16,7 +16,7 @@ from forecast.errors import (
     UnitError,
     UsageError,
 )
-from forecast.report import summary
+from forecast.report.headline import headline
 from forecast.scenarios import settings
 from forecast.sensitivity.estimates import attribution
 from tests.toolkit import assert_bitwise
@@ -101,8 +101,8 @@ def test_an_input_states_its_own_under_every_name_it_has(key):
     [
         ("gpu-limit", "smallest", " nm"),
         ("gpu-limit", "area", " mm**2"),
-        ("scaling-ends", "ceiling_power", " MW"),
-        ("scaling-ends", "ceiling-power.most", " MW"),
+        ("scaling-ends", "power_far", " GW"),
+        ("scaling-ends", "power_limit", " GW"),
         ("gpu-choice", "memory", " GiB"),
         ("gpu-choice", "budget", " USD"),
         ("gpu-choice", "training-16bit-memory.layers", ""),
@@ -121,7 +121,7 @@ def test_what_is_never_negative_is_not_answered_as_if_it_could_be(scenario, key,
         ("gpu-cluster", {"chips": 0}),
         ("gpu-delivered", {"columns": 0}),
         ("gpu-limit", {"area": -1}),
-        ("scaling-ends", {"ceiling_power": -5}),
+        ("scaling-ends", {"power_limit": -5}),
         ("brain-parity", {"brain": -5}),
     ],
 )
@@ -196,8 +196,9 @@ def test_an_input_is_set_alike_and_nothing_else_is_drawn_anew():
 
 def test_what_is_set_is_said_recorded_and_kept(tmp_path):
     tree = projected(brain="1..2 EFLOP/s", rate={"normal": [0, 1], "truncate": [0, float("inf")]})
-    assert summary.headline(tree).endswith(
-        "; with brain = 1..2 EFLOP/s (loguniform), rate = {normal = [0, 1], truncate = [0, inf]}."
+    assert headline(tree).endswith(
+        "; with brain = 1..2 EFLOP/s (loguniform) instead of 1 PFLOP/s to 100 PFLOP/s, "
+        "rate = {normal = [0, 1], truncate = [0, inf]} instead of 0.2 a year to 0.6 a year."
     )
     assert forecast.load(save(tree, tmp_path / "p.nc")).identical(tree)
 

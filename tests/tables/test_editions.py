@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from forecast import tables
-from forecast.errors import TableError, UsageError
+from forecast.errors import TableError, UnknownNameError, UsageError
 from forecast.tables import editions
 from forecast.tables.schema import descriptor
 from toolkit import package, resource
@@ -85,3 +85,48 @@ def test_a_file_that_is_not_this_table_is_refused(path, tmp_path):
         tables.table(path)
     with pytest.raises(UsageError, match="describes a whole table: expected one file"):
         editions.tried(descriptor.read(path), str(path), "runs", where="--file")
+
+
+# --- editions that a table holds itself -------------------------------------------------------------------------------
+
+HELD = [{"name": "edition", "type": "string"}, *FIELDS, {"name": "loss_old", "type": "number", "unit": ""}]
+BOTH = "edition,run,loss,loss_old\n1,a,2.5,3\n1,b,2.25,\n2,a,2.0,9\n"
+
+
+def holding(tmp_path, key, **schema):
+    return package(tmp_path, "held", resource(tmp_path, "held", BOTH, HELD, key, separate=["edition"], **schema))
+
+
+@pytest.mark.parametrize("key", [["edition", "run"], []])
+def test_rows_of_another_edition_stand_under_either_name(tmp_path, key):
+    path = holding(tmp_path, key)
+    held = editions.held(descriptor.read(path), "1", "2", where="--edition")
+    with editions.standing({path: held}):
+        rows = tables.columns(str(path))
+        kept = {(rows.column("edition")[i], rows.column("run")[i]): rows.numeric("loss")[i] for i in range(rows.rows)}
+    assert {k: v for k, v in kept.items() if np.isfinite(v)} == {("1", "a"): 2.0, ("2", "a"): 2.0}
+    own = tables.columns(str(path)).numeric("loss").tolist()
+    assert [loss for loss in own if np.isfinite(loss)] == [2.5, 2.25, 2.0]
+    assert held.hash.endswith("(2 in the place of 1)")
+
+
+def test_a_column_has_the_values_of_the_other(tmp_path):
+    path = holding(tmp_path, ["edition", "run"])
+    with editions.standing({path: editions.held(descriptor.read(path), "loss", "loss_old", where="--edition")}):
+        ds = tables.table(path)
+    assert ds["loss"].sel(edition="1", run="a") == ds["loss_old"].sel(edition="1", run="a") == 3
+    assert np.isnan(ds["loss"].sel(edition="1", run="b"))
+
+
+def test_what_is_no_edition_is_refused(tmp_path):
+    path = holding(tmp_path, ["edition", "run"])
+    described = descriptor.read(path)
+    with pytest.raises(UsageError, match="the columns 'run' and 'loss' differ in type, unit or qualifiers"):
+        editions.held(described, "run", "loss", where="--edition")
+    with pytest.raises(UsageError, match="'1' stands in its own place already"):
+        editions.held(described, "1", "1", where="--edition")
+    with (
+        editions.standing({path: editions.held(described, "1", "3", where="--edition")}),
+        pytest.raises(UnknownNameError, match="table 'held': unknown edition '3'; known: 1, 2, "),
+    ):
+        tables.table(path)

@@ -347,9 +347,9 @@ def test_a_relation_measures_what_its_column_does():
         forecast.project(asked)
 
 
-def test_dollars_of_a_ceiling_are_those_of_the_day():
-    real = {"value": 5, "unit": "USD", "qualifiers": {"dollars": "real 2020"}}
-    quantities = {"a": {"model": "resources/ceiling-dollars"}, "b": real}
+def test_dollars_of_a_launch_price_are_those_of_the_day():
+    real = {"value": 5, "unit": "GFLOP/s/USD", "qualifiers": {"dollars": "real 2020"}}
+    quantities = {"a": {"model": "hardware/fp32-per-dollar@exponential"}, "b": real}
     asked = {"start": 2024, "until": 2030, "quantities": quantities, "questions": {"r": {"when": "a >= b"}}}
     with pytest.raises(QualifierError, match=r"nominal.*real 2020"):
         forecast.project(asked)

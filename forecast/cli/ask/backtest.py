@@ -11,6 +11,7 @@ import click
 from forecast.cli import render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.output_files import check_plots, plot_option, plot_width
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -32,25 +33,37 @@ Asked = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 
 @click.command()
 @click.argument("subject", metavar="X")
-@click.option("--x", metavar="COLUMN", help="Of a file: its dates, or decimal years.")
-@click.option("--y", metavar="COLUMN", help="Of a file: its values, or what the law explains.")
-@click.option("--by", metavar="COLUMN", help="Of a file: a series, or a curve, for each value of this column.")
-@click.option("--data", metavar="TABLE|FILE", help="Of a law: what it is fitted to.")
-@click.option("--along", metavar="FORMULA", help="Of laws: from small to large.  [default: 1st variable]")
-@click.option("--leave-out", metavar="COLUMN", help="Of laws: forecast each of its groups from all others.")
-@click.option("--law", "laws", multiple=True, metavar="LAW", help="One more law.")
-@click.option("--let", multiple=True, metavar='"N = FORMULA"', help="Of laws: a variable as a formula over columns.")
-@click.option("--variables", multiple=True, metavar="NAMES", help="Of laws that are formulas: x or N,D.")
-@click.option("--objective", metavar="NAME", help="Of laws.  [default: least squares of logs, where y is positive]")
-@click.option("--frontier", is_flag=True, help="Of a file: the values are a running maximum.")
-@click.option("--records", is_flag=True, help="Of a file: only the rows that set a record count.")
+@click.option("--x", metavar="COLUMN", help="File: the column of dates, or of decimal years.")
+@click.option("--y", metavar="COLUMN", help="File: the column of values, or what the law explains.")
+@click.option("--by", metavar="COLUMN", help="File: a series or curve for each value of this column.")
+@click.option("--data", metavar="TABLE|FILE", help="Law: what it is fitted to.")
+@click.option("--along", metavar="FORMULA", help="Law: what goes from small to large.  [default: 1st variable]")
+@click.option("--leave-out", metavar="COLUMN", help="Law: forecast each group from all others.")
+@click.option("--law", "laws", multiple=True, metavar="LAW", help="Try this law too; may be given again.")
+@click.option("--let", multiple=True, metavar='"N = FORMULA"', help="Law: a variable as a formula over columns.")
+@click.option("--variables", multiple=True, metavar="NAMES", help="Law given as a formula: its variables, x or N,D.")
+@click.option(
+    "--objective", metavar="NAME", help="Law: what is minimised.  [default: least squares of logs, where y is positive]"
+)
+@click.option("--frontier", is_flag=True, help="File: the values are a running maximum.")
+@click.option("--records", is_flag=True, help="File: count only the rows that set a record.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows of a file: "year > 1990", "kind is dense".')
-@click.option("--shape", "shapes", multiple=True, metavar="SHAPE", help="Only this shape, and what it must beat.")
-@click.option("--score", "scores", multiple=True, metavar="NAME", help="One more score: crps, or that of a plugin.")
-@click.option("--years", type=float, metavar="N", help="Of a series: how far ahead.  [default: 10]")
-@click.option("--origins", type=click.IntRange(1), default=6, show_default=True, metavar="N", help="At most so many.")
+@click.option("--shape", "shapes", multiple=True, metavar="SHAPE", help="Only this shape, beside what it must beat.")
+@click.option("--score", "scores", multiple=True, metavar="NAME", help="Add a score: crps, or one of a plugin.")
+@click.option("--years", type=float, metavar="N", help="Series: years ahead.  [default: 10]")
+@click.option(
+    "--origins",
+    type=click.IntRange(1),
+    default=6,
+    show_default=True,
+    metavar="N",
+    help="Most dates in the past to forecast from.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal numbers.")
-@click.option("--workers", type=int, default=1, show_default=True, metavar="N", help="Processes; the result is equal.")
+@click.option(
+    "--workers", type=int, default=1, show_default=True, metavar="N", help="Processes; the result is the same."
+)
+@plot_option
 @access_options
 @json_option
 def backtest(
@@ -74,9 +87,10 @@ def backtest(
     origins: int,
     seed: int,
     workers: int,
+    plots: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Say how forecasts of X would have done: a series, SERIES@SHAPE, a model, a scenario, a law, or a .csv file.
+    """Test forecasts of X on the past: of a series, SERIES@SHAPE, a model, a scenario, a law, or a .csv file.
 
     At most six dates in the past, each with eight dates and 40 % of the span behind it, are taken as the present: every
     shape is fitted to what was known, and its forecasts of observations are scored against what happened within ten
@@ -88,15 +102,19 @@ def backtest(
     with the laws of learning curves, or with those that --law names.
 
     \b
-    forecast backtest hardware/linpack
+    forecast backtest hardware/linpack --plot record.svg
     forecast backtest hardware/linpack@damped-trend --json
     forecast backtest brain-parity --workers 2
     forecast backtest costs.csv --x year --y cost --by technology
     forecast backtest chinchilla --data runs.csv --let "N = params" --let "D = tokens" --y loss --along "6*N*D"
     forecast backtest curves.csv --along steps --y loss --by run
     """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.base.files import safe_output
     from forecast.evaluation import rolling
 
+    check_plots(plots)
+    for path in plots:
+        safe_output(path)
     of_file = {"--x": x, "--y": y, "--by": by, "--frontier": frontier, "--records": records, "--where": where}
     of_laws = {
         "--data": data, "--along": along, "--leave-out": leave_out, "--law": laws, "--let": let,
@@ -156,7 +174,14 @@ def backtest(
     render.emit(
         result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=[*notes, *skipped],
         provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
+        files={path: partial(_plot, result, path, plot_width()) for path in plots},
     )  # fmt: skip
+
+
+def _plot(result: dict[str, Any], path: str, width: str) -> None:
+    from forecast.report.figures.rivals import plot_backtest
+
+    plot_backtest(result, path, width=width)
 
 
 def _refuse(given: dict[str, Any], why: str) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+import textwrap
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from forecast.cli import render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option, troubles
-from forecast.errors import ForecastError, UnknownNameError, UsageError
+from forecast.errors import AmbiguousNameError, ForecastError, UnknownNameError, UsageError, printable
+
+if TYPE_CHECKING:
+    from forecast.contract.registry import Record, Registry
 
 __all__ = ["claims"]
 
 COMMAND = "claims"
+#: What is written stays whole on a terminal of this width.
+WIDTH = 80
 
 
 @click.command()
@@ -23,38 +30,77 @@ COMMAND = "claims"
 @access_options
 @json_option
 def claims(identifier: str | None, group: str | None, forecasts: bool, as_json: bool) -> None:
-    """Recompute published figures and judge them, and judge dated forecasts by what happened."""
+    """Recompute published figures and judge them, and judge dated forecasts by what happened.
+
+    ID is one claim, or the name that several claims of one statement share.
+    """
     from forecast.contract.registry import get_registry
 
     registry = get_registry()
     if identifier is not None:
         if forecasts:
             raise UsageError("--forecasts: is about all of them, not about one claim")
-        _one(registry.find("claim", identifier), group, as_json)
+        found = _meant(registry, identifier)
+        for record in found:
+            if group is not None:
+                _groups(group, _groups_of(record.spec), where=f"claim '{record.full_name}'")
+        if isinstance(found, list):
+            _several(registry, found, False, as_json)
+        else:
+            _one(found[0], as_json)
         return
-    records = [r for r in registry.records("claim") if r.full_name in set(registry.names("claim"))]
+    records = _all(registry)
     if group is not None:
         wanted = _groups(group, {g for r in records for g in _groups_of(r.spec)})
         records = [r for r in records if wanted & _groups_of(r.spec)]
+    if forecasts:
+        records = [r for r in records if getattr(r.spec, "forecast", None) is not None]
+    _several(registry, records, forecasts, as_json)
+
+
+def _all(registry: Registry) -> list[Record]:
+    resolve = set(registry.names("claim"))
+    return [r for r in registry.records("claim") if r.full_name in resolve]
+
+
+def _meant(registry: Registry, name: str) -> list[Record] | tuple[Record]:
+    """Return the claims of one statement as a list, where that is what the name is of, or one claim by itself."""
+    of: dict[str, list[Record]] = {}
+    for record in _all(registry):
+        if alias := getattr(record.spec, "alias", ""):
+            of.setdefault(f"{record.plugin.name}/{alias}", []).append(record)
+    full = [name] if name in of else [each for each in of if each.partition("/")[2] == name]
+    if not full:
+        return (registry.find("claim", name, near=lambda: of),)
+    full += [each for each in registry.names("claim") if "/" not in name and each.partition("/")[2] == name]
+    if len(full) > 1:
+        who = ", ".join(full)
+        raise AmbiguousNameError(f"claim '{printable(name, 80)}' is offered by several plugins: {who}")
+    # as the plugin tells them: 20, 80, 200 by name would be 20, 200, 80
+    return sorted(of[full[0]], key=lambda record: record.plugin.specs.index(record.spec))
+
+
+def _several(registry: Registry, records: list[Record], forecasts: bool, as_json: bool) -> None:
     from forecast import claims as machinery
     from forecast.evaluation import outcomes
 
-    if forecasts:
-        records = [r for r in records if getattr(r.spec, "forecast", None) is not None]
-    evaluated = machinery.evaluate_all(records)
+    with render.progress("recomputing") as report:
+        evaluated = machinery.evaluate_all(records, progress=report)
     done = outcomes.summary(r.spec.forecast for r in records) if forecasts else []  # type: ignore[attr-defined]
     headline = outcomes.headline(done) if forecasts else machinery.headline(evaluated)
 
     def text() -> None:
-        render.headline(headline)
+        _headline(headline)
         for row in done:
-            render.write(_done(row))
+            _write(_done(row), "  ")
         if done:
             render.write()
-        render.table(
-            ["id", "stated", "computed", "unit", "verdict", "statement"],
-            [[c["id"], c["stated"], _shown(c["computed"]), c["unit"], c["verdict"], c["statement"]] for c in evaluated],
-        )
+        for record, claim in zip(records, evaluated, strict=True):
+            spec: Any = record.spec
+            _write(_judged(spec, claim), "  ")
+            ends = machinery.interval(spec) if claim["verdict"] == "compatible" else None
+            spread = f" (computed, 90 %: {ends[0]:.3g} to {ends[1]:.3g})" if ends else ""
+            _write(f"{claim['statement']}{spread}", "    ", "    ")
 
     failed = troubles(registry, "claim")
     failed += [f"claim '{c['id']}' failed: {c['note']}" for c in evaluated if c["verdict"] == machinery.FAILED]
@@ -66,6 +112,36 @@ def claims(identifier: str | None, group: str | None, forecasts: bool, as_json: 
         warnings=failed,
         provenance=render.provenance([r.plugin for r in records]),
     )
+
+
+def _wrapped(text: str, later: str = "", first: str = "") -> str:
+    return textwrap.fill(
+        printable(text, render.CELL), WIDTH, initial_indent=first, subsequent_indent=later,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _write(text: str, later: str = "", first: str = "") -> None:
+    render.write(_wrapped(text, later, first))
+
+
+def _headline(text: str) -> None:
+    *first, last = _wrapped(text).splitlines()
+    for line in first:
+        render.write(line)
+    render.headline(last)
+
+
+def _judged(spec: Any, claim: dict[str, Any]) -> str:
+    """Say in a line what was stated, what comes out and how it is judged."""
+    unit = f" {claim['unit']}" if claim["unit"] not in ("", "date") else ""
+    if spec.forecast is not None:
+        unit = "" if spec.forecast.kind == "date" else unit
+        outcome = "no outcome yet" if claim["computed"] is None else f"outcome {_shown(claim['computed'])}{unit}"
+        return f"{claim['id']}: {claim['verdict']} (forecast {claim['stated']}, {outcome})"
+    stated = f"stated {claim['stated']}, " if claim["stated"] else ""
+    computed = "nothing computed" if claim["computed"] is None else f"computed {_shown(claim['computed'])}{unit}"
+    return f"{claim['id']}: {claim['verdict']} ({stated}{computed})"
 
 
 def _done(row: dict[str, Any]) -> str:
@@ -100,12 +176,10 @@ def _shown(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
 
 
-def _one(record: Any, group: str | None, as_json: bool) -> None:
+def _one(record: Any, as_json: bool) -> None:
     from forecast import claims as machinery
 
     spec = record.spec
-    if group is not None:
-        _groups(group, _groups_of(spec), where=f"claim '{record.full_name}'")
     claim = machinery.evaluate(spec)
     warnings = []
     try:
@@ -117,20 +191,28 @@ def _one(record: Any, group: str | None, as_json: bool) -> None:
         warnings.append(f"claim '{claim['id']}' failed: {claim['note']}")
     if answer is not None:
         claim["solved"] = answer
+    ends = machinery.interval(spec) if claim["verdict"] != machinery.FAILED else None
+    line = _judged(spec, claim)
+    if ends is not None:
+        low, high = (end if math.isfinite(end) else None for end in ends)
+        claim["interval"] = {"p05": low, "p95": high}
 
     def text() -> None:
-        stated = f"stated {claim['stated']}, " if claim["stated"] else ""
-        computed = f"computed {_shown(claim['computed'])}" if claim["computed"] is not None else "nothing computed"
-        render.headline(f"{claim['id']}: {claim['verdict']} ({stated}{computed})")
+        _headline(line)
         if answer is not None:
-            render.write(str(answer["sentence"]))
+            _write(str(answer["sentence"]))
             render.write()
-        shown = {k: v for k, v in claim.items() if k not in ("computed", "solved")}
-        shown |= {"computed": _shown(claim["computed"]), "formula": spec.formula, "values": dict(spec.values)}
-        shown |= {"facts": dict(spec.facts)} if spec.facts else {}
-        if spec.answers:
-            shown |= {"scenario": spec.scenario, "settings": dict(spec.settings), "answers": dict(spec.answers)}
-        render.details(shown)
+        shown = {k: v for k, v in claim.items() if k not in ("computed", "solved", "interval")}
+        shown["computed"] = _shown(claim["computed"])
+        if ends is not None:
+            shown["90 % interval"] = " to ".join(map(_shown, ends))
+        shown |= {"hedge": spec.hedge, "alias": spec.alias, "scenario": spec.scenario, "formula": spec.formula}
+        width = max(len(key) for key, value in shown.items() if value)
+        for key, value in shown.items():
+            if value:
+                _write(f"{key:<{width}}  {printable(value, render.CELL)}", " " * (width + 2))
+        parts = {name: dict(getattr(spec, name)) for name in ("settings", "answers", "values", "facts")}
+        render.details({key: value for key, value in parts.items() if value})
 
     render.emit(
         claim,

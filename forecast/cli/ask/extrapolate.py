@@ -11,8 +11,7 @@ import click
 from forecast.cli import render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import out_option, plot_option
-from forecast.errors import UsageError, printable
+from forecast.cli.output_files import TABLES, out_option, plot_option, plot_width, writers
 
 if TYPE_CHECKING:
     from forecast.evaluation.extrapolate import Extrapolation
@@ -24,14 +23,16 @@ COMMAND = "extrapolate"
 
 @click.command()
 @click.argument("data", metavar="FILE|TABLE")
-@click.option("--x", required=True, metavar="COLUMN", help="Along this: steps, tokens, compute, or dates.")
-@click.option("--y", required=True, metavar="COLUMN", help="What is extrapolated.")
+@click.option("--x", required=True, metavar="COLUMN", help="The column to go along: steps, tokens, compute, or dates.")
+@click.option("--y", required=True, metavar="COLUMN", help="The column to extrapolate.")
 @click.option("--to", metavar="PLACE[,PLACE...]", help="Where to: numbers; a year or a date where x is dates.")
 @click.option("--reach", metavar="NUMBER", help="Where x is dates: when is this level first met?")
 @click.option("--level", type=float, default=0.9, show_default=True, help="Of the interval.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "steps > 100", "run is big".')
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of draws along dates.")
-@out_option("csv", "Write the places and what is expected there.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal draws, along dates."
+)
+@out_option(TABLES, "Write the places and what is expected there.")
 @plot_option
 @access_options
 @json_option
@@ -60,11 +61,9 @@ def extrapolate(
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import asked
     from forecast.evaluation.extrapolate import extrapolate as carried
-    from forecast.report.extrapolation_figure import plot
     from forecast.report.figures import check_format
+    from forecast.report.figures.extrapolations import plot
 
-    if out is not None and not out.lower().endswith(".csv"):
-        raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .csv")
     for path in plots:
         check_format(path)
     asked.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
@@ -80,18 +79,15 @@ def extrapolate(
         names=(x, y),
         seed=seed,
     )
-    files: dict[str, Any] = {} if out is None else {out: partial(_write, out, answer)}
-    files |= {path: partial(plot, answer, path) for path in plots}
     result = _plain(answer)
-    render.emit(
-        result,
-        json=as_json,
-        command=COMMAND,
-        text=lambda: _text(result),
-        warnings=[*([note] if note else []), *answer.warnings],
-        provenance=render.provenance(_plugins(answer), computed=True, seed=seed, data=source),
-        files=files,
-    )
+    said: dict[str, Any] = {
+        "command": COMMAND,
+        "warnings": [*([note] if note else []), *answer.warnings],
+        "provenance": render.provenance(_plugins(answer), computed=True, seed=seed, data=source),
+    }
+    files = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(answer))
+    files |= {path: partial(plot, answer, path, width=plot_width()) for path in plots}
+    render.emit(result, json=as_json, text=lambda: _text(result), files=files, **said)
 
 
 def _places(text: str | None, *, dated: bool) -> Any:
@@ -140,13 +136,12 @@ def _day(year: float) -> str | None:
     return str(from_decimal_year(year).astype("datetime64[D]")) if math.isfinite(year) else None
 
 
-def _write(out: str, answer: Extrapolation) -> None:
+def _columns(answer: Extrapolation) -> dict[str, Any]:
     from forecast.base.dates import from_decimal_year
-    from forecast.tables import csv_format
 
     at = from_decimal_year(answer.to).astype("datetime64[D]").astype(str) if answer.dates else answer.to
     ends = {"median": answer.median, "lower": answer.lower, "upper": answer.upper}
-    csv_format.write(out, {answer.names[0]: at.tolist(), **{name: column.tolist() for name, column in ends.items()}})
+    return {answer.names[0]: at.tolist(), **{name: column.tolist() for name, column in ends.items()}}
 
 
 def _text(result: dict[str, Any]) -> None:

@@ -21,10 +21,14 @@ COMMAND = "resolve"
 
 @click.command()
 @click.argument("ledger", metavar="FILE.jsonl")
-@click.option("--id", "name", metavar="ID", help="The forecast: the first digits of its hash.")
-@click.option("--outcome", metavar="VALUE|DATE|never", help="What happened; never: not by --on.")
-@click.option("--on", metavar="DATE", help="When that was known; of a listing: what is due then. A date, or today.")
-@click.option("--source", default="", metavar="TEXT", help="Where it was read, if not where the forecast says.")
+@click.option("--id", "name", metavar="ID", help="The forecast, by the first digits of its hash.")
+@click.option("--outcome", metavar="VALUE|DATE|never", help="What happened; never says: not by --on.")
+@click.option(
+    "--on", metavar="DATE", help="When the outcome was known; without one, list what is due by then. A date, or today."
+)
+@click.option(
+    "--source", default="", metavar="TEXT", help="Where you read it, if not in the source that the forecast names."
+)
 @access_options
 @json_option
 def resolve(ledger: str, name: str | None, outcome: str | None, on: str | None, source: str, as_json: bool) -> None:

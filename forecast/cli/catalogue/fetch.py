@@ -61,10 +61,10 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
             raise UsageError(f"--hash: expected 'sha256:' and 64 hexadecimal digits, got '{printable(text, 80)}'")
     with warnings.catch_warnings(record=True) as caught, access.allow(downloads=True):
         warnings.simplefilter("always")
-        rows = [
-            fetched(package, resource, update, given.get(resource.name), expected.get(resource.name))
-            for resource in remote
-        ]
+        rows = []
+        for resource in remote:
+            rows.append(fetched(package, resource, update, given.get(resource.name), expected.get(resource.name)))
+            render.written.append(resource.name)  # an interrupt does not cost those before it
     asked = sources.command(package).removeprefix("forecast tables fetch ")
     result = {"headline": _headline(package, rows), "name": asked, "data version": package.version, "resources": rows}
     render.emit(
@@ -103,12 +103,13 @@ def fetched(
     package: Package, resource: Resource, update: bool, file: str | None, expected: str | None
 ) -> dict[str, Any]:
     """Fetch one file and return what there is to say of it."""
-    from forecast.tables.remote import sources
+    from forecast.tables.remote import download, sources
     from forecast.tables.schema.descriptor import RECORDED
 
     where = sources.where_of(package, resource)
     take = _recorded if resource.hash == RECORDED else _published
-    record = take(package, resource, where, update, file, expected)
+    with render.progress(f"downloading {resource.name}") as report, download.watched(report):
+        record = take(package, resource, where, update, file, expected)
     path: Path = record.pop("path")
     return {
         "name": resource.name,

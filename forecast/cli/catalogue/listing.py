@@ -30,6 +30,16 @@ def troubles(registry: Registry, kind: str | None = None) -> list[str]:
     return lines
 
 
+def _narrowing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that narrow a list of what has a unit and a kind."""
+    unit = click.option(
+        "--unit", default="", metavar="UNIT", help="Only those of this dimension: FLOP/s finds TFLOP/s too."
+    )
+    return unit(
+        click.option("--kind", "of_kind", default="", metavar="KIND", help="Only those of this kind: trend.")(command)
+    )
+
+
 def _as_it_is(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
@@ -45,7 +55,7 @@ def with_record(result: dict[str, Any]) -> None:
     rows = result.get("record") or []
     render.details({**result, "record": [{k: v for k, v in row.items() if k != "deciles"} for row in rows]})
     if rows:
-        from forecast.report.calibration import chart
+        from forecast.report.figures.calibration import chart
 
         render.write()
         for line in chart(rows[0]):
@@ -60,6 +70,7 @@ def catalogue(
     describe: Callable[[Record], dict[str, Any]],
     reads: bool = False,
     overview: Callable[[list[dict[str, Any]]], None] | None = None,
+    narrowed: Callable[[str, str], Callable[[Record], bool]] | None = None,
 ) -> click.Group:
     """Make the group ``forecast NOUN list|show``.
 
@@ -75,6 +86,9 @@ def catalogue(
         `show` reads tables.
     overview : callable, optional
         Writes the list for people, given its rows. Default: a table.
+    narrowed : callable, optional
+        Given a unit and a kind, either of them empty, returns what tells which records are listed. Without it `list`
+        has no such options.
     """
 
     @click.group(noun, help=f"List {noun} or show one.", invoke_without_command=True)
@@ -83,13 +97,16 @@ def catalogue(
         if ctx.invoked_subcommand is None:
             render.write(ctx.get_help())
 
-    @group.command("list", help=f"List every {kind} of every plugin, or of one.")
-    @click.argument("plugin", required=False)
+    @group.command("list", help=f"List all {noun}, or those of one plugin.")
+    @click.option("--plugin", metavar="NAME", help="Only those of this plugin.")
+    @(_as_it_is if narrowed is None else _narrowing)
     @json_option
-    def list_(plugin: str | None, as_json: bool) -> None:
+    def list_(plugin: str | None, as_json: bool, unit: str = "", of_kind: str = "") -> None:
         registry = get_registry()
         only = None if plugin is None else {p.name for p in registry.plugin(plugin)}
         records = [r for r in registry.records(kind) if only is None or r.plugin.name in only]
+        if narrowed is not None and (unit or of_kind):
+            records = list(filter(narrowed(unit, of_kind), records))
         result = [
             {"name": r.full_name, "title": r.spec.title, **{c: of(r) for c, of in columns.items()}, **origin(r)}
             for r in records

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +24,7 @@ from forecast.contract.specs import (
     SeriesShape,
     TrendSpec,
 )
-from forecast.errors import printable
+from forecast.errors import UnitError, UnknownNameError, printable
 
 if TYPE_CHECKING:
     from forecast.models.named import Named
@@ -51,6 +53,26 @@ def _shape(record: Record) -> str:
     return (record.spec.shape or "pooled") if isinstance(record.spec, TrendSpec) else ""
 
 
+def _narrowed(unit: str, kind: str) -> Callable[[Record], bool]:
+    """Return what tells whether a model is of this kind, and has a unit of this dimension."""
+    known = [*_KINDS.values(), "model"]
+    if kind and kind not in known:
+        raise UnknownNameError("kind of model", kind, known, where="--kind")
+    if not unit:
+        return lambda record: _kind(record) == kind
+    from forecast import units  # pint, which a list without --unit does not load
+
+    units.check(unit, unit, where="--unit")
+
+    @functools.cache
+    def same(other: str) -> bool:
+        with contextlib.suppress(UnitError):  # a plugin's faulty unit hides its own model alone
+            return units.same_dimension(unit, other)
+        return False
+
+    return lambda record: kind in ("", _kind(record)) and same(_spec(record).unit)
+
+
 def _overview(rows: list[dict[str, Any]]) -> None:
     """Write a line for each model where that fits on two screens, else the names alone; by plugin and kind."""
     groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
@@ -64,7 +86,7 @@ def _overview(rows: list[dict[str, Any]]) -> None:
                 render.write(f"  {line}")
     render.write()
     if short:
-        render.write("forecast models list PLUGIN says what each is; models show NAME, all of it.")
+        render.write("What each is: forecast models list --plugin NAME; all of one: models show NAME.")
     elif any(row["shape"] for row in rows):
         render.write("After @ is the shape that a trend has of its own; any other may stand there.")
 
@@ -179,7 +201,7 @@ def _needs(full: str) -> list[dict[str, Any]]:
 
 models = catalogue(
     "models", "model", columns={"kind": _kind, "unit": lambda r: _spec(r).unit, "shape": _shape}, describe=_describe,
-    reads=True, overview=_overview,
+    reads=True, overview=_overview, narrowed=_narrowed,
 )  # fmt: skip
 
 

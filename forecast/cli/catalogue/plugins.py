@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shlex
+import shutil
+import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -149,6 +154,30 @@ def new(name: str, as_json: bool) -> None:
         for file in files:
             render.write(f"  {folder.name}/{file}")
         render.write()
-        render.write(f"Next: pip install -e ./{folder.name}, then forecast plugins check {name}")
+        render.write("Next, install it beside lawcast and check it:")
+        render.write(f"  {_pip()} install --editable {shlex.quote(f'./{folder.name}[test]')}")
+        render.write(f"  forecast plugins check {name}")
 
     render.emit(result, json=as_json, command="plugins new", text=text)
+
+
+def _pip() -> str:
+    """Return how to call the pip that installs into this environment: its own, or that of the Python that made it."""
+    if importlib.util.find_spec("pip"):
+        return f"{_program(Path(sys.executable))} -m pip"
+    # venv keeps it here, because an environment's own interpreter may be a link to it
+    base = Path(getattr(sys, "_base_executable", sys.executable))
+    return f"{shlex.quote(str(base))} -m pip --python {shlex.quote(str(_near(Path(sys.prefix))))}"
+
+
+def _program(path: Path) -> str:
+    """Return what to type for this interpreter: ``python`` where that is what an activated shell finds."""
+    found = shutil.which("python")
+    if found and sys.prefix != sys.base_prefix and Path(found).parent.resolve() == path.parent.resolve():
+        return "python"
+    return shlex.quote(str(_near(path)))
+
+
+def _near(path: Path) -> Path:
+    """Return a path as it is written from here."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

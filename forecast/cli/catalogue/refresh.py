@@ -42,6 +42,13 @@ class _Asked:
 @click.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names("table"))
 @click.option("--file", "files", multiple=True, metavar="NAME=PATH", help="Try this file in the place of a table.")
+@click.option(
+    "--edition",
+    "held",
+    multiple=True,
+    metavar="NAME:THIS=OTHER",
+    help="Try one edition that a table holds in the place of another.",
+)
 @click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Run these; by default all of them.")
 @click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint samples.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Of either run.")
@@ -52,6 +59,7 @@ def refresh(
     ctx: click.Context,
     names: tuple[str, ...],
     files: tuple[str, ...],
+    held: tuple[str, ...],
     scenarios: tuple[str, ...],
     draws: int,
     seed: int,
@@ -62,6 +70,8 @@ def refresh(
     By default all tables that are downloaded are fetched as `tables fetch --update` does. NAME@earlier (or
     NAME@sha256:...) fetches nothing: it compares the table with what it was. --file tries a file in the place of a
     table, a shipped one too, and keeps nothing; PATH may be another description, datapackage.json or its folder.
+    --edition tries one of the editions that a table holds in the place of another: THIS and OTHER are two values of a
+    column that keeps rows apart (2026-08 and 2026-07), or two columns of one quantity (cost and cost_2026_09).
 
     Every scenario that rests on a table that changed runs with both editions in the same worlds. A table that cannot
     be fetched is listed with its reason, and the exit code is 1.
@@ -70,12 +80,13 @@ def refresh(
     forecast tables refresh
     forecast tables refresh epoch-models@earlier
     forecast tables refresh --file supercomputers=mine.csv --scenario brain-parity
+    forecast tables refresh --edition capability-editions:2026-08=2026-07
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.contract.registry import get_registry
     from forecast.errors import ForecastError
 
     registry = get_registry()
-    asked = list(_asked(names, files))
+    asked = list(_asked(names, files, held))
     run = [registry.find("scenario", s).full_name if not _is_file(s) else s for s in scenarios]
     rows: list[dict[str, Any]] = []
     changed: list[Changed] = []
@@ -118,8 +129,8 @@ def _is_file(name: str) -> bool:
 # --- what is asked for ------------------------------------------------------------------------------------------------
 
 
-def _asked(names: Sequence[str], files: Sequence[str]) -> Iterator[_Asked]:
-    """Walk the tables that are asked for, each once: those that are named, else those of files, else all described."""
+def _asked(names: Sequence[str], files: Sequence[str], held: Sequence[str]) -> Iterator[_Asked]:
+    """Walk the tables that are asked for, each once: those that are named or tried, else all described."""
     from forecast import tables
     from forecast.contract.registry import get_registry
     from forecast.errors import UsageError, printable
@@ -142,6 +153,13 @@ def _asked(names: Sequence[str], files: Sequence[str]) -> Iterator[_Asked]:
         table, _, resource = name.strip().partition(":")
         one, where = package(table), f"--file {printable(name, 80)}"
         yield _Asked(name=_full(one, table), package=one, tried=editions.tried(one, path, resource, where=where))
+    for text in held:
+        name, equals, other = text.partition("=")
+        table, colon, this = name.strip().rpartition(":")
+        if not (equals and colon and table and this and other.strip()):
+            raise UsageError(f"--edition: expected NAME:THIS=OTHER, got '{printable(text, 80)}'")
+        one, where = package(table), f"--edition {printable(name, 80)}"
+        yield _Asked(name=_full(one, table), package=one, tried=editions.held(one, this, other.strip(), where=where))
     for text in names:
         name, at, which = text.rpartition("@")
         if at and (which == "earlier" or which.startswith("sha256:")):
@@ -154,7 +172,7 @@ def _asked(names: Sequence[str], files: Sequence[str]) -> Iterator[_Asked]:
                 f"to try a file in its place: --file {printable(text, 80)}=PATH"
             )
         yield _Asked(name=_full(one, text), package=one)
-    if not names and not files:
+    if not (names or files or held):
         for record in get_registry().records("table"):
             one = descriptor.read(Path(record.spec.descriptor))  # type: ignore[attr-defined]
             if any(resource.remote for resource in one.resources):
@@ -185,7 +203,9 @@ def _edition(asked: _Asked, row: dict[str, Any]) -> Changed | None:
     package = asked.package
     about: dict[str, Any] = {"name": asked.name, "descriptor": package.file}
     if asked.tried is not None:
-        row["state"] = "tried, nothing is kept"
+        instead = asked.tried.instead
+        row["state"] = f"{instead[1]} in the place of {instead[0]}, " if instead else "tried, "
+        row["state"] += "nothing is kept"
         return Changed(**about, before=None, after=asked.tried)
     if asked.earlier:
         row["state"] = f"compared with {asked.earlier}"
@@ -207,10 +227,13 @@ def _compare(changed: Changed, row: dict[str, Any]) -> bool:
         with standing({} if edition is None else {changed.descriptor: edition}):
             versions.append(differing.read(changed.descriptor))
     before, after = versions
-    parts = differing.compare(before, after)
+    instead = changed.after.instead if changed.after else None
+    parts = differing.compare(*(instead and differing.held(before, *instead)) or versions)
     row |= {"before": before.hash, "after": after.hash, "parts": [diff.plain(part) for part in parts]}
+    if changed.after and instead:  # one file on both sides
+        row["after"] = changed.after.hash
     row["difference"] = diff.headline(parts, None).removesuffix(".")
-    return before.hash != after.hash
+    return bool(row["before"] != row["after"])
 
 
 # --- what is said -----------------------------------------------------------------------------------------------------

@@ -11,10 +11,12 @@ from forecast.contract.registry import Record
 from forecast.contract.specs import ScenarioSpec
 from forecast.errors import ScenarioError, printable
 
+__all__ = ["read_scenario", "scenarios"]
+
 LIMIT_BYTES = 2**20
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_scenario(path: Path) -> dict[str, Any]:
     """Read the TOML as it stands; whether it can be run is `forecast run`'s business."""
     import tomllib
 
@@ -32,7 +34,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _describe(record: Record) -> dict[str, Any]:
     assert isinstance(record.spec, ScenarioSpec)
     path = Path(record.spec.path)
-    raw = _read(path)
+    raw = read_scenario(path)
     return {
         "question": raw.get("title"),
         "from": raw.get("start"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.output_files import check_plots, plot_option, plot_width
 
 if TYPE_CHECKING:
     from forecast.fit.solution import Fit
@@ -27,6 +29,7 @@ COST = "6*N*D"
 @click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals.")
 @click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint draws of the parameters.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal intervals.")
+@plot_option
 @json_option
 def allocate(
     fit: str,
@@ -36,6 +39,7 @@ def allocate(
     level: float,
     draws: int,
     seed: int,
+    plots: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Find the split of a compute budget that a law says is best.
@@ -43,16 +47,20 @@ def allocate(
     FIT.nc is a file that 'forecast fit --out' saved. For instance:
 
     \b
-    forecast allocate scaling/chinchilla@besiroglu2024 --compute 1e25
+    forecast allocate scaling/chinchilla@besiroglu2024 --compute 1e25 --plot split.svg
     forecast allocate mine.nc --compute 1e24 --inference-tokens 2e12 --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit.asked import fit_of
+    from forecast.cli.fit.asked import fit_of, outputs
     from forecast.planning.allocate import allocate as best_split
 
+    check_plots(plots)
+    outputs([("--plot", path) for path in plots], fit)
     fitted, plugins = fit_of(fit)
-    best = best_split(
-        fitted, compute=compute, cost=cost, inference_tokens=inference_tokens, level=level, draws=draws, seed=seed
-    )
+    asked: dict[str, Any] = {
+        "compute": compute, "cost": cost, "inference_tokens": inference_tokens, "level": level, "draws": draws,
+        "seed": seed,
+    }  # fmt: skip
+    best = best_split(fitted, **asked)
     warnings = [line for line in best.attrs["warnings"].splitlines() if line]
     render.emit(
         _answer(fitted, best),
@@ -61,7 +69,14 @@ def allocate(
         text=lambda: _text(fitted, best),
         warnings=warnings,
         provenance=render.provenance(plugins, computed=True, seed=seed),
+        files={path: partial(_plot, fitted, path, plot_width(), asked) for path in plots},
     )
+
+
+def _plot(fit: Fit, path: str, width: str, asked: dict[str, Any]) -> None:
+    from forecast.report.figures.plans import plot_allocation
+
+    plot_allocation(fit, path, width=width, **asked)
 
 
 def _values(best: Allocation) -> dict[str, dict[str, Any]]:

@@ -11,6 +11,7 @@ from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNam
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Plugin
+    from forecast.fit.fits import Fits
     from forecast.fit.solution import Fit
     from forecast.laws import Law
     from forecast.tables.columns import Columns
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "data_of",
     "fit_of",
+    "fits_of",
     "formulas",
     "is_name",
     "kept",
@@ -26,6 +28,7 @@ __all__ = [
     "number",
     "numbers",
     "outputs",
+    "plugins_of",
     "settings",
     "widened",
 ]
@@ -35,15 +38,29 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?"
 
 def fit_of(text: str) -> tuple[Fit, list[Plugin]]:
     """Return the fit that ``LAW@PUBLISHED`` or a saved file names, and the plugins behind it."""
+    from forecast.fit.fits import Fits
+
+    found, plugins = fits_of(text)
+    if isinstance(found, Fits):
+        raise UsageError(f"{printable(text, 80)}: holds {len(found)} fits over '{printable(found.by, 60)}', not one")
+    return found, plugins
+
+
+def fits_of(text: str) -> tuple[Fit | Fits, list[Plugin]]:
+    """Return the fit, or the many, that ``LAW@PUBLISHED`` or a saved file names, and the plugins behind them."""
     from forecast.contract.registry import get_registry
     from forecast.laws import law
 
     shown = printable(text, 80)
     if text.endswith(".nc") and "@" not in text:
-        from forecast.fit.save import load_fit
+        from forecast.base import netcdf
+        from forecast.fit.save import fit_of as one
+        from forecast.fit.save_many import fits_of as many
+        from forecast.fit.save_many import is_fits
 
-        fit = load_fit(text)
-        return fit, _plugins(fit.law)
+        tree = netcdf.load(text)
+        fit = many(tree, text) if is_fits(tree) else one(tree, text)
+        return fit, plugins_of(fit.law)
     law_name, at, published = text.partition("@")
     if not at or not law_name or not published:
         raise UsageError(
@@ -86,7 +103,8 @@ def law_of(text: str, variables: Sequence[str], output: str = "y") -> tuple[Law,
     return Law(text, variables=names, output=output), []
 
 
-def _plugins(law: Law) -> list[Plugin]:
+def plugins_of(law: Law) -> list[Plugin]:
+    """Return the plugin that brings a law; none where it is a formula, or not here."""
     from forecast.contract.registry import get_registry
 
     try:
@@ -187,7 +205,7 @@ def widened(columns: Columns, lets: Mapping[str, str], allowed: Iterable[str] | 
     return columns.replaced(made, {name: columns.units[lets[name]] for name in made if lets[name] in columns.units})
 
 
-def outputs(paths: Sequence[tuple[str, str | None]], source: str | None) -> None:
+def outputs(paths: Sequence[tuple[str, str | None]], source: str | None, named: str = "--data") -> None:
     """Refuse, before the work, outputs that cannot be written, that are one file, or that are the data.
 
     Parameters
@@ -196,6 +214,8 @@ def outputs(paths: Sequence[tuple[str, str | None]], source: str | None) -> None
         Option and file; None where it was not given.
     source : str, optional
         What ``--data`` names.
+    named : str
+        What names that instead.
     """
     from forecast.base.files import safe_output
 
@@ -203,7 +223,7 @@ def outputs(paths: Sequence[tuple[str, str | None]], source: str | None) -> None
     for option, target in targets:
         shown = printable(target.name)
         if source is not None and target.exists() and Path(source).exists() and target.samefile(source):
-            raise UsageError(f"{shown}: --data and {option} name the same file")
+            raise UsageError(f"{shown}: {named} and {option} name the same file")
         same = [other for other, path in targets if path == target]
         if len(same) > 1:
             raise UsageError(f"{shown}: {' and '.join(same)} name the same file")

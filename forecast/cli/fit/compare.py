@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -9,8 +11,9 @@ import click
 from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
+from forecast.cli.output_files import FORMS, check_plots, out_option, plot_option, plot_width, writers
 
-__all__ = ["compare"]
+__all__ = ["compare", "show_comparison"]
 
 COMMAND = "compare"
 _SAID = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
@@ -34,6 +37,8 @@ _SAID = {"aic": "AIC", "aicc": "AICc", "bic": "BIC", "rollout": "extrapolation"}
 )
 @click.option("--by", metavar="FORMULA", help="What the rollout goes along, small to large.  [default: 1st variable]")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
+@out_option(FORMS, "Save the comparison, for show, or its figures.")
+@plot_option
 @access_options
 @json_option
 @click.pass_context
@@ -48,6 +53,8 @@ def compare(
     objective: str | None,
     by: str | None,
     seed: int,
+    out: str | None,
+    plots: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Fit several laws to the same points: AIC, AICc and BIC, beside the error of forecasts by rollout.
@@ -58,10 +65,13 @@ def compare(
 
     \b
     forecast compare scaling/power scaling/saturating-power --data curve.csv
+    forecast compare scaling/power scaling/saturating-power --data curve.csv --out both.nc --plot laws.svg
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import asked
     from forecast.fit import compare as comparing
 
+    check_plots(plots)
+    asked.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
     columns, source = asked.data_of(data, COMMAND)
     rows, note = asked.kept(columns, where)
     rivals, plugins = [], []
@@ -72,28 +82,68 @@ def compare(
         rivals.append(law)
         plugins += behind
     lets = asked.formulas(let, "--let")
-    table, about = comparing.compare(rivals, rows, objective=objective, let=lets, y=y, by=by, seed=seed)
+    with render.progress("fitting") as report:
+        table, about = comparing.compare(
+            rivals, rows, objective=objective, let=lets, y=y, by=by, seed=seed, progress=report
+        )
+    about |= {"seed": seed, "data": source}
+    show_comparison(
+        COMMAND, table, about, plugins=plugins, notes=[note] if note else [], files=(out,), plots=plots, as_json=as_json
+    )
+    if sum("failed" not in row for row in table) < min(len(table), 2):
+        ctx.exit(1)
+
+
+def show_comparison(
+    command: str,
+    table: Sequence[dict[str, Any]],
+    about: Mapping[str, Any],
+    *,
+    plugins: Sequence[Any] = (),
+    notes: Sequence[str] = (),
+    files: Sequence[str | None],
+    plots: Sequence[str] = (),
+    as_json: bool,
+) -> None:
+    """Write a comparison, new or loaded, and every file that was asked for."""
+    from forecast.fit import compare as comparing
+
     best = comparing.winners(table)
     judged = [row["law"] for row in table if "failed" not in row]
     reasons = [_reason(row["law"], reason) for row in table for reason in row.get("warnings", ())]
     reasons += [_reason(row["law"], row["failed"]) for row in table if "failed" in row]
     result = {
-        **about,
-        "headline": _headline(best, about, len(table), judged),
+        **{key: value for key, value in about.items() if key not in ("seed", "data")},
+        "headline": _headline(best, dict(about), len(table), judged),
         "best": {measure: names[0] if len(names) == 1 else None for measure, names in best.items()},
         "tied": {measure: list(names) for measure, names in best.items()},
         "laws": [_whole(row) for row in table],
     }
-    render.emit(
-        result,
-        json=as_json,
-        command=COMMAND,
-        text=lambda: _text(result),
-        warnings=[*([note] if note else []), *reasons],
-        provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
+    said: dict[str, Any] = {
+        "command": command,
+        "warnings": [*notes, *reasons],
+        "provenance": render.provenance(plugins, computed=True, seed=about["seed"], data=about["data"]),
+    }
+    files_of = writers(
+        *files,
+        answer=lambda: render.answered(result, **said),
+        table=lambda: _columns(result),
+        save=partial(comparing.save_comparison, table, about),
     )
-    if len(judged) < min(len(table), 2):
-        ctx.exit(1)
+    drawn = {path: partial(_plot, result, path, plot_width()) for path in plots}
+    render.emit(result, json=as_json, text=lambda: _text(result), files={**files_of, **drawn}, **said)
+
+
+def _plot(result: dict[str, Any], path: str, width: str) -> None:
+    from forecast.report.figures.rivals import plot_comparison
+
+    plot_comparison(result, path, width=width)
+
+
+def _columns(result: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the figures as columns: a row for each law."""
+    plain = [key for key in result["laws"][0] if key not in ("warnings", "without")]
+    return {key: [row[key] for row in result["laws"]] for key in plain}
 
 
 def _reason(law: str, reason: str) -> str:

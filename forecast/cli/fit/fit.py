@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,7 @@ import click
 from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import out_option, plot_option
+from forecast.cli.output_files import FORMS, out_option, plot_option
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ SCHEMES = ("pairs", "residuals", "wild", "cluster")
 @click.option("--select", is_flag=True, help="Also choose the rows as --protocol did.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
-@out_option("nc", "Save the fit, for predict and allocate.")
+@out_option(FORMS, "Save the fit, for show, predict and allocate, or its parameters.")
 @plot_option
 @access_options
 @json_option
@@ -72,31 +71,29 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
     \b
     forecast fit scaling/chinchilla --data runs.csv --let "N = params_b*1e9" --let "D = tokens" --y loss --out fit.nc
     forecast fit "a + b*x" --variables x --data runs.csv --y score --where "x > 0" --plot fit.svg --json
-    forecast fit scaling/power --data runs.csv --by family
+    forecast fit scaling/power --data runs.csv --by family --out families.nc --plot families.svg
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fitted
-    from forecast.report import fit_figure
 
     _check_targets(out, plots, asked_for)
     law, plugins, rows, source, notes = _gathered(asked_for)
-    with render.progress("refitting") as report:
+    with render.progress("refitting" if asked_for["bootstrap"] else "fitting") as report:
         made = law.fit(rows, **_keywords(asked_for), progress=report)
-    level = asked_for["level"]
     many = asked_for["by"] is not None
-    result = fitted.many(made, level) if many else fitted.one(made, level, _title(law, made, asked_for["protocol"]))
-    render.emit(
-        result,
-        json=as_json,
-        command=COMMAND,
-        text=lambda: fitted.write_many(result) if many else fitted.write_one(result),
-        warnings=[*notes, *made.warnings],
-        provenance=render.provenance(plugins, computed=True, seed=asked_for["seed"], data=source),
-        files={
-            **({} if out is None else {out: partial(made.save, out)}),
-            **{path: partial(fit_figure.plot, made, path, rows, y=asked_for["y"]) for path in plots},
-        },
+    record = render.provenance(plugins, computed=True, seed=asked_for["seed"], data=source)
+    good = fitted.show_fit(
+        COMMAND,
+        made,
+        level=asked_for["level"],
+        title="" if many else _title(law, made, asked_for["protocol"]),
+        notes=notes,
+        provenance=record,
+        files=(out,),
+        plots=plots,
+        data=None if many else (rows, asked_for["y"]),
+        as_json=as_json,
     )
-    if not (made.converged.values.all() if many else made.converged is not False):
+    if not good:
         ctx.exit(1)
 
 
@@ -112,11 +109,7 @@ def _check_targets(out: str | None, plots: tuple[str, ...], asked_for: dict[str,
     from forecast.cli.fit import asked
     from forecast.report import figures
 
-    if asked_for["by"] is not None and (out is not None or plots):
-        raise UsageError(f"--by makes many fits: {'--out' if out is not None else '--plot'} keeps one; use --json")
     asked.outputs([("--out", out), *(("--plot", path) for path in plots)], asked_for["data"])
-    if out is not None and not out.endswith(".nc"):
-        raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .nc")
     for path in plots:
         figures.check_format(path)
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from forecast.cli import render
+from forecast.cli.output_files import plot_width, writers
 from forecast.errors import FitError, printable
 
 if TYPE_CHECKING:
@@ -12,11 +16,11 @@ if TYPE_CHECKING:
     from forecast.fit.solution import Fit
     from forecast.laws import Law
 
-__all__ = ["many", "one", "write_many", "write_one"]
+__all__ = ["many", "one", "show_fit", "write_many", "write_one"]
 
-#: Parameters named in a headline.
 #: Fits that are judged one by one, which takes the time of an interval for each; of more only the outcome is said.
 JUDGED = 100
+#: Parameters named in a headline.
 NAMED = 6
 #: Reasons of failures that are listed.
 REASONS = 10
@@ -24,6 +28,84 @@ REASONS = 10
 
 def _formula(law: Law) -> str:
     return law.text if hasattr(law, "text") else f"{law.output} = {law.expression}"
+
+
+def show_fit(
+    command: str,
+    made: Fit | Fits,
+    *,
+    level: float,
+    title: str = "",
+    notes: Sequence[str] = (),
+    provenance: Mapping[str, Any],
+    files: Sequence[str | None],
+    plots: Sequence[str],
+    data: tuple[Any, str | None] | None = None,
+    as_json: bool,
+) -> bool:
+    """Write a fit, or many, new or loaded, and every file that was asked for; tell whether all of it converged.
+
+    Parameters
+    ----------
+    command : str
+        Which command answers.
+    made : Fit or Fits
+    level : float
+        Of the intervals.
+    title : str
+        What to call a single fit.  [default: its name]
+    notes : sequence of str
+        Warnings beside those of the fit.
+    provenance : mapping
+    files, plots : sequence of str
+        As `forecast.cli.output_files.writers` takes them, and figures.
+    data : (table, str or None), optional
+        What a single fit was made from, and which column it explains; without it, what the fit holds is drawn.
+    as_json : bool
+    """
+    from forecast.fit.fits import Fits
+    from forecast.report.figures import fits, many_fits
+
+    several = isinstance(made, Fits)
+    result = many(made, level) if isinstance(made, Fits) else one(made, level, title or made.name)
+    said: dict[str, Any] = {"command": command, "warnings": [*notes, *made.warnings], "provenance": provenance}
+
+    def draw(path: str) -> object:
+        if isinstance(made, Fits):
+            return many_fits.plot(made, path, width=plot_width())
+        table, y = data or (fits.held(made), None)
+        return fits.plot(made, path, table, y=y, width=plot_width())
+
+    files_of = writers(
+        *files,
+        answer=lambda: render.answered(result, **said),
+        table=lambda: _columns(result),
+        save=made.save,
+    )
+    render.emit(
+        result,
+        json=as_json,
+        text=lambda: write_many(result) if several else write_one(result),
+        files={**files_of, **{path: partial(draw, path) for path in plots}},
+        **said,
+    )
+    return bool(made.converged.values.all()) if isinstance(made, Fits) else made.converged is not False
+
+
+def _columns(result: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the parameters as columns: a row for each, of every fit."""
+    rows = []
+    for fit in result.get("fits", (result,)):
+        about = {key: fit[key] for key in ("points", "converged", "verdict")}
+        label = {result["by"]: fit["name"]} if "by" in result else {}
+        for parameter in fit["parameters"]:
+            figures = {key: parameter[key] for key in ("value", "stderr", "lower", "upper")}
+            rows.append({**label, "parameter": parameter["name"], **figures, **about})
+    return {key: [_finite(row[key]) for row in rows] for key in rows[0]}
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # One fit --------------------------------------------------------------------------------------------------------------

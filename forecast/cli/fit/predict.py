@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,13 @@ import click
 from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import out_option
-from forecast.errors import UsageError, printable
+from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
+from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.fit.fits import Fits
     from forecast.fit.solution import Fit
     from forecast.tables.columns import Columns
 
@@ -24,6 +26,8 @@ __all__ = ["predict"]
 
 COMMAND = "predict"
 _MOST_SHOWN = 50
+#: Fits whose own warnings are repeated; the others are counted.
+_MOST_WARNED = 10
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
@@ -33,7 +37,8 @@ _MOST_SHOWN = 50
 @click.option("--let", multiple=True, metavar='"N = FORMULA"', help="A variable as a formula over columns of --data.")
 @click.option("--level", type=float, default=0.9, show_default=True, help="Of both bands.")
 @click.option("--statistic", type=click.Choice(["median", "mean"]), default="median", show_default=True, help="Centre.")
-@out_option("csv", "Write the points and predictions.")
+@out_option(TABLES, "Write the points and predictions.")
+@plot_option
 @access_options
 @json_option
 @click.pass_context
@@ -46,29 +51,38 @@ def predict(
     level: float,
     statistic: str,
     out: str | None,
+    plots: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Predict at points: the law, the confidence band of the law, and the band of one observation.
 
-    Exits with 1 where the law can be computed at none of the points.
+    A file of many fits ('forecast fit --by') predicts each point by the fit that the point names, in a column of --data
+    or as a word, and by every fit where it names none. Exits with 1 where the law can be computed at none of the
+    points.
 
     \b
     forecast predict scaling/chinchilla@besiroglu2024 N=7e10 D=1.4e12
     forecast predict fit.nc N=1e9,1e10,1e11 D=1e12 --json
-    forecast predict fit.nc --data planned.csv --out predicted.csv
+    forecast predict fit.nc --data planned.csv --out predicted.csv --plot predicted.svg
+    forecast predict families.nc family=dense N=1e10 D=1e12
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import asked
+    from forecast.fit.fits import Fits
 
-    if out is not None and not out.lower().endswith(".csv"):
-        raise UsageError(f"--out: '{printable(out, 60)}': expected a file that ends in .csv")
-    asked.outputs([("--out", out)], data)
-    fitted, plugins = asked.fit_of(fit)
+    check_plots(plots)
+    asked.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
+    fitted, plugins = asked.fits_of(fit)
+    if plots and isinstance(fitted, Fits):
+        raise UsageError("--plot: many fits are drawn by 'forecast show FILE.nc --plot'")
     columns: Columns | None = None
     source: dict[str, str] = {}
     if data is not None:
         columns, source = asked.data_of(data, COMMAND)
     points = _points(fitted, values, columns, asked.formulas(let, "--let"))
-    answer = fitted.predict(level=level, statistic=statistic, **points)
+    if isinstance(fitted, Fits):
+        answer = _by_many(fitted, points, level, statistic)
+    else:
+        answer = fitted.predict(level=level, statistic=statistic, **points)
     rows = _rows(fitted, answer)
     centre = "mean" if statistic == "mean" else "median"
     result = {
@@ -81,25 +95,44 @@ def predict(
         "bands": answer.attrs.get("bands"),
         "mean_by": answer.attrs.get("mean_by"),
         "extrapolation_decades": answer.attrs.get("extrapolation_decades"),
-        "converged": fitted.converged,
-        "verdict": fitted.verdict,
+        "converged": bool(fitted.converged.values.all()) if isinstance(fitted, Fits) else fitted.converged,
+        "verdict": fitted.summary().splitlines()[0] if isinstance(fitted, Fits) else fitted.verdict,
         "reference": fitted.published.reference if fitted.published else fitted.law.reference,
     }
-    render.emit(
-        result,
-        json=as_json,
-        command=COMMAND,
-        text=lambda: _text(fitted, result),
-        warnings=[line for line in answer.attrs["warnings"].splitlines() if line],
-        provenance=render.provenance(plugins, computed=True, **({"data": source} if source else {})),
-        files={} if out is None else {out: partial(_write, out, columns, fitted, answer)},
+    said: dict[str, Any] = {
+        "command": COMMAND,
+        "warnings": [line for line in answer.attrs["warnings"].splitlines() if line],
+        "provenance": render.provenance(plugins, computed=True, **({"data": source} if source else {})),
+    }
+    files = writers(
+        out, answer=lambda: render.answered(result, **said), table=lambda: _columns(columns, fitted, answer)
     )
+    if not isinstance(fitted, Fits):
+        files |= {path: partial(_plot, fitted, rows, path, level, plot_width()) for path in plots}
+    render.emit(result, json=as_json, text=lambda: _text(fitted, result), files=files, **said)
     if not any(row[centre] is not None for row in rows):
         ctx.exit(1)
 
 
-def _points(fit: Fit, words: tuple[str, ...], columns: Columns | None, lets: dict[str, str]) -> dict[str, Any]:
-    """Return the values of the variables, (points,) each."""
+def _plot(fit: Fit, rows: list[dict[str, Any]], path: str, level: float, width: str) -> None:
+    from forecast.report.figures.plans import plot_predictions
+
+    plot_predictions(fit, rows, path, level=level, width=width)
+
+
+def _keys(fit: Fit | Fits) -> list[str]:
+    """Return what names a point: the variables of the law, after the label of a fit among many."""
+    return [*_by(fit), *fit.law.variables]
+
+
+def _by(fit: Fit | Fits) -> list[str]:
+    from forecast.fit.fits import Fits
+
+    return [fit.by] if isinstance(fit, Fits) else []
+
+
+def _points(fit: Fit | Fits, words: tuple[str, ...], columns: Columns | None, lets: dict[str, str]) -> dict[str, Any]:
+    """Return the values of the variables, and the labels of fits where they are named, (points,) each."""
     import numpy as np
 
     from forecast.cli.fit import asked
@@ -114,16 +147,18 @@ def _points(fit: Fit, words: tuple[str, ...], columns: Columns | None, lets: dic
             raise UsageError(f"'{printable(name, 60)}' is given twice; several numbers go in one: {name}=1e9,1e10")
         where = f"'{printable(name.strip(), 60)}'"
         parts = [part.strip() for part in text.split(",")]
-        named = name.strip() in fit.law.levels  # a group is named by its label
+        named = name.strip() in (*fit.law.levels, *_by(fit))  # a group, or a fit, is named by its label
         points[name.strip()] = np.array(parts if named else [asked.number(part, where) for part in parts])
     if columns is None:
         if lets:
             raise UsageError("--let: needs --data, whose columns it is a formula over")
     else:
-        for name in fit.law.variables:
-            if name not in points and name in fit.law.levels and name in columns:
+        for name in _keys(fit):
+            if name in points:
+                continue
+            if name in (*fit.law.levels, *_by(fit)) and name in columns:
                 points[name] = columns[name]
-            elif name not in points:
+            elif name in fit.law.variables:
                 points[name] = _compute(lets.get(name, name), columns, f"variable '{name}'")
     for name, values in points.items():
         if values.dtype.kind == "f" and np.isinf(values).any():
@@ -136,8 +171,75 @@ def _points(fit: Fit, words: tuple[str, ...], columns: Columns | None, lets: dic
     return {n: np.broadcast_to(v, (longest,)) for n, v in points.items()}
 
 
-def _rows(fit: Fit, answer: xr.Dataset) -> list[dict[str, Any]]:
-    columns = {n: answer[n].values for n in (*fit.law.variables, *map(str, answer.data_vars))}
+def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -> xr.Dataset:
+    """Predict every point by the fit that it names, else by all of them, one after the other; (point,)."""
+    import numpy as np
+    import xarray as xr
+
+    asked = {n: v for n, v in points.items() if n != fits.by}
+    if fits.by not in points:
+        whole = fits.predict(level=level, statistic=statistic, **asked)
+        count = len(fits)
+        size = next((v.size for v in asked.values()), 1)
+        columns = {str(n): v.values.ravel() for n, v in whole.data_vars.items()}
+        names = {fits.by: np.repeat(fits.labels, size), **{n: np.tile(v, count) for n, v in asked.items()}}
+        return xr.Dataset(
+            {n: ("point", v) for n, v in columns.items()}, {n: ("point", v) for n, v in names.items()}, whole.attrs
+        )
+    labels = _labelled(fits, points[fits.by])
+    made: dict[str, Any] = {}
+    notes: list[list[str]] = []
+    attrs: dict[str, Any] = {"level": level, "fit": fits.name}
+    with render.progress("predicting") as report:
+        distinct = list(dict.fromkeys(labels.tolist()))
+        for done, label in enumerate(distinct):
+            report(done, len(distinct))
+            rows = labels == label
+            try:
+                part = fits.select(label).predict(
+                    level=level, statistic=statistic, **{n: v[rows] for n, v in asked.items()}
+                )
+            except FitError as problem:  # of this fit alone
+                notes.append([str(problem)])
+                continue
+            notes.append([f"{fits.by} {_label(label)}: {line}" for line in part.attrs["warnings"].splitlines() if line])
+            far = part.attrs.get("extrapolation_decades", 0.0)
+            attrs["extrapolation_decades"] = max(far, attrs.get("extrapolation_decades", 0.0))
+            for name, values in part.data_vars.items():
+                made.setdefault(str(name), np.full(labels.size, np.nan))[rows] = values.values
+    lines = [line for each in notes[:_MOST_WARNED] for line in each]
+    if more := sum(map(bool, notes[_MOST_WARNED:])):
+        lines.append(f"{fits.name}: {more} more fits warn")
+    names = {fits.by: labels, **asked}
+    attrs["warnings"] = "\n".join(lines)
+    made.setdefault("mean" if statistic == "mean" else "median", np.full(labels.size, np.nan))
+    return xr.Dataset({n: ("point", v) for n, v in made.items()}, {n: ("point", v) for n, v in names.items()}, attrs)
+
+
+def _labelled(fits: Fits, given: Any) -> Any:
+    """Return labels as the fits have them: 7, 7.0 and "7" are one number."""
+    import numpy as np
+
+    known = {_label(label): place for place, label in enumerate(fits.labels.tolist())}
+    numeric, places = fits.labels.dtype.kind in "iuf", []
+    for each in given.tolist():
+        text = str(each)
+        if numeric:
+            with contextlib.suppress(ValueError):
+                text = _label(float(text))
+        if text not in known:
+            raise UnknownNameError(fits.by, printable(text, 60), list(known), where=fits.name)
+        places.append(known[text])
+    return fits.labels[np.array(places, dtype=int)]
+
+
+def _label(label: Any) -> str:
+    """Return a label as people write it."""
+    return f"{label:.12g}" if isinstance(label, (int, float)) and not isinstance(label, bool) else str(label)
+
+
+def _rows(fit: Fit | Fits, answer: xr.Dataset) -> list[dict[str, Any]]:
+    columns = {n: answer[n].values for n in (*_keys(fit), *map(str, answer.data_vars))}
     count = answer.sizes["point"]
     return [{n: _plain(v[i]) for n, v in columns.items()} for i in range(count)]
 
@@ -145,27 +247,29 @@ def _rows(fit: Fit, answer: xr.Dataset) -> list[dict[str, Any]]:
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return str(value)
+    if not hasattr(value, "dtype") or value.dtype.kind not in "biuf":
+        return str(value)  # a date
     return float(value) if math.isfinite(value) else None
 
 
-def _write(out: str, columns: Columns | None, fit: Fit, answer: xr.Dataset) -> None:
-    """Write the points, with the other columns of the data; text that a spreadsheet would run is guarded."""
+def _columns(columns: Columns | None, fit: Fit | Fits, answer: xr.Dataset) -> dict[str, Any]:
+    """Return the points, with the other columns of the data, and what is predicted there."""
     import numpy as np
 
-    from forecast.tables import csv_format
-
     table: dict[str, Any] = {}
-    if columns is not None:
-        table |= {n: columns[n] for n in columns if n not in answer.data_vars and n not in fit.law.variables}
-    for name in (*fit.law.variables, *map(str, answer.data_vars)):
+    keys = _keys(fit)
+    if columns is not None and columns.rows == answer.sizes["point"]:
+        table |= {n: columns[n] for n in columns if n not in answer.data_vars and n not in keys}
+    for name in (*keys, *map(str, answer.data_vars)):
         values = answer[name].values
-        table[name] = values if values.dtype.kind == "U" else np.where(np.isfinite(values), values, np.nan)
-    csv_format.write(out, table)
+        table[name] = np.where(np.isfinite(values), values, np.nan) if values.dtype.kind == "f" else values
+    return table
 
 
-def _headline(fit: Fit, rows: list[dict[str, Any]], answer: xr.Dataset, centre: str) -> str:
+def _headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr.Dataset, centre: str) -> str:
     row = rows[0]
-    at = ", ".join(
+    label = "".join(f"{by} {_label(row[by])}: " for by in _by(fit))
+    at = label + ", ".join(
         f"{n} = {'nan' if row[n] is None else _number(row[n])} {unit}".rstrip() for n, unit in fit.law.variables.items()
     )
     many = "" if len(rows) == 1 else f" (the first of {len(rows)} points)"
@@ -186,7 +290,7 @@ def _because(answer: xr.Dataset) -> str:
     return f": {why}" if why else ""
 
 
-def _text(fit: Fit, result: dict[str, Any]) -> None:
+def _text(fit: Fit | Fits, result: dict[str, Any]) -> None:
     render.headline(result["headline"])
     rows = result["points"]
     names = list(rows[0])
@@ -201,7 +305,11 @@ def _text(fit: Fit, result: dict[str, Any]) -> None:
             "mean": result["mean_by"],
             "bands": result["bands"],
             "extrapolation": None if far is None else f"{far:.2f} decades beyond the data",
-            "parameters from": result["reference"] if fit.published else f"{fit.n} points: {fit.verdict}",
+            "parameters from": result["reference"]
+            if fit.published
+            else result["verdict"]
+            if _by(fit)
+            else f"{fit.n} points: {fit.verdict}",
         }
     )
 

@@ -146,7 +146,7 @@ def gather(
                 "column",
                 variable,
                 columns,
-                where=f"{where} (give let={{'{variable}': FORMULA}} over the columns {have})",
+                where=f"{where} (let may make it, by a formula over the columns {have})",
             )
         source = asked.get(variable, variable)
         if variable in law.levels and source in columns:

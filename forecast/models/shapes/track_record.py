@@ -11,7 +11,7 @@ from forecast.contract.registry import get_registry
 from forecast.contract.specs import LawSpec, ShapeSpec
 from forecast.errors import ForecastError, PluginError, UsageError, printable
 
-__all__ = ["of_law", "of_shape", "sentence", "weights"]
+__all__ = ["held", "of_law", "of_shape", "sentence", "weights"]
 
 #: Series of a record whose word counts as much as that of no record, which is that shapes are alike.
 _PRIOR = 10.0
@@ -111,15 +111,15 @@ def weights(shapes: Sequence[str], *, where: str = "") -> tuple[float, ...]:
     return tuple(trust * each / sum(inverse) + (1 - trust) / len(inverse) for each in inverse)
 
 
-def sentence(models: Iterable[str]) -> str:
-    """Say in one line how forecasts with the shapes of these models have done; empty where no record is kept.
+def held(models: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return how forecasts with the shapes of these models have done, by shape; those without a record are left out.
 
     Parameters
     ----------
     models : iterable of str
         As ``hardware/linpack@exponential``; others have no shape.
     """
-    said = {}
+    rows = {}
     for model in models:
         _, _, shape = model.partition("@")
         try:
@@ -127,10 +127,22 @@ def sentence(models: Iterable[str]) -> str:
         except ForecastError:  # two shapes of this name, or a pool of several
             continue
         if row is not None:
-            said[shape.rpartition("/")[2]] = row
-    if not said:
+            rows[shape.rpartition("/")[2]] = row
+    return rows
+
+
+def sentence(models: Iterable[str]) -> str:
+    """Say in one line how forecasts with the shapes of these models have done; empty where no record is kept.
+
+    Parameters
+    ----------
+    models : iterable of str
+        As of `held`.
+    """
+    rows = held(models)
+    if not rows:
         return ""
-    parts = [f"{name} {row['held']:.0%}, {row['over_last_value']:+.0%}" for name, row in said.items()]
+    parts = [f"{name} {row['held']:.0%}, {row['over_last_value']:+.0%}" for name, row in rows.items()]
     return (
         "past forecasts with these shapes, up to ten years ahead: share of 90 % intervals that held, and how much "
         f"better than the last value: {'; '.join(parts)}"

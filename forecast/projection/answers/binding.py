@@ -14,7 +14,7 @@ from forecast.projection.answers.dates import stamps
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failing import Part, lost, too_many
 from forecast.projection.streaming.counted import DateCounts
-from forecast.projection.streaming.holdings import Counted, Holding, Kept, Total
+from forecast.projection.streaming.holdings import Counted, Holding, Kept, Total, side_by_side
 from forecast.projection.weights import Updates, share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
@@ -50,7 +50,7 @@ class Binding:
         sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
         steps = 0 if counting else len(years)
         self._binds = {of: np.zeros((steps, held, *sizes[of[0]]), dtype=bool) for of in self.asked}
-        self._dates = {of: np.full((held, *sizes[of[0]]), np.nan) for of in self.asked}
+        self._dates = {of: side_by_side((held,), sizes[of[0]]) for of in self.asked}
         # how much is bound, step by step, and when it first is
         self._counts = {
             (of, c): (np.zeros(len(years)), DateCounts(years[0], years[-1], weighted=bool(updates.asked)))

@@ -107,7 +107,7 @@ class DateDraws:
 
 
 def _quantiles(dates: Array, weights: Array | None, levels: Sequence[float]) -> Array:
-    return date_quantiles(dates) if weights is None else weighted_quantiles(dates, weights, levels)
+    return date_quantiles(dates, levels) if weights is None else weighted_quantiles(dates, weights, levels)
 
 
 def answers(

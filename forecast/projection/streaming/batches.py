@@ -144,13 +144,15 @@ class Job:
         """Draw one batch."""
         return self.fill(self.empty(self.size(number)), number)
 
-    def fill(self, sampled: Sampled, number: int) -> Sampled:
+    def fill(self, sampled: Sampled, number: int, progress: Callable[[int, int], None] | None = None) -> Sampled:
         """Draw one batch into what may hold others already."""
         size, step = self.size(number), self._blocks_together
         first, last = size.low // BLOCK, -(-size.high // BLOCK)
         for low in range(first, last, step):
             sampled.fill(self.world(range(low, min(low + step, last))))
-            done = min((low + step) * BLOCK, self.worlds)
+            done = min((low + step) * BLOCK, size.high)
+            if progress is not None:
+                progress(done, self.worlds)
             budgets.check_time(f"{self.scenario.where}: drawing", done, self.worlds, "worlds")
         return sampled
 
@@ -272,23 +274,27 @@ def add_up(
     """
     job.references  # noqa: B018 - made before processes part, and once
     if job.batches == 1:
-        (whole,) = _here(job, range(1), job.empty(job.size()))
-        _tell(progress, job, 1)
+        (whole,) = _here(job, range(1), job.empty(job.size()), progress)
         return whole
     whole = job.empty(job.size())
     text = json.dumps([dict(identity or {}), job.worlds, job.kept, BATCH], sort_keys=True)
     fingerprint = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
     begin = 0 if checkpoint is None else checkpoint.load(job, whole, fingerprint)
-    written, rest = time.monotonic(), range(begin, job.batches)
+    written, kept, rest = time.monotonic(), begin, range(begin, job.batches)
     _tell(progress, job, begin)
-    with _source(job, rest, workers, client, whole) as batches:
-        for number, sampled in zip(rest, batches, strict=True):
-            if sampled is not whole:
-                whole.merge(sampled)
-            _tell(progress, job, number + 1)
-            if checkpoint is not None and time.monotonic() - written >= EVERY and number + 1 < job.batches:
-                checkpoint.save(job, whole, fingerprint, number + 1)
-                written = time.monotonic()
+    try:
+        with _source(job, rest, workers, client, whole, progress) as batches:
+            for number, sampled in zip(rest, batches, strict=True):
+                if sampled is not whole:
+                    whole.merge(sampled)
+                _tell(progress, job, number + 1)
+                if checkpoint is not None and time.monotonic() - written >= EVERY and number + 1 < job.batches:
+                    checkpoint.save(job, whole, fingerprint, number + 1)
+                    written, kept = time.monotonic(), number + 1
+    except KeyboardInterrupt as stopped:
+        if checkpoint is not None and kept:  # whoever reports the interrupt says what it did not cost
+            stopped.add_note(f"{checkpoint.path.name} with {kept * BATCH:,} worlds")
+        raise
     if checkpoint is not None:
         checkpoint.remove()
     return whole
@@ -300,14 +306,16 @@ def _tell(progress: Callable[[int, int], None] | None, job: Job, batches: int) -
 
 
 @contextmanager
-def _source(job: Job, numbers: range, workers: int, client: Any, whole: Sampled) -> Iterator[Iterator[Sampled]]:
+def _source(
+    job: Job, numbers: range, workers: int, client: Any, whole: Sampled, progress: Callable[[int, int], None] | None
+) -> Iterator[Iterator[Sampled]]:
     """Offer the batches in their order, drawn by whoever is there."""
     if client is not None:
         with _connected(client) as connected:
             yield _of_cluster(job, numbers, connected)
     elif workers == 1:
         # whole numbers add up alike in any order; weights are summed batch by batch, whoever draws
-        yield _here(job, numbers, None if job.graph.scenario.updates else whole)
+        yield _here(job, numbers, None if job.graph.scenario.updates else whole, progress)
     else:
         source = _of_processes(job, numbers, min(workers, len(numbers) or 1))
         try:
@@ -316,11 +324,13 @@ def _source(job: Job, numbers: range, workers: int, client: Any, whole: Sampled)
             source.close()
 
 
-def _here(job: Job, numbers: range, whole: Sampled | None) -> Iterator[Sampled]:
+def _here(
+    job: Job, numbers: range, whole: Sampled | None, progress: Callable[[int, int], None] | None
+) -> Iterator[Sampled]:
     """Draw here: into `whole`, or each batch by itself."""
     for number in numbers:
         with stdout_is_data():
-            sampled = job.batch(number) if whole is None else job.fill(whole, number)
+            sampled = job.fill(job.empty(job.size(number)) if whole is None else whole, number, progress)
         yield sampled
 
 
@@ -424,7 +434,8 @@ def _connected(client: Any) -> Iterator[Any]:
     except ImportError as problem:
         raise UsageError("cluster: needs dask: pip install 'lawcast[dask]'") from problem
     try:
-        opened = Client(client, timeout="10s")
+        # one that fails must not stay the default, by whose locks files would be written
+        opened = Client(client, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TypeError) as problem:
         raise UsageError(f"cluster: no scheduler answers at '{printable(client, 80)}'") from problem
     with opened:

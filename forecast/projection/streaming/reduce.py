@@ -20,10 +20,10 @@ from forecast.projection.answers.figures import Figures
 from forecast.projection.answers.first import Earliest
 from forecast.projection.answers.pooling import Pools
 from forecast.projection.answers.ranking import Ranked
-from forecast.projection.crossing import QUANTILES, Crossing, crossing
+from forecast.projection.crossing import QUANTILES
 from forecast.projection.failing import Part, Record, Tally
 from forecast.projection.streaming.counted import DateCounts, LevelCounts
-from forecast.projection.streaming.holdings import Counted, Holding, Kept, merge
+from forecast.projection.streaming.holdings import Counted, Holding, Kept, merge, side_by_side
 from forecast.projection.weights import Updates
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, Graph
@@ -100,14 +100,14 @@ class Sampled:
         self._unanswered: set[tuple[str, Combination]] = set()
         self._record = Record()
         self._levels = {
-            name: np.full((1 if node.steady else len(years), size.held, *self._sizes(node.dims)), np.nan)
+            name: side_by_side((1 if node.steady else len(years), size.held), self._sizes(node.dims))
             for name, node in graph.quantities.items()
         }
         self._dims = {
             name: graph.dims([*question.when.names, *graph.weighed_by])
             for name, question in graph.scenario.questions.items()
         }
-        self._dates = {name: np.full((size.held, *self._sizes(dims)), np.nan) for name, dims in self._dims.items()}
+        self._dates = {name: side_by_side((size.held,), self._sizes(dims)) for name, dims in self._dims.items()}
         self._along = {
             name: (*node.dims, *(d for d in graph.dims(graph.weighed_by) if d not in node.dims))
             for name, node in graph.quantities.items()
@@ -182,7 +182,7 @@ class Sampled:
             self._count_levels(levels, part)
         for name in self.graph.scenario.questions:
             for index, combination in self._cells(self._dims[name]):
-                crossed = attempt(name, combination, partial(self._crossed, world, name, combination))
+                crossed = attempt(name, combination, partial(world.crossed, name, self._dims[name], combination))
                 dates = np.full(worlds, np.nan)
                 if crossed is not None:
                     found, failing = crossed
@@ -205,11 +205,6 @@ class Sampled:
             for along in self.graph.combinations(self._along[name]):
                 if along[: len(combination)] == combination:
                     self._level_counts[name, along].add(level, self.updates.of(self._along[name], along, part))
-
-    def _crossed(self, world: World, name: str, combination: Combination) -> Crossing:
-        when = self.graph.scenario.questions[name].when
-        greater, lesser = world.sides(when, self._dims[name], combination, where=f"questions.{name}.when")
-        return crossing(self.years, greater, lesser, strict=when.op in (">", "<"))
 
     def _fail(self, name: str, combination: Combination, block: int, error: ForecastError) -> None:
         first = self._failed.get((name, combination), (block, error))

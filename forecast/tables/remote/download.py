@@ -8,10 +8,13 @@ hash nobody published is verified against the one it had at the first fetch (`fo
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -21,7 +24,7 @@ from forecast.base.files import file_hash, replacing
 from forecast.errors import BudgetError, DataError, DownloadError, ResultError, printable
 from forecast.tables.schema.descriptor import RECORDED
 
-__all__ = ["COMMAND", "LIMIT_BYTES", "absent", "adopt", "cache_folder", "check_url", "fetch", "transfer"]
+__all__ = ["COMMAND", "LIMIT_BYTES", "absent", "adopt", "cache_folder", "check_url", "fetch", "transfer", "watched"]
 
 LIMIT_BYTES = 2 * 2**30
 COMMAND = "forecast tables fetch NAME"
@@ -30,6 +33,8 @@ TIMEOUT_S = 30.0
 DEADLINE_S = 1800.0
 #: Small: a server that drips is noticed after so many bytes, and what a chunk unpacks to is bounded by it.
 CHUNK_BYTES = 1 << 10
+#: Who wants to know how far a download is.
+_TOLD: ContextVar[Callable[[float, float], None] | None] = ContextVar("told", default=None)
 
 
 def cache_folder() -> Path:
@@ -55,6 +60,7 @@ class _Bounded:
 
     def __init__(self, stream: IO[bytes], limit: int) -> None:
         self.stream, self.left, self.limit = stream, limit, limit
+        self.total = math.inf
         self.end = time.monotonic() + DEADLINE_S
 
     def write(self, data: bytes) -> int:
@@ -64,10 +70,22 @@ class _Bounded:
             raise _TooMuchError("is larger than the limit")
         if time.monotonic() > self.end:
             raise _TooMuchError("takes too long")
+        if told := _TOLD.get():
+            told(self.limit - self.left, self.total)
         return self.stream.write(data)
 
     def flush(self) -> None:
         self.stream.flush()
+
+
+@contextlib.contextmanager
+def watched(progress: Callable[[float, float], None]) -> Iterator[None]:
+    """Tell `progress` of every download inside: bytes done, and in all, which is infinite where nobody says it."""
+    token = _TOLD.set(progress)
+    try:
+        yield
+    finally:
+        _TOLD.reset(token)
 
 
 class _TooMuchError(Exception):
@@ -223,6 +241,9 @@ def _transfer(url: str, stream: Any) -> None:
     try:
         with session() as made, made.get(url, timeout=TIMEOUT_S, stream=True) as answer:
             answer.raise_for_status()
+            stated = answer.headers.get("Content-Length", "")
+            if stated.isascii() and stated.isdigit() and "Content-Encoding" not in answer.headers:
+                stream.total = int(stated[:20])  # a promise, and only for the bar
             for chunk in answer.iter_content(CHUNK_BYTES):
                 stream.write(chunk)
     except (_TooMuchError, BudgetError):

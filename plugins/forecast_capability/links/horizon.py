@@ -2,6 +2,9 @@
 
 A trend is two links: how long the horizon takes to double, and the line with that doubling time through the centre of
 the points. In a regression of a line the centre and the slope are independent, so that either can be swapped.
+
+A bent trend is the same regression on another clock, of days that count double every year: on it the logarithm of a
+horizon whose doublings halve every year is a straight line. Its doubling time is that at the newest model that led.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ TABLE, EDITION = "datasets/time-horizons", "TH1.1"
 LAST = 2026.18
 #: METR's own floor of a horizon, in minutes.
 LEAST = 0.001
+#: Days in which doublings get half as long, where the trend is bent: metr_graph's default.
+HALVING = 365.0
 
 
 def doubling(name: str, spec: ModelSpec) -> Model:
@@ -61,13 +66,15 @@ class _Regression(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         import numpy as np
 
-        since, _, share = self.name.rpartition("horizon-")[2].removeprefix("line-").partition("-p")
+        window = self.name.rpartition("horizon-")[2].removeprefix("line-")
+        since, _, share = window.removeprefix("bent-").partition("-p")
         dates, half = self._points("horizon", since, as_of)
         best = half >= np.maximum.accumulate(half)
         values = half if not share else self._points("horizon_80", since, as_of)[1]
         if int(best.sum()) < 3 or len(values) != len(half):
             raise DataError(f"{self.name}: expected at least three models that led, got {int(best.sum())}")
-        x, y = _days(dates[best]), np.log(np.maximum(values[best], LEAST))
+        bent_at = float(_days(dates[best])[-1]) if window.startswith("bent-") else None
+        x, y = _clock(dates[best], bent_at), np.log(np.maximum(values[best], LEAST))
         centred = x - x.mean()
         slope = float(centred @ y / (centred @ centred))
         left = y - y.mean() - slope * centred
@@ -76,6 +83,7 @@ class _Regression(ModelRecord):
             model=self,
             slope=slope,
             stderr=float(np.sqrt(scatter / (centred @ centred))),
+            bent_at=bent_at,
             day=float(x.mean()),
             level=float(y.mean()),
             level_stderr=float(np.sqrt(scatter / len(x))),
@@ -87,7 +95,7 @@ class _Regression(ModelRecord):
         """Return the dates and horizons of a window of the table, as published."""
         read = trend(
             TABLE, shape="trends/exponential", x="release_date", y=column, unit="min", where={"version": EDITION},
-            since=f"{since}-01-01", name=self.name,
+            since=since + "-01-01"[len(since) - 4 :], name=self.name,
         ).fit(as_of=min(LAST, LAST if as_of is None else as_of))  # fmt: skip
         seen = read.observed()
         assert seen is not None
@@ -99,6 +107,7 @@ class _Fitted(FittedModel):
     model: _Regression
     slope: float
     stderr: float
+    bent_at: float | None
     day: float
     level: float
     level_stderr: float
@@ -112,7 +121,7 @@ class _Fitted(FittedModel):
         if "doubling" not in inputs:
             growth = self.slope + self.stderr * inputs["error"]
             return np.broadcast_to(np.log(2) / growth, shape).copy()
-        since = (_days(time) - self.day)[:, None]
+        since = (_clock(time, self.bent_at) - self.day)[:, None]
         logs = self.level + self.level_stderr * inputs["error"] + np.log(2) * since / inputs["doubling"]
         with np.errstate(over="ignore"):  # a doubling in hours, carried on for years
             return np.asarray(np.exp(logs))
@@ -128,10 +137,23 @@ class _Fitted(FittedModel):
         return Description(
             summary=f"{n} models that led: the horizon doubles in {days:.1f} days ({low:.0f} to {high:.0f} at two "
             f"standard errors, R² {self.r2:.2f}); {self.model.note}",
-            assumptions=("the logarithm of the horizon rises in a straight line", "the points are independent"),
+            assumptions=(
+                "the logarithm of the horizon rises in a straight line"
+                if self.bent_at is None
+                else f"doublings get half as long in {HALVING:g} days; the doubling time is that of the newest model",
+                "the points are independent",
+            ),
             sources=self.model.sources,
-            facts={"n": float(n), "doubling_days": days, "r2": self.r2},
+            facts={"n": float(n), "doubling_days": days, "low_days": low, "high_days": high, "r2": self.r2},
         )
+
+
+def _clock(years: Array, bent_at: float | None) -> Array:
+    """Return days, or days that count double every `HALVING` days and as one at `bent_at`."""
+    import numpy as np
+
+    days = _days(years)
+    return days if bent_at is None else np.asarray(HALVING / np.log(2) * 2 ** ((days - bent_at) / HALVING))
 
 
 def _days(years: Array) -> Array:

@@ -13,34 +13,40 @@ METR = (
     "peterhurford/metr_graph@dde102f (no licence: figures only, no code)"
 )
 
+#: Windows, percent of success, bent or not. The one from 2024-05, GPT-4o, is the last of metr_graph's two pieces.
+_TRENDS = (
+    *((window, share, False) for window in ("2019", "2023", "2024", "2024-05") for share in (50, 80)),
+    *((window, 50, True) for window in ("2019", "2023", "2024")),
+)
+
 
 def models() -> Iterator[ModelSpec]:
     """Bring the doubling time and the line of every window and success rate."""
-    for year in (2019, 2023, 2024):
-        for share in (50, 80):
-            name = f"{year}" if share == 50 else f"{year}-p{share}"
-            about = f"METR time horizon at {share} % success, models from {year} on that led at their release"
-            yield ModelSpec(
-                name=f"horizon-{name}",
-                title=f"Doubling time: {about}",
-                quantity="capability.horizon_doubling",
-                unit="day",
-                keeps="positive",
-                target="forecast_capability.links.horizon:doubling",
-                note="the interval is that of a regression on independent points; METR's own, 105 to 157 days from "
-                "2023 on, resamples tasks, whose results are not published here",
-                reference=METR,
-            )
-            yield ModelSpec(
-                name=f"horizon-line-{name}",
-                title=f"Line through the centre of the points: {about}",
-                quantity="capability.time_horizon",
-                unit="min",
-                keeps="positive",
-                target="forecast_capability.links.horizon:line",
-                note="beyond 16 h METR calls its measurements unreliable",
-                reference=METR,
-            )
+    for window, share, bent in _TRENDS:
+        name = f"{'bent-' if bent else ''}{window}{'' if share == 50 else f'-p{share}'}"
+        about = f"METR time horizon at {share} % success, models from {window} on that led at their release"
+        about += ", doublings getting shorter" if bent else ""
+        yield ModelSpec(
+            name=f"horizon-{name}",
+            title=f"Doubling time: {about}",
+            quantity="capability.horizon_doubling",
+            unit="day",
+            keeps="positive",
+            target="forecast_capability.links.horizon:doubling",
+            note="the interval is that of a regression on independent points; METR's own, 105 to 157 days from "
+            "2023 on, resamples tasks, whose results are not published here",
+            reference=METR,
+        )
+        yield ModelSpec(
+            name=f"horizon-line-{name}",
+            title=f"Line through the centre of the points: {about}",
+            quantity="capability.time_horizon",
+            unit="min",
+            keeps="positive",
+            target="forecast_capability.links.horizon:line",
+            note="beyond 16 h METR calls its measurements unreliable",
+            reference=METR,
+        )
 
 
 _FTM = "Davidson 2023; epoch-research/ftm@99dc907 (MIT; rebuilt from its equations, no code copied)"
@@ -63,6 +69,18 @@ _DOMAIN = {
     "rho": (-2, -0.2),
 }
 
+_CODING = {
+    "people": (1, 1e6),
+    "chips": (1e-3, 1e9),
+    "progress": (0, 40),
+    "now": (15, 25),
+    "then": (26, 40),
+    "automated": (0.01, 0.9),
+    "rate": (0.01, 1),
+    "slope": (0.1, 10),
+    "rho": (-5, -1),
+}
+
 
 def functions() -> Iterator[FunctionSpec]:
     """Bring who does which task."""
@@ -79,3 +97,12 @@ def functions() -> Iterator[FunctionSpec]:
             domain=_DOMAIN,
             reference=_FTM,
         )
+    yield FunctionSpec(
+        name="coding-labour",
+        title="Coding by people and chips over a continuum of tasks, in people",
+        target="forecast_capability.links.coding:labour",
+        unit="",
+        inputs=dict.fromkeys(_CODING, ""),
+        domain=_CODING,
+        reference="brendanhalstead/ai-progress-rates@786c665 (no licence: rebuilt from its equations, no code copied)",
+    )

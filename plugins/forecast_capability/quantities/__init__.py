@@ -18,15 +18,26 @@ def models() -> Iterator[ModelSpec]:
     yield from records_from(HERE / "trends.toml", TrendSpec)
     yield from records_from(HERE / "numbers.toml", EstimateSpec)
     yield from records_from(HERE / "pools.toml", MixtureSpec)
-    yield ModelSpec(
-        name="pace-from-index",
-        title="Orders of magnitude of compute that algorithms save a year, from index, compute and date of models",
-        quantity="capability.algorithmic_pace",
-        unit="1/year",
-        target="forecast_capability.quantities.index:pace",
-        note="what models with known compute show: mostly open ones; the frontier states none",
-        reference=f"{INDEX}; Frisch 1934, Statistical confluence analysis, for regressions both ways",
-    )
+    for name, target, who, note in (
+        (
+            "pace-from-index", "pace", "models with an index",
+            "undisclosed compute is a latent, which lies below the frontier as the disclosed does: nobody says so",
+        ),
+        (
+            "pace-from-disclosed", "disclosed", "models with an index and disclosed compute",
+            "what models with known compute show: mostly open ones; the frontier states none",
+        ),
+    ):  # fmt: skip
+        yield ModelSpec(
+            name=name,
+            title=f"Orders of magnitude of compute that algorithms save a year, from index, compute and date of {who}",
+            quantity="capability.algorithmic_pace",
+            unit="1/year",
+            target=f"forecast_capability.quantities.index:{target}",
+            note=note,
+            reference=f"{INDEX}; Frisch 1934, Statistical confluence analysis, for regressions both ways; Little & "
+            "Rubin 2019, Statistical Analysis with Missing Data, chapter 11",
+        )
     yield ModelSpec(
         name="horizon-from-index",
         title="Time horizon at 50 % success from the capability index, by models in both tables",
@@ -34,7 +45,7 @@ def models() -> Iterator[ModelSpec]:
         unit="min",
         keeps="positive",
         target="forecast_capability.quantities.index:horizon",
-        note="horizons above 16 h are left out; both rest on some of the same benchmarks of code",
+        note="a horizon above 16 h says that it is at least that; both rest on some of the same benchmarks of code",
         reference=f"METR, time horizons TH1.1; {INDEX}",
     )
 
@@ -43,7 +54,7 @@ def scenarios() -> Iterator[ScenarioSpec]:
     """Bring ``model-capability``."""
     yield ScenarioSpec(
         name="model-capability",
-        title="When do training runs, models and machines reach what, and which limit binds first?",
+        title="When do training runs, models and machines reach their next marks, and what binds first?",
         path=str(HERE.parent / "scenarios" / "model-capability.toml"),
         reference="tables of datasets to 2026-09 (Epoch AI: CC-BY 4.0); limits after Sevilla et al. 2024 and Barnett & "
         "Besiroglu 2023; each number states its own",

@@ -3,7 +3,7 @@
 Compute and date of a model explain its index, and compute is uncertain. Regressed on compute, the index makes each
 order of magnitude worth too little, and algorithms too fast; compute regressed on the index errs the other way. With
 errors in both, the truth lies between the two and the points do not say where (Frisch 1934): the pace is a range, and
-each world draws a place in it.
+each world draws a place in it. Models whose compute nobody disclosed stand in both regressions with it as a latent.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from forecast import Input, ModelSpec
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord, OtherQuantity
 from forecast.streams import student_t
+from forecast_capability.quantities import latent
+from forecast_capability.quantities.censored import tobit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,9 +27,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["SAME", "horizon", "pace"]
+__all__ = ["RELIABLE", "SAME", "disclosed", "horizon", "pace"]
 
 INDEX, HORIZONS, EDITION, VERSION = "datasets/capability-editions", "datasets/time-horizons", "2026-08", "TH1.1"
+RUNS = "datasets/training-runs-2026"
+#: Minutes: METR holds horizons above 16 h unreliable, so that they say "at least".
+RELIABLE = 960.0
+
+_BELOW = (
+    "undisclosed compute lies as far below the largest run of its time as the disclosed compute of models whose "
+    "weights are open, or closed, alike"
+)
 
 #: Models of the table of horizons, and what the table of the index calls them where it is something else.
 SAME: Mapping[str, str] = {
@@ -44,7 +54,16 @@ SAME: Mapping[str, str] = {
 
 
 def pace(name: str, spec: ModelSpec) -> Model:
-    """Build the model of the pace of algorithms between the two regressions."""
+    """Build the model of the pace of algorithms between the two regressions, undisclosed compute a latent."""
+    return _between(name, spec, latent_too=True)
+
+
+def disclosed(name: str, spec: ModelSpec) -> Model:
+    """Build the same from the models whose compute is disclosed."""
+    return _between(name, spec, latent_too=False)
+
+
+def _between(name: str, spec: ModelSpec, *, latent_too: bool) -> Model:
     place = Input(
         name="place",
         unit="",
@@ -52,7 +71,10 @@ def pace(name: str, spec: ModelSpec) -> Model:
         source="the points do not say how much of the scatter is error in compute",
         title="0: all error is in the index, 1: all is in compute",
     )
-    return _Pace(name=name, unit=spec.unit, inputs={"place": place}, note=spec.note, sources=(spec.reference,))
+    return _Pace(
+        name=name, unit=spec.unit, inputs={"place": place}, note=spec.note, sources=(spec.reference,),
+        latent_too=latent_too,
+    )  # fmt: skip
 
 
 def horizon(name: str, spec: ModelSpec) -> Model:
@@ -69,41 +91,62 @@ def _rows(table: str, where: dict[str, str], as_of: float | None, name: str) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class _Pace(ModelRecord):
+    latent_too: bool
+
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         import numpy as np
 
         from forecast import tables
 
         rows = _rows(INDEX, {"edition": EDITION}, as_of, self.name)
-        compute, index = rows.numeric("training_compute"), rows.numeric("eci")
-        known = np.isfinite(compute) & np.isfinite(index)
-        if int(known.sum()) < 10:
-            raise DataError(f"{self.name}: expected ten models with compute and index, got {int(known.sum())}")
-        logs, points = np.log10(compute[known]), index[known]
-        years = tables.decimal_year(rows.column("release_date")[known])
-        one = np.ones_like(logs)
+        used = np.isfinite(rows.numeric("eci")) & (self.latent_too | np.isfinite(rows.numeric("training_compute")))
+        rows = rows.take(used)
+        logs, points = np.log10(rows.numeric("training_compute")), rows.numeric("eci")
+        if int(np.isfinite(logs).sum()) < 10:
+            known = int(np.isfinite(logs).sum())
+            raise DataError(f"{self.name}: expected ten models with compute and index, got {known}")
+        years = tables.decimal_year(rows.column("release_date"))
+        kind = np.array([str(each) for each in rows.column("weights")])
+        hidden = latent.beside_frontier(logs, _largest(years, as_of, self.name), kind)
         years = years - years.mean()
-        # log compute takes the place of the index: the plane of one regression, solved for the other's variable
-        forward, spread, scale = _plane(np.stack([one, logs, years], axis=1), points)
-        reverse, back, scale_back = _plane(np.stack([one, points, years], axis=1), logs)
+        forward, reverse = _two_ways(hidden.middle, points, years, hidden.spread)
+        # how far below the frontier the undisclosed lie is an estimate too, and one that they share
+        off = _two_ways(hidden.middle + hidden.shared, points, years, hidden.spread)
+        pace, back = _paces(forward, reverse)
+        other, other_back = _paces(*off)
         return _FittedPace(
             model=self,
-            forward=float(forward[2] / forward[1]),
-            forward_error=_ratio_error(forward, spread * scale),
-            reverse=float(-reverse[2]),
-            reverse_error=float(np.sqrt(back[2, 2] * scale_back)),
-            dof=float(len(logs) - 3),
+            forward=pace,
+            forward_error=float(np.hypot(_ratio_error(forward.found, forward.covariance), other - pace)),
+            reverse=back,
+            reverse_error=float(np.hypot(np.sqrt(reverse.covariance[2, 2]), other_back - back)),
+            dof=forward.rows - 3,
+            models=(int((hidden.spread == 0).sum()), int((hidden.spread > 0).sum())),
         )
 
 
-def _plane(x: Array, y: Array) -> tuple[Array, Array, float]:
-    """Return the coefficients of least squares, the inverse of x'x, and the variance of what is left."""
+def _largest(years: Array, as_of: float | None, name: str) -> Array:
+    """Return the logarithm of the largest training run so far at each date."""
     import numpy as np
 
-    inverse = np.linalg.inv(x.T @ x)
-    found = inverse @ x.T @ y
-    left = y - x @ found
-    return found, np.asarray(inverse, dtype=float), float(left @ left / (len(y) - x.shape[1]))
+    from forecast.tables import series
+
+    date, record, _ = series.read(RUNS, x="date", y="training_compute", records=True, as_of=as_of, name=name)
+    return np.asarray(np.log10(record[np.maximum(np.searchsorted(date, years, side="right") - 1, 0)]))
+
+
+def _two_ways(logs: Array, points: Array, years: Array, spread: Array) -> tuple[latent.Plane, latent.Plane]:
+    """Return the index regressed on compute and date, and compute regressed on index and date."""
+    import numpy as np
+
+    one = np.ones_like(logs)
+    forward = latent.plane(np.stack([one, logs, years], axis=1), points, spread, through=1)
+    return forward, latent.plane(np.stack([one, points, years], axis=1), logs, spread)
+
+
+def _paces(forward: latent.Plane, reverse: latent.Plane) -> tuple[float, float]:
+    """Return the pace that each plane says: it is solved for compute at one index, which falls with the years."""
+    return float(forward.found[2] / forward.found[1]), float(-reverse.found[2])
 
 
 def _ratio_error(found: Array, covariance: Array) -> float:
@@ -122,6 +165,7 @@ class _FittedPace(FittedModel):
     reverse: float
     reverse_error: float
     dof: float
+    models: tuple[int, int]
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
@@ -132,12 +176,18 @@ class _FittedPace(FittedModel):
         return np.broadcast_to(drawn, (len(time), streams.draws)).copy()
 
     def describe(self) -> Description:
+        more = f" and {self.models[1]} of which it is a latent" if self.models[1] else ""
         return Description(
             summary=f"{10**self.reverse:.3g} a year (compute regressed on the index) to {10**self.forward:.3g} (the "
-            f"index on compute), {self.dof + 3:.0f} models; where between them the points do not say",
-            assumptions=("errors of index and compute are independent", "every place between the two is as likely"),
+            f"index on compute), {self.models[0]} models with disclosed compute{more}; where between them the points "
+            "do not say",
+            assumptions=(
+                "errors of index and compute are independent",
+                "every place between the two is as likely",
+                *((_BELOW,) if self.models[1] else ()),
+            ),
             sources=self.model.sources,
-            facts={"forward": self.forward, "reverse": self.reverse},
+            facts={"forward": self.forward, "reverse": self.reverse, "undisclosed": float(self.models[1])},
         )
 
 
@@ -148,26 +198,39 @@ class _Horizon(ModelRecord):
 
         scored = _rows(INDEX, {"edition": EDITION}, as_of, self.name)
         index = dict(zip(scored.column("model"), scored.numeric("eci"), strict=True))
-        timed = _rows(HORIZONS, {"version": VERSION, "censored": "no"}, as_of, self.name)
+        timed = _rows(HORIZONS, {"version": VERSION}, as_of, self.name)
         pairs = [
-            (index[SAME.get(str(model), str(model))], minutes)
-            for model, minutes in zip(timed.column("model"), timed.numeric("horizon"), strict=True)
+            (index[SAME.get(str(model), str(model))], minutes, least == "yes")
+            for model, minutes, least in zip(
+                timed.column("model"), timed.numeric("horizon"), timed.column("censored"), strict=True
+            )
             if SAME.get(str(model), str(model)) in index and np.isfinite(minutes)
         ]
         if len(pairs) < 5:
             raise DataError(f"{self.name}: expected five models with index and horizon, got {len(pairs)}")
-        x, y = np.array(pairs).T
-        middle = float(x.mean())
-        found, inverse, left = _plane(np.stack([np.ones_like(x), x - middle], axis=1), np.log2(y))
-        return _FittedHorizon(
-            model=self,
-            middle=middle,
-            level=float(found[0]),
-            slope=float(found[1]),
-            errors=(float(np.sqrt(inverse[0, 0] * left)), float(np.sqrt(inverse[1, 1] * left))),
-            scatter=float(np.sqrt(left)),
-            n=len(x),
-        )
+        return _line(self, *np.array(pairs).T)
+
+
+def _line(model: _Horizon, x: Array, minutes: Array, censored: Array) -> _FittedHorizon:
+    """Fit the line in the index, at the place where its level and its slope are independent."""
+    import numpy as np
+
+    at_least = censored > 0
+    y = np.log2(np.where(at_least, RELIABLE, minutes))
+    centre = float(x.mean())
+    line = tobit(np.stack([np.ones_like(x), x - centre], axis=1), y, at_least)
+    off = float(line.covariance[0, 1] / line.covariance[1, 1])
+    level_variance = line.covariance[0, 0] - line.covariance[0, 1] * off
+    return _FittedHorizon(
+        model=model,
+        middle=centre - off,
+        level=float(line.found[0] - off * line.found[1]),
+        slope=float(line.found[1]),
+        errors=(float(np.sqrt(level_variance)), float(np.sqrt(line.covariance[1, 1]))),
+        scatter=line.scatter,
+        n=len(x),
+        censored=int(at_least.sum()),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,11 +242,12 @@ class _FittedHorizon(FittedModel):
     errors: tuple[float, float]
     scatter: float
     n: int
+    censored: int
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
 
-        z = student_t(streams.uniforms("parameters", 3), self.n - 2.0)
+        z = student_t(streams.uniforms("parameters", 3), self.n - self.censored - 2.0)
         logs = (
             self.level + self.errors[0] * z[0] + (self.slope + self.errors[1] * z[1]) * (inputs["index"] - self.middle)
         )
@@ -192,9 +256,10 @@ class _FittedHorizon(FittedModel):
         return np.asarray(np.exp2(np.clip(logs, -600.0, 600.0)))
 
     def describe(self) -> Description:
+        least = f", of which {self.censored} say no more than that it is at least 16 h" if self.censored else ""
         return Description(
-            summary=f"{self.n} models in both tables: the horizon doubles every {1 / self.slope:.1f} points; single "
-            f"models lie a factor {2**self.scatter:.2f} off",
+            summary=f"{self.n} models in both tables{least}: the horizon doubles every {1 / self.slope:.1f} points; "
+            f"single models lie a factor {2**self.scatter:.2f} off",
             assumptions=("the logarithm of the horizon is a line in the index, beyond what was measured too",),
             sources=self.model.sources,
             facts={"points_per_doubling": 1 / self.slope, "n": float(self.n)},

@@ -148,18 +148,30 @@ class Pool(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Fit every shape that the series is long enough for, and look up the record."""
-        time, y = log_series(time, value, frontier=frontier)
-        fitted: dict[str, FittedShape] = {}
-        for name, shape in (
-            ("local-linear", LocalLinear()), ("damped-trend", DampedTrend()), ("changepoint", Changepoint()),
-        ):  # fmt: skip
-            try:
-                fitted[name] = shape.fit(time, value, frontier=frontier, seed=seed)
-            except FitError:
-                if name == "changepoint":  # three points are enough for a straight line
-                    raise
-        told = calibration(self.family, before=float(time[-1])) if self.calibrated else Calibration(factor=1.0)
-        return FittedPool(fitted=fitted, line=recent(time, y), told=told, points=len(y), frontier=frontier)
+        import numpy as np
+
+        # several scenarios, and every variant of one, ask for the same series
+        cells = (np.asarray(each, dtype=float).tobytes() for each in (time, value))
+        return _fit(self.family, self.calibrated, *cells, frontier=frontier, seed=seed)
+
+
+@functools.lru_cache(maxsize=64)
+def _fit(family: str, calibrated: bool, times: bytes, values: bytes, *, frontier: bool, seed: int) -> FittedPool:
+    import numpy as np
+
+    time, value = (np.frombuffer(cells, dtype=float) for cells in (times, values))
+    when, y = log_series(time, value, frontier=frontier)
+    fitted: dict[str, FittedShape] = {}
+    for name, shape in (
+        ("local-linear", LocalLinear()), ("damped-trend", DampedTrend()), ("changepoint", Changepoint()),
+    ):  # fmt: skip
+        try:
+            fitted[name] = shape.fit(time, value, frontier=frontier, seed=seed)
+        except FitError:
+            if name == "changepoint":  # three points are enough for a straight line
+                raise
+    told = calibration(family, before=float(when[-1])) if calibrated else Calibration(factor=1.0)
+    return FittedPool(fitted=fitted, line=recent(when, y), told=told, points=len(y), frontier=frontier)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +300,7 @@ class FittedPool(FittedShape):
         """Say the growth of the next year, what is pooled, and what the record asked for."""
         import numpy as np
 
-        facts = self._growth()
+        facts = self._growth
         names = ", ".join(self.fitted)
         return Description(
             summary=(
@@ -305,9 +317,10 @@ class FittedPool(FittedShape):
                 "Lichtendahl, Grushka-Cockayne & Winkler (2013), Management Science 59(7), 1594-1611",
                 "Gardner & McKenzie (1985), Management Science 31(10), 1237-1246",
             ),
-            facts=facts,
+            facts=dict(facts),
         )
 
+    @functools.cached_property
     def _growth(self) -> dict[str, float]:
         import numpy as np
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.models import Anchored, Description, FittedShape
@@ -257,6 +257,7 @@ class FittedStates(FittedShape):
     climb: Callable[[], Point]
     dof: float
     summarise: Callable[[FittedStates], Description]
+    _known: dict[int, Array] = field(default_factory=dict, repr=False, compare=False)
 
     @functools.cached_property
     def best(self) -> Point:
@@ -307,18 +308,27 @@ class FittedStates(FittedShape):
         pick = np.argmin(near, axis=0)
         ahead = (np.asarray(time, dtype=float) - self.grid.last) / self.grid.step
         reach = int(np.ceil(ahead.max(initial=0.0)))
-        steps = np.empty((reach + 1, len(self.points), 2))
-        for i, point in enumerate(self.points):
-            # the smallest change of the state that changes level, and growth in a step, by one
-            state = np.linalg.pinv(np.stack([point.level, point.growth]))
-            for k in range(reach + 1):
-                steps[k, i], state = point.level @ state, point.transition @ state
+        steps = self._gained(reach)
         whole = np.minimum(np.maximum(ahead, 0.0).astype(int), max(reach - 1, 0))
         share = np.clip(ahead - whole, 0.0, 1.0)[:, None, None]
         gained = (1 - share) * steps[whole] + share * steps[np.minimum(whole + 1, reach)]
         gained[ahead < 0] = 0.0
         level, growth = parameters["log_level"], parameters["growth"] * self.grid.step
         return np.asarray(gained[:, pick, 0] * level + gained[:, pick, 1] * growth)
+
+    def _gained(self, reach: int) -> Array:
+        """Return what level and growth, each by one, add after so many steps, (step, point, 2)."""
+        import numpy as np
+
+        if reach not in self._known:
+            steps = np.empty((reach + 1, len(self.points), 2))
+            for i, point in enumerate(self.points):
+                # the smallest change of the state that changes level, and growth in a step, by one
+                state = np.linalg.pinv(np.stack([point.level, point.growth]))
+                for k in range(reach + 1):
+                    steps[k, i], state = point.level @ state, point.transition @ state
+            self._known[reach] = steps
+        return self._known[reach]
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw paths of the level; with `observed`, one observation's scatter around it."""
@@ -327,28 +337,31 @@ class FittedStates(FittedShape):
         time = np.asarray(time, dtype=float)
         pick, scale, away = self._half(streams)
         transition, selection, mean = (
-            np.stack([getattr(p, name) for p in self.points])[pick] for name in ("transition", "selection", "state")
+            np.stack([getattr(p, name) for p in self.points], axis=-1).take(pick, axis=-1)
+            for name in ("transition", "selection", "state")
         )
-        level = self.points[0].level
-        middle, away = mean.T, scale * away
+        level, shape = self.points[0].level, (2, len(pick))
+        # the middle and the deviation of every pair of draws: (state, which of the two, draw)
+        both = np.stack([mean, scale * away], axis=1)
 
-        centre, spread = np.empty((2, len(time), len(pick)))
+        ends = np.empty((len(time), *shape))
+        now = (level @ both.reshape(len(level), -1)).reshape(shape)
         ahead = (time - self.grid.last) / self.grid.step
         for i in np.flatnonzero(ahead < 0):
-            centre[i], spread[i] = self._past(time[i], pick, level @ middle, level @ away)
+            ends[i] = self._past(time[i], pick, *now)
         done, k = int(np.sum(ahead < 0)), 0
         rng = streams("noise")
         while done < len(time):
-            shocks = rng.standard_normal((selection.shape[2], len(pick)))
-            later = np.einsum("dij,jd->id", transition, middle)
-            moved = np.einsum("dij,jd->id", transition, away)
-            moved += scale * np.einsum("dij,jd->id", selection, shocks)
+            shocks = rng.standard_normal((selection.shape[1], len(pick)))
+            both = np.einsum("ijd,jbd->ibd", transition, both)
+            both[:, 1] += scale * np.einsum("ijd,jd->id", selection, shocks)
+            before, now = now, (level @ both.reshape(len(level), -1)).reshape(shape)
             while done < len(time) and ahead[done] <= k + 1:
                 share = ahead[done] - k
-                centre[done] = (1 - share) * (level @ middle) + share * (level @ later)
-                spread[done] = (1 - share) * (level @ away) + share * (level @ moved)
+                ends[done] = (1 - share) * before + share * now
                 done += 1
-            middle, away, k = later, moved, k + 1
+            k += 1
+        centre, spread = ends[:, 0], ends[:, 1]
         out = np.repeat(centre, 2, axis=1) + mirrored(spread)
         if observed:
             size = scale * np.array([p.scatter for p in self.points])[pick]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -93,7 +95,7 @@ def test_feedback_does_not_run_away(of):
     """Ideas get harder to find, and some research is not automated: progress stays within a factor of the trend's."""
     ahead = of("ahead", "R&D feedback")
     most = ((1 - of("automated_now")) / (1 - 0.999)) ** (of("elasticity") * of("labour_share"))
-    assert ((ahead >= 1) & (ahead <= most * (1 + 1e-12))).all()
+    assert ((ahead >= 1 - 1e-12) & (ahead <= most * (1 + 1e-12))).all()
     assert (of("ahead") == 1).all()
     # what it gains over the trend is bounded for good, in orders of magnitude
     gained = np.log10(of("S", "R&D feedback") / of("S"))
@@ -157,6 +159,44 @@ def test_what_a_run_costs_today_agrees_with_what_runs_cost():
     assert high / low < 6
 
 
+def test_a_path_of_the_horizon_ends_at_a_working_life_and_no_date_hangs_on_that(of):
+    for route, free in (("links", "horizon_of_index"), ("trend", "horizon_direct")):
+        path, whole = of("horizon", unit="hour", route=route), of(free, unit="hour")
+        np.testing.assert_allclose(path, np.minimum(whole, 1e5), rtol=1e-12)
+        for hours in (40, 167, 2000):
+            np.testing.assert_array_equal(path >= hours, whole >= hours)
+
+
+def test_each_rival_is_taken_where_it_is_drawn(of):
+    by, loss = of("lost_by"), of("loss")
+    index, slope, difficulty = of("index"), of("slope"), of("difficulty")
+    for drawn, out, each in (
+        (by, loss, (of("loss_optimal"), of("loss_repeated"))),
+        (of("scored_by"), of("score"), _forms(slope * (index - difficulty))),
+        (of("watts_by"), of("watt_gain"), _gains(of)),
+    ):
+        for code, expected in enumerate(each):  # a regime is its place in the draw
+            mine = np.broadcast_to(drawn == code, out.shape)[0]
+            assert 0.4 < mine.mean() < 0.6
+            np.testing.assert_allclose(out[:, mine], expected[:, mine], rtol=1e-9)
+    # repetition costs: beyond the stock of text every token is worth less
+    repeats = of("unique_tokens") < of("tokens_used") * (1 - 1e-9)
+    assert 0 < repeats.mean() < 1
+    assert (of("unique_tokens") <= of("tokens_text") * (1 + 1e-12)).all()
+
+
+def _forms(z):
+    from scipy.special import expit, ndtr
+
+    return expit(z), ndtr(z * np.sqrt(2 * np.pi) / 4)
+
+
+def _gains(of):
+    years = np.arange(of("watt_gain").shape[0])[:, None] / 2
+    site = of("site_per_watt")
+    return site / site[:1], np.exp(of("watt_growth") * years)
+
+
 # --- Hindcasts --------------------------------------------------------------------------------------------------------
 
 CASES = [
@@ -200,21 +240,39 @@ def test_intervals_of_earlier_years_held_one_and_two_years_later(capsys):
 
 
 def test_the_pace_of_the_index_lies_between_two_regressions():
-    """Worked by hand with least squares on the same rows, which the model does not use."""
+    """Worked with a general optimiser on the same rows, undisclosed compute integrated out as the source says it is."""
+    from scipy.optimize import minimize
+    from scipy.stats import norm
+
     from forecast import tables
     from forecast.tables import series
 
     rows = series.rows(
         "datasets/capability-editions", where={"edition": "2026-08"}, as_of=None, name="t", date="release_date"
     )
-    compute, index = rows.numeric("training_compute"), rows.numeric("eci")
-    known = np.isfinite(compute) & np.isfinite(index)
-    x, y, t = np.log10(compute[known]), index[known], tables.decimal_year(rows.column("release_date")[known]) - 2024
-    _, b, g = np.linalg.lstsq(np.stack([np.ones_like(x), x, t], axis=1), y, rcond=None)[0]
-    _, _, back = np.linalg.lstsq(np.stack([np.ones_like(x), y, t], axis=1), x, rcond=None)[0]
+    x, y = np.log10(rows.numeric("training_compute")), rows.numeric("eci")
+    years, weights = tables.decimal_year(rows.column("release_date")), rows.column("weights").astype(str)
+    record = forecast.model("capability/training-compute@pool").fit().observed()
+    largest = np.log10([record.value[record.time <= year].max() for year in years])
+    known, spread = np.isfinite(x), np.zeros_like(x)
+    for kind in np.unique(weights):
+        like = known & (weights == kind) if (known & (weights == kind)).sum() > 9 else known
+        mine = ~known & (weights == kind)
+        spread[mine] = np.std((x - largest)[like], ddof=1)
+        x[mine] = largest[mine] + np.mean((x - largest)[like])
+    t = years - 2024
+
+    def lost(p, forward):
+        wide = np.hypot(np.exp(p[3]), spread * (p[1] if forward else 1))
+        left = y - p[0] - p[1] * (x - 25) - p[2] * t if forward else x - 25 - p[0] - p[1] * (y - 130) - p[2] * t
+        return -norm.logpdf(left, 0, wide).sum()
+
+    fine = {"xatol": 1e-10, "fatol": 1e-11, "maxfev": 20_000}
+    _, b, g, _ = minimize(lost, [130.0, 8.0, 10.0, 1.5], (True,), "Nelder-Mead", options=fine).x
+    _, _, back, _ = minimize(lost, [0.0, 0.05, -0.2, -0.5], (False,), "Nelder-Mead", options=fine).x
     said = forecast.model("capability/pace-from-index").fit().describe().facts
-    assert said["forward"] == pytest.approx(g / b, rel=1e-9)
-    assert said["reverse"] == pytest.approx(-back, rel=1e-9)
+    assert said["forward"] == pytest.approx(g / b, rel=1e-5)
+    assert said["reverse"] == pytest.approx(-back, rel=1e-5)
     fitted = forecast.model("capability/pace-from-index").fit()
     ends = [
         np.median(fitted.sample(np.array([2027.0]), {"place": np.full(1024, place)}, Streams(0, "p", 0)))
@@ -275,21 +333,37 @@ def test_the_answer_opens_with_its_first_variant_and_takes_its_time(tmp_path, cp
     for _ in range(3):  # a busy machine may need another try
         done, seconds = cpu_of(
             lambda: subprocess.run(
-                [sys.executable, "-m", "forecast", "run", "model-capability"], cwd=tmp_path, check=True, timeout=120,
+                [sys.executable, "-m", "forecast", "run", "model-capability", "--full"], cwd=tmp_path, check=True,
                 env={**own, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}, capture_output=True, text=True,
+                timeout=120,
             )
         )  # fmt: skip
         spent.append(seconds)
-        if spent[-1] < 4.5:
+        if spent[-1] < 6.0 * slowness:
             break
     first = done.stdout.splitlines()[0]
     assert "month of work" in first
-    assert "with variant = trends continue" in first
-    assert "pooled over route by their stated weights" in first
+    assert "(variant: trends continue)" in first
+    assert "pooled over route" in first
     assert "which limit binds first: variant = trends continue: money_binds first in" in done.stdout
     # what is carried far outside its data says so, and nothing else is said
     assert all("outside the data" in w or "states no uncertainty" in w for w in done.stderr.splitlines())
     assert min(spent) < 6.0 * slowness
+
+
+def test_a_tflop_for_ten_dollars_is_asked_of_a_shop_and_of_a_data_centre(run):
+    """They are years apart: one question that does not say whose price it means can be answered either way."""
+    titles = {name: asked["title"] for name, asked in json.loads(run.attrs["questions"]).items()}
+    assert "data centre" in titles["dollar"]
+    assert "consumer device" in titles["dollar_consumer"]
+    asked = run["questions"].to_dataset()
+    device = forecast.model("hardware/gpu-per-dollar-fp16-consumer@exponential").fit().observed()
+    assert (device.unit, device.value.max() >= 100) == ("GFLOP/s/USD", True)
+    assert (asked["dollar_consumer_already"] == 1).all()
+    site = forecast.model("capability/site-rate-per-dollar@exponential").fit().observed()
+    newest = site.value[np.argsort(site.time)[-10:]]
+    assert (site.unit, newest.max() < 100e9) == ("FLOP/s/USD", True)
+    assert (asked["dollar_already"] < 0.05).all()
 
 
 def test_what_moves_the_dates_makes_sense(run):
@@ -299,8 +373,8 @@ def test_what_moves_the_dates_makes_sense(run):
     expected = {
         "flop_1e28": {"training-compute@pool", "compute", "power-2030", "variant", "chip-stock@pool", "tokens-text",
                       "largest-site@pool", "tokens-all"},
-        "horizon_month": {"time-horizon@pool", "time-horizon@pooled", "index-level@pool", "growing", "route", "variant",
-                          "time-horizon@random-walk", "training-compute@pool", "power-2030"},
+        "horizon_month": {"time-horizon@pool-at-least", "time-horizon@pooled", "index-level@pool", "growing", "route",
+                          "variant", "time-horizon@walk-at-least", "training-compute@pool", "power-2030"},
         "gpu": {"gpu-peak-fp8@pool", "variant"},
         "data_bind": {"tokens-all", "compute", "training-compute@pool", "tokens-text", "variant"},
     }  # fmt: skip
@@ -333,6 +407,7 @@ def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
         ("pace", "capability/pace-from-index"),
         ("spending_growth", "capability/spending-growth-2016-2024"),
         ("power_far", "capability/power-2030-campus"),
+        ("horizon_trend", "capability/time-horizon@pool"),
     ],
 )
 def test_links_can_be_swapped(quantity, model):

@@ -8,22 +8,32 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.claims import evaluate_all
+from forecast.claims import FAILED, evaluate_all
 from forecast.contract.registry import get_registry
 from forecast.projection.reading import figure
 
 #: What does not reproduce, and is said so: a verdict is never tuned. Each has a note that says why.
 DISAGREE = {
+    "ai-futures-median",
+    "ai-2027-a-printed-p90",
+    "ai-2027-b-futuresearch-printed-p50",
     "ai-2027-b-printed",
     "direct-effective-2030-p90",
     "direct-effective-2050-p90",
     "direct-readme-2030",
     "direct-readme-2050",
     "direct-readme-2100",
+    "economy-text-run-2025",
+    "economy-text-usable-2030",
+    "direct-readme-p10",
+    "direct-readme-p50",
     "epoch-likely",
     "gpu-first-year",
+    "gpu-last-year",
+    "ho-high-90",
     "ho-low-90",
     "metr-interval",
+    "metr-interval-high",
     # on rows that mixed two states of METR's file; METR prints what the claim `metr-doubling-stitched` holds
     "metr-doubling-2019",
     "metr-day-2019",
@@ -56,6 +66,8 @@ def judged():
         "ai-2027",
         "kwa-2026",
         "ftm-2023",
+        "ai-economy-2026",
+        "ai-futures-2025",
     ],
 )
 def test_each_pack_prints_its_reference(judged, group):
@@ -64,6 +76,10 @@ def test_each_pack_prints_its_reference(judged, group):
     off = {name for name, claim in own.items() if claim["verdict"] in ("disagrees", "failed")}
     assert off == {name for name in DISAGREE if name in own}
     assert all(own[name]["note"] for name in off)
+
+
+def test_no_claim_fails(judged):
+    assert [claim["note"] for claim in judged.values() if claim["verdict"] == FAILED] == []
 
 
 def test_every_scenario_names_what_it_reproduces_and_the_licence():
@@ -149,6 +165,41 @@ def test_algorithms_of_one_model_drive_another():
     assert read(own, "pace p50") == pytest.approx(0.51, abs=0.01)
     assert read(other, "pace p50") == pytest.approx(0.4278, abs=0.002)  # 12 log10(2)/8.444
     assert read(other, "algorithms p50 2030") < read(own, "algorithms p50 2030")
+
+
+def test_the_doubling_time_of_metr_moves_the_automated_coder():
+    own = date("ai-futures-2025-defaults", draws=1)
+    faster = date("ai-futures-2025-defaults", swap={"doubling": "capability/horizon-2024-p80"}, draws=64)
+    assert faster < own - 0.5  # 102 days instead of 149
+
+
+def test_the_doubling_time_of_one_forecaster_moves_another_s_date():
+    slower = date("ai-2027-a", swap={"doubling": "capability/ai-futures-doubling"}, draws=512)
+    assert date("ai-2027-a", draws=512) < slower < date("ai-2027-a", draws=512) + 1  # 4.9 months instead of 4.7
+
+
+def test_utilisation_of_our_own_rows_moves_the_largest_run():
+    own = forecast.project("capability/ai-economy-2026", draws=256)
+    other = forecast.project("capability/ai-economy-2026", swap={"busy": "capability/utilisation"}, draws=256)
+    assert read(own, "run p05 2030") == read(own, "run p95 2030")  # the source has no spread
+    for part in ("p05", "p50", "p95"):
+        expected = read(own, "run p50 2030") * read(other, f"busy {part}") / 0.5
+        assert read(other, f"run {part} 2030") == pytest.approx(expected, rel=1e-9)
+    assert read(other, "run p05 2030") < 0.8 * read(other, "run p95 2030")
+
+
+# --- what binds -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("supply", ["base", "chip-bottleneck", "power-bottleneck", "capex-rich"])
+@pytest.mark.parametrize("use", ["base", "training-race"])
+def test_no_more_compute_is_used_than_every_limit_leaves(supply, use):
+    run = forecast.project("capability/ai-economy-2026", set={"supply": supply, "use": use}, draws=1)["projection"]
+    limits = [run[name].values for name in ("by_chips", "by_power", "by_room", "by_capital")]
+    np.testing.assert_array_equal(run["chips"].values, np.min(limits, axis=0))
+    binding = sum(run[name].values for name in ("chips_bind", "power_binds", "room_binds", "capital_binds"))
+    np.testing.assert_array_equal(binding, np.ones_like(binding))  # one at a time
+    assert (run["run"].values < run["usable"].values).all()
 
 
 # --- quirks are settings ----------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -10,9 +9,11 @@ import sys
 import pytest
 
 import forecast
+from forecast.cli import main
 from forecast.contract.registry import get_registry
 from forecast.errors import ScenarioError, UnknownNameError
 from forecast.evaluation.shared_questions import compare, known, sharing
+from toolkit import json_of
 
 
 def command(*words):
@@ -29,15 +30,16 @@ def test_all_questions_on_one_screen_s_width():
     assert max(map(len, lines)) <= 80
     assert "it happened on 2026-02-05" in lines
     for name in ("metr-2025", "direct-approach", "cotra-2020", "ai-2027-a", "ai-2027-b", "kwa-2026", "epoch-limits",
-                 "ho-2024", "gpu-limits", "ftm-2023"):  # fmt: skip
+                 "ho-2024", "gpu-limits", "ftm-2023", "ai-economy-2026",
+                 "ai-futures-2025"):  # fmt: skip
         assert any(line.startswith(f"{name} ") for line in lines)
-    assert not any(line.startswith("kwa-2026-midpoints") for line in lines)
+    for name in ("kwa-2026-midpoints", "ai-futures-2025-defaults"):
+        assert not any(line.startswith(name) for line in lines)
 
 
-def test_the_answer_as_json():
-    done = command("largest-run-2025", "horizon-8h", "--json", "--draws", "512")
-    assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
+def test_the_answer_as_json(capsys):
+    assert main(["published", "compare", "largest-run-2025", "horizon-8h", "--json", "--draws", "512"]) == 0
+    answer = json_of(capsys.readouterr().out)
     assert answer["command"] == "published compare"
     assert {p["name"] for p in answer["provenance"]["plugins"]} == {"capability"}
     size, day = answer["result"]

@@ -9,17 +9,19 @@ import subprocess
 import sys
 import textwrap
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import forecast
+from forecast.cli import main
 from forecast.errors import DataError, UsageError
 from forecast.projection.engine import SAMPLE
 from forecast.projection.streaming import batches
 from forecast.projection.streaming.counted import DATE_BINS, WIDTH
 from forecast.report import summary
+from forecast.report.headline import headline
+from toolkit import forked
 
 #: Three batches and a part of a block.
 DRAWS = 3 * batches.BATCH + 100
@@ -133,8 +135,7 @@ def test_a_counted_projection_is_saved_and_comes_back(counted, tmp_path):
     from forecast.base.netcdf import save
 
     forecast.load(save(counted, tmp_path / "many.nc"))
-    headline = summary.headline(counted)
-    assert headline == summary.headline(forecast.load(tmp_path / "many.nc"))
+    assert headline(counted) == headline(forecast.load(tmp_path / "many.nc"))
 
 
 @pytest.mark.parametrize("workers", [2, 4])
@@ -203,32 +204,31 @@ there = {when = "amount >= goal"}
 """
 
 
-def started(folder: Path, *words: str) -> subprocess.Popen:
-    """Start a run that writes a checkpoint after every batch."""
-    code = "from forecast.projection.streaming import batches; batches.EVERY = 0; from forecast.cli import main; main()"
-    command = [sys.executable, "-c", code, "run", "slow.toml", "--draws", "600000", "--out", "run.nc", *words]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+LONG = ("run", "slow.toml", "--draws", "600000", "--out", "run.nc")
 
 
 @pytest.mark.slow
 @pytest.mark.bad_input(20)
-def test_bad_input_020_a_run_killed_ten_times_ends_with_the_same_bytes(tmp_path):
+def test_bad_input_020_a_run_killed_ten_times_ends_with_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "EVERY", 0)  # a checkpoint after every batch
     (tmp_path / "slow.toml").write_text(textwrap.dedent(SLOW))
-    assert started(tmp_path).wait(timeout=300) == 0
+    monkeypatch.chdir(tmp_path)
+    assert main([*LONG]) == 0  # everything is imported now
     whole = (tmp_path / "run.nc").read_bytes()
     (tmp_path / "run.nc").unlink()
     kills, ended = 0, None
     for _ in range(60):
-        process = started(tmp_path, "--resume")
-        before = (tmp_path / "run.nc.part").stat().st_mtime_ns if (tmp_path / "run.nc.part").exists() else 0
-        while kills < 10 and process.poll() is None:
-            part = tmp_path / "run.nc.part"
+        part = tmp_path / "run.nc.part"
+        before = part.stat().st_mtime_ns if part.exists() else 0
+        process = forked(tmp_path, *LONG, "--resume")
+        while kills < 10 and process.is_alive():
             if part.exists() and part.stat().st_mtime_ns > before:
                 os.kill(process.pid, signal.SIGKILL)
                 kills += 1
                 break
             time.sleep(0.005)
-        ended = process.wait(timeout=300)
+        process.join(300)
+        ended = process.exitcode
         if ended == 0:
             break
         assert not (tmp_path / "run.nc").exists()

@@ -1,0 +1,187 @@
+"""``forecast find``: laws, models, tables and scenarios by words of their names, titles, units and sources."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.catalogue.listing import json_option, origin, troubles
+from forecast.contract.registry import Plugin, Record, Registry, get_registry
+from forecast.contract.specs import EstimateSpec, LawSpec, ModelSpec, RelationSpec, ScenarioSpec, TableSpec, TrendSpec
+from forecast.errors import DataError, ForecastError, UsageError, nearest, printable
+
+__all__ = ["find"]
+
+#: What is searched, in the order in which equals are listed.
+KINDS = ("scenario", "model", "law", "table")
+#: Rows that people are shown.
+MOST = 20
+#: Most columns that names take of a line; a longer one pushes its own line alone.
+LONGEST = 27
+#: A word counts so much in a name, in a title and elsewhere; half of it where it is only a part of a word there.
+NAME, TITLE, ELSEWHERE = 100.0, 10.0, 1.0
+_WORD = re.compile(r"[^\W_]+")
+
+
+@click.command("find")
+@click.argument("words", nargs=-1, required=True)
+@json_option
+def find(words: tuple[str, ...], as_json: bool) -> None:
+    """Find laws, models, tables and scenarios.
+
+    Every word must stand in the name, the title, a unit, a column or the reference. Names come first, then titles.
+
+    \b
+    forecast find gpu price
+    forecast find FLOP/s
+    forecast find dettmers
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    asked = [word for text in words for word in text.casefold().split()]
+    if not asked:
+        raise UsageError("expected a word to look for, got only spaces")
+    registry = get_registry()
+    texts = {(r.spec.kind, r.full_name): (r, _texts(r)) for kind in KINDS for r in registry.records(kind)}
+    worths = {key: _worth(asked, said) for key, (_, said) in texts.items()}
+    ranked = sorted((-worth, KINDS.index(kind), name) for (kind, name), worth in worths.items() if worth)
+    found = [texts[KINDS[kind], name][0] for _, kind, name in ranked]
+    result = [
+        {"kind": r.spec.kind, "name": r.full_name, "title": r.spec.title, "unit": _unit(r), **origin(r)} for r in found
+    ]
+
+    def text() -> None:
+        if result:
+            _write(result, width=render.width())
+        else:
+            render.write(_nothing(asked, [said for _, said in texts.values()]))
+
+    render.emit(
+        result, json=as_json, command="find", text=text, warnings=_warnings(registry),
+        provenance=render.provenance(_plugins(found)),
+    )  # fmt: skip
+
+
+def _texts(record: Record) -> tuple[str, str, str]:
+    """Return what is searched of a record: its name, its title, and all the rest."""
+    spec = record.spec
+    rest = [spec.kind, spec.reference, *_rest(record)]
+    return record.full_name.casefold(), spec.title.casefold(), "\n".join(filter(None, rest)).casefold()
+
+
+def _rest(record: Record) -> Iterator[str]:
+    spec = record.spec
+    if isinstance(spec, LawSpec):
+        yield from (spec.unit, spec.output, spec.expression or "", *spec.variables, *spec.variables.values())
+        yield from (text for fit in spec.published for text in (fit.name, fit.reference))
+    elif isinstance(spec, ModelSpec):
+        yield from (spec.unit, spec.quantity, *spec.qualifiers.values())
+        if isinstance(spec, (TrendSpec, RelationSpec)):
+            yield spec.table
+        if isinstance(spec, EstimateSpec):
+            yield from (text for each in spec.inputs for text in (each.name, each.title, each.unit, each.source))
+    elif isinstance(spec, TableSpec):
+        yield from _columns(spec)
+    elif isinstance(spec, ScenarioSpec):
+        yield from _questions(spec)
+
+
+def _columns(spec: TableSpec) -> Iterator[str]:
+    """Walk a table's description and columns; a descriptor that cannot be read does not hide the others."""
+    from forecast.tables.schema import descriptor
+
+    try:
+        package = descriptor.read(Path(spec.descriptor))
+    except DataError:
+        return
+    yield package.description or package.title
+    for resource in package.resources:
+        yield from (text for field in resource.fields for text in (field.name, field.title, field.unit))
+
+
+def _questions(spec: ScenarioSpec) -> Iterator[str]:
+    """Walk the title of a scenario, and those of its questions and its labels."""
+    from forecast.cli.catalogue.scenarios import read_scenario
+
+    try:
+        raw = read_scenario(Path(spec.path))
+    except ForecastError:
+        return
+    asked, labels = raw.get("questions"), raw.get("labels")
+    yield str(raw.get("title", ""))
+    if isinstance(asked, dict):
+        yield from (str(each.get("title", "")) for each in asked.values() if isinstance(each, dict))
+    if isinstance(labels, dict):
+        yield from (str(label) for label in labels.values())
+
+
+def _worth(words: Iterable[str], said: tuple[str, str, str]) -> float:
+    """Return how well a record matches: 0 unless every word stands somewhere in it."""
+    worth = 0.0
+    for word in words:
+        here = 0.0
+        for text, weight in zip(said, (NAME, TITLE, ELSEWHERE), strict=True):
+            if word in text:
+                here = weight * (1.0 if _whole(word, text) else 0.5)
+                break
+        if not here:
+            return 0.0
+        worth += here
+    return worth
+
+
+def _whole(word: str, text: str) -> bool:
+    return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) is not None
+
+
+def _unit(record: Record) -> str:
+    return record.spec.unit if isinstance(record.spec, (LawSpec, ModelSpec)) else ""
+
+
+def _write(rows: list[dict[str, Any]], *, width: int) -> None:
+    """Write a line for each of the first rows: kind, name, and as much of the title as there is room for."""
+    shown = rows[:MOST]
+    names = [_short(row) for row in shown]
+    longest = min(max(map(len, names)), LONGEST)
+    for row, name in zip(shown, names, strict=True):
+        start = f"{row['kind']:<8}  {name:<{longest}}  "
+        title = textwrap.shorten(printable(row["title"]), max(width - len(start), 2), placeholder=" …")
+        render.write(f"{start}{title}".rstrip())
+    render.write()
+    if len(rows) > len(shown):
+        render.write(f"{len(rows) - len(shown)} more match: another word narrows it, --json has them all.")
+    render.write(f"All about the first: forecast {rows[0]['kind']}s show {names[0]}")
+    run = next((name for row, name in zip(shown, names, strict=True) if row["kind"] == "scenario"), None)
+    if run is not None:
+        render.write(f"Run a scenario: forecast run {run}")
+
+
+def _short(row: dict[str, Any]) -> str:
+    """Return the shortest name that the other commands take: bare while it is unique."""
+    bare = row["name"].partition("/")[2]
+    several = sum(name.partition("/")[2] == bare for name in get_registry().names(row["kind"])) > 1
+    return printable(row["name"] if several else bare, 60)
+
+
+def _nothing(words: list[str], texts: list[tuple[str, str, str]]) -> str:
+    """Say that nothing matches, and which word stands nowhere, with the nearest that does."""
+    absent = next((word for word in words if not any(word in text for said in texts for text in said)), None)
+    asked = printable(" ".join(words), 80)
+    if absent is None:
+        return f"Nothing matches all of '{asked}': try fewer words."
+    known = {each for said in texts for text in said[:2] for each in _WORD.findall(text)}
+    hint = nearest(absent, sorted(known))
+    meant = f"; did you mean '{hint}'?" if hint else "."
+    return textwrap.shorten(f"Nothing mentions '{printable(absent, 40)}'{meant}", 200)
+
+
+def _warnings(registry: Registry) -> list[str]:
+    return list(dict.fromkeys(line for kind in (None, *KINDS) for line in troubles(registry, kind)))
+
+
+def _plugins(records: Iterable[Record]) -> list[Plugin]:
+    return [r.plugin for r in records]

@@ -1,0 +1,1 @@
+"""``forecast explore``: the page of an answer with the engine behind it, on this machine alone."""

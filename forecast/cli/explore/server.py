@@ -1,0 +1,214 @@
+"""The server: who may ask it, what it answers, and how it ends.
+
+It listens on 127.0.0.1 alone. A request whose ``Host`` is another name is refused, so that no page of another site can
+reach it under a name of its own (DNS rebinding); what changes anything is a POST with a token that only our page knows,
+so that no other page can ask for it (cross-site request forgery).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from forecast.base.json_text import strict_json, to_json
+from forecast.cli.explore.session import LARGEST, Session
+from forecast.errors import ForecastError, UsageError
+from forecast.report.page import Live, Served, live
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["TOKEN", "Guard", "app", "listen", "page", "serve"]
+
+HOST = "127.0.0.1"
+#: The header that carries the token.
+TOKEN = "x-forecast-token"  # noqa: S105 - its name
+#: Bytes of a question.
+_MOST_ASKED = 2_000_000
+_HERE = Path(__file__).parent
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+
+
+class Guard:
+    """Lets only our own page in.
+
+    Parameters
+    ----------
+    app : ASGI application
+    port : int
+    token : str
+    """
+
+    def __init__(self, app: ASGIApp, port: int, token: str) -> None:
+        self.app, self.host, self.token = app, f"{HOST}:{port}", token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or say why not."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        refused = self._refusal(scope)
+        await (self.app if refused is None else refused)(scope, receive, headed)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        told: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            told.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+        if told.get("host") != [self.host]:
+            return PlainTextResponse(f"This server is {self.host} and nothing else.\n", 421)
+        if any(origin != f"http://{self.host}" for origin in told.get("origin", [])):
+            return PlainTextResponse("Another page asks: refused.\n", 403)
+        if any(site not in ("same-origin", "none") for site in told.get("sec-fetch-site", [])):
+            return PlainTextResponse("Another site asks: refused.\n", 403)
+        if scope["method"] not in ("GET", "HEAD"):
+            given = told.get(TOKEN, [])
+            if len(given) != 1 or not secrets.compare_digest(given[0].encode(), self.token.encode()):
+                return PlainTextResponse(f"The header {TOKEN} is missing or wrong: open the page anew.\n", 403)
+        return None
+
+
+def app(session: Session, port: int, token: str) -> Guard:
+    """Return the application that answers the page.
+
+    Parameters
+    ----------
+    session : Session
+    port : int
+        Where it will listen: what ``Host`` must say.
+    token : str
+        What every POST must carry.
+    """
+    turn = asyncio.Lock()
+    first = cache(partial(page, session, token))
+
+    async def home(request: Request) -> Response:
+        async with turn:
+            made = await run_in_threadpool(first)
+        return HTMLResponse(made.html, headers={"content-security-policy": f"{made.policy}; frame-ancestors 'none'"})
+
+    async def upload(request: Request) -> Response:
+        name = request.query_params.get("name", "")
+        return await _told(request, turn, LARGEST, lambda body: session.upload(name, body))
+
+    def asking(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Any]:
+        async def answered(request: Request) -> Response:
+            return await _told(request, turn, _MOST_ASKED, lambda body: ask(_mapping(body)))
+
+        return answered
+
+    routes = [
+        Route("/", home),
+        Route("/answer", asking(session.answer), methods=["POST"]),
+        Route("/scenario", asking(session.opened), methods=["POST"]),
+        Route("/upload", upload, methods=["POST"]),
+    ]
+    return Guard(Starlette(routes=routes), port, token)
+
+
+async def _told(request: Request, turn: asyncio.Lock, most: int, make: Callable[[bytes], dict[str, Any]]) -> Response:
+    """Answer with JSON: one question after another, and none whose reader has gone."""
+    body = await _body(request, most)
+    if body is None:
+        return _json({"error": f"more than {most:,} bytes"}, 413)
+    async with turn:
+        if await request.is_disconnected():
+            return Response(status_code=499)
+        try:
+            return await run_in_threadpool(lambda: _json(make(body)))
+        except ForecastError as problem:
+            return _json({"error": " ".join(str(problem).split())}, 400)
+
+
+def _json(value: dict[str, Any], status: int = 200) -> Response:
+    return Response(to_json(value), status, media_type="application/json")
+
+
+async def _body(request: Request, most: int) -> bytes | None:
+    """Read a body; None where it is too large, which is not read to its end."""
+    stated = request.headers.get("content-length", "0")
+    if not stated.isdigit() or int(stated) > most:
+        return None
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _mapping(body: bytes) -> dict[str, Any]:
+    value = strict_json(body, where="asked", error=UsageError)
+    if not isinstance(value, dict):
+        raise UsageError("asked: expected an object")
+    return value
+
+
+def page(session: Session, token: str) -> Served:
+    """Return the page of the first scenario, with the controls beside it."""
+    told: dict[str, Any] = {"token": token, "library": session.library(), "opened": session.opened({})}
+    script, style = ((_HERE / name).read_text(encoding="utf-8") for name in ("explore.js", "explore.css"))
+    return live(session.run({}), Live(script=script, style=style, data=told), toml=told["opened"]["toml"])
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket of this machine alone; port 0 takes a free one.
+
+    Raises
+    ------
+    UsageError
+        If another program listens there.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+    except OSError as problem:
+        listening.close()
+        raise UsageError(
+            f"--port {port}: cannot listen there: {problem.strerror}; --port 0 takes a free one"
+        ) from problem
+    return listening
+
+
+def serve(session: Session, listening: socket.socket) -> None:
+    """Answer until SIGINT or SIGTERM; what is being computed then is not waited for."""
+    import uvicorn
+
+    port = listening.getsockname()[1]
+    config = uvicorn.Config(
+        app(session, port, secrets.token_urlsafe(32)),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,125 @@
+"""``forecast show``: a result that was saved, opened again: printed, drawn or written in another form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forecast.cli import render
+from forecast.cli.ask.projected import NARROWING, show_projection
+from forecast.cli.output_files import FORMS, csv_option, out_option, plot_option, report_option
+from forecast.errors import ResultError, UsageError, printable
+
+__all__ = ["show"]
+
+COMMAND = "show"
+
+
+def _narrowing(command: Any) -> Any:
+    for option in reversed(NARROWING):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("file", metavar="FILE.nc", type=click.Path(path_type=str))
+@_narrowing
+@click.option("--level", type=float, metavar="SHARE", help="Of the intervals of a fit.  [default: 0.95]")
+@csv_option
+@out_option(FORMS, "Write it in another form.")
+@plot_option
+@report_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def show(
+    file: str,
+    full: bool,
+    shown: tuple[str, ...],
+    by: str | None,
+    every: int | None,
+    level: float | None,
+    csv: str | None,
+    out: str | None,
+    plots: tuple[str, ...],
+    report: str | None,
+    as_json: bool,
+) -> None:
+    """Open FILE.nc, which 'run', 'sweep', 'fit' or 'compare' saved with --out, and print what it says.
+
+    Nothing is drawn or fitted again: the answer is the one that was saved, in the words of this version. A file from
+    somebody else is checked before it is believed.
+
+    \b
+    forecast show mine.nc
+    forecast show mine.nc --full --csv mine.csv --plot mine.svg
+    forecast show mine.nc --quantity machine --every 5
+    forecast show families.nc --plot families.png --json
+    """  # noqa: D301 - click reads the \b as "do not rewrap"
+    from forecast.cli.fit import asked
+    from forecast.report import figures, page
+
+    where = printable(file)
+    if Path(file).suffix.lower() in (".json", ".csv", ".parquet"):
+        raise UsageError(f"{where}: expected a .nc file; the other forms are for other programs")
+    named = [("--out", out), ("--csv", csv), ("--report", report), *(("--plot", path) for path in plots)]
+    asked.outputs(named, file, "FILE")
+    for path in plots:
+        figures.check_format(path)
+    if report is not None:
+        page.check_format(report)
+    narrowed = {"full": full, "shown": shown, "by": by, "every": every}
+    write = _writer(file, narrowed, level, plots, report)
+    try:
+        write(files=(out, csv), as_json=as_json)
+    except _DISAGREEMENTS as problem:  # parts of a stranger's file that no check compares
+        what = printable(f"{type(problem).__name__}: {problem}", 120)
+        raise ResultError(f"{where}: not a result of this version: {what}") from problem
+
+
+#: What goes wrong where a file holds something else than it says.
+_DISAGREEMENTS = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError, RecursionError)
+
+
+def _writer(
+    file: str, narrowed: dict[str, Any], level: float | None, plots: tuple[str, ...], report: str | None
+) -> Callable[..., object]:
+    """Open a file, check what it holds, and return what writes that; refuse options that say nothing of it."""
+    from forecast.api.saved import load
+    from forecast.cli.fit import asked
+    from forecast.cli.fit.compare import show_comparison
+    from forecast.cli.fit.fitted import show_fit
+    from forecast.fit.compare import comparison_of, is_comparison
+    from forecast.fit.fits import Fits
+    from forecast.fit.solution import Fit
+    from forecast.projection.saved import is_projection
+    from forecast.report import page
+
+    found = load(file)
+    stated = {option: narrowed[key] for option, key in _OPTIONS.items()}
+    if isinstance(found, (Fit, Fits)):
+        _refuse({**stated, "--report": report}, "a fit", "only a projection is narrowed and reported")
+        record = render.provenance(asked.plugins_of(found.law), computed=True)
+        given = 0.95 if level is None else level
+        return partial(show_fit, COMMAND, found, level=given, provenance=record, plots=plots)
+    if is_comparison(found):
+        drawn = {"--plot": plots, "--level": level, "--report": report}
+        _refuse({**stated, **drawn}, "a comparison", "it is a table, and is printed whole")
+        return partial(show_comparison, COMMAND, *comparison_of(found, file))
+    if is_projection(found):
+        _refuse({"--level": level}, "a projection", "it has intervals of its own")
+        pages = {} if report is None else {report: partial(page.write, found, report)}
+        return partial(show_projection, found, COMMAND, plots=plots, pages=pages, **narrowed)
+    raise ResultError(f"{printable(file)}: holds no projection, fit or comparison")
+
+
+#: What narrows a projection: the option, and its argument.
+_OPTIONS = {"--full": "full", "--quantity": "shown", "--by": "by", "--every": "every"}
+
+
+def _refuse(given: dict[str, Any], what: str, why: str) -> None:
+    """Refuse options that do not apply to what the file holds."""
+    if stated := [option for option, value in given.items() if value not in (None, False, ())]:
+        raise UsageError(f"{', '.join(stated)}: the file holds {what}: {why}")

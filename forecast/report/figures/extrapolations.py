@@ -1,0 +1,29 @@
+"""An extrapolation as a file: the points, and what they are expected to become."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forecast.base import paper
+
+if TYPE_CHECKING:
+    from forecast.evaluation.extrapolate import Extrapolation
+
+__all__ = ["plot"]
+
+
+def plot(answer: Extrapolation, path: str | os.PathLike[str], *, width: str = "two") -> Path:
+    """Draw an extrapolation into a file that ends in ``.svg``, ``.png`` or ``.pdf``, one or two columns wide."""
+    paper.check_format(path)
+    with paper.style():
+        figure = paper.sheet(paper.WIDTHS[width], 3.4 if width == "two" else 2.6)
+        axes = answer.plot(figure.subplots())
+        if (own := axes.get_legend()) is not None:
+            own.remove()
+        for axis in (axes.xaxis, axes.yaxis):
+            if axis.get_scale() == "log":
+                paper.spread(axis)
+        paper.legend_below(figure, 4 if width == "two" else 2)
+        return paper.write(figure, path)

@@ -1,0 +1,68 @@
+"""The figure of many fits: one small panel each, all of one law and of one style."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forecast.base import paper
+from forecast.errors import ForecastError, printable
+from forecast.fit.diagnostics.drawing import panel
+
+if TYPE_CHECKING:
+    from forecast.fit.fits import Fits
+
+__all__ = ["plot"]
+
+#: So many fits are drawn, side by side in two columns of a page and in one; of more, the first ones.
+_MOST, _ACROSS = 24, {"two": 4, "one": 2}
+
+
+def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width: str = "two") -> Path:
+    """Draw many fits into a file: for each its points, the law and its bands, along the law's first variable.
+
+    A fit that failed has its reason in place of a curve.
+
+    Parameters
+    ----------
+    made : Fits
+    path : path-like
+        Ends in ``.svg``, ``.png`` or ``.pdf``.
+    level : float
+        Of both bands.
+    width : {"two", "one"}
+        Columns of a page.
+
+    Returns
+    -------
+    pathlib.Path
+    """
+    paper.check_format(path)
+    shown = range(min(len(made), _MOST))
+    across = min(_ACROSS[width], len(shown))
+    down = -(-len(shown) // across)
+    along = next(iter(made.law.variables))
+    with paper.style():
+        figure = paper.sheet(paper.WIDTHS[width], 1.7 * down + 0.9)
+        axes = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
+        for axis, b in zip(axes, shown, strict=False):
+            value = made.labels[b]
+            label = f"{made.by} = {f'{value:.12g}' if made.labels.dtype.kind == 'f' else value}"
+            try:
+                fit = made.select(value)
+            except ForecastError:
+                axis.text(0.5, 0.5, printable(made.outcome.values[b], 60), ha="center", wrap=True)
+                axis.set_axis_off()
+            else:
+                assert fit.data is not None
+                panel(axis, fit, along, fit.data.variables, fit.data.y, level)
+                label += f", {axis.get_title()}" if axis.get_title() else ""  # where the other variables are held
+                label += "" if fit.converged is not False else ": NOT CONVERGED"
+            axis.set_title(printable(label, 40))
+        for axis in axes[len(shown) :]:
+            axis.set_axis_off()
+        some = f": the first {len(shown)} of {len(made)}" if len(made) > len(shown) else ""
+        figure.suptitle(printable(f"{made.name} over {made.by}{some}", 84 if width == "two" else 40), fontsize=9)
+        paper.legend_below(figure, 4 if width == "two" else 2)
+        return paper.write(figure, path)

@@ -1,0 +1,183 @@
+"""What moves an answer, as a tornado: the answer where each uncertain number is low and high, and by each choice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forecast.base import paper
+from forecast.projection.answers.dates import DateDraws, answered
+from forecast.projection.crossing import QUANTILES
+from forecast.report.brief import Row
+from forecast.report.figures.dots import Aside, lines_of
+from forecast.report.headline import Words, dates_of
+from forecast.report.spreads import Question, Spread
+from forecast.report.words.dates import said
+from forecast.report.words.numbers import percent
+from forecast.sensitivity.answers import drivers, uncertain
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Tornado", "draw", "tornado"]
+
+#: So many drivers are drawn, and what explains less is not.
+_MOST, _LEAST = 5, 0.02
+#: What is low and what is high of a number: so much of its worlds at either end.
+_END = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tornado:
+    """What the answer is where each driver is low and high.
+
+    Parameters
+    ----------
+    labels : tuple of str
+    shares : tuple of float
+        Of the variance, each alone.
+    ends : tuple of tuple of float
+        The answers where a number is low and high, or several that are correlated, from early to late; or the answer
+        by every value of a choice.
+    choices : tuple of bool
+        Whether each is a choice.
+    base : float
+        The answer itself.
+    dates : bool
+        Answers are median dates; else they are probabilities.
+    says : str
+        What the answers are.
+    most : float
+        The last date.
+    """
+
+    labels: tuple[str, ...]
+    shares: tuple[float, ...]
+    ends: tuple[tuple[float, ...], ...]
+    choices: tuple[bool, ...]
+    base: float
+    dates: bool
+    says: str
+    most: float
+
+    @property
+    def aside(self) -> Aside:
+        """The shares, as bars beside it."""
+        return Aside("variance", self.shares, [*map(percent, self.shares)])
+
+
+def tornado(tree: xr.DataTree, name: str) -> Tornado | None:
+    """Return what moves the date of a question; None where nothing does.
+
+    The answers are the median dates; where it is already so, or never, in most worlds, they are the probabilities that
+    it is so by the first or by the last date.
+    """
+    moved = [row for row in drivers(tree, name)[:_MOST] if row["share"] >= _LEAST]
+    question, words = Question(tree, name), Words(tree)
+    own = question.spread(question.default)
+    if not moved or own is None or own.medians is not None:
+        return None
+    first, last = dates_of(tree)
+    dates = own.already < 0.5 and own.never < 0.5
+    by = first if own.already >= 0.5 else last
+    worlds, counts = question._drawn(question.default)
+
+    def answer(kept: NDArray[np.bool_]) -> float:
+        return _said(DateDraws(worlds[kept], first, (), None if counts is None else counts[kept]), by, first, dates)
+
+    known = uncertain(tree)
+    ends: list[tuple[float, ...]] = []
+    for row in moved:
+        if row["kind"] == "choice":
+            found = [question.spread({**question.default, row["name"]: v}) for v in question.values(row["name"])]
+            ends.append(tuple(_read(s, by, first, dates) for s in found if s is not None and s.medians is None))
+        else:
+            draws = [known[each].draws for each in row["name"].split(", ")]
+            along = draws[0] if len(draws) == 1 else _together(draws, worlds)
+            low, high = np.quantile(along, [_END, 1 - _END])
+            ends.append((answer(along <= low), answer(along >= high)))
+    return Tornado(
+        labels=tuple(words(row["name"]) for row in moved), shares=tuple(row["share"] for row in moved),
+        ends=tuple(ends), choices=tuple(row["kind"] == "choice" for row in moved),
+        base=_read(own, by, first, dates), dates=dates, most=last,
+        says="median date" if dates else f"probability by {said(by)}",
+    )  # fmt: skip
+
+
+def _together(draws: Sequence[Array], worlds: Array) -> Array:
+    """Return what several correlated numbers say of the date together: the fit of its rank by theirs."""
+    ranks = [np.argsort(np.argsort(each, kind="stable"), kind="stable").astype(float) for each in (worlds, *draws)]
+    design = np.column_stack([np.ones(len(worlds)), *ranks[1:]])
+    return np.asarray(design @ np.linalg.lstsq(design, ranks[0], rcond=None)[0])
+
+
+def _read(spread: Spread, by: float, first: float, dates: bool) -> float:
+    if dates:
+        return spread.median
+    return spread.already if by == first else 1 - spread.never
+
+
+def _said(worlds: DateDraws, by: float, first: float, dates: bool) -> float:
+    if not answered(worlds.dates):
+        return math.nan
+    if dates:
+        return float(worlds.quantiles(list(QUANTILES.values()))[2])
+    return float(worlds.already if by == first else 1 - worlds.never)
+
+
+def draw(axis: Axes, made: Tornado, *, width: int = 34) -> None:
+    """Draw a tornado: a bar from low (hatched) to high (filled) of a number, and a mark for each value of a choice."""
+    finite = [end for ends in (*made.ends, (made.base,)) for end in ends if math.isfinite(end)]
+    low, high = (min(finite), max(finite)) if made.dates else (0.0, 1.0)
+    least = 0.5 if made.dates else 0.0
+    room = 0.08 * max(high - low, least)
+    goes_on = any(math.isinf(end) for ends in made.ends for end in ends)
+    edge = min(high + (2 if goes_on else 1) * room, made.most) if made.dates else high
+    edge = max(edge, low + least)
+    axis.set_xlim(low - (room if made.dates else 0.0), edge)
+    for place, (ends, choice) in enumerate(zip(made.ends, made.choices, strict=True)):
+        _bar(axis, place, ends, made.base, edge, choice=choice)
+    axis.axvline(made.base, color=paper.BLACK, linewidth=0.9)
+    rows = [Row(label=_short(label, width), spread=None, text="") for label in made.labels]
+    axis.set_ylim(len(rows) - 0.4, -0.6)
+    axis.set_yticks(range(len(rows)), lines_of(rows, width))
+    axis.tick_params(axis="y", length=0)
+    axis.spines["left"].set_visible(False)
+    axis.grid(axis="x", color="#dddddd", linewidth=0.5)
+    axis.set_xlabel(made.says)
+    axis.set_title("what moves it")
+    if made.dates:
+        paper.years(axis.xaxis)
+    else:
+        axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+
+
+def _short(label: str, width: int) -> str:
+    """Leave the plugins out of names that are too long: what comes behind them tells numbers apart."""
+    return label if len(label) <= width else ", ".join(part.rpartition("/")[2] for part in label.split(", "))
+
+
+def _bar(axis: Axes, place: int, ends: tuple[float, ...], base: float, edge: float, *, choice: bool) -> None:
+    known = [min(end, edge) for end in ends if not math.isnan(end)]
+    if not known:
+        return
+    if choice:
+        axis.plot([min(known), max(known)], [place, place], color=paper.COLOURS[2], linewidth=1.2)
+        axis.plot(known, [place] * len(known), "d", color=paper.COLOURS[2], mfc="white", ms=5, mew=1.2, clip_on=False,
+                  label="values of a choice")  # fmt: skip
+        return
+    start = min(base, edge)
+    for end, colour, hatch, label in (
+        (known[0], "white", "////", "number in its lowest fifth"),
+        (known[-1], paper.COLOURS[0], "", "in its highest fifth"),
+    ):
+        axis.barh(place, end - start, left=start, height=0.5, color=colour, edgecolor=paper.COLOURS[0], hatch=hatch,
+                  linewidth=0.8, label=label)  # fmt: skip

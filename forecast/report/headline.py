@@ -1,0 +1,304 @@
+"""The sentence that opens an answer: the first question's, in effective values, and what was changed for it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.base.dates import decimal_year
+from forecast.errors import printable
+from forecast.report.asked import firsts
+from forecast.report.levels import Levels
+from forecast.report.plain import attribute
+from forecast.report.rankings import rankings
+from forecast.report.spreads import Figure, Question, Spread
+from forecast.report.words.dates import FINE, said
+from forecast.report.words.numbers import amount, percent
+from forecast.scenarios.quantities.changes import spoken as spoken_change
+from forecast.scenarios.settings import said as said_settings
+from forecast.scenarios.settings import spoken
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Words", "dates_of", "event", "headline", "opening"]
+
+#: So many combinations stand in one sentence; of more the range is said.
+_MOST_SAID = 3
+#: Digits of a number that stands in a title: it is stated, not estimated.
+_STATED = 6
+
+
+class Words:
+    """What the names of a projection are called for people.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    """
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        self.tree = tree
+        self._labels: dict[str, str] = attribute(tree, "labels") if "labels" in tree.attrs else {}
+
+    def __call__(self, name: str) -> str:
+        """Return the label of a quantity, a choice or a value, or else its name."""
+        return printable(self._labels.get(name, name), 60)
+
+    def given(self, chosen: Mapping[str, str]) -> str:
+        """Say values of choices: ``metric: HPCG``."""
+        return ", ".join(f"{self(choice)}: {self(value)}" for choice, value in chosen.items())
+
+    def title(self, text: str, chosen: Mapping[str, str]) -> str:
+        """Fill the names in braces of a title: of a choice its value's label, of a quantity what it is."""
+        return printable(re.sub(r"\{([^{}]*)\}", lambda brace: self._filled(brace[1], chosen), text), 300)
+
+    def _filled(self, name: str, chosen: Mapping[str, str]) -> str:
+        choices = attribute(self.tree, "choices")
+        if name in choices:
+            if name not in chosen and len(choices[name]) > 1:
+                return f"each {self(name)}"
+            return self(chosen.get(name, choices[name][0]))
+        levels = Levels(self.tree)
+        if name not in levels.names():
+            return name
+        cells = [c for c in levels.cells(name) if all(chosen.get(k, v) == v for k, v in c.items())]
+        low, middle, high = (float(levels.quantiles(name, cells[0])[i][-1]) for i in (0, 2, 4))
+        unit = str(levels.kept[name].attrs["units"])
+        if low == high:
+            return amount(middle, unit, _STATED)
+        return f"{amount(middle, unit)} ({amount(low, unit)} to {amount(high, unit)})"
+
+
+def opening(tree: xr.DataTree) -> tuple[str, str]:
+    """Return which question opens the answer and its kind: when, value, first, rank; empty where none is asked."""
+    if "opens" in tree.attrs:
+        name = attribute(tree, "opens")
+        return name, "first" if name in (attribute(tree, "first") if "first" in tree.attrs else {}) else "value"
+    for kind, key in (("when", "questions"), ("rank", "rankings"), ("value", "values")):
+        names = list(attribute(tree, key)) if key in tree.attrs else []
+        if names:
+            return names[0], kind
+    return "", ""
+
+
+def headline(tree: xr.DataTree) -> str:
+    """Return the sentence that opens the answer."""
+    name, kind = opening(tree)
+    words = Words(tree)
+    made = {"when": _when, "value": _value, "first": _first, "rank": _rank}.get(kind, _level)
+    return f"{made(tree, name, words)}{_changed(tree, words)}."
+
+
+# --- What was changed -------------------------------------------------------------------------------------------------
+
+
+def _changed(tree: xr.DataTree, words: Words) -> str:
+    """Say what was set, swapped and changed, and what stood there instead."""
+    choices = attribute(tree, "choices")
+    replaced = attribute(tree, "instead") if "instead" in tree.attrs else {}
+    told = []
+    for key, value in attribute(tree, "set").items():
+        if key not in choices:
+            was = _stated(**replaced[key]) if key in replaced and not _same(value, replaced[key]["stated"]) else ""
+            told.append(f"{said_settings({key: value})[0]}{f' instead of {was}' if was else ''}")
+        elif isinstance(value, str) and "," not in value:
+            told.append(f"{key} = {value}")
+    swaps = attribute(tree, "swap") if "swap" in tree.attrs else {}
+    told += said_settings(swaps)
+    told += [spoken_change(change) for change in (attribute(tree, "changes") if "changes" in tree.attrs else [])]
+    return f"; with {printable(', '.join(told), 1000)}" if told else ""
+
+
+def _same(value: Any, stated: Mapping[str, Any]) -> bool:
+    """Tell whether a number was set to what it is stated as."""
+    try:
+        return "value" in stated and float(value) == float(stated["value"])
+    except (TypeError, ValueError):  # a unit, a range or a distribution
+        return False
+
+
+def _stated(stated: Mapping[str, Any], unit: str) -> str:
+    """Say what a number was stated as."""
+    if set(stated) == {"value"}:
+        return amount(stated["value"], unit, _STATED) if isinstance(stated["value"], (int, float)) else ""
+    if {"p05", "p95"} <= set(stated):
+        return f"{amount(stated['p05'], unit)} to {amount(stated['p95'], unit)}"
+    families = ("normal", "lognormal", "uniform", "loguniform")
+    family = next((f for f in families if isinstance(stated.get(f), (list, tuple))), None)
+    if family is not None:
+        low, high = (float(end) for end in stated[family][:2])
+        return f"{amount(low, unit)} to {amount(high, unit)}"
+    if "made" in stated:
+        return f"its {'formula' if stated['made'] == 'expression' else stated['made']}"
+    return spoken(dict(stated))
+
+
+# --- Dates ------------------------------------------------------------------------------------------------------------
+
+
+def event(tree: xr.DataTree, name: str, chosen: Mapping[str, str], words: Words) -> str:
+    """Return what a question asks the date of, as a clause; a definition that it does not name stands behind it.
+
+    A title that a setting may have made untrue is not used: it may spell out a number that stands in the condition.
+    """
+    asked = attribute(tree, "questions")[name]
+    title = asked["title"]
+    named = set(re.findall(r"\{([^{}]*)\}", title))
+    of = set(re.findall(r"[A-Za-z_]\w*", asked["when"]))
+    replaced = attribute(tree, "instead") if "instead" in tree.attrs else {}
+    spelt = {key for key, was in replaced.items() if set(was["stated"]) == {"value"}}
+    if not title or (spelt & of) - named:
+        title, named = f"'{asked['when']}' holds", set()
+    rest = {choice: value for choice, value in chosen.items() if choice not in named}
+    filled = words.title(title, chosen)
+    return f"{filled} ({words.given(rest)})" if rest else filled
+
+
+def dates_of(tree: xr.DataTree) -> tuple[float, float]:
+    """Return the first and the last date, as decimal years."""
+    first, last = decimal_year(tree["projection"].to_dataset()["time"].values[[0, -1]])
+    return float(first), float(last)
+
+
+def _when(tree: xr.DataTree, name: str, words: Words) -> str:
+    question = Question(tree, name)
+    spread = question.spread(question.default)
+    what = event(tree, name, question.default, words)
+    first, last = dates_of(tree)
+    if spread is None:
+        return f"It cannot be said when {what}: every combination of choices failed"
+    if spread.medians is not None:
+        free = [d for d in question.choices if d not in question.default and d not in question.rivals]
+        return _ranged(what, spread, " and ".join(map(words, free)), first, last)
+    weighed = [words(d) for d, w in question.rivals.items() if sum(share > 0 for share in w) > 1]
+    over = f", pooled over {' and '.join(weighed)}" if weighed else ""
+    low, high = (spread.quantiles[i] for i in (0, 4))
+    fine = math.isfinite(high) and high - low < FINE
+    ends = f"{_date(low, spread.already >= 0.05, last, fine)} to {_date(high, spread.already >= 0.95, last, fine)}"
+    about = f"(90 %: {ends}; never by {said(last)}: {percent(spread.never)}){over}"
+    if low == high and not spread.never and spread.already < 0.5:
+        return f"{_capital(what)} in {said(low, fine=True)}{over}; nothing in it is uncertain"
+    if spread.already >= 0.5:
+        return f"With a probability of {percent(spread.already)} {what} already in {said(first)} {about}"
+    if not math.isfinite(spread.median):
+        begins = f" (the earliest 5 % by {said(low)})" if math.isfinite(low) else ""
+        return f"The probability that {what} by {said(last)} is {percent(1 - spread.never)}{begins}{over}"
+    return f"{_capital(what)} in {said(spread.median, fine=fine)} in the median world {about}"
+
+
+def _ranged(what: str, spread: Spread, over: str, first: float, last: float) -> str:
+    """Say the range of medians over rivals that nobody has weighed."""
+    assert spread.medians is not None
+    low, high = spread.medians
+    nevers = " to ".join(dict.fromkeys(map(percent, spread.nevers)))
+    if not math.isfinite(low):
+        shares = " to ".join(dict.fromkeys(percent(1 - n) for n in reversed(spread.nevers)))
+        return f"The probability that {what} by {said(last)} is {shares}, depending on {over}"
+    fine = math.isfinite(high) and high - low < FINE
+    begin = f"{said(first)}, or before," if low <= first else said(low, fine=fine)
+    end = f"after {said(last)}" if not math.isfinite(high) else said(high, fine=fine)
+    when = (
+        f"in {end}" if low == high else f"between {begin} and {end}" if math.isfinite(high) else f"in {begin} to {end}"
+    )
+    return f"{_capital(what)} {when} in the median world, depending on {over} (never by {said(last)}: {nevers})"
+
+
+def _date(year: float, already: bool, last: float, fine: bool) -> str:
+    if not math.isfinite(year):
+        return f"after {said(last)}"
+    return "already" if already else said(year, fine=fine)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# --- Values, races, orders --------------------------------------------------------------------------------------------
+
+
+def _value(tree: xr.DataTree, name: str, words: Words) -> str:
+    """Say a value, with those that are asked for next to it at the same dates."""
+    asked = attribute(tree, "values")
+    order = list(asked)
+    beside = itertools.takewhile(
+        lambda each: each in asked and asked[each]["dates"] == asked[name]["dates"], order[order.index(name) :]
+    )
+    return _capital("; ".join(_one_value(tree, each, words) for each in itertools.islice(beside, _MOST_SAID)))
+
+
+def _one_value(tree: xr.DataTree, name: str, words: Words) -> str:
+    asked = attribute(tree, "values")[name]
+    figure = Figure(tree, name)
+    spread = figure.spread(figure.default)
+    title = words.title(asked["title"] or asked.get("value") or f"growth of {asked.get('growth')}", figure.default)
+    rest = {c: v for c, v in figure.default.items() if f"{{{c}}}" not in asked["title"]}
+    what = f"{title}{f' ({words.given(rest)})' if rest else ''}"
+    when = asked["dates"][-1]
+    on = when[:4] if when.endswith("-01-01") else when
+    if spread is None:
+        return f"{what}: failed by {on}"
+    low, middle, high = (amount(spread.quantiles[i], figure.unit) for i in (0, 2, 4))
+    if spread.medians is not None:
+        ends = " to ".join(dict.fromkeys(amount(end, figure.unit) for end in spread.medians))
+        return f"{what}: {ends} in {on}, by the median of {spread.count} rivals"
+    weighed = [words(d) for d, w in figure.rivals.items() if sum(share > 0 for share in w) > 1]
+    over = f", pooled over {' and '.join(weighed)}" if weighed else ""
+    if spread.quantiles[0] == spread.quantiles[4]:
+        return f"{what}: {middle} in {on}{over}; nothing in it is uncertain"
+    return f"{what}: {middle} in {on} (90 %: {low} to {high}){over}"
+
+
+def _first(tree: xr.DataTree, name: str, words: Words) -> str:
+    row = next(row for row in firsts(tree) if row["name"] == name)
+    given = f" ({words.given(row['choices'])})" if row["choices"] else ""
+    what = words.title(row["title"] or "what comes first", row["choices"])
+    if row["none"] is None:
+        return f"{_capital(what)}{given}: failed"
+    order = sorted(row["first"].items(), key=lambda item: -item[1])
+    told = [f"{words(event)} in {percent(share)} of worlds" for event, share in order[:_MOST_SAID]]
+    return f"{_capital(what)}{given}: {', '.join(told)}; none in {percent(row['none'])}"
+
+
+def _rank(tree: xr.DataTree, name: str, words: Words) -> str:
+    rows = [row for row in rankings(tree) if row["name"] == name]
+    title = words.title(rows[0]["title"] or f"the {rows[0]['best']} {rows[0]['rank']}", rows[0]["choices"])
+    told = [
+        f"{words.given(row['choices'])}: {_best(row, words)}" if row["choices"] else _best(row, words)
+        for row in rows[:_MOST_SAID]
+    ]
+    more = f"; and for {len(rows) - _MOST_SAID} more" if len(rows) > _MOST_SAID else ""
+    return f"{_capital(title)}: {'; '.join(told)}{more}"
+
+
+def _best(row: Mapping[str, Any], words: Words) -> str:
+    taking = [entry for entry in row["order"] if entry["among"] >= 0.5]
+    if not taking:
+        return f"none of {len(row['order'])} meets {' and '.join(row['among']) or 'what is asked'}"
+    best = max(taking, key=lambda entry: float(entry["first"]))
+    second = next((f", before {words(e['name'])}" for e in taking if e is not best), "")
+    return f"{words(best['name'])} in {percent(best['first'])} of worlds{second}"
+
+
+def _level(tree: xr.DataTree, name: str, words: Words) -> str:
+    """Say the first quantity that is shown at the last date: no question is asked."""
+    levels = Levels(tree)
+    shown = attribute(tree, "shown") if "shown" in tree.attrs else []
+    name = next((n for n in (*shown, *levels.names()) if n in levels.names()), "")
+    title = str(attribute(tree, "title") or attribute(tree, "scenario"))
+    if not name:
+        return title.rstrip(".")
+    cell = next(iter(levels.cells(name)), {})
+    unit = str(levels.kept[name].attrs["units"])
+    low, middle, high = (amount(float(np.asarray(levels.quantiles(name, cell))[i][-1]), unit) for i in (0, 2, 4))
+    _, last = dates_of(tree)
+    given = f" ({words.given(cell)})" if cell else ""
+    ends = f" (90 %: {low} to {high})" if low != high else ""
+    return (
+        f"{title}{'' if title.endswith('?') else ':'} {_capital(words(name))}{given} is {middle} in {said(last)}{ends}"
+    )

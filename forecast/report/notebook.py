@@ -1,0 +1,237 @@
+"""What a notebook shows of an answer, a fit and a scenario: a sentence, a small figure and a table, below 30 kB."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import FitError, ForecastError, printable
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+    from forecast.fit.solution import Fit
+    from forecast.scenarios.graph import Graph
+    from forecast.scenarios.scenario import Scenario
+
+__all__ = ["LIMIT", "answer", "fit", "scenario"]
+
+#: Most bytes of it all: a notebook keeps every output.
+LIMIT = 30_000
+#: Most bytes of a figure, as it stands in the page, and the resolutions that are tried until one has no more.
+_MOST_FIGURE, _RESOLUTIONS = 20_000, (110, 80, 60)
+#: Inches of a figure, rows of a table, and characters of a cell.
+_SIZE, _MOST_ROWS, _MOST_CELL = (5.6, 3.0), 12, 80
+#: Points of a curve, and observations beside it.
+_POINTS, _MOST_DRAWN = 120, 500
+#: Quantities in the figure of a scenario: columns, and rows of each.
+_MOST_COLUMNS, _MOST_HIGH = 5, 10
+
+
+def answer(tree: xr.DataTree, sentence: str, draw: Callable[[Axes], object]) -> str:
+    """Return an answer as HTML: what it says, its figure, its rivals, and what moves it.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `forecast.project`.
+    sentence : str
+    draw : callable
+        Draws it into axes.
+    """
+    from forecast.report.brief import brief
+    from forecast.report.words.numbers import percent
+
+    short = brief(tree)
+    rows = [
+        [f"{row.of}: {row.label}" if row.of else row.label, row.text, row.interval, row.note]
+        for group in short.groups
+        for row in group.rows
+    ]
+    note = next((group.note for group in short.groups if group.note), "")
+    told = [f"{name} {percent(share)}" for name, share in short.drivers]
+    notes = [f"What moves it, each alone: {', '.join(told)} of the variance." if told else ""]
+    notes += [f"{said}." for said in (short.data and f"Newest data: {short.data}", short.record) if said]
+    return _page(sentence, _figure(draw, sentence), ["", "median", "90 %", note], rows, notes)
+
+
+def fit(made: Fit) -> str:
+    """Return a fit as HTML: its law and verdict, the curve among its points, and its parameters."""
+    said = f"{made.name}: {made.law.text}" if made.law.name else made.law.text
+    judged = f"published in {made.published.reference}" if made.published else f"{made.n} points; {made.verdict}"
+    rows = []
+    for name, number in made.values.items():
+        try:
+            low, high = made.interval(name, made.level)
+            span = f"{low:.4g} to {high:.4g}"
+        except FitError as problem:
+            span = "none: " + str(problem).partition(f"'{name}': ")[2]
+        rows.append([name, f"{number:.6g}", span])
+    drawn = _figure(lambda ax: _curve(made, ax), said) if made.ranges else ""
+    return _page(f"{said}; {judged}", drawn, ["parameter", "value", f"{made.level:.0%} interval"], rows, made.warnings)
+
+
+def scenario(made: Scenario) -> str:
+    """Return a scenario as HTML: its title, what its quantities are made of, its choices and its questions."""
+    from forecast.scenarios.graph import build
+
+    said = made.title or made.name or "A scenario"
+    rows = [["choice", name, ", ".join(choice.values)] for name, choice in made.choices.items()]
+    rows += [["when", name, asked.title or asked.when.text] for name, asked in made.questions.items()]
+    rows += [["value", name, asked.title or asked.of.text] for name, asked in made.figures.items()]
+    rows += [["first", name, asked.title or ", ".join(asked.first)] for name, asked in made.firsts.items()]
+    rows += [["rank", name, asked.title or asked.rank.text] for name, asked in made.rankings.items()]
+    try:
+        layers = [*_layers(build(made)), _asked(made)]
+        drawn = _figure(lambda ax: _graph(layers, ax), "What its quantities are made of")
+    except ForecastError as problem:  # what it names may not be installed here
+        return _page(said, "", ["", "", ""], rows, [f"It cannot be run here: {problem}"])
+    return _page(said, drawn, ["", "name", "what"], rows, [])
+
+
+# --- The page ---------------------------------------------------------------------------------------------------------
+
+
+def _text(said: object, most: int = 600) -> str:
+    return html.escape(printable(said, most))
+
+
+def _page(
+    sentence: str, figure: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]
+) -> str:
+    used = [i for i in range(len(columns)) if any(row[i] for row in rows)]
+    head = "".join(f"<th>{_text(columns[i])}</th>" for i in used)
+    body = [f"<tr>{''.join(f'<td>{_text(row[i], _MOST_CELL)}</td>' for i in used)}</tr>" for row in rows[:_MOST_ROWS]]
+    left = len(rows) - len(body)
+    parts = [f"<p><strong>{_text(sentence)}</strong></p>", figure]
+    parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>" if body else "")
+    parts.append(f"<p>{left} more rows.</p>" if left > 0 else "")
+    parts += [f"<p>{_text(note, 300)}</p>" for note in notes[:8] if note]
+    return "".join(parts)
+
+
+def _figure(draw: Callable[[Axes], object], told: str) -> str:
+    """Return a figure as an image in the page; none where it cannot be small."""
+    import matplotlib as mpl
+    import numpy as np
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from PIL import Image  # matplotlib's own
+
+    # names from data and plugins are no TeX; a figure of its own leaves those of the notebook alone
+    with mpl.rc_context({"text.parse_math": False, "font.size": 8.0}):
+        made = Figure(figsize=_SIZE, layout="constrained")
+        canvas = FigureCanvasAgg(made)
+        draw(made.subplots())
+        for resolution in _RESOLUTIONS:
+            made.set_dpi(resolution)
+            canvas.draw()
+            held = io.BytesIO()
+            # so few colours are drawn that a palette holds them, in a third of the bytes
+            Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").quantize(32).save(
+                held, "PNG", optimize=True
+            )
+            coded = base64.b64encode(held.getvalue()).decode("ascii")
+            if len(coded) <= _MOST_FIGURE:
+                return f'<img alt="{_text(told, 300)}" src="data:image/png;base64,{coded}">'
+    return ""
+
+
+# --- Figures ----------------------------------------------------------------------------------------------------------
+
+
+def _curve(made: Fit, ax: Axes) -> None:
+    """Draw the law along its first variable, the others at the middle of their data, with the band of the law."""
+    import numpy as np
+
+    from forecast.report.figures import COLOURS
+    from forecast.report.words.numbers import plain
+
+    name = next(iter(made.ranges))
+    low, high = made.ranges[name]
+    several = low > 0 and high > 10 * low
+    grid = np.geomspace(low, high, _POINTS) if several else np.linspace(low, high, _POINTS)
+    places: dict[str, Any] = {name: grid}
+    held = {}
+    for other, (least, most) in made.ranges.items():
+        if other != name:
+            held[other] = float(np.sqrt(least * most) if least > 0 else (least + most) / 2)
+            places[other] = np.full(_POINTS, held[other])
+    places |= {group: [labels[0]] * _POINTS for group, labels in made.law.levels.items()}
+    said = made.predict(**places)
+    median = np.asarray(said["median"], dtype=float)
+    if "lower" in said:
+        ax.fill_between(grid, said["lower"], said["upper"], color=COLOURS[0], alpha=0.3, lw=0, label="90 % of the law")
+    ax.plot(grid, median, color=COLOURS[0], label="the law")
+    if made.data is not None and not held and not made.law.levels:  # of several variables points do not lie on a curve
+        step = -(-len(made.data.y) // _MOST_DRAWN)
+        x, y = np.asarray(made.data.variables[name])[::step], np.asarray(made.data.y)[::step]
+        ax.plot(x, y, ".", color=COLOURS[1], label="observed")
+        median = np.concatenate([median, y])
+    shown = median[np.isfinite(median)]
+    rises = bool(shown.size) and shown.min() > 0 and shown.max() > 10 * shown.min()
+    ax.set(xscale="log" if several else "linear", yscale="log" if rises else "linear")
+    for axis in [*([ax.xaxis] if several else []), *([ax.yaxis] if rises else [])]:
+        axis.set_major_formatter(lambda value, _: plain(value))  # powers of ten would be TeX
+        axis.set_minor_formatter(lambda value, _: "")
+    unit = made.law.variables[name]
+    ax.set_xlabel(printable(f"{name} ({unit})" if unit else name, 60))
+    ax.set_ylabel(printable(f"{made.law.output} ({made.law.unit})" if made.law.unit else made.law.output, 60))
+    ax.legend(frameon=False, title=", ".join(f"{other} = {value:.3g}" for other, value in held.items())[:60] or None)
+
+
+def _layers(graph: Graph) -> list[list[tuple[str, list[str]]]]:
+    """Sort what a scenario is made of by how much has to be known first: each name with the names it is made of."""
+    made_of: dict[str, dict[str, None]] = {}
+    depth: dict[str, int] = {}
+    layers: dict[int, list[tuple[str, list[str]]]] = {}
+    for name, node in graph.nodes.items():  # what a node is made of comes before it, but in a cycle
+        known = [source for source in node.sources if source in made_of]
+        parts = [made_of[s] if graph.nodes[s].hidden else {s: None} for s in known]
+        made_of[name] = {each: None for part in parts for each in part}
+        if not node.hidden:
+            depth[name] = 1 + max((depth[source] for source in made_of[name]), default=-1)
+            layers.setdefault(depth[name], []).append((name, list(made_of[name])))
+    return [layers[level] for level in sorted(layers)]
+
+
+def _asked(made: Scenario) -> list[tuple[str, list[str]]]:
+    """Return what is asked, each with the quantities that it names."""
+    asked = [(name, question.when.names) for name, question in made.questions.items()]
+    asked += [(name, figure.of.names) for name, figure in made.figures.items()]
+    asked += [(name, ranking.rank.names) for name, ranking in made.rankings.items()]
+    return [(f"{name}?", list(names)) for name, names in asked]
+
+
+def _graph(layers: Sequence[Sequence[tuple[str, list[str]]]], ax: Axes) -> None:
+    """Draw the last layers from left to right: quantities, and what is asked of them."""
+    ax.set_axis_off()
+    every = sum(map(len, layers))
+    shown = layers[-_MOST_COLUMNS:]
+    places: dict[str, tuple[float, float]] = {}
+    for column, layer in enumerate(shown):
+        for row, (name, _) in enumerate(layer[:_MOST_HIGH]):
+            places[name] = (float(column), -(row + 0.5) / min(len(layer), _MOST_HIGH))
+    for name, sources in _kept(shown, places):
+        for source in sources:
+            (x, y), (to_x, to_y) = places[source], places[name]
+            ax.plot([x, to_x], [y, to_y], color="0.8", lw=0.8, zorder=1)
+    box = {"boxstyle": "round,pad=0.2", "facecolor": "white", "edgecolor": "0.6", "linewidth": 0.6}
+    for name, (x, y) in places.items():
+        label = textwrap.shorten(printable(name, 24).replace("_", " "), 20, placeholder="…")
+        ax.text(x, y, label, ha="center", va="center", bbox=box, zorder=2, fontsize=7)
+    if every > len(places):
+        ax.set_title(f"the last {len(places)} of {every} quantities and questions", fontsize=8)
+    ax.set(xlim=(-0.6, max(len(shown) - 0.4, 0.6)), ylim=(-1.05, 0.05))
+
+
+def _kept(
+    layers: Sequence[Sequence[tuple[str, list[str]]]], places: dict[str, tuple[float, float]]
+) -> Iterator[tuple[str, list[str]]]:
+    for layer in layers:
+        yield from ((name, [s for s in sources if s in places]) for name, sources in layer if name in places)

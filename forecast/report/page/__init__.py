@@ -1,0 +1,149 @@
+"""One page that holds an answer: to read, to steer by conditioning on its worlds, and to send.
+
+The page is one file that opens from a folder: its style and its script stand in it and are named by their hashes in its
+Content-Security-Policy, its images are in it, and it asks nothing of anyone. Text from files is escaped by the template
+and is only ever the text of a node in the script. Without a script it is a report.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.files import safe_output, write_atomic
+from forecast.base.json_text import to_json
+from forecast.errors import UsageError, printable
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Live", "Served", "check_format", "html", "live", "write"]
+
+_HERE = Path(__file__).parent
+_ENDINGS = (".html", ".htm")
+
+
+def check_format(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose ending names no page.
+
+    Raises
+    ------
+    UsageError
+    """
+    if Path(path).suffix.lower() not in _ENDINGS:
+        raise UsageError(f"{printable(Path(path).name)}: expected a page that ends in {' or '.join(_ENDINGS)}")
+
+
+def write(tree: xr.DataTree, path: str | os.PathLike[str], *, toml: str = "", given: str = "") -> Path:
+    """Write the page of a projection's answer.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        From `forecast.project` or `forecast.load`.
+    path : path-like
+        Ends in ``.html``.
+    toml : str
+        The scenario that repeats the answer, which stands in an appendix.
+    given : str
+        What the answer is conditioned on, in words.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    UsageError
+        For another ending.
+
+    Examples
+    --------
+    >>> import tempfile, forecast
+    >>> run = forecast.project({"start": 2025, "until": 2060, "quantities": {
+    ...     "x": {"p05": 1, "p95": 100, "unit": "FLOP"}, "y": {"p05": 9, "p95": 11, "unit": "FLOP"}},
+    ...     "questions": {"q": {"when": "x >= y"}}}, draws=1000)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(run, Path(folder) / "answer.html").name
+    'answer.html'
+    """
+    check_format(path)
+    return write_atomic(safe_output(path), html(tree, toml=toml, given=given))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Live:
+    """What stands in a page that is served, beside what stands in every page.
+
+    Parameters
+    ----------
+    script, style : str
+    data : mapping
+        What the script reads, as JSON from the element ``live``.
+    """
+
+    script: str
+    style: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Served:
+    """A page, and the Content-Security-Policy that it is served with."""
+
+    html: str
+    policy: str
+
+
+def html(tree: xr.DataTree, *, toml: str = "", given: str = "") -> str:
+    """Return the page of a projection's answer; see `write`."""
+    return _made(tree, toml, given, None).html
+
+
+def live(tree: xr.DataTree, more: Live, *, toml: str = "") -> Served:
+    """Return the page of a projection's answer as a server gives it: it may ask that server, and nobody else."""
+    return _made(tree, toml, "", more)
+
+
+def _made(tree: xr.DataTree, toml: str, given: str, more: Live | None) -> Served:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from forecast.report.page.contents import answer, contents
+    from forecast.report.page.worlds import Worlds
+
+    worlds = Worlds(tree)
+    style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    scripts, styles = ([script], [style]) if more is None else ([script, more.script], [style, more.style])
+    own = "" if more is None else "connect-src 'self'; "
+    policy = (
+        f"default-src 'none'; script-src {_hashed(scripts)}; style-src {_hashed(styles)}; img-src data:; "
+        f"{own}base-uri 'none'; form-action 'none'"
+    )
+    made = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    text = made.get_template("page.html.j2").render(
+        **contents(tree, worlds, toml, given),
+        policy=policy,
+        styles=styles,
+        scripts=scripts,
+        data=_json(answer(tree, worlds, given)),
+        live=None if more is None else _json(more.data),
+    )
+    return Served(html=text, policy=policy)
+
+
+def _json(value: Any) -> str:
+    """Return JSON for the inside of a script: as its text nothing may end it."""
+    return to_json(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _hashed(texts: Sequence[str]) -> str:
+    """Return the sources of a policy that lets these texts be; those of the page's own files end no element."""
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii") for text in texts)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)

@@ -1,0 +1,241 @@
+"""An answer on one screen: a brief answer as lines of text for a width and a height."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+from forecast.report.brief import Brief, Group, Row
+from forecast.report.words.dates import said
+from forecast.report.words.numbers import amount, percent, plain
+
+__all__ = ["HEIGHT", "lines"]
+
+#: Lines of a screen that shows all of an answer in brief.
+HEIGHT = 24
+#: Columns of the chart, and of its labels, at most and at least.
+_LEAST_CHART, _MOST_CHART, _MOST_LABEL = 10, 60, 44
+_UNICODE = {"line": "─", "box": "━", "dot": "●", "more": "▶", "tick": "┬", "left": "◀"}
+_ASCII = {"line": "-", "box": "=", "dot": "o", "more": ">", "tick": "|", "left": "<"}
+
+
+def lines(brief: Brief, width: int = 80, height: int = HEIGHT, *, ascii_only: bool = False) -> list[str]:
+    """Return a brief answer as at most `height` lines of at most `width` columns.
+
+    Parameters
+    ----------
+    brief : Brief
+    width, height : int
+    ascii_only : bool
+        Draw without characters that some terminals lack.
+    """
+    marks = _ASCII if ascii_only else _UNICODE
+    head = _wrapped(brief.sentence, width)
+    foot = [line for text in _foot(brief, width) for line in _wrapped(text, width, hanging=2)]
+    room = height - len(head) - len(foot) - 4  # two blank lines, and two for what is not shown
+    body, missing = _body(brief.groups, width, room, marks)
+    left = ", ".join([*([f"{missing} more rows"] if missing > 1 else ["1 more row"] if missing else []), *brief.left])
+    tail = _wrapped(f"More with --full: {left}. Exact values: --json.", width, hanging=2)
+    out = [*head, *(["", *body] if body else []), "", *foot, *tail]
+    return [line.replace("…", ".") for line in out] if ascii_only else out
+
+
+def _body(groups: Sequence[Group], width: int, room: int, marks: dict[str, str]) -> tuple[list[str], int]:
+    """Return the charts that there is room for, the first group before the others, and how many rows are missing."""
+    body: list[str] = []
+    missing = 0
+    for place, group in enumerate(groups):
+        # what comes after keeps a few lines, so that the first does not take all
+        kept = min(3, sum(len(later.rows) + 2 for later in groups[place + 1 :]))
+        free = room - len(body) - (1 if body else 0) - kept
+        drawn, left = _chart(group, width, free, marks)
+        body += ([""] if body and drawn else []) + drawn
+        missing += left
+    return body, missing
+
+
+def _foot(brief: Brief, width: int) -> list[str]:
+    out = []
+    if brief.drivers:
+        out.append(_moves(brief, width))
+    if brief.data:
+        out.append(f"Newest data: {brief.data}.")
+    if brief.record:
+        out.append(f"{brief.record}.")
+    return out
+
+
+def _moves(brief: Brief, width: int) -> str:
+    """Say what moves the answer, on two lines at most."""
+    together = f"; several together {percent(brief.together)}" if brief.together >= 0.02 else ""
+    for count in range(len(brief.drivers), 0, -1):
+        told = ", ".join(f"{name} {percent(share)}" for name, share in brief.drivers[:count])
+        text = f"What moves it (share of the variance, each alone): {told}{together}."
+        if len(_wrapped(text, width, hanging=2)) <= 2:
+            break
+    return text
+
+
+def _wrapped(text: str, width: int, hanging: int = 0) -> list[str]:
+    # a number keeps its unit, and a percentage its sign
+    kept = text.replace(" %", "\u00a0%")
+    made = textwrap.wrap(kept, width, subsequent_indent=" " * hanging, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in made]
+
+
+def _chart(group: Group, width: int, room: int, marks: dict[str, str]) -> tuple[list[str], int]:
+    """Return the rows of a group that there is room for, and how many are missing."""
+    drawn = any(row.spread is not None for row in group.rows) and group.kind != "text"
+    rows = _first_rows(group.rows, room - drawn)
+    missing = len(group.rows) - len(rows)
+    if not rows or all(_heads(row) for row in rows):
+        return [], len(group.rows)
+    cells = [(row.text, row.interval, row.note) for row in rows]
+    heads = ("median", "90 %", group.note)
+    used = [i for i in range(3) if any(cell[i] for cell in cells)]
+    widths = {i: max(len(heads[i]) if drawn else 0, *(len(cell[i]) for cell in cells)) for i in used}
+    right = sum(widths.values()) + 2 * len(used)
+    free = width - right - 2 * drawn
+    labels = _labels(rows)
+    longest = max((_width(label) for row, label in zip(rows, labels, strict=True) if not _heads(row)), default=0)
+    longest = min(longest, _MOST_LABEL, max(free - _LEAST_CHART, 8)) if drawn else min(longest, free)
+    labels = _shortened(labels, longest)
+    chart = min(free - longest, _MOST_CHART) if drawn else 0
+
+    out = []
+    out += [_cut(row.label, width) for row in rows if _heads(row)]  # over the whole width
+    if drawn:
+        head = "".join(f"  {heads[i]:>{widths[i]}}" for i in used)
+        out.append(f"{'':<{longest}}  {_scale(group, chart)}{head}".rstrip())
+    for row, label, cell in zip(rows, labels, cells, strict=True):
+        if _heads(row):
+            continue
+        text = "".join(f"  {cell[i]:>{widths[i]}}" for i in used)
+        bar = f"  {_bar(group, row, chart, marks)}" if drawn else ""
+        out.append(f"{_padded(label, longest)}{bar}{text}".rstrip())
+    return out, missing
+
+
+def _heads(row: Row) -> bool:
+    """Tell whether a row is a heading."""
+    return row.spread is None and not row.text
+
+
+def _shortened(labels: Sequence[str], width: int) -> list[str]:
+    """Cut what is too long: the words that several begin with, so that what tells them apart stays."""
+    long = [label for label in labels if _width(label) > width]
+    if len(long) < 2:
+        return list(labels)
+    stems = [label.split(" ") for label in long]
+    out = []
+    for label in labels:
+        words = label.split(" ")
+        shared = max((_common(words, other) for other in stems if other != words), default=0)
+        # no more words than must go
+        ends = (f"… {' '.join(words[cut:])}" for cut in range(1, min(shared, len(words) - 1) + 1))
+        fitting = next((end for end in ends if _width(end) <= width), "")
+        least = f"… {' '.join(words[shared:])}" if 0 < shared < len(words) else label
+        out.append(label if _width(label) <= width else fitting or least)
+    return out
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def _first_rows(rows: Sequence[Row], room: int) -> list[Row]:
+    """Return the rows that there is room for: other questions are not crowded out by the values of choices."""
+    if len(rows) <= room:
+        return list(rows)
+    if room < 1:
+        return []
+    own = [row for row in rows if not row.of]
+    along = [row for row in rows if row.of]
+    kept = own[: max(room - min(len(along), room // 2), 1)]
+    kept += along[: room - len(kept)]
+    return [row for row in rows if any(row is each for each in kept)]
+
+
+def _labels(rows: Sequence[Row]) -> list[str]:
+    """Put the choice before the first of its values."""
+    stem = max((_width(row.of) for row in rows), default=0)
+    out, before = [], ""
+    for row in rows:
+        if row.of:
+            out.append(f"{row.of if row.of != before else '':<{stem}} {row.label}")
+        else:
+            out.append(row.label)
+        before = row.of
+    return out
+
+
+def _position(group: Group, value: float, chart: int) -> int:
+    low, high = group.ends
+    if group.log:
+        low, high, value = math.log(low), math.log(high), math.log(max(value, 1e-300))
+    if not math.isfinite(value):
+        return chart
+    share = (value - low) / (high - low) if high > low else 0.5
+    return min(max(round(share * (chart - 1)), 0), chart - 1)
+
+
+def _bar(group: Group, row: Row, chart: int, marks: dict[str, str]) -> str:
+    if row.spread is None:
+        return " " * chart
+    places = [_position(group, value, chart) for value in row.spread.quantiles if not math.isnan(value)]
+    line = [" "] * chart
+    for place in range(places[0], min(places[-1], chart - 1) + 1):
+        line[place] = marks["line"]
+    if row.spread.medians is None:
+        for place in range(places[1], min(places[3], chart - 1) + 1):
+            line[place] = marks["box"]
+    if places[-1] >= chart:
+        line[chart - 1] = marks["more"]
+    if row.spread.medians is None and places[2] < chart:
+        line[places[2]] = marks["dot"]
+    return "".join(line)
+
+
+def _scale(group: Group, chart: int) -> str:
+    """Return the axis: its ends, and what lies between where there is room."""
+    low, high = group.ends
+    if group.kind == "date":
+        left, right = said(low), said(high)
+    elif group.factor is None:
+        left, right = amount(low, group.unit), amount(high, group.unit)
+    else:
+        left, right = plain(low / group.factor), plain(high / group.factor)
+    if len(left) + len(right) + 2 > chart:
+        return " " * chart
+    line = list(left + " " * (chart - len(left) - len(right)) + right)
+    middle = said((low + high) / 2) if group.kind == "date" else ""
+    at = chart // 2 - len(middle) // 2
+    if middle and chart - len(left) - len(right) >= len(middle) + 8 and high - low >= 2:
+        line[at : at + len(middle)] = middle
+    return "".join(line)
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+
+
+def _cut(text: str, width: int) -> str:
+    """Cut a text at a word."""
+    if _width(text) <= width:
+        return text
+    made = textwrap.shorten(text.strip(), max(width, 4), placeholder=" …")
+    if len(made) > 3:
+        return (text[: len(text) - len(text.lstrip())] + made)[:width]
+    return f"{text[: width - 1]}…"
+
+
+def _padded(text: str, width: int) -> str:
+    made = _cut(text, width)
+    return made + " " * (width - _width(made))

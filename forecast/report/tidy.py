@@ -1,0 +1,102 @@
+"""A projection as one table of plain columns, for spreadsheets, R and data frames.
+
+Every row is one answer or one step: of a *question* (its quantiles are dates as decimal years), of the same *pooled*
+over rivals, of the *probability* that it is so by a date, of a *value* asked for at a date, of what comes *first*, of a
+*ranking*, of a *regime*, or of a *quantity* at a date. A cell that does not apply is empty; so is a
+quantile inside the never mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.base.dates import decimal_year
+from forecast.projection.crossing import QUANTILES
+from forecast.report import summary
+from forecast.report.plain import attribute
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["columns"]
+
+_BEFORE, _AFTER = ("kind", "name", "of", "unit"), ("date", *QUANTILES, "probability", "already", "never")
+
+
+def columns(tree: xr.DataTree, *, only: Collection[str] = ()) -> dict[str, list[Any]]:
+    """Return the table: ``kind``, ``name``, ``of``, ``unit``, a column for each choice, ``date``, and the figures.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    only : collection of str
+        Only the steps of these quantities. Default: everything.
+
+    Returns
+    -------
+    dict of list
+        ``p05`` to ``p95``, ``probability``, ``already`` and ``never`` are numbers, or None. ``of`` is what a row speaks
+        of beyond its name: a condition, one of several questions, one value of a ranking or of a regime. A choice over
+        which a row is pooled, or on which it does not depend, is empty.
+    """
+    choices = [str(name) for name in attribute(tree, "choices")]
+    heads = {name: _free(name) for name in choices}
+    names = [*_BEFORE, *heads.values(), *_AFTER]
+    table: dict[str, list[Any]] = {name: [] for name in names}
+    for row, chosen in _steps(tree, only) if only else _rows(tree):
+        whole = {**row, **{heads[c]: value for c, value in chosen.items()}}
+        for name in names:
+            table[name].append(whole.get(name))
+    return table
+
+
+def _free(name: str) -> str:
+    """Return a head for a choice: its name, unless a column has it."""
+    return f"{name} (choice)" if name in (*_BEFORE, *_AFTER) else name
+
+
+Row = tuple[dict[str, Any], Mapping[str, str]]
+
+
+def _rows(tree: xr.DataTree) -> Iterator[Row]:
+    for kind, rows in (("question", summary.questions(tree)), ("pooled", summary.pooled(tree))):
+        for row in rows:
+            about = {"name": row["name"], "of": row["when"]}
+            crossing = row["crossing"]
+            dates = {q: _year(crossing[q]) for q in QUANTILES}
+            masses = {part: crossing[part] for part in ("already", "never")}
+            yield {"kind": kind, **about, "unit": "year", **dates, **masses}, row["choices"]
+            for by in row.get("dates", ()):
+                asked = {"date": by["date"], "probability": by["probability"]}
+                yield {"kind": "probability", **about, **asked}, row["choices"]
+    for row in summary.figures(tree):
+        about = {"kind": "value", "name": row["name"], "of": row.get("value", row.get("growth")), "unit": row["unit"]}
+        for at in row["dates"]:
+            yield {**about, **at}, row["choices"]
+    for row in summary.firsts(tree):
+        about = {"kind": "first", "name": row["name"]}
+        for event, share in {**row["first"], "(together)": row["together"], "(none)": row["none"]}.items():
+            yield {**about, "of": event, "probability": share}, row["choices"]
+    for row in summary.rankings(tree):
+        about = {"kind": "ranking", "name": row["name"], "unit": row["unit"]}
+        for entry in row["order"]:
+            levels = {q: entry[q] for q in QUANTILES}
+            yield {**about, "of": entry["name"], **levels, "probability": entry["first"]}, row["choices"]
+    for row in summary.regimes(tree):
+        for label, share in row["shares"].items():
+            yield {"kind": "regime", "name": row["name"], "of": label, "probability": share}, row["choices"]
+    yield from _steps(tree, None)
+
+
+def _steps(tree: xr.DataTree, only: Collection[str] | None) -> Iterator[Row]:
+    for row in summary.quantities(tree, only=only):
+        about = {"kind": "quantity", "name": row["name"], "unit": row["unit"]}
+        for i, date in enumerate(row["time"]):
+            yield {**about, "date": date, **{q: row[q][i] for q in QUANTILES}}, row["choices"]
+
+
+def _year(date: str | None) -> float | None:
+    return None if date is None else float(decimal_year(np.array([date], dtype="datetime64[s]"))[0])

@@ -1,0 +1,108 @@
+"""Numbers and probabilities in the units people use: 10 cents, 1.2 GW, 3e26 FLOP."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+__all__ = ["amount", "percent", "plain", "scale_of"]
+
+#: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
+_PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_SCALED = re.compile(r"(?P<prefix>[kMGTPE]?)(?P<unit>FLOP/s|FLOP|W|Wh|TEPS|Hz|bit/s|B/s|J)(?P<rest>/.*)?", re.ASCII)
+#: A kilobyte is rarely meant where bytes are counted in binary; only bytes a second are scaled above.
+_MONEY = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+_LARGEST_MONEY = 1e16
+#: Units that are named otherwise than the reader of units spells them.
+_NAMED = {"hour": "h", "minute": "min", "year": "years", "token": "tokens", "parameter": "parameters", "day": "days"}
+
+
+def percent(share: float | None) -> str:
+    """Say a probability; what no world of some thousands shows is not impossible.
+
+    Examples
+    --------
+    >>> percent(0.1), percent(0.0004), percent(0.0), percent(0.9996), percent(None)
+    ('10 %', 'under 1 %', 'under 1 %', 'over 99 %', '-')
+    """
+    if share is None or math.isnan(share):
+        return "-"
+    if share < 0.01:
+        return "under 1 %"
+    return "over 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+
+
+def plain(value: float | None, digits: int = 2) -> str:
+    """Write a number with few digits: ordinary size in full, others by a power of ten.
+
+    Examples
+    --------
+    >>> plain(0.0953), plain(12.34), plain(123456.0), plain(3.04e26), plain(-2e-9), plain(None), plain(0.1, 6)
+    ('0.095', '12', '120,000', '3e26', '-2e-9', '-', '0.1')
+    """
+    if value is None or not math.isfinite(value):
+        return "-" if value is None or math.isnan(value) else ("infinite" if value > 0 else "-infinite")
+    if value == 0:
+        return "0"
+    text = f"{value:.{digits}g}"
+    size = abs(float(text))
+    if 1e-3 <= size < 1e6:
+        return f"{float(text):,.0f}" if size >= 10 ** (digits - 1) and float(text).is_integer() else f"{float(text):g}"
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{mantissa}e{int(power)}"
+
+
+def amount(value: float | None, unit: str = "", digits: int = 2) -> str:
+    """Say a quantity with its unit, at the size at which it is spoken of.
+
+    Examples
+    --------
+    >>> amount(0.1, "USD"), amount(3.2e10, "USD"), amount(1.2e3, "MW"), amount(3.04e26, "FLOP")
+    ('10 cents', '32 billion USD', '1.2 GW', '3e26 FLOP')
+    >>> amount(22000.0, "TFLOP/s"), amount(1.1e9, "TFLOP/s"), amount(0.42, "TFLOP/s/W"), amount(2.5, "")
+    ('22 PFLOP/s', '1.1e21 FLOP/s', '420 GFLOP/s/W', '2.5')
+    """
+    if value is None or not math.isfinite(value):
+        return plain(value)
+    if unit == "USD" or unit.startswith("USD/"):
+        return _money(value, unit.removeprefix("USD"), digits)
+    factor, named = scale_of([float(f"{value:.{digits}g}")], unit)
+    return f"{plain(value / factor, digits)} {named}".rstrip()
+
+
+def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
+    """Return by what values in a unit are divided to be spoken of together, and what the unit is then called.
+
+    Examples
+    --------
+    >>> scale_of([0.06, 0.04], "EFLOP/USD"), scale_of([1.2e3, 4e3], "MW"), scale_of([1.0], "1/year")
+    ((0.001, 'PFLOP/USD'), (1000.0, 'GW'), (1.0, 'a year'))
+    """
+    from forecast import units
+
+    if (scaled := _SCALED.fullmatch(unit)) is not None and (scaled["unit"] != "FLOP" or scaled["rest"]):
+        own = _PREFIXES.get(scaled["prefix"], 1.0)
+        sizes = [abs(value) * own for value in values if math.isfinite(value) and value]
+        middle = sorted(sizes)[len(sizes) // 2] if sizes else own
+        prefix, factor = next(((p, f) for p, f in reversed(_PREFIXES.items()) if middle >= f), ("", 1.0))
+        if middle >= 1e21:
+            prefix, factor = "", 1.0
+        rest = scaled["rest"] or ""
+        return factor / own, f"{prefix}{scaled['unit']}{units.label('1' + rest)[1:] if rest else ''}"
+    if unit == "1/year":
+        return 1.0, "a year"
+    text = units.label(unit) if unit else ""
+    return 1.0, _NAMED.get(text, text)
+
+
+def _money(value: float, rest: str, digits: int) -> str:
+    size = abs(float(f"{value:.{digits}g}"))
+    if 0 < size < 1:
+        cents = plain(100 * value, digits)
+        return f"{cents} cent{'' if cents == '1' else 's'}{rest}"
+    word, factor = "", 1.0
+    if size < _LARGEST_MONEY:
+        word, factor = next(((f" {w}", f) for f, w in _MONEY if size >= f), ("", 1.0))
+    return f"{plain(value / factor, digits)}{word} USD{rest}"

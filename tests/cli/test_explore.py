@@ -1,0 +1,404 @@
+"""``forecast explore``: who may ask, what may be asked, and that an answer is that of a fresh projection."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from forecast.base import access
+from forecast.cli.explore import server
+from forecast.cli.explore.session import LARGEST, MOST_FILES, Session
+from forecast.errors import ForecastError, UsageError
+from forecast.projection.engine import project
+from forecast.report.page.contents import answer
+from forecast.report.page.worlds import Worlds
+
+PORT, TOKEN = 8765, "the-token-of-the-test"
+HOME = f"http://127.0.0.1:{PORT}"
+ROWS = "date,speed\n" + "".join(f"{2012 + i}-01-01,{2**i}\n" for i in range(8))
+SCENARIO = """
+title = "When is it fast?"
+start = 2021
+until = 2040
+[choices]
+trend = { values = ["exponential", "random-walk"], kind = "rival", weights = [0.5, 0.5] }
+[quantities.machine]
+shape = "trends/{trend}"
+data = "speed.csv"
+x = "date"
+y = "speed"
+unit = "FLOP/s"
+[quantities.goal]
+p05 = 1e3
+p95 = 1e5
+unit = "FLOP/s"
+[questions.fast]
+when = "machine >= goal"
+title = "the machine is fast"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("explore")
+    (folder / "speed.csv").write_text(ROWS)
+    (folder / "fast.toml").write_text(SCENARIO)
+    (folder.parent / "secret.csv").write_text(ROWS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def session(folder):
+    with Session(str(folder / "fast.toml"), draws=64) as session:
+        yield session
+
+
+@pytest.fixture
+def ask(session):
+    """Ask the server as our page does, but for what is said; several requests are made at the same time."""
+
+    def ask(*asked, **said):
+        async def every():
+            served = server.app(session, PORT, TOKEN)
+            async with httpx.AsyncClient(
+                transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=60
+            ) as client:
+                return await asyncio.gather(*(client.request(**{**ours, **each}) for each in asked or [{}]))
+
+        ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN: TOKEN}, "content": b"{}", **said}
+        answers = asyncio.run(every())
+        return answers if asked else answers[0]
+
+    return ask
+
+
+# --- who may ask -----------------------------------------------------------------------------------------------------
+
+
+def test_our_own_page_is_answered(ask):
+    told = ask(headers={server.TOKEN: TOKEN, "origin": HOME, "sec-fetch-site": "same-origin"})
+    assert told.status_code == 200
+    assert told.json()["answer"]["count"] == 64
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost:8765", "127.0.0.1", "127.0.0.1:80", "evil.example:8765", "127.0.0.1.evil.example:8765", "[::1]:8765"],
+)
+@pytest.mark.parametrize("asked", [{}, {"method": "GET", "url": "/"}])
+def test_another_host_is_refused(ask, host, asked):
+    refused = ask(**asked, headers={server.TOKEN: TOKEN, "host": host})
+    assert refused.status_code == 421
+    assert "answer" not in refused.text
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:8765", "http://127.0.0.1:8766"])
+def test_another_origin_is_refused(ask, origin):
+    assert ask(headers={server.TOKEN: TOKEN, "origin": origin}).status_code == 403
+    assert ask(method="GET", url="/", headers={"origin": origin}).status_code == 403
+
+
+def test_another_site_is_refused(ask):
+    assert ask(headers={server.TOKEN: TOKEN, "sec-fetch-site": "cross-site"}).status_code == 403
+
+
+@pytest.mark.parametrize("headers", [{}, {server.TOKEN: ""}, {server.TOKEN: TOKEN[:-1]}, {server.TOKEN: TOKEN + "x"}])
+@pytest.mark.parametrize("url", ["/answer", "/scenario", "/upload?name=a.csv"])
+def test_without_the_token_nothing_is_asked(ask, headers, url):
+    assert ask(url=url, headers=headers).status_code == 403
+
+
+def test_what_changes_anything_is_a_post(ask):
+    for url in ("/answer", "/scenario", "/upload"):
+        assert ask(method="GET", url=url).status_code == 405
+    for method in ("PUT", "DELETE", "OPTIONS"):
+        assert ask(method=method, url="/").status_code in (403, 405)
+
+
+def test_every_answer_forbids_what_a_page_does_not_need(ask):
+    for told in (ask(), ask(method="GET", url="/nowhere"), ask(headers={})):
+        assert told.headers["x-content-type-options"] == "nosniff"
+        assert told.headers["x-frame-options"] == "DENY"
+        assert told.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in told.headers
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_may_ask_its_server_and_nobody_else(ask):
+    page = ask(method="GET", url="/", headers={})
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "; connect-src 'self';" in policy
+    assert policy.endswith("; frame-ancestors 'none'")
+    assert "unsafe" not in policy
+    (own,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]+)"', page.text)
+    assert policy.startswith(own.replace("&#39;", "'"))
+    assert not re.search(r'\sstyle="|\son\w+="|(?:src|href)="http', page.text.split("<footer>")[0])
+    told = json.loads(re.search(r'id="live">(.*?)</script>', page.text, re.DOTALL)[1])
+    assert told["token"] == TOKEN
+    assert told["opened"]["title"] == "When is it fast?"
+    names = [each["name"] for each in told["library"]]
+    assert names[0].endswith("fast.toml")
+    assert len(names) > 10
+    numbers = {each["name"]: each for each in told["opened"]["numbers"]}
+    assert set(numbers) == {"goal", "machine.log_level", "machine.growth"}
+    assert numbers["goal"]["least"] == pytest.approx(10)
+    assert numbers["goal"]["most"] == pytest.approx(1e7)
+    assert told["opened"]["choices"] == {"trend": ["exponential", "random-walk"]}
+    (machine,) = told["opened"]["models"]
+    assert "hardware/linpack" in machine["offered"]
+
+
+def test_foreign_text_on_the_page_ends_no_script(folder):
+    hostile = "</script><script>alert(1)</script><!--"
+    (folder / "hostile.toml").write_text(SCENARIO.replace("When is it fast?", hostile))
+    with Session(str(folder / "hostile.toml"), draws=16) as session:
+        page = server.page(session, TOKEN).html
+    assert hostile not in page
+    assert page.count("<script") == 4
+
+
+# --- what is asked ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({}, {}),
+        ({"set": {"goal": "1e7"}}, {"set": {"goal": "1e7"}}),
+        (
+            {"set": {"trend": "random-walk", "machine.growth": "0.2"}},
+            {"set": {"trend": "random-walk", "machine.growth": "0.2"}},
+        ),
+        ({"swap": {"machine": "hardware/linpack@exponential"}}, {"swap": {"machine": "hardware/linpack@exponential"}}),
+        (
+            {"changes": ["machine.growth*0.5 since 2028"]},
+            {"changes": [{"of": "machine", "growth": "0.5*", "since": 2028}]},
+        ),
+        ({"scenario": ""}, {}),
+    ],
+)
+def test_an_answer_is_that_of_a_fresh_projection(ask, folder, asked, told):
+    fresh = project(folder / "fast.toml", draws=64, **told)
+    for _ in range(2):  # drawn, and held
+        given = ask(content=json.dumps(asked)).json()
+        assert given["answer"] == json.loads(json.dumps(answer(fresh, Worlds(fresh))))
+    assert given["command"].startswith("forecast run scenario.toml")
+
+
+def test_the_library_is_there(ask):
+    given = ask(url="/scenario", content=json.dumps({"scenario": "brain/evidence"})).json()
+    names = {each.partition("/")[2]: each for each in (e["name"] for e in ask_library(ask))}
+    assert "brain-parity" in names
+    opened = ask(url="/scenario", content=json.dumps({"scenario": names["brain-parity"]})).json()
+    assert "brain/dettmers-2015.firing_rate" in [each["name"] for each in opened["numbers"]]
+    assert "machine.growth" in [each["name"] for each in opened["numbers"]]
+    assert "unknown scenario 'brain/evidence'" in given["error"]
+
+
+def ask_library(ask):
+    return json.loads(re.search(r'id="live">(.*?)</script>', ask(method="GET", url="/").text, re.DOTALL)[1])["library"]
+
+
+def test_an_edited_scenario_is_answered(ask):
+    text = SCENARIO.replace("p95 = 1e5", "p95 = 1e9")
+    given = ask(content=json.dumps({"toml": text})).json()
+    assert given["answer"]["sentence"] != ask().json()["answer"]["sentence"]
+    assert ask(url="/scenario", content=json.dumps({"toml": text})).json()["numbers"][0]["high"] == pytest.approx(1e9)
+
+
+def test_a_column_of_an_uploaded_file_is_a_quantity(ask, session):
+    rows = ROWS.replace(",128", ",4096")
+    told = ask(url="/upload?name=mine.csv", content=rows).json()
+    assert told == {"name": "mine.csv", "columns": ["date", "speed"]}
+    column = {"data": "mine.csv", "x": "date", "y": "speed", "unit": "FLOP/s", "shape": "trends/exponential"}
+    given = ask(content=json.dumps({"data": {"machine": column}})).json()
+    assert given["answer"]["sentence"] != ask().json()["answer"]["sentence"]
+    assert [path.name for path in session.folder.iterdir()] == ["mine.csv"]
+
+
+# --- what a stranger writes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        SCENARIO.replace('"speed.csv"', '"/etc/passwd"'),
+        SCENARIO.replace('"speed.csv"', '"../secret.csv"'),
+        SCENARIO.replace('"speed.csv"', '"https://example.org/speed.csv"'),
+        SCENARIO.replace('"speed.csv"', '"file:///etc/passwd"'),
+        'extends = "../fast.toml"\n' + SCENARIO,
+        'until = 2030\n[quantities.x]\nmodel = "os:system"\n',
+        'until = 2030\n[quantities.x]\nfunction = "os:system"\nunit = "FLOP"\n',
+        "until = 2030\n[quantities.x]\nexpression = \"__import__('os')\"\n",
+        "until = 2030\n[quantities",
+        "a" * 2_000_000,
+    ],
+)
+def test_what_is_edited_obeys_the_rules_for_a_strangers_file(ask, toml):
+    refused = ask(content=json.dumps({"toml": toml}))
+    assert refused.status_code in (400, 413), refused.text[:200]
+    assert set(refused.json()) == {"error"}
+    assert "root:" not in refused.text
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"scenario": "/etc/passwd.toml"},
+        {"scenario": "../fast.toml"},
+        {"nothing": 1},
+        {"set": []},
+        {"set": {"goal": {"draws": "/etc/passwd"}}},
+        {"set": {"nope": 1}},
+        {"swap": {"machine": "os:system"}},
+        {"swap": {"machine": {"data": "/etc/passwd"}}},
+        {"changes": [{"of": "machine"}]},
+        {"changes": ["__import__('os')"]},
+        {"data": {"machine": {"data": "../secret.csv", "x": "date", "y": "speed", "unit": "FLOP/s"}}},
+        {"data": {"machine": {"data": "/etc/passwd"}}},
+        {"data": {"machine": {"function": "os:system"}}},
+        {"data": {"nope": {"data": "mine.csv"}}},
+        {"data": {"machine": "mine.csv"}},
+    ],
+)
+def test_what_no_page_of_ours_asks_is_refused(ask, asked):
+    refused = ask(content=json.dumps(asked))
+    assert refused.status_code == 400
+    assert set(refused.json()) == {"error"}
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"set": NaN}', b"\xff", b'{"a": 1, "a": 2}', b"[" * 100_000])
+def test_what_is_no_question_is_refused(ask, body):
+    assert ask(content=body).status_code == 400
+
+
+def test_an_upload_has_a_size_a_name_and_columns(ask, session):
+    assert ask(url="/upload?name=a.csv", content=b"a" * (LARGEST + 1)).status_code == 413
+
+    async def endless():
+        for _ in range(LARGEST // 100_000 + 2):
+            yield b"1,2\n" * 25_000
+
+    assert ask(url="/upload?name=a.csv", content=endless()).status_code == 413  # says no length
+    for name in ("", "a.toml", "../a.csv", "a/b.csv", ".csv", "a.csv%00", "x" * 80 + ".csv"):
+        assert ask(url=f"/upload?name={name}", content=ROWS).status_code == 400, name
+    assert ask(url="/upload?name=b.csv", content=b"\xff\xfe\x00").status_code == 400
+    assert not (session.folder / "b.csv").exists()
+
+
+def test_so_many_files_are_kept(folder):
+    with Session(str(folder / "fast.toml"), draws=16) as session:
+        for number in range(MOST_FILES):
+            session.upload(f"{number}.csv", ROWS.encode())
+        with pytest.raises(UsageError, match="20 files"):
+            session.upload("more.csv", ROWS.encode())
+        session.upload("3.csv", ROWS.encode())
+        kept = session.folder
+    assert not kept.exists()
+
+
+def test_what_the_user_has_allowed_holds_and_no_more(folder):
+    (folder / "out.toml").write_text(SCENARIO.replace('"speed.csv"', f'"{(folder.parent / "secret.csv").as_posix()}"'))
+    with access.allow(paths=[folder.parent]), Session(str(folder / "out.toml"), draws=16) as session:
+        assert session.answer({})["answer"]["count"] == 16
+    with Session(str(folder / "out.toml"), draws=16) as session, pytest.raises(ForecastError, match="--allow-path"):
+        session.answer({})
+    assert access.current() == access.Access()
+
+
+# --- many, and gone --------------------------------------------------------------------------------------------------
+
+
+def test_a_hundred_questions_at_once_are_answered_each_as_asked(ask):
+    asked = [{"content": json.dumps({"set": {"goal": str(10 ** (3 + number % 4))}})} for number in range(100)]
+    given = ask(*asked)
+    assert {each.status_code for each in given} == {200}
+    said = [each.json()["answer"]["questions"] for each in given]
+    assert all(said[number] == said[number % 4] for number in range(100))
+    assert said[0] != said[3]
+
+
+def test_who_has_gone_is_not_answered(session, monkeypatch):
+    asked = []
+    monkeypatch.setattr(session, "answer", lambda body: asked.append(body) or {})
+    served, sent = server.app(session, PORT, TOKEN), []
+    messages = [{"type": "http.request", "body": b"{}", "more_body": False}, {"type": "http.disconnect"}]
+
+    async def receive():
+        return messages.pop(0) if messages else {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", f"127.0.0.1:{PORT}".encode()), (server.TOKEN.encode(), TOKEN.encode())]
+    scope = {"type": "http", "method": "POST", "path": "/answer", "query_string": b"", "headers": headers}
+    asyncio.run(served(scope, receive, send))
+    assert asked == []
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+def started(*words):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "forecast", "explore", *words],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    return process, process.stdout.readline().strip()
+
+
+def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder):
+    process, address = started(str(folder / "fast.toml"), "--port", "0", "--no-browser", "--draws", "64")
+    try:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address), process.stderr.read()
+        page = httpx.get(address, timeout=60)
+        token = json.loads(re.search(r'id="live">(.*?)</script>', page.text, re.DOTALL)[1])["token"]
+        assert len(token) > 30
+        port = int(address.rsplit(":", 1)[1].strip("/"))
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", port)) as gone:
+                body = b'{"set": {"goal": "1e6"}}'
+                said = f"POST /answer HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{server.TOKEN}: {token}\r\n"
+                head = f"{said}Content-Length: {len(body)}\r\n\r\n"
+                gone.sendall(head.encode() + body)
+        given = httpx.post(f"{address}answer", headers={server.TOKEN: token}, content=b"{}", timeout=60)
+        assert given.json()["answer"]["sentence"]
+        assert httpx.post(f"{address}answer", content=b"{}").status_code == 403
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    assert out == ""
+    assert err == "forecast: note: Ctrl-C ends it\n"
+
+
+def test_a_port_that_is_taken_is_refused():
+    with server.listen(0) as taken:
+        taken.listen()
+        with pytest.raises(UsageError, match=r"--port \d+: cannot listen there: .*--port 0"):
+            server.listen(taken.getsockname()[1])
+
+
+def test_without_what_it_needs_it_says_what_to_install(monkeypatch, said):
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    for name in [name for name in sys.modules if name.startswith(("starlette.", "forecast.cli.explore.server"))]:
+        monkeypatch.delitem(sys.modules, name)
+    assert (
+        said("explore", "brain-parity").refused(2).endswith("explore: needs starlette: pip install 'lawcast[explore]'")
+    )
+
+
+def test_a_scenario_that_cannot_be_drawn_is_refused_at_once(said, tmp_path):
+    assert "unknown scenario 'brain-party'" in said("explore", "brain-party", "--port", "0").refused(2)

@@ -1,0 +1,178 @@
+"""What runs share: an answer with it is, to the last bit, the answer without it."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.projection.engine import project
+from forecast.projection.paths.held import Held
+
+DRAWS = 64
+
+
+def same(scenario, held, **asked):
+    ours, fresh = (project(scenario, draws=DRAWS, held=each, **asked) for each in (held, None))
+    assert ours.identical(fresh)
+    assert ours.attrs == fresh.attrs
+    return ours
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A scenario with a series of its own, rivals, a limit, a correlation, and a model that is registered."""
+    values = (1, 2.2, 3.9, 8.5, 15, 33, 60, 130)
+    rows = "\n".join(f"{2012 + i}-01-01,{value}" for i, value in enumerate(values))
+    (tmp_path / "speed.csv").write_text(f"date,speed\n{rows}\n")
+    (tmp_path / "machine.toml").write_text("""
+start = 2021
+until = 2045
+[choices]
+trend = { values = ["exponential", "random-walk"], kind = "rival", weights = [0.5, 0.5] }
+[quantities.machine]
+shape = "trends/{trend}"
+data = "speed.csv"
+x = "date"
+y = "speed"
+unit = "FLOP/s"
+keeps = "frontier"
+limit = "1e9 FLOP/s"
+[quantities.goal]
+p05 = 1e4
+p95 = 1e6
+unit = "FLOP/s"
+[quantities.part]
+p05 = 0.1
+p95 = 0.5
+unit = ""
+[quantities.brain]
+model = "brain/dettmers-2015"
+[quantities.left]
+expression = "part*goal"
+[[correlations]]
+of = ["goal", "part"]
+matrix = [[1, 0.5], [0.5, 1]]
+[questions.parity]
+when = "machine >= left"
+[questions.whole]
+when = "machine >= brain"
+""")
+    return tmp_path / "machine.toml"
+
+
+def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine):
+    held = Held()
+    changes = [
+        {},
+        {"set": {"brain/dettmers-2015.firing_rate": 3}},
+        {"set": {"goal": 1e5}},
+        {"set": {"goal": "1e3..1e7"}},
+        {"set": {"machine.growth": 0.4}},
+        {"set": {"trend": "random-walk"}},
+        {"set": {"trend": ("random-walk", "exponential"), "part": 0.2}},
+        {"swap": {"goal": "brain/carlsmith-2020"}},
+        {"changes": [{"of": "machine", "growth": "0.5*", "since": 2030}]},
+        {"changes": [{"of": "left", "value": "1e5 FLOP/s", "since": 2030}]},
+        {"until": 2040},
+        {"as_of": 2018.0},
+        {"seed": 1},
+        {"sweep": {"trend": "*"}},
+    ]
+    for asked in [*changes, *changes[:3]]:
+        same(machine, held, **asked)
+
+
+def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
+    held, asked = Held(), {"trend": ("pool", "exponential"), "metric": "linpack"}
+    for more in ({}, {"machine.growth": 0.2}, {"brain": 1e17}, {"trend": "exponential"}):
+        same("brain-parity", held, set={**asked, **more})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", ["brain-parity", "gpu-capability", "model-capability", "token-cost"])
+def test_every_choice_of_a_shipped_scenario_gives_what_a_fresh_run_gives(scenario):
+    held = Held()
+    for asked in [{}, {}, *({name: c.values[-1]} for name, c in forecast.scenario(scenario).choices.items())]:
+        same(scenario, held, set=asked)
+
+
+def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatch):
+    from forecast.projection.world import World
+
+    sampled = []
+    sample = World._sample
+    monkeypatch.setattr(
+        World, "_sample", lambda self, model, *rest: sampled.append(model.name) or sample(self, model, *rest)
+    )
+    held = Held()
+    for asked, again in [
+        ({}, {"brain/dettmers-2015", "machine@exponential", "machine@random-walk"}),
+        ({"brain/dettmers-2015.firing_rate": 3}, {"brain/dettmers-2015"}),
+        ({"goal": 1e5}, set()),
+        ({"trend": "random-walk"}, set()),
+        ({}, set()),
+    ]:
+        sampled.clear()
+        project(machine, draws=DRAWS, held=held, set=asked)
+        assert set(sampled) == again, asked
+
+
+def test_a_model_is_fitted_once(machine, monkeypatch):
+    from forecast.projection.world import Fits
+
+    fitted = []
+    fit = Fits._fit
+    monkeypatch.setattr(Fits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
+    held = Held(size=0)  # fits are kept in any case
+    for _ in range(2):
+        project(machine, draws=DRAWS, held=held)
+    assert len(fitted) == len(set(fitted)) > 0
+
+
+def test_another_file_is_read_anew(machine):
+    held = Held()
+    first = same(machine, held)
+    data = machine.parent / "speed.csv"
+    data.write_text(data.read_text().replace(",130", ",150"))
+    again = same(machine, held)
+    assert not first["projection"]["machine"].equals(again["projection"]["machine"])
+
+
+def test_warnings_and_failures_come_again():
+    scenario = {
+        "start": 2025, "until": 2030,
+        "quantities": {
+            "x": {"p05": 1.0, "p95": 4.0, "unit": ""}, "y": {"expression": "log(x - 2)"}, "z": {"expression": "x + 1"},
+        },
+        "questions": {"q": {"when": "z >= 2"}},
+    }  # fmt: skip
+    held = Held()
+    for _ in range(2):
+        ours, fresh = (_outcome(scenario, each) for each in (held, None))
+        assert ours == fresh
+
+
+def _outcome(scenario, held):
+    try:
+        return project(scenario, draws=DRAWS, held=held).attrs
+    except forecast.errors.ForecastError as error:
+        return str(error)
+
+
+def test_what_is_held_stays_within_its_size():
+    held = Held(size=1000)
+    rests = object()
+    for number in range(20):
+        held.give(("x", number), rests, np.zeros(25), 200)
+    assert [held.take(("x", n), rests) is not None for n in range(20)] == [False] * 15 + [True] * 5
+    held.give("large", rests, np.zeros(1000), 8000)
+    assert held.take("large", rests) is None
+    assert held.take(("x", 19), object()) is None
+
+
+def test_nothing_that_is_held_is_sent():
+    held = Held(size=10)
+    held.give("fit", 1, lambda: None)
+    sent = pickle.loads(pickle.dumps(held))
+    assert (sent.size, sent.take("fit", 1)) == (10, None)

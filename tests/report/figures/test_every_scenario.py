@@ -1,0 +1,106 @@
+"""The figure of every shipped scenario, judged by the boxes of what is drawn: nothing empty, clipped or overlapping."""
+
+import functools
+import itertools
+
+import pytest
+
+import forecast
+from forecast.base import paper
+from forecast.contract.registry import get_registry
+from forecast.report.figures.projections import compose
+
+SCENARIOS = sorted(record.full_name for record in get_registry().records("scenario"))
+#: Pixels by which boxes may touch.
+SLACK = 1.0
+
+
+@functools.cache
+def tree(name):
+    return forecast.project(name, draws=64)
+
+
+def parts_of(figure):
+    yield figure
+    for inner in figure.subfigs:
+        yield from parts_of(inner)
+
+
+def box(artist):
+    return artist.get_window_extent()
+
+
+def overlap(one, other):
+    return (
+        min(one.x1, other.x1) - max(one.x0, other.x0) > SLACK and min(one.y1, other.y1) - max(one.y0, other.y0) > SLACK
+    )
+
+
+def seen(texts):
+    return [text for text in texts if text.get_visible() and text.get_text().strip()]
+
+
+def ticks(axis):
+    """Return the labels of the ticks that are in view."""
+    out = []
+    for each in (axis.xaxis, axis.yaxis):
+        low, high = sorted(each.get_view_interval())
+        shown = [t.label1 for t in each.get_major_ticks() if low <= t.get_loc() <= high]
+        out.append(seen(shown) if each.get_visible() else [])
+    return out
+
+
+def faults(figure):
+    """Say what a reader would hold against a figure."""
+    paper.settle(figure)
+    whole = figure.bbox
+    legends = [legend for part in parts_of(figure) for legend in part.legends]
+    for axis in figure.axes:
+        drawn = [*axis.lines, *axis.patches, *axis.collections]
+        if not any(artist.get_visible() for artist in drawn):
+            yield f"an empty panel: {axis.get_title('left')}"
+        for low, high in (axis.get_xlim(), axis.get_ylim()):
+            if not abs(high - low) > 0:
+                yield "an axis of no length"
+        for labels in ticks(axis):
+            for one, other in itertools.pairwise(labels):
+                if overlap(box(one), box(other)):
+                    yield f"tick labels overlap: {one.get_text()!r}, {other.get_text()!r}"
+        if not ticks(axis)[0] and axis.get_xticks().size and axis.xaxis.get_tick_params().get("labelbottom", True):
+            yield f"no date or value can be read off: {axis.get_title('left')}"
+        for legend in legends:
+            if overlap(box(legend), box(axis)):
+                yield "the legend lies on the data"
+    texts = [text for part in parts_of(figure) for text in seen([*part.texts, part._suptitle or _NONE])]
+    headings = list(texts)
+    for axis in figure.axes:
+        own = [axis.title, axis._left_title, axis.xaxis.label, axis.yaxis.label]
+        texts += seen([*own, *axis.texts, *itertools.chain(*ticks(axis))])
+        headings += seen([axis._left_title, *itertools.chain(*ticks(axis))])
+    for legend in legends:
+        texts += legend.get_texts()
+    for text in dict.fromkeys(texts):
+        inside = box(text)
+        if inside.x0 < -SLACK or inside.y0 < -SLACK or inside.x1 > whole.x1 + SLACK or inside.y1 > whole.y1 + SLACK:
+            yield f"clipped: {text.get_text()!r}"
+    for one, other in itertools.combinations(dict.fromkeys(headings), 2):
+        if overlap(box(one), box(other)):
+            yield f"one lies on another: {one.get_text()!r}, {other.get_text()!r}"
+
+
+class _None:
+    def get_visible(self):
+        return False
+
+
+_NONE = _None()
+
+
+@pytest.mark.parametrize("width", ["two", "one"])
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_its_figure_can_be_printed(name, width):
+    with paper.style():
+        figure = compose(tree(name), width=width)
+        assert sorted(set(faults(figure))) == []
+    assert figure.get_size_inches()[0] == paper.WIDTHS[width]
+    assert figure.axes

@@ -1,0 +1,331 @@
+"""The figure of a projection: what is drawn where, in which order, and what a hostile name may not do."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.base import paper
+from forecast.errors import ForecastError, UsageError
+from forecast.report import figures
+from forecast.report.brief import brief
+from forecast.report.figures import dots, fans, tornado
+from forecast.report.figures.projections import compose
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def parity(**options):
+    return forecast.project("brain-parity", **{"until": 2100, "draws": 200, **options})
+
+
+@pytest.fixture(scope="module")
+def run():
+    return parity()
+
+
+def small(quantities, when="x >= limit", **options):
+    made = {"title": "When?", "start": 2025, "until": 2040, "quantities": quantities}
+    if when:
+        made["questions"] = {"q": {"when": when, "title": "x reaches its limit"}}
+    return forecast.project(made, **{"draws": 400, **options})
+
+
+def growing(limit):
+    data = {"t": [2000.0, 2001.0, 2002.0, 2003.0], "v": [1.0, 2.0, 4.0, 8.0]}
+    model = forecast.trend(data, x="t", y="v", unit="FLOP", shape="trends/exponential", name="x")
+    return {"x": {"model": model}, "limit": {**limit, "unit": "FLOP"}}
+
+
+def uncertain(low, high):
+    return {"x": {"expression": "a*(t - 2024)", "unit": ""}, "a": {"p05": low, "p95": high, "unit": ""}}
+
+
+def texts(path):
+    return [t for e in ET.parse(path).iter(f"{SVG}text") if (t := "".join(e.itertext()).strip())]
+
+
+def axes_of(tree, **options):
+    with paper.style():
+        return compose(tree, **options).axes
+
+
+# --- what is drawn ----------------------------------------------------------------------------------------------------
+
+
+def test_a_figure_has_answers_trajectories_and_what_moves_them(run, tmp_path):
+    shown = texts(figures.plot(run, tmp_path / "a.svg"))
+    for label in ("metric: LINPACK", "trend: changepoint", "estimate: Dettmers 2015", "already", "never"):
+        assert label in shown
+    assert [shown.count(panel) for panel in ("HPCG", "LINPACK", "AI 16-bit peak")] == [1, 1, 1]
+    for once in ("median", "50 % of worlds", "90 % of worlds", "brain", "observed", "median date"):
+        assert shown.count(once) == 1
+    assert shown.count("the fastest supercomputer") == 1
+    assert "FLOP/s" in shown
+    assert "what moves it" in shown
+
+
+def test_the_dots_are_those_of_the_text_in_its_order(run):
+    (group,) = brief(run).groups
+    axis = axes_of(run)[0]
+    assert [label.get_text() for label in axis.get_yticklabels()] == dots.lines_of(dots.rows_of(group), 44)
+    marks = {int(line.get_ydata()[0]): line.get_xdata()[0] for line in axis.lines if line.get_marker() in ("o", "D")}
+    assert marks == {place: row.spread.median for place, row in enumerate(group.rows)}
+    never = next(beside for beside in dots.asides(group) if beside.name == "never")
+    assert list(never.shares) == [row.spread.never for row in group.rows]
+
+
+def test_a_range_of_medians_has_ends_and_no_dot():
+    made = {
+        "title": "t", "start": 2025, "until": 2060, "questions": {"q": {"when": "x >= 12"}},
+        "choices": {"c": {"values": ["1", "2"], "kind": "rival"}},
+        "quantities": {"x": {"expression": "{c}*(t - 2024)", "unit": ""}},
+    }  # fmt: skip
+    axis = axes_of(forecast.project(made, draws=20))[0]
+    own = [line for line in axis.lines if list(line.get_ydata()) == [0] * len(line.get_ydata())]
+    assert [list(line.get_xdata()) for line in own if line.get_marker() == "|"] == [[2030, 2036]]
+    assert not [line for line in own if line.get_marker() in ("o", "D")]
+
+
+def test_a_fan_is_what_the_worlds_say_rivals_pooled(run):
+    panels = fans.fans(run, "parity", "when", 6)
+    assert [panel.title for panel in panels] == ["HPCG", "LINPACK", "AI 16-bit peak"]
+    machine, brain = panels[1].lines
+    drawn = run["projection"]["machine"].sel(metric="linpack", trend="pool").values
+    assert machine.levels[2] == pytest.approx(np.median(drawn, axis=1), rel=1e-9)
+    assert brain.label == "brain"
+    assert machine.dates.min() < 1994
+    assert machine.dates.size == machine.values.size > 20
+    assert panels[1].answer.median == brief(run).groups[0].rows[1].spread.median
+
+
+def test_the_window_holds_what_is_to_be_reached_and_not_all_that_comes_after():
+    tree = small({"x": {"expression": "2**(3*(t - 2025))", "unit": ""}}, when="x >= 8")
+    (fan,) = fans.fans(tree, "q", "when", 6)
+    assert fan.threshold == 8
+    assert fan.answer.median == pytest.approx(2026, abs=0.01)
+    low, high, log = fan.window(fan.span)
+    assert log
+    assert low < 1 < 8 < high < 100
+    assert fan.span[1] < 2034  # of 2040
+
+
+def test_a_condition_of_formulas_is_drawn_as_its_sides():
+    tree = small(
+        {"x": {"expression": "t - 2025", "unit": ""}, "y": {"value": 2, "unit": ""}}, when="2*x + y >= y**2 + 4"
+    )
+    (fan,) = fans.fans(tree, "q", "when", 6)
+    assert fan.lines[0].label == "2*x + y"
+    assert fan.lines[0].levels[2] == pytest.approx(2 * (fan.years - 2025) + 2, abs=1e-6)
+    assert fan.threshold == 8
+
+
+def test_a_tornado_is_the_answer_where_a_number_is_low_and_high():
+    tree = small(uncertain(1, 10), when="x >= 12", draws=1000)
+    made = tornado.tornado(tree, "q")
+    assert made.labels == ("a",)
+    assert made.dates
+    a = (
+        tree["projection"]["a"].isel(time=0).values
+        if "time" in tree["projection"]["a"].dims
+        else tree["projection"]["a"].values
+    )
+    date = tree["questions"]["q_date"].values
+    years = np.where(np.isnat(date), np.inf, forecast.base.dates.decimal_year(date))
+    low, high = np.quantile(a, [0.2, 0.8])
+    for end, kept in zip(made.ends[0], (a <= low, a >= high), strict=True):
+        ordered = np.sort(years[kept])
+        assert end == ordered[-(-len(ordered) // 2) - 1]
+    assert made.ends[0][0] > made.base > made.ends[0][1]
+
+
+def test_where_most_worlds_never_get_there_a_tornado_is_of_probabilities():
+    made = tornado.tornado(small(uncertain(0.1, 1), when="x >= 12", draws=1000), "q")
+    assert not made.dates
+    assert made.says == "probability by 2040"
+    assert made.ends[0][0] == 0
+    assert made.ends[0][1] > made.base
+
+
+def test_correlated_numbers_are_one_bar_from_early_to_late():
+    record = {
+        "title": "t", "start": 2025, "until": 2060, "questions": {"q": {"when": "x >= 20"}},
+        "quantities": {
+            "x": {"expression": "(a + b)*(t - 2024)", "unit": ""}, "a": {"low": 1, "high": 3, "unit": ""},
+            "b": {"low": 1, "high": 3, "unit": ""},
+        },
+        "correlations": [{"of": ["a", "b"], "rho": 0.9}],
+    }  # fmt: skip
+    made = tornado.tornado(forecast.project(record, draws=1000), "q")
+    assert made.labels == ("a, b",)
+    assert made.ends[0][0] < made.base < made.ends[0][1]
+
+
+def test_a_race_is_drawn_as_shares(tmp_path):
+    made = {
+        "title": "Who is first?", "start": 2025, "until": 2030,
+        "questions": {"race": {"first": ["low", "high"]}, "low": {"when": "x >= 4"}, "high": {"when": "2*x >= 9"}},
+        "quantities": {"x": {"expression": "a*(t - 2024)"}, "a": {"low": 1, "high": 2, "unit": ""}},
+    }  # fmt: skip
+    tree = forecast.project(made, draws=64)
+    (axis,) = axes_of(tree)
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["low", "high", "none"]
+    assert sum(bar.get_width() for bar in axis.patches) == pytest.approx(1)
+    assert "what comes first" in texts(figures.plot(tree, tmp_path / "a.svg"))
+
+
+def test_what_is_swept_has_a_panel_each():
+    tree = forecast.project("metr-2025", draws=32, sweep={"window": ["2023", "2019"]})
+    assert [fan.title for fan in fans.fans(tree, "month", "when", 6)] == ["2023", "2019"]
+
+
+def test_counted_worlds_give_the_dots_of_all_and_the_paths_of_those_kept():
+    tree = parity(draws=3000, keep=300)
+    (group,) = brief(tree).groups
+    assert axes_of(tree)[0].get_yticklabels()[0].get_text() == group.rows[0].label
+    (fan, *_) = fans.fans(tree, "parity", "when", 1)
+    assert fan.lines[0].levels.shape == (5, 74)
+
+
+def test_one_column_is_half_as_wide_and_holds_the_same(run):
+    one, two = (compose(run, width=width) for width in ("one", "two"))
+    assert (one.get_figwidth(), two.get_figwidth()) == (3.5, 7.2)
+    assert [axis.get_title("left") for axis in one.axes] == [axis.get_title("left") for axis in two.axes]
+    with pytest.raises(UsageError, match=r"width: expected one of one, two, got 'three'"):
+        compose(run, width="three")
+
+
+def test_series_differ_in_grey_too(run):
+    panel = next(axis for axis in axes_of(run) if axis.get_title("left") == "LINPACK")
+    lines = [line for line in panel.lines if line.get_label() in ("the fastest supercomputer", "brain")]
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 2
+    assert len({line.get_linestyle() for line in lines}) == 2
+
+
+def test_long_labels_are_wrapped_at_words_and_cut_visibly():
+    assert dots.wrapped("the time horizon reaches a week of work (40 h)", 30) == [
+        "the time horizon reaches", "a week of work (40 h)",
+    ]  # fmt: skip
+    assert dots.wrapped("hardware/gpu-peak-fp8@random-walk.growth", 24) == [
+        "hardware/gpu-peak-fp8@",
+        "random-walk.growth",
+    ]
+    assert all(len(line) <= 12 for line in dots.wrapped("word " * 20, 10))
+    assert dots.wrapped("word " * 20, 10)[1].endswith("…")
+
+
+def test_names_that_are_too_long_lose_their_plugin_and_keep_their_end():
+    assert tornado._short("capability/time-horizon@pool.growth", 18) == "time-horizon@pool.growth"
+    assert tornado._short("a/time-horizon.start, b/time-horizon.end", 18) == "time-horizon.start, time-horizon.end"
+    assert tornado._short("brain/pool.member", 18) == "brain/pool.member"
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "scaled"),
+    [([2e6, 3e6], "USD", (1e6, "million USD")), ([0.01, 0.02], "USD", (0.01, "cents")), ([5.0], "USD", (1.0, "USD")),
+     ([0.1], "1/yr", (1.0, "a year")), ([2e3], "MW", (1e3, "GW"))],
+)  # fmt: skip
+def test_an_axis_is_in_units_of_people(values, unit, scaled):
+    assert dots.scale(values, unit) == scaled
+
+
+def test_an_axis_of_few_decades_is_labelled_in_plain_text(tmp_path):
+    """matplotlib's own labels between powers of ten are TeX, which figures do not write."""
+    chosen = {"memory": 24, "budget": 3000}
+    shown = texts(figures.plot(forecast.project("gpu-choice", draws=100, set=chosen), tmp_path / "choice.svg"))
+    assert not [t for t in shown if "$" in t or "mathdefault" in t]
+    assert {"20", "100"} <= set(shown) or {"10", "100"} <= set(shown)
+
+
+# --- files and names --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ending", "other"), [("svg", "SVG"), ("png", "png"), ("pdf", "pdf")])
+def test_equal_projections_give_equal_files(tmp_path, ending, other):
+    options = {"draws": 40, "set": {"metric": "hpcg", "trend": "exponential,changepoint"}}
+    a, b = (figures.plot(parity(**options), tmp_path / n).read_bytes() for n in (f"a.{ending}", f"b.{other}"))
+    assert a == b
+    assert len(a) > 5000
+
+
+@pytest.mark.bad_input(24)
+def test_bad_input_023_024_hostile_names_are_text_in_a_figure(tmp_path):
+    title = '<script>alert(1)</script>"><img src=x onerror=alert(1)> $x^$ \\frac{ \x1b[2J \u202e %'
+    made = {
+        "title": title,
+        "start": 2025,
+        "until": 2030,
+        "choices": {"c": ["kurzweil-2005", "carlsmith-2020"]},
+        "quantities": {"x": {"model": "brain/{c}"}, "y": {"value": 1e15, "unit": "FLOP/s"}},
+        "questions": {"q": {"when": "x >= y", "title": title}},
+    }
+    run = forecast.project(made, draws=10)
+    # a choice value may be any text once a plugin offers a model of that name
+    coords = {"c": ["<script>alert(2)</script>", "$\\alpha_{$ ]]> &amp;"]}
+    run.attrs["choices"] = json.dumps(coords)
+    for group in ("projection", "questions"):
+        run[group] = run[group].to_dataset().assign_coords(coords)
+    path = figures.plot(run, tmp_path / "a.svg")
+    raw = path.read_text()
+    assert "<script" not in raw
+    assert "<img" not in raw
+    assert "\x1b" not in raw
+    assert "\u202e" not in raw
+    shown = " ".join(texts(path))  # it parses, and the text is what was written
+    assert "<script>alert(1)</script>" in shown
+    assert "$x^$" in shown
+    assert "<script>alert(2)</script>" in shown
+    assert "$\\alpha_{$" in shown
+    assert "\\x1b[2J" in shown
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.svg.nc", ".svg", "a.jpg", "svg"])
+def test_another_ending_is_refused(run, tmp_path, name):
+    with pytest.raises(UsageError, match=r"expected a figure file that ends in \.svg, \.png, \.pdf"):
+        figures.plot(run, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_figure_is_written_whole_or_not_at_all(run, tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    path = tmp_path / "a.svg"
+    path.write_text("what was here")
+
+    def fails(self, target, **options):
+        target.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", fails)
+    with pytest.raises(ForecastError, match=r"a\.svg: cannot write: no space left"):
+        figures.plot(run, path)
+    assert path.read_text() == "what was here"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.svg"]
+
+
+def test_figures_of_odd_projections(tmp_path, recwarn):
+    failed = forecast.project("brain-parity", draws=20, until=2040, as_of=2015.0)
+    far = parity(draws=20, until=3000, set={"metric": "linpack"})
+    negative = small({"x": {"low": -1, "high": 1, "unit": "FLOP"}, "limit": {"value": 0, "unit": "FLOP"}})
+    none = small(growing({"value": 1.0}), when="")
+    numbers = small({"x": {"low": 1, "high": 2, "unit": ""}}, when="x >= 1.5")
+    endless = {
+        "start": 2025,
+        "until": 2026,
+        "quantities": {"x": {"value": 1e6, "unit": ""}, "y": {"expression": "exp(x)"}},
+        "questions": {"q": {"when": "y >= x"}},
+    }
+    infinite = forecast.project(endless, draws=5)
+    for i, tree in enumerate((failed, far, negative, none, numbers, infinite)):
+        ET.parse(figures.plot(tree, tmp_path / f"{i}.svg"))
+    assert [str(w.message) for w in recwarn] == []
+
+
+def test_the_settings_of_matplotlib_are_left_alone(tmp_path):
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    figures.plot(small({"x": {"low": 1, "high": 2, "unit": ""}}, when="x >= 1.5"), tmp_path / "a.svg")
+    assert dict(mpl.rcParams) == before

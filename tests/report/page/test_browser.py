@@ -1,0 +1,368 @@
+"""The page of an answer in a browser: what is drawn and steered, and that it asks nothing of anyone."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.projection.answers.first import earliest
+from forecast.projection.crossing import date_quantiles, weighted_quantiles
+from forecast.report.asked import firsts
+from forecast.report.brief import brief
+from forecast.report.page import write
+from forecast.report.page.moves import moves
+from forecast.report.page.worlds import Worlds
+from forecast.report.plain import attribute
+from forecast.report.spreads import Question
+from forecast.report.words.numbers import percent
+
+WIDTHS = (1280, 380)
+#: A range of an assumption, one of the values of a regime, and the other value of the definition.
+NARROWED = {"growth": [20, 55], "kind": [1]}
+ADDRESS = "c.goal=2000&a.growth=20-55&a.kind=1"
+
+
+def plan(**more):
+    """A goal that grows nearer, with whatever else is stated."""
+    quantities = {
+        "x": {"p05": 1, "p95": 100, "unit": "FLOP"},
+        "one": {"value": 1, "unit": "FLOP"},
+        "z": {"expression": "x*exp(0.1*(t - start))"},
+    }
+    asked = {"questions": {"q": {"when": "z >= 60*one", "title": "z reaches its goal"}}}
+    stated = {"start": 2025, "until": 2060, "quantities": quantities, **asked}
+    return {**stated, **more, "quantities": {**quantities, **more.get("quantities", {})}}
+
+
+@pytest.fixture(scope="module")
+def trees(steerable, hostile):
+    """Answers of every kind."""
+    three = {"choices": {"c": ["20", "60", "2000"]}, "questions": {"q": {"when": "z >= {c}*one"}}}
+    weighed = {"update": {"x": {"log_likelihood": "-(log(x/one) - 1)**2"}}}
+    valued = {"choices": {"c": {"values": ["1", "3"], "kind": "definition"}}}
+    valued["questions"] = {"v": {"value": "{c}*z", "dates": ["2030-01-01", "2050-01-01"], "title": "what z gives"}}
+    raced = {"quantities": {"y": {"p05": 1, "p95": 100, "unit": "FLOP"}}}
+    raced["questions"] = {"q": {"when": "z >= 60*one"}, "r": {"when": "y*exp(0.05*(t - start)) >= 60*one"}}
+    raced["questions"]["f"] = {"first": ["q", "r"], "title": "which is first"}
+    failing = {"quantities": {"z": {"expression": "x*exp(0.1*(t - start)) + 0*sqrt(x - 0.12*one)*one**0.5"}}}
+    return {
+        "steerable": steerable,
+        "hostile": hostile,
+        "open": forecast.project(plan(**three), draws=512),
+        "weighed": forecast.project(plan(**weighed), draws=2048),
+        "valued": forecast.project(plan(**valued), draws=512),
+        "failing": forecast.project(plan(**failing), draws=4096),
+        "raced": forecast.project(plan(**raced), draws=512),
+        "ranked": forecast.project("gpu-choice", draws=256),
+        "brain": forecast.project("brain-parity", draws=1024),
+    }
+
+
+@pytest.fixture(scope="module")
+def files(trees, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    return {name: write(tree, folder / f"{name}.html", toml="until = 2060\n") for name, tree in trees.items()}
+
+
+@pytest.fixture
+def opened(browser, files):
+    """Open a page, and note all that it says to the console and asks of anyone."""
+    contexts = []
+
+    def open_page(name, address="", width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.said, page.asked = [], []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.on("dialog", lambda dialog: (page.said.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(f"{files[name].as_uri()}{'#' if address else ''}{address}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def now(page):
+    """What the page answers, after what was asked of it has been drawn."""
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.evaluate("() => lawcast.now()")
+
+
+def text(page, selector):
+    return page.locator(selector).inner_text().replace("\u00a0", " ")
+
+
+def cells(page, table):
+    """The texts of a table."""
+    return [[cell.inner_text() for cell in row.locator("th, td").all()] for row in page.locator(f"{table} tr").all()]
+
+
+def drawings(page):
+    """What the live figures are made of."""
+    return page.locator("#live-answer path, #live-paths path").evaluate_all(
+        "(all) => all.map((each) => each.outerHTML)"
+    )
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["steerable", "hostile", "ranked", "brain"])
+def test_it_asks_nothing_says_nothing_and_fits(opened, files, name, width):
+    page = opened(name, width=width)
+    for box in page.locator("details").all():
+        box.evaluate("(node) => { node.open = true; }")
+    now(page)
+    assert page.said == []
+    assert [url for url in page.asked if not url.startswith("data:")] == [files[name].as_uri()]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("name", ["steerable", "open", "weighed", "valued", "failing"])
+def test_at_rest_it_says_what_the_brief_answer_says(opened, trees, name):
+    page, short = opened(name), brief(trees[name])
+    assert text(page, "#sentence") == short.sentence
+    rows = [row for row in short.groups[0].rows if row.spread is not None]
+    drawn = cells(page, "#row-body")
+    assert [[f"{row.of} {row.label}".strip(), "", row.text, row.interval, row.note] for row in rows] == drawn
+
+
+def test_the_tornado_is_that_of_the_report(opened, steerable):
+    rows = moves(steerable, Worlds(steerable)).rows
+    drawn = [
+        [cell.inner_text() for cell in row.locator("th, td").all()]
+        for row in opened("steerable").locator("#move-body tr").all()
+    ]
+    assert [row.name for row in rows] == ["growth", "one"]
+    assert [[row.name, row.low, "", row.high, percent(row.share)] for row in rows] == drawn
+
+
+def test_narrowed_it_answers_as_python_does_to_one_world(opened, steerable):
+    worlds = Worlds(steerable)
+    keep = worlds.remain(NARROWED)
+    found = now(opened("steerable", ADDRESS))
+    assert found["worlds"] == keep.sum()
+    coded = date_quantiles(worlds.said(worlds.questions["reached"], {"goal": "2000"})[keep])[2]
+    assert found["median"] == pytest.approx(coded, abs=1e-9)
+    exact = np.sort(Question(steerable, "reached")._drawn({"goal": "2000"})[0][keep])
+    place = -(-len(exact) * 50 // 100) - 1
+    assert exact[place - 1] <= found["median"] <= exact[place + 1]
+    assert found["never"] == pytest.approx(np.isposinf(exact).mean(), abs=1e-12)
+
+
+def test_worlds_that_count_differently_answer_as_python_does(opened, trees):
+    worlds = Worlds(trees["weighed"])
+    keep = worlds.remain({"x": [10, 60]})
+    said = worlds.said(worlds.questions["q"], {})[keep]
+    counts = worlds.weights.values[keep]
+    found = now(opened("weighed", "a.x=10-60"))
+    assert found["worlds"] == keep.sum()
+    assert found["median"] == pytest.approx(weighted_quantiles(said, counts, [0.5])[0], abs=1e-9)
+    assert found["never"] == pytest.approx(counts[np.isposinf(said)].sum() / counts.sum(), abs=1e-7)
+    assert 0.001 < found["never"] < 0.9
+
+
+def test_what_comes_first_follows(opened, trees):
+    tree = trees["raced"]
+    page, (row,) = opened("raced"), firsts(tree)
+    wanted = [*row["first"].values(), row["together"], row["none"]]
+    assert [each[2] for each in cells(page, "#races tbody")] == [percent(share) for share in wanted]
+    keep = Worlds(tree).remain({"x": [0, 30]})
+    dates = np.stack([Question(tree, name)._drawn({})[0][keep] for name in ("q", "r")])
+    wanted = earliest(dates).mean(axis=1)
+    page = opened("raced", "a.x=0-30")
+    assert [each[2] for each in cells(page, "#races tbody")] == [percent(float(share)) for share in wanted]
+
+
+def test_rivals_without_weights_are_drawn_side_by_side_until_one_is_picked(opened):
+    page = opened("open")
+    assert len(drawings(page)) >= 3
+    assert "pick one of each choice" in text(page, "#move-about")
+    page.get_by_label("c", exact=True).select_option(label="60")
+    found = now(page)
+    assert found["median"] is not None
+    assert "lowest fifth" in text(page, "#move-about")
+
+
+@pytest.mark.parametrize("name", ["steerable", "open", "weighed", "valued", "failing", "brain"])
+def test_the_script_says_the_sentence_of_the_report(opened, trees, name):
+    """Where an assumption is narrowed to all of its range, the script writes the sentence, and all worlds remain."""
+    own = {"steerable": "growth", "brain": "brain/carlsmith-2020.compute"}.get(name, "x")
+    page = opened(name, f"a.{own}=0-100")
+    assert now(page)["worlds"] == Worlds(trees[name]).count
+    assert f"remain: {'compute' if name == 'brain' else own}" in text(page, "#note")
+    assert text(page, "#sentence") == brief(trees[name]).sentence
+
+
+def test_worlds_that_fail_are_left_out(opened, trees):
+    assert "failing" in trees["failing"].attrs
+    page = opened("failing")
+    assert "failed" not in text(page, "#row-body")
+    assert now(page)["worlds"] == 4096
+
+
+def test_every_shown_number_follows(opened):
+    page = opened("steerable")
+    before = {name: text(page, name) for name in ("#sentence", "#row-body", "#move-body", "#note", "#count")}
+    drawn = drawings(page)
+    page.locator("input[aria-label='growth: lowest']").fill("60")
+    now(page)
+    for name, told in before.items():
+        assert text(page, name) != told, name
+    assert drawings(page) != drawn
+    assert "growth" in text(page, "#note")
+    page.get_by_role("button", name="Reset").click()
+    now(page)
+    assert {name: text(page, name) for name in before} == before
+
+
+def test_the_address_holds_the_state(opened):
+    page = opened("steerable")
+    page.locator("input[aria-label='growth: highest']").fill("40")
+    page.get_by_label("goal", exact=True).select_option(label="2000")
+    page.get_by_label("pace", exact=True).select_option(label="0.5")
+    page.get_by_label("broken", exact=True).uncheck()
+    found, told = now(page), text(page, "#sentence")
+    address = page.evaluate("location.hash")
+    assert set(address[1:].split("&")) == {"c.goal=2000", "c.pace=0.5", "a.growth=0-40", "a.kind=0"}
+    page.reload()
+    assert now(page) == found
+    assert text(page, "#sentence") == told
+    assert page.get_by_label("goal", exact=True).input_value() == "1"
+    assert now(opened("steerable", address[1:])) == found
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["a.growth=9-2", "a.nobody=1-2", "c.goal=3", "q=none", "a.growth=x", "a.kind=7", "%ff", "a.growth=0-400"],
+)
+def test_an_address_of_another_page_is_left_alone(opened, address):
+    page = opened("steerable", address)
+    assert now(page)["worlds"] == 2048
+    assert page.said == []
+
+
+def test_few_worlds_are_warned_of(opened):
+    page = opened("steerable", "a.growth=50-55")
+    assert now(page)["worlds"] < 200
+    assert "Fewer than 200 worlds remain" in text(page, "#few")
+    page = opened("steerable", "a.growth=40-60")
+    assert not page.locator("#few").is_visible()
+
+
+def test_no_world_left_is_said(opened):
+    page = opened("steerable", "a.growth=0-1&a.one=0-1&a.kind=0")
+    assert now(page)["worlds"] == 0
+    assert "No world remains" in text(page, "#sentence")
+    assert page.said == []
+
+
+def test_a_keyboard_is_enough(opened):
+    page = opened("steerable")
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.id"))
+        if reached[-1] == "growth: lowest":
+            break
+    assert reached[-1] == "growth: lowest", reached
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    assert now(page)["worlds"] == pytest.approx(0.95 * 2048, abs=1)
+    page.keyboard.press("Tab")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    now(page)
+    assert page.evaluate("location.hash") == "#a.growth=5-99"
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.locator("footer summary").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("footer details").first.get_attribute("open") is not None
+
+
+def test_the_probability_by_a_year_is_that_of_the_worlds(opened, steerable):
+    page = opened("steerable")
+    page.get_by_label("Probability by").fill("2040")
+    dates = Question(steerable, "reached")._drawn({"goal": "20"})[0]
+    share = (dates <= 2040).mean()
+    assert text(page, "#by-share") == f"{100 * share:.0f} %"
+
+
+@pytest.mark.parametrize("name", ["steerable", "brain"])
+def test_it_prints_on_two_pages(opened, name):
+    page = opened(name)
+    pages = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", print_background=True)))
+    assert 1 <= pages <= 2
+    for box in page.locator("footer details").all():
+        box.evaluate("(node) => { node.open = true; }")
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", print_background=True))) > 2
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["steerable", "ranked", "brain"])
+def test_axe_finds_no_serious_fault(opened, name, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = opened(name, ADDRESS if name == "steerable" else "", width=width)
+    for box in page.locator("details").all():
+        box.evaluate("(node) => { node.open = true; }")
+    now(page)
+    found = Axe().run(page).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    assert [(each["id"], [node["html"][:120] for node in each["nodes"]][:3]) for each in serious] == []
+
+
+@pytest.mark.bad_input(23)
+def test_bad_input_023_foreign_text_stays_text_in_the_browser(opened, hostile):
+    page = opened("hostile")
+    title = attribute(hostile, "title")
+    assert page.locator("h1").inner_text() == title
+    assert page.title() == title
+    assert page.evaluate("document.querySelectorAll('script').length") == 2
+    assert page.locator("b, i, img[onerror]").count() == 0
+    assert text(page, "#sentence").startswith(brief(hostile).sentence[:40])
+    page.locator("input[aria-label='<b>x</b>: lowest']").fill("30")
+    now(page)
+    assert "<b>x</b>" in text(page, "#note")
+    assert page.locator("b, i, img[onerror]").count() == 0
+    assert page.said == []
+
+
+def test_without_a_script_it_is_a_report(opened, steerable):
+    page = opened("steerable", java_script_enabled=False)
+    assert page.said == []
+    assert text(page, "#sentence") == brief(steerable).sentence
+    assert page.locator("img").is_visible()
+    assert not page.locator("aside").is_visible()
+    assert "growth" in page.locator("#move-body").inner_text()
+    row = brief(steerable).groups[0].rows[0]
+    assert page.get_by_role("cell", name=row.interval).first.is_visible()
+
+
+def test_another_question_is_drawn(opened):
+    page = opened("steerable")
+    page.get_by_label("Question", exact=True).select_option(index=2)
+    now(page)
+    assert "in 2050" in text(page, "#sentence")
+    assert "q=size.1" in page.evaluate("location.hash")
+    assert not page.locator("#by-box").is_visible()
+
+
+def test_it_can_be_shown_other_data(opened):
+    """`lawcast.show` takes an answer and draws everything again; what was picked stays."""
+    page = opened("steerable", "a.growth=20-55")
+    kept = now(page)["worlds"]
+    data = json.loads(
+        page.locator("#data").inner_text() or page.evaluate("document.getElementById('data').textContent")
+    )
+    data["sentence"] = "Another one."
+    page.evaluate("(data) => lawcast.show(data)", data)
+    assert now(page)["worlds"] == kept
+    page.get_by_role("button", name="Reset").click()
+    now(page)
+    assert text(page, "#sentence") == "Another one."

@@ -1,0 +1,261 @@
+"""The page of an answer as text: what it holds, what it may do, and that foreign text stays text."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import forecast
+from forecast.base.netcdf import save
+from forecast.errors import ResultError, UsageError
+from forecast.report.brief import brief
+from forecast.report.page import html, write
+from forecast.report.page.contents import _link, scales
+from toolkit import command
+
+PLAN = {
+    "title": "When is it?",
+    "start": 2025,
+    "until": 2060,
+    "quantities": {
+        "x": {"p05": 1, "p95": 100, "unit": "FLOP"},
+        "y": {"p05": 9, "p95": 11, "unit": "FLOP"},
+        "z": {"expression": "x*exp(0.1*(t - start))"},
+    },
+    "questions": {"q": {"when": "z >= y", "title": "z reaches y"}},
+}
+
+
+run = command("run")
+
+
+class Seen(HTMLParser):
+    """The tags of a page with their attributes, and the text of its scripts and styles."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[tuple[str, str]] = []
+        self._open = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self._open = tag
+
+    def handle_endtag(self, tag):
+        self._open = ""
+
+    def handle_data(self, data):
+        self.texts.append((self._open, data))
+
+    def inside(self, tag: str) -> list[str]:
+        return [text for name, text in self.texts if name == tag]
+
+    def called(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return forecast.project(PLAN, draws=512)
+
+
+@pytest.fixture(scope="module")
+def page(tree):
+    return html(tree, toml="until = 2060\n")
+
+
+def test_the_page_says_what_the_brief_answer_says(page, tree):
+    short = brief(tree)
+    text = " ".join(" ".join(t for _, t in Seen(page).texts).replace("\u00a0", " ").split())
+    assert short.sentence in text
+    for row in short.groups[0].rows:
+        assert row.text in text
+        assert row.interval in text
+    for wanted in ("What moves it", "Every assumption with its source", "The answer as JSON", "until = 2060"):
+        assert wanted in text
+    assert "forecast run scenario.toml" in text
+
+
+def test_nothing_but_its_own_script_and_style_may_run(page):
+    seen = Seen(page)
+    (policy,) = [a["content"] for a in seen.called("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["img-src"] == "data:"
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    for rule, text in (("script-src", script), ("style-src", style)):
+        assert rules[rule] == f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_no_attribute_styles_runs_or_fetches(page):
+    for tag, attributes in Seen(page).tags:
+        assert "style" not in attributes, tag
+        assert not [name for name in attributes if name.startswith("on")], tag
+        assert tag not in ("link", "iframe", "object", "embed", "base", "form")
+        assert str(attributes.get("src", "data:")).startswith("data:")
+        assert re.match(r"https?://", attributes["href"] or "") if "href" in attributes else True
+
+
+def test_the_script_reads_text_as_text():
+    from pathlib import Path
+
+    script = (Path(forecast.report.page.__file__).parent / "page.js").read_text(encoding="utf-8")
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "</script",
+                 "fetch(", "XMLHttpRequest", ".style", "import("):  # fmt: skip
+        assert word not in script, word
+
+
+def test_the_data_are_json_that_ends_no_script(page):
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert not set("<>&") & set(data)
+    told = json.loads(data)
+    assert told["count"] == 512
+    assert {each["name"] for each in told["inputs"]} == {"x", "y"}
+    assert [each["name"] for each in told["questions"]] == ["q"]
+
+
+@pytest.mark.bad_input(23)
+def test_bad_input_023_foreign_text_stays_text(hostile):
+    page = html(hostile, toml=f"title = {hostile.attrs['title']}")
+    seen = Seen(page)
+    assert len(seen.called("script")) == 2
+    assert len(seen.called("style")) == 1
+    assert not [a for _, a in seen.tags if "onerror" in a]
+    assert not {"b", "i"} & {tag for tag, _ in seen.tags}
+    assert "<script>alert" not in page
+    assert any("alert(1)" in text for text in seen.inside("h1"))  # it is there, to be read
+    assert "49" not in "".join(seen.inside("h1"))
+
+
+def test_a_page_that_leaves_worlds_out_says_so(page):
+    more = html(forecast.project(PLAN, draws=5000))
+    assert "carries 4,096 of 5,000 worlds, and quantities over time at no more than 24 dates" in more
+    assert "So that it stays small" not in page
+
+
+def test_equal_answers_make_equal_pages(tree, page):
+    assert html(tree, toml="until = 2060\n") == page
+
+
+def test_a_page_of_a_saved_projection_is_that_of_the_fresh_one(tree, page, tmp_path):
+    save(tree, tmp_path / "a.nc")
+    assert html(forecast.load(tmp_path / "a.nc"), toml="until = 2060\n") == page
+
+
+@pytest.mark.parametrize("name", ["f.pdf", "f", "f.html.txt"])
+def test_other_endings_are_refused(tree, tmp_path, name):
+    with pytest.raises(UsageError, match=r"expected a page that ends in \.html"):
+        write(tree, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there_is_refused(tree, tmp_path):
+    with pytest.raises(ResultError, match="folder"):
+        write(tree, tmp_path / "no" / "f.html")
+
+
+def test_without_dates_or_values_the_page_is_a_report():
+    page = html(forecast.project("gpu-choice", draws=64))
+    text = " ".join(t for _, t in Seen(page).texts)
+    assert "geforce-rtx-5090" in text
+    assert "best in" in text
+
+
+def test_swept_and_unweighed_choices_make_a_page():
+    plan = {**PLAN, "choices": {"c": ["1", "2"]}, "questions": {"q": {"when": "z >= {c}*y"}}}
+    page = html(forecast.project(plan, draws=256, sweep={"y": [5, 20]}))
+    told = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])
+    assert {each["kind"] for each in told["choices"]} == {"open"}
+
+
+def test_worlds_that_count_differently_carry_their_weights():
+    plan = {**PLAN, "update": {"x": {"log_likelihood": "-(log(x/unit) - 3)**2"}}}
+    plan["quantities"] = {**PLAN["quantities"], "unit": {"value": 1, "unit": "FLOP"}}
+    page = html(forecast.project(plan, draws=256))
+    told = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])
+    assert told["weights"]["dims"] == []
+
+
+def test_an_answer_writes_its_page(tmp_path):
+    spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
+    answer = (spend >= 2e8).when(start=2025, until=2030, draws=256)
+    path = answer.report(tmp_path / "f.html")
+    text = path.read_text(encoding="utf-8")
+    assert path.name == "f.html"
+    assert "[quantities.spend]" in text
+    assert answer.report().startswith(answer.sentence[:40])
+
+
+def test_a_conditioned_answer_says_what_is_given(tmp_path):
+    spend = forecast.uncertain(p05=1e8, p95=4e8, unit="USD", name="spend")
+    answer = (spend >= 2e8).when(start=2025, until=2030, draws=1024).given(spend >= 1.5e8)
+    page = answer.report(tmp_path / "f.html").read_text(encoding="utf-8")
+    said = " ".join(" ".join(text for _, text in Seen(page).texts).replace("\u00a0", " ").split())
+    assert answer.sentence.startswith("Given spend >= ")
+    assert answer.sentence in said
+
+
+@pytest.mark.parametrize(
+    ("path", "linked"),
+    [
+        ("https://example.org/a?b=1", True),
+        ("javascript:alert(1)", False),
+        ('https://x/" onclick="a', False),
+        ("a.csv", False),
+    ],
+)
+def test_only_addresses_of_the_web_are_links(path, linked):
+    assert bool(_link({"title": "t", "path": path})["path"]) is linked
+
+
+def test_the_page_of_a_run_repeats_it(capsys, tmp_path):
+    out = run(
+        capsys,
+        "brain-parity",
+        "--draws",
+        "64",
+        "--until",
+        "2040",
+        "--set",
+        "metric=linpack",
+        "--report",
+        str(tmp_path / "f.html"),
+    )
+    assert out.code == 0
+    text = (tmp_path / "f.html").read_text(encoding="utf-8")
+    assert (
+        "forecast run scenario.toml --set metric=linpack --until 2040 --start 2027 --step year --draws 64 --seed 0"
+        in text
+    )
+    assert "[quantities.machine]" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (["--report", "f.pdf"], "expected a file that ends in .html"),
+        (["--report", "a.html", "--report", "b.html"], "expected one file"),
+        (["--report", "a.html", "--plot", "a.html"], "name the same file"),
+        (["--report", "no/a.html"], "folder"),
+    ],
+)
+def test_bad_reports_are_refused_before_the_work(capsys, more, reason, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert reason in run(capsys, "brain-parity", "--draws", "64", *more).refusal
+    assert not list(tmp_path.iterdir())
+
+
+def test_scales_say_numbers_as_the_report_does():
+    from forecast.report.words.numbers import amount, plain
+
+    for unit in ("USD", "FLOP/s", "TFLOP/s", "FLOP", "", "1/year", "USD/kWh", "MW"):
+        for value in (3e-5, 0.02, 0.7, 4.2, 3600.0, 2.5e7, 8.1e13, 3e22):
+            factor, called = next(each[1:] for each in reversed(scales(unit)) if value >= each[0])
+            assert f"{plain(value / factor)} {called}".rstrip() == amount(value, unit), (unit, value)

@@ -1,0 +1,108 @@
+"""The page of ``forecast explore`` in a browser: what is changed is answered, and the page stays what it is."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SCENARIO = """
+title = "When is it enough?"
+start = 2025
+until = 2060
+[quantities.growth]
+normal = [0.15, 0.45]
+unit = "1/year"
+[quantities.one]
+p05 = 0.5
+p95 = 2
+unit = "FLOP/s"
+[quantities.machine]
+expression = "one*exp(growth*(t - start))"
+[quantities.goal]
+value = 2000
+unit = "FLOP/s"
+[questions.enough]
+when = "machine >= goal"
+title = "the machine is fast enough"
+"""
+
+STATUS = "document.getElementById('explore-status').textContent"
+
+
+@pytest.fixture
+def address(tmp_path):
+    (tmp_path / "enough.toml").write_text(SCENARIO)
+    words = ["explore", str(tmp_path / "enough.toml"), "--port", "0", "--no-browser", "--draws", "1024"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "forecast", *words], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+        process.stdout.close()
+
+
+def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
+    context = browser.new_context(viewport={"width": 380, "height": 900})
+    page = context.new_page()
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    try:
+        page.goto(address, timeout=60_000)
+
+        def drawn():
+            page.wait_for_function(
+                "() => document.getElementById('explore-status').textContent.startsWith('Drawn again')"
+            )
+            page.evaluate("() => { document.getElementById('explore-status').textContent = ''; }")
+            return page.inner_text("#sentence")
+
+        first = page.inner_text("#sentence")
+        page.locator("#explore summary").first.click()
+        page.get_by_label("goal FLOP/s").fill("20")
+        page.keyboard.press("Tab")
+        assert drawn() != first
+        page.get_by_role("button", name="goal: as stated").click()
+        assert drawn() == first
+        slider = page.get_by_label("growth (slider)")
+        slider.focus()
+        page.keyboard.press("End")  # beyond what is sampled
+        assert "growth" in drawn()
+        page.locator("#explore summary").last.click()
+        text = page.get_by_label("Edit the scenario, as TOML")
+        text.fill(SCENARIO.replace("2000", "20").replace("enough?", "<b>enough</b>?"))
+        page.get_by_role("button", name="Use this text").click()
+        assert drawn() != first
+        assert page.inner_text("h1") == "When is it <b>enough</b>?"
+        page.locator("#explore summary").last.click()
+        page.get_by_label("Edit the scenario, as TOML").fill("until = ")
+        page.get_by_role("button", name="Use this text").click()
+        page.wait_for_function("() => document.getElementById('explore-problem').textContent.includes('not TOML')")
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 380
+        assert all(url.startswith(address) for url in asked)
+        assert [text for text in said if "400" not in text] == []  # the browser notes what was refused
+    finally:
+        context.close()
+
+
+def test_the_served_page_has_no_serious_fault(browser, address):
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    try:
+        page.goto(address, timeout=60_000)
+        for place in range(page.locator("#explore summary").count()):
+            page.locator("#explore summary").nth(place).click()
+        found = json.loads(json.dumps(Axe().run(page).response["violations"]))
+        assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    finally:
+        context.close()

@@ -1,0 +1,122 @@
+"""The joint draws that a page carries, and what they say when assumptions are narrowed."""
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.projection.crossing import date_quantiles
+from forecast.report.page import worlds as made
+from forecast.report.page.worlds import Coded, Drawn, Worlds
+from forecast.report.spreads import Figure, Question
+
+
+@pytest.fixture(scope="module")
+def worlds(steerable):
+    return Worlds(steerable)
+
+
+def test_every_assumption_that_differs_is_ranked_exactly(worlds, steerable):
+    assert set(worlds.inputs) == {"growth", "kind", "one"}
+    draws = steerable["projection"].to_dataset()["growth"].isel(time=0).values
+    assert (worlds.inputs["growth"].ranks == draws.argsort().argsort()).all()
+    assert worlds.inputs["kind"].few
+    assert worlds.labels["kind"] == ["steady", "broken"]
+
+
+def test_dates_come_back_to_half_a_day(worlds, steerable):
+    exact = Question(steerable, "reached").worlds.transpose("pace", "goal", "draw").values
+    coded = worlds.questions["reached"]
+    assert coded.dims == ("pace", "goal")
+    back = coded.values()
+    ended = np.isfinite(exact)
+    assert 0 < ended.mean() < 1
+    assert (np.isposinf(back) == np.isposinf(exact)).all()
+    assert np.abs(back[ended] - exact[ended]).max() < 0.5 / 365
+
+
+def test_values_come_back_to_a_thousandth(worlds, steerable):
+    exact = Figure(steerable, "size", 1).worlds.transpose("pace", "draw").values
+    back = worlds.values["size", 1].values()
+    assert np.allclose(back, exact, rtol=1e-3)
+
+
+def test_paths_come_back_to_a_step_of_their_range(worlds, steerable):
+    coded = worlds.paths["machine"]
+    assert coded.log
+    assert len(coded.times) == 24
+    exact = steerable["projection"].to_dataset()["machine"].transpose("pace", "time", "draw").values[:, -1]
+    step = (coded.high - coded.low)[:, -1, None] / 253
+    inside = (exact > np.exp(coded.low[:, -1, None])) & (exact < np.exp(coded.high[:, -1, None]))
+    assert inside.mean() > 0.99
+    assert (np.abs(np.log(coded.values()[:, -1]) - np.log(exact)) <= step)[inside].all()
+
+
+def test_what_remains_answers_as_the_projection_does(worlds, steerable):
+    """The median of the codes lies between those of the exact dates with one world less and one more."""
+    keep = worlds.remain({"growth": [20, 55], "kind": [1]})
+    growth = steerable["projection"].to_dataset()["growth"].isel(time=0).values
+    rank = growth.argsort().argsort()
+    kind = steerable["projection"].to_dataset()["kind"].isel(time=0).values
+    same = (rank * 100 >= 20 * 2048) & (rank * 100 < 55 * 2048) & (kind == 1)
+    assert (keep == same).all()
+    assert 200 < keep.sum() < 800
+    exact = np.sort(Question(steerable, "reached")._drawn({"goal": "20"})[0][same])
+    median = date_quantiles(worlds.said(worlds.questions["reached"], {"goal": "20"})[keep])[2]
+    place = -(-len(exact) * 50 // 100) - 1
+    assert exact[place - 1] <= median <= exact[place + 1]
+
+
+def test_a_picked_rival_is_the_answer_of_every_world(worlds, steerable):
+    said = worlds.said(worlds.questions["reached"], {"goal": "20", "pace": "0.5"})
+    exact = Question(steerable, "reached").worlds.sel(goal="20", pace="0.5").values
+    assert np.allclose(said[np.isfinite(said)], exact[np.isfinite(exact)], atol=0.5 / 365)
+
+
+def test_a_narrower_range_keeps_fewer_worlds_and_all_keeps_all(worlds):
+    assert worlds.remain({"one": [0, 100]}).all()
+    wide, narrow = (worlds.remain({"one": each}) for each in ([10, 60], [20, 50]))
+    assert not (narrow & ~wide).any()
+    assert abs(wide.sum() - 1024) <= 1
+    assert abs(narrow.sum() - 614.4) <= 1
+
+
+def test_equal_draws_share_a_rank():
+    drawn = Drawn.of("x", np.concatenate([np.zeros(40), np.linspace(1, 2, 60)]))
+    assert not drawn.few
+    assert (drawn.ranks[:40] == 0).all()
+    assert drawn.ranks[40] == 40
+    assert drawn.kept([0, 10]).sum() == 40
+
+
+def test_codes_tell_below_above_and_failed():
+    values = np.array([[-np.inf, 2.0, np.inf, np.nan]])
+    coded = Coded.of(values, np.array([1.0]), np.array([3.0]), np.uint8, name="x", kind="date", dims=("a",))
+    assert coded.codes.tolist() == [[0, 127, 254, 255]]
+    back = coded.values()[0]
+    assert back[0] == 1
+    assert back[1] == pytest.approx(2, abs=2 / 253)
+    assert np.isposinf(back[2])
+    assert np.isnan(back[3])
+
+
+def test_dates_are_left_out_before_worlds_and_never_too_many(steerable):
+    whole = Worlds(steerable)
+    assert (whole.count, whole.dates) == (2048, 24)
+    size = whole._bytes(2048, 24, ["machine"])
+    fewer = Worlds(steerable, limit=int(size) - 1)
+    assert fewer.count == 2048
+    assert fewer.dates < 24
+    least = Worlds(steerable, limit=1)
+    assert (least.count, least.dates) == (made.FEWEST_WORLDS, made.FEWEST_DATES)
+    assert len(least.inputs["one"].ranks) == made.FEWEST_WORLDS
+
+
+def test_a_mixture_is_chosen_by_its_members():
+    run = forecast.project("brain-parity", draws=256, until=2040, set={"metric": "linpack", "trend": "pool"})
+    worlds = Worlds(run)
+    member = worlds.inputs["brain/pooled.member"]
+    assert member.few
+    assert worlds.called("brain/pooled.member", 1) == "kurzweil-2005"
+    # in the worlds that take it, the pooled estimate is its number
+    brain = run["projection"].to_dataset()["brain"].sel(estimate="pooled").isel(time=0).values
+    assert np.unique(brain[member.ranks == 1]).tolist() == [1e16]

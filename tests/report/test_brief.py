@@ -1,0 +1,168 @@
+"""An answer in brief, and on one screen."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.report import summary
+from forecast.report.brief import brief
+from forecast.report.headline import headline
+from forecast.report.screen import HEIGHT, lines
+from forecast.report.spreads import Figure, Question
+from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.toml_text import toml_text
+
+
+def rivals(**changed):
+    """Return a scenario whose trend is one of two rivals with weights, along two definitions."""
+    return {
+        "start": 2025,
+        "until": 2040,
+        "choices": {
+            "metric": {"values": ["1", "2"], "kind": "definition"},
+            "growth": {"values": ["0.6", "0.1"], "weights": [0.75, 0.25]},
+        },
+        "labels": {"metric": "benchmark", "1": "FAST", "0.6": "steep", "0.1": "flat"},
+        "quantities": {
+            "noise": {"p05": 0.8, "p95": 1.25, "unit": ""},
+            "goal": {"value": 8, "unit": ""},
+            "machine": {"expression": "noise*exp({growth}*(t - start))/{metric}"},
+        },
+        "questions": {"q": {"when": "machine >= goal", "title": "the machine does eight times its work"}},
+        **changed,
+    }
+
+
+@pytest.fixture(scope="module")
+def run():
+    return forecast.project(rivals(), draws=2000)
+
+
+# --- what is pooled ---------------------------------------------------------------------------------------------------
+
+
+def test_a_spread_is_that_of_the_pooled_answer_and_of_each_combination(run):
+    question = Question(run, "q")
+    assert question.default == {"metric": "1"}
+    assert list(question.rivals) == ["growth"]
+    (pooled,) = [row for row in summary.pooled(run) if row["choices"] == {"metric": "1"}]
+    assert question.spread({"metric": "1"}).never == pooled["crossing"]["never"]
+    for row in summary.questions(run):
+        spread = question.spread(row["choices"])
+        assert spread.never == row["crossing"]["never"]
+        assert spread.already == row["crossing"]["already"]
+        for date, year in zip([row["crossing"][q] for q in ("p05", "p50", "p95")], spread.quantiles[::2], strict=True):
+            assert (date is None) == math.isinf(year)
+            assert date is None or date[:4] == str(int(year))
+
+
+def test_the_kept_worlds_give_what_all_worlds_give():
+    """Pooled from the worlds it is what the projection pooled, so that rows beside the sentence agree with it."""
+    run = forecast.project(rivals(), draws=1000)
+    question = Question(run, "q")
+    exact = question.spread({"metric": "2"})
+    own, counts = question._drawn({"metric": "2"})
+    assert counts is None
+    assert exact.never == np.isposinf(own).mean()
+    assert exact.median == pytest.approx(np.sort(own)[499], abs=1e-6)  # dates are kept to the second
+
+
+def test_without_weights_the_range_of_the_medians_is_said():
+    record = rivals()
+    record["choices"]["growth"] = {"values": ["0.6", "0.3"], "kind": "rival"}
+    del record["labels"]["0.1"]
+    run = forecast.project(record, draws=500)
+    spread = Question(run, "q").spread({"metric": "1"})
+    expected = [2025 + math.log(8) / rate for rate in (0.6, 0.3)]
+    assert spread.medians == pytest.approx(tuple(expected), abs=0.2)
+    assert headline(run).startswith("The machine does eight times its work (benchmark: FAST) between ")
+    assert "depending on growth" in headline(run)
+
+
+def test_a_value_is_pooled_alike():
+    run = forecast.project(rivals(questions={"v": {"value": "machine", "dates": [2030], "title": "work"}}), draws=2000)
+    figure = Figure(run, "v")
+    rows = {tuple(r["choices"].items()): r for r in summary.figures(run) if "weights" in r}
+    spread = figure.spread(figure.default)
+    assert spread.median == pytest.approx(rows[(("metric", "1"),)]["dates"][0]["p50"], rel=1e-12)
+    assert headline(run).startswith("Work (benchmark: FAST): ")
+
+
+# --- sentences --------------------------------------------------------------------------------------------------------
+
+
+def test_a_stated_number_that_is_changed_is_never_spelt_by_the_title():
+    run = forecast.project(rivals(), draws=200, set={"goal": 2})
+    said = headline(run)
+    assert "eight times" not in said
+    assert "'machine >= goal' holds" in said
+    assert said.endswith("; with goal = 2 instead of 8.")
+
+
+def test_a_title_names_numbers_and_definitions_in_braces():
+    record = rivals(questions={"q": {"when": "machine >= goal", "title": "the {metric} machine works {goal} times"}})
+    assert headline(forecast.project(record, draws=200)).startswith("The FAST machine works 8 times in 20")
+    said = headline(forecast.project(record, draws=200, set={"goal": 2.5, "metric": "2"}))
+    assert said.startswith("The 2 machine works 2.5 times in 20")
+    assert said.endswith("; with goal = 2.5 instead of 8, metric = 2.")
+    (row,) = summary.questions(forecast.project(record, draws=50, set={"metric": "1", "growth": "0.6"}))
+    assert row["title"] == "the FAST machine works 8 times"
+
+
+def test_labels_name_what_there_is(tmp_path):
+    """A file's own must; those of a scenario that another was made of may name what is there no more."""
+    record = rivals()
+    record["labels"]["metrics"] = "benchmark"
+    assert "metrics" not in Scenario.from_dict(record).labels
+    path = tmp_path / "mine.toml"
+    path.write_text(toml_text(record), encoding="utf-8")
+    with pytest.raises(forecast.errors.UnknownNameError, match=r"labels.*'metrics'; did you mean 'metric'\?"):
+        Scenario.load(path)
+    record["labels"] = {"metric": 3}
+    with pytest.raises(forecast.errors.ScenarioError, match=r"labels.metric: expected a text, got '3'"):
+        Scenario.from_dict(record)
+
+
+# --- one screen -------------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_the_definitions_then_the_rivals(run):
+    found = brief(run)
+    (group,) = found.groups
+    assert [(row.of, row.label) for row in group.rows] == [
+        ("", "FAST, pooled"), ("benchmark", "2"), ("growth", "steep"), ("growth", "flat"),
+    ]  # fmt: skip
+    assert [row.leads for row in group.rows] == [True, False, False, False]
+    asked = brief(run, by="growth").groups[0].rows
+    assert [row.of for row in asked] == ["", "growth", "growth", "benchmark"]
+    assert found.drivers[0][0] == "growth"
+    assert found.together + sum(share for _, share in found.drivers) <= 1.05
+
+
+@pytest.mark.parametrize("width", [64, 80, 120])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_lines_fit_and_bars_stand_where_the_dates_are(run, width, ascii_only):
+    out = lines(brief(run), width, ascii_only=ascii_only)
+    assert len(out) <= HEIGHT
+    assert max(map(len, out)) <= width
+    assert all(line.isascii() for line in out) or not ascii_only
+    (steep,) = [line for line in out if " steep" in line]
+    (flat,) = [line for line in out if " flat" in line]
+    dot = "o" if ascii_only else "●"
+    axis = next(line for line in out if line.startswith("  ") and "median" in line)
+    scale = (axis.index("2025"), axis.index("2040") + 4)
+    at = steep.index(dot, scale[0])
+    expected = scale[0] + (math.log(8) / 0.6) / 15 * (scale[1] - scale[0] - 1)
+    assert abs(at - expected) <= 1.5
+    assert (">" if ascii_only else "▶") in flat
+    assert ">2040" in flat
+
+
+def test_what_there_is_no_room_for_is_counted(run):
+    out = lines(brief(run), 80, 12)
+    assert len(out) <= 12
+    assert "1 more row," in " ".join(out)

@@ -1,0 +1,62 @@
+"""What every shipped scenario prints: one screen, whole words, and a sentence that stays true under every setting."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import forecast
+from forecast.contract.registry import get_registry
+from forecast.report.brief import brief
+from forecast.report.headline import headline
+from forecast.report.screen import HEIGHT, lines
+from forecast.scenarios.scenario import Scenario
+
+SHIPPED = sorted(record.full_name for record in get_registry().records("scenario"))
+DRAWS = 32
+
+
+@pytest.fixture(scope="module", params=SHIPPED)
+def run(request):
+    return forecast.project(request.param, draws=DRAWS)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_it_is_one_screen_without_a_broken_word(run, width):
+    found = brief(run, today="2026-11-22")
+    out = lines(found, width)
+    assert len(out) <= HEIGHT
+    assert max(map(len, out)) <= width
+    words = set(" ".join(out).split())
+    assert set(found.sentence.split()) <= words | {"%"}  # none is cut, and a percentage keeps its sign
+    assert not [line for line in out if line.lstrip().startswith("% ")]
+    assert any(char.isdigit() for char in found.sentence)
+    assert found.sentence.endswith(".")
+    assert not re.search(r"\d{7,}|\bnan\b|\binf\b|\{|\}", found.sentence)
+
+
+def named(name):
+    """Return the numbers that a scenario states and its first question names, with other values."""
+    scenario = Scenario.load(name)
+    question = next(iter(scenario.stated.get("questions", {}).values()), {})
+    text = " ".join(str(question.get(key, "")) for key in ("when", "title", "value", "rank"))
+    for key, record in scenario.stated.get("quantities", {}).items():
+        if re.search(rf"\b{key}\b", text) and isinstance(record.get("value"), (int, float)):
+            yield key, 3 * record["value"] if record["value"] else 1.0
+
+
+SETTINGS = [(name, key, value) for name in SHIPPED for key, value in named(name)]
+
+
+@pytest.mark.parametrize(("name", "key", "value"), SETTINGS)
+def test_a_number_that_is_set_is_named_and_no_title_contradicts_it(name, key, value):
+    before = headline(forecast.project(name, draws=4))
+    said = headline(forecast.project(name, draws=4, set={key: value}))
+    assert f"{key} = {value}" in said
+    stated, _, changed = said.rpartition("; with ")
+    assert "instead of" in changed
+    title = Scenario.load(name).stated["questions"]
+    title = next(iter(title.values())).get("title", "")
+    if f"{{{key}}}" not in title:
+        assert stated.split(" in 20")[0] != before.split(" in 20")[0] or not title

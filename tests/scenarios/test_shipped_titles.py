@@ -1,0 +1,91 @@
+"""What the scenarios that come with the plugins call things: clauses that can stand in a sentence."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import forecast
+from forecast.contract.registry import get_registry
+from forecast.errors import UnknownNameError
+
+SCENARIOS = get_registry().names("scenario")
+
+
+@pytest.fixture(params=SCENARIOS)
+def scenario(request):
+    return forecast.scenario(request.param)
+
+
+def asked_of(scenario):
+    return {**scenario.questions, **scenario.figures, **scenario.firsts, **scenario.rankings}
+
+
+def test_every_question_has_a_title_that_can_follow_other_words(scenario):
+    """It is put after "the probability that" or before ": 4 in 88 % of worlds"."""
+    for name, asked in asked_of(scenario).items():
+        title = asked.title
+        assert title, name
+        assert len(title) <= 120, name
+        assert not title.endswith((".", "?", ":")), name
+        first = title.split()[0]
+        assert first[0].islower() or not first.isalpha() or first[:2].isupper(), f"{name}: {title}"
+
+
+def test_a_name_in_braces_is_one_that_can_be_filled(scenario):
+    first = next(iter(scenario.questions), "")
+    for name, asked in asked_of(scenario).items():
+        for brace in re.findall(r"\{([^{}]*)\}", asked.title):
+            assert brace in scenario.choices or brace in scenario.quantities, f"{name}: {brace}"
+            # questions beside the first stand without values of choices
+            assert brace in scenario.quantities or name == first or name not in scenario.questions, f"{name}: {brace}"
+
+
+def test_a_scenario_has_a_title_and_its_labels_read_as_words(scenario):
+    assert scenario.title
+    assert [label for label in scenario.labels.values() if "_" in label] == []
+    assert [name for name, label in scenario.labels.items() if name == label] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("brain-parity", {"metric": "linpack"}, "the fastest supercomputer matches the brain on LINPACK"),
+        ("gpu-cluster", {"work": 1e25}, "a training run of 1e25 FLOP"),
+        ("quantisation", {"tolerated": 0.1}, "to within 0.1"),
+        ("precision", {"memory": 24}, "in 24 GB"),
+        ("gpu-delivered", {"chips": 64}, "the device of which 64 deliver most"),
+    ],
+)
+def test_a_title_follows_what_is_set(name, settings, said):
+    from forecast.report.headline import headline
+
+    told = headline(forecast.project(name, draws=64, set=settings))
+    assert said.lower() in told.lower()
+
+
+def test_a_label_goes_with_the_value_that_it_names(tmp_path):
+    """A scenario that has fewer values than the one it extends, or is narrowed, keeps the labels of those left."""
+    (tmp_path / "mine.toml").write_text('extends = "brain-parity"\n[choices]\nmetric = ["hpcg", "mine"]\n')
+    mine = forecast.Scenario.load(tmp_path / "mine.toml")
+    assert {"hpcg", "dettmers-2015"} <= set(mine.labels)
+    assert "linpack" not in mine.labels
+    narrowed = forecast.scenario("brain-parity").narrowed("metric", ("linpack",))
+    assert "linpack" in narrowed.labels
+    assert "hpcg" not in narrowed.labels
+    (tmp_path / "again.toml").write_text(narrowed.to_toml())
+    assert forecast.Scenario.load(tmp_path / "again.toml").labels == narrowed.labels
+
+
+def test_a_label_of_nothing_in_the_file_itself_names_the_nearest(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('extends = "brain-parity"\n[labels]\nmetrik = "measure"\n')
+    with pytest.raises(UnknownNameError, match=r"labels: unknown .* 'metrik'; did you mean 'metric'"):
+        forecast.Scenario.load(path)
+
+
+def test_what_is_put_in_place_of_a_choice_takes_its_labels_along():
+    changed = forecast.scenario("brain-parity").with_(brain=1e20)
+    assert "hpcg" in changed.labels
+    assert forecast.project(changed, draws=64)
