@@ -194,9 +194,10 @@ def enforced(read: Sequence[Read], where: str) -> list[Read]:
     kept: list[Read] = []
     for resource, values, csv in read:
         columns = _joined(resource, values, read) if resource.checks else {}
+        keys = _keys(resource, columns)
         left: dict[int, str] = {}
         for check in resource.checks:
-            bad, judged = _failing(check, resource, columns, csv)
+            bad, judged = _failing(check, resource, columns, csv, keys)
             if not resource.remote or (len(bad) > FEW and 2 * len(bad) > judged):
                 failures += bad.values()
             left = {**bad, **left}
@@ -248,14 +249,14 @@ def _joined(resource: Resource, values: Mapping[str, list[Any]], read: Sequence[
 
 
 def _failing(
-    check: Check, resource: Resource, columns: Mapping[str, list[Any]], csv: CsvColumns
+    check: Check, resource: Resource, columns: Mapping[str, list[Any]], csv: CsvColumns, keys: list[tuple[str, ...]]
 ) -> tuple[dict[int, str], int]:
     """Return the rows that break a check, each with what is wrong, and how many rows the check could judge."""
     import numpy as np
 
     wanted = check.columns()
     rows = [r for r in range(len(csv.lines)) if all(_text(columns[c][r]) in v for c, v in check.where.items())]
-    there = {OTHER: _others(check, resource, columns, rows), PREVIOUS: _before(check, columns, rows)}
+    there = {OTHER: _others(check, resource, keys, rows), PREVIOUS: _before(check, columns, rows)}
     figures: dict[str, Array] = {}
     for name, (prefix, column) in wanted.items():
         places = there[prefix] if prefix else rows
@@ -276,11 +277,17 @@ def _failing(
     return bad, int(np.sum(known))
 
 
-def _others(check: Check, resource: Resource, columns: Mapping[str, list[Any]], rows: list[int]) -> list[int | None]:
+def _keys(resource: Resource, columns: Mapping[str, list[Any]]) -> list[tuple[str, ...]]:
+    """Return the key of each row as text, where a check looks for other rows."""
+    if not any(check.other for check in resource.checks):
+        return []
+    return list(zip(*(map(_text, columns[k]) for k in resource.key), strict=True))
+
+
+def _others(check: Check, resource: Resource, keys: list[tuple[str, ...]], rows: list[int]) -> list[int | None]:
     """Return, for each row, the one whose key differs only in what the check says; None where there is none."""
     if not check.other:
         return []
-    keys = [tuple(_text(v) for v in key) for key in zip(*(columns[k] for k in resource.key), strict=True)]
     at = {key: row for row, key in enumerate(keys)}
     changed = [check.other.get(k) for k in resource.key]
     return [at.get(tuple(c if c is not None else k for c, k in zip(changed, keys[r], strict=True))) for r in rows]

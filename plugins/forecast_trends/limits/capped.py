@@ -7,7 +7,7 @@ number, a distribution, or a profile over all caps that the data allow, the high
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from forecast.errors import FitError, UsageError
@@ -36,6 +36,8 @@ ITERATIONS = 100
 STILL = 3
 #: Times that a drawn step is halved at most.
 HALVINGS = 60
+#: For so many blocks of draws the curves below given caps are kept: as many as a run has by default.
+LATELY = 2
 #: Points without which three parameters are not looked for.
 FEWEST = 5
 _LARGEST = 600.0
@@ -225,8 +227,7 @@ def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
         turned = np.swapaxes(table, 1, 2)
         normal, gradient = turned @ table, turned @ found[left, :, None]
         diagonal = np.einsum("cii->ci", normal)
-        step = np.linalg.solve(normal + (damping[left, None] * diagonal + 1e-300)[:, :, None] * np.eye(2), gradient)
-        trial = np.asarray(at - step[..., 0], dtype=np.float64)
+        trial = at - _solved(normal, damping[left, None] * diagonal + 1e-300, gradient[..., 0])
         new = miss(trial, caps[left])
         fresh = np.sum(new**2, axis=1)
         better = fresh <= was
@@ -240,6 +241,17 @@ def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
     basis, singular, turned = np.linalg.svd(table, full_matrices=False)
     back = np.swapaxes(turned, 1, 2) / np.maximum(singular, 1e-8 * singular[:, :1] + 1e-300)[:, None, :]
     return Curves(caps=caps, centre=p, basis=basis, back=back, residuals=-found)
+
+
+def _solved(normal: Array, added: Array, right: Array) -> Array:
+    """Solve symmetric equations of two unknowns, (cap, 2, 2), with what is added to the diagonal, (cap, 2)."""
+    import numpy as np
+
+    across, down = normal[:, 0, 1], normal[:, 1, 0]
+    first, second = (normal[:, i, i] + added[:, i] for i in range(2))
+    size = np.maximum(first * second - across * down, 1e-300)
+    solved = [second * right[:, 0] - across * right[:, 1], first * right[:, 1] - down * right[:, 0]]
+    return np.asarray(np.stack(solved, axis=1) / size[:, None])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -285,6 +297,8 @@ class FittedCapped(FittedShape):
     last: float | None
     drawn: Curves | None = None
     through: tuple[float, float] | None = None
+    #: The shape below caps that were given lately: levels are drawn below them, and then parameters.
+    lately: dict[bytes, FittedShape] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def given(self, options: Mapping[str, Array]) -> FittedShape:
         """Return the shape with a cap, and the curve fitted below it, for each draw."""
@@ -293,8 +307,13 @@ class FittedCapped(FittedShape):
         caps = np.asarray(options["cap"], dtype=float)
         if not (caps > 0).all():
             raise UsageError(f"cap: expected a positive number, got {caps.min():g}")
-        drawn = below(self.shape, self.time - self.origin, self.y, np.log(caps))
-        return replace(self, drawn=drawn, noise=drawn.regressions(self.records))
+        key = caps.tobytes()
+        if key not in self.lately:
+            drawn = below(self.shape, self.time - self.origin, self.y, np.log(caps))
+            while len(self.lately) >= LATELY:
+                del self.lately[next(iter(self.lately))]
+            self.lately[key] = replace(self, drawn=drawn, noise=drawn.regressions(self.records))
+        return self.lately[key]
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw the curve, jointly with the cap where that is not given by draws already."""
