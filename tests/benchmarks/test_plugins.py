@@ -11,10 +11,12 @@ SCENARIOS = ("gpu-capability", "gpu-limit", "gpu-choice", "gpu-delivered", "gpu-
 
 #: Seconds of CPU of each forecast beyond its imports, which come first: each in a process that has done nothing else.
 COLD = """
-import os, resource, sys
+import gc, os, resource, sys
 import forecast, numpy, pandas, pint, scipy.optimize, scipy.stats, sympy, xarray
 import statsmodels.regression.quantile_regression, statsmodels.tsa.statespace.mlemodel
 from forecast.projection import engine
+xarray.Dataset({"x": ("row", [0.0])})  # which imports dask, where it is installed
+gc.freeze()  # what imports have left is no garbage of a forecast
 
 def used():
     now = resource.getrusage(resource.RUSAGE_SELF)
