@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_measured", "asked"]
 
-TREND = "resources/training-compute@exponential"
+TREND = "capability/training-compute@exponential"
 
 
 def asked(name: str, spec: ModelSpec) -> Model:

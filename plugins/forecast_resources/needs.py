@@ -92,7 +92,7 @@ GROWTH = (
         quantity="resources.compute_growth",
         unit="1/year",
         target="forecast_resources.measured:as_measured",
-        note="of the largest runs, by resources/training-compute@exponential, whatever progress it brings",
+        note="of the largest runs, by capability/training-compute@exponential, whatever progress it brings",
         reference=RUNS,
     ),
 )

@@ -9,9 +9,6 @@ __all__ = ["MODELS"]
 INDEX = "Epoch AI, Epoch Capabilities Index (CC-BY 4.0), edition 2026-08, as compiled in datasets/capability-editions"
 EDITION = {"edition": "2026-08"}
 METR = "METR, time horizons, as compiled in datasets/time-horizons"
-RUNS = (
-    "Epoch AI, notable AI models (CC-BY 4.0), editions 2026-05 and 2026-09, as compiled in datasets/training-runs-2026"
-)
 NOTABLE = "Epoch AI, notable machine learning models (CC-BY 4.0), as compiled in datasets/training-runs"
 LISTS = "TOP500 lists (top500.org), as compiled in datasets/supercomputers"
 
@@ -121,21 +118,6 @@ TRENDS = (
     _horizon("horizon-th1-0", "METR time horizon, TH1.0", "TH1.0"),
     _horizon("horizon-th1-1", "METR time horizon, TH1.1, from 2023", "TH1.1", "2023-01-01"),
     _horizon("horizon-th1-1-all", "METR time horizon, TH1.1, all dates", "TH1.1"),
-    TrendSpec(
-        name="training-compute",
-        title="Training compute of the largest run so far",
-        quantity="resources.training_compute",
-        unit="FLOP",
-        shape="trends/pool",
-        table="datasets/training-runs-2026",
-        x="date",
-        y="training_compute",
-        records=True,
-        keeps="frontier",
-        note="Epoch AI states no figure for flagships of Google and Anthropic of 2025 and 2026, and calls the last "
-        "record 'likely': the frontier may lie higher",
-        reference=RUNS,
-    ),
     TrendSpec(
         name="training-compute-notable",
         title="Training compute of notable models from 2010",

@@ -116,11 +116,9 @@ def test_the_pool_scores_as_asked_and_no_worse_than_the_last_value(group, count,
 
 def shipped():
     """The trends that scenarios rest on, and the capability index of one edition."""
-    names = ("linpack", "gpu-peak-fp32", "gpu-peak-fp16")
-    series = {f"hardware/{name}": f"hardware/{name}@pool" for name in names}
-    series |= {f"resources/{name}": f"resources/{name}@pool" for name in ("training-compute", "horizon-th1-1")}
-    for name, model in series.items():
-        yield name, forecast.model(model)
+    hardware = (f"hardware/{name}" for name in ("linpack", "gpu-peak-fp32", "gpu-peak-fp16"))
+    for name in (*hardware, "capability/training-compute", "resources/horizon-th1-1"):
+        yield name, forecast.model(f"{name}@pool")
     yield "index", forecast.trend(
         "datasets/capability-editions", shape="trends/pool", x="release_date", y="eci", unit="", records=True,
         where={"edition": "2026-08"}, name="capability/index",

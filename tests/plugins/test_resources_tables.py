@@ -63,13 +63,14 @@ def test_the_published_rates_are_claims():
 
 def test_the_frontier_of_training_compute_starts_at_the_largest_run():
     """The mean of notable models said 1.2e24 FLOP where Grok 3 had taken 4.6e26."""
-    fitted = forecast.model("resources/training-compute").fit()
+    fitted = forecast.model("capability/training-compute").fit()
     runs = forecast.tables.columns("datasets/training-runs-2026")
     assert fitted.observed().value[-1] == np.nanmax(runs.numeric("training_compute")) == 1e27
-    level = fitted.sample(np.array([2026.75]), {}, Streams(0, "resources/training-compute", 0))
+    level = fitted.sample(np.array([2026.75]), {}, Streams(0, "capability/training-compute", 0))
     assert level.min() >= 1e27
     assert np.median(level) < 1.5e27
-    assert facts("training-compute@exponential")["n"] == fitted.observed().value.size
+    exponential = forecast.model("capability/training-compute@exponential").fit()
+    assert exponential.describe().facts["n"] == fitted.observed().value.size
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +298,7 @@ def test_the_measured_growth_of_compute_stands_beside_the_one_asked_for(run):
     assert 2 < asked < 3.1
     assert measured == pytest.approx(5.3, abs=0.3)
     low, high = growth.sel(compute="as-measured").quantile([0.05, 0.95])
-    facts = forecast.model("resources/training-compute@exponential").fit().describe().facts
+    facts = forecast.model("capability/training-compute@exponential").fit().describe().facts
     assert [float(low), float(high)] == pytest.approx([facts["growth_p05"], facts["growth_p95"]], abs=0.02)
     middle = run["questions"]["ends"].sel(quantile=0.5)
     apart = middle.sel(compute="asked") - middle.sel(compute="as-measured")
