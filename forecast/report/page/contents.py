@@ -21,13 +21,13 @@ from forecast.base.dates import decimal_year
 from forecast.base.json_text import to_json
 from forecast.errors import ForecastError, printable
 from forecast.report import summary
-from forecast.report.brief import Group, brief
-from forecast.report.headline import Words, dates_of, event, headline, opening
+from forecast.report.brief import MOST_ORDERS, Group, brief
+from forecast.report.headline import MOST_SAID, Words, changed, dates_of, event, headline, opening
 from forecast.report.page.moves import moves
 from forecast.report.page.worlds import MOST_DATES, Worlds
 from forecast.report.plain import attribute
 from forecast.report.spreads import Asked, Figure
-from forecast.report.words.numbers import amount, percent, plain
+from forecast.report.words.numbers import amount, percent, plain, scale_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,7 +59,7 @@ def contents(tree: xr.DataTree, worlds: Worlds, toml: str = "", given: str = "")
         "title": _said(attribute(tree, "title") or attribute(tree, "scenario")),
         "brief": short,
         "groups": [(group, _ranked(group)) for group in short.groups if group.rows],
-        "replaced": bool(_steered(tree)),
+        "replaced": _steered(tree, worlds),
         "races": [_race(tree, race) for race in _races(tree, Words(tree))],
         "moves": (moved := moves(tree, worlds)),
         "named": {row.name: _about(tree, row.name)[:2] for row in moved.rows},
@@ -85,9 +85,10 @@ def _text(text: str) -> str:
     return escape(text, quote=False)
 
 
-def _steered(tree: xr.DataTree) -> bool:
-    """Tell whether the script answers what the sentence says: a date or a value, and no order."""
-    return opening(tree)[1] in ("when", "value")
+def _steered(tree: xr.DataTree, worlds: Worlds) -> bool:
+    """Tell whether the script answers what the sentence says."""
+    name, kind = opening(tree)
+    return name in worlds.orders if kind == "rank" else kind != ""
 
 
 def _ranked(group: Group) -> bool:
@@ -297,6 +298,7 @@ def answer(tree: xr.DataTree, worlds: Worlds, given: str = "") -> dict[str, Any]
         **packed,
         "given": _given(given),
         "sentence": f"{_given(given)}{headline(tree)}",
+        "changed": changed(tree, words),
         "opens": {"name": name, "kind": kind},
         "start": first,
         "until": last,
@@ -304,6 +306,9 @@ def answer(tree: xr.DataTree, worlds: Worlds, given: str = "") -> dict[str, Any]
         "inputs": inputs,
         "questions": asked,
         "firsts": list(_races(tree, words)),
+        "orders": [_shorter(_ordered(tree, words, each)) for each in packed.pop("orders")],
+        "most_orders": MOST_ORDERS,
+        "most_said": MOST_SAID,
         "values": figures,
         "paths": list(_paths(tree, words, packed.pop("paths"))),
     }
@@ -357,7 +362,29 @@ def _races(tree: xr.DataTree, words: Words) -> Iterator[dict[str, Any]]:
     """Walk what is asked to come first, with the questions of each."""
     for name, asked in (attribute(tree, "first") if "first" in tree.attrs else {}).items():
         title = words.title(asked["title"] or "what comes first", {})
-        yield {"name": name, "title": title, "events": asked["first"]}
+        yield {
+            "name": name,
+            "title": title,
+            "events": asked["first"],
+            "labels": [words(each) for each in asked["first"]],
+        }
+
+
+def _ordered(tree: xr.DataTree, words: Words, packed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a ranking with its titles under every combination of its other choices."""
+    asked, choices = attribute(tree, "rankings")[packed["name"]], attribute(tree, "choices")
+    title = asked["title"] or f"the {asked['best']} {asked['rank']}"
+    combinations = itertools.product(*(choices[dim] for dim in packed["dims"]))
+    chosen = [dict(zip(packed["dims"], values, strict=True)) for values in combinations]
+    return {
+        **packed,
+        "short": words.title(title, {}),
+        "said": [words.title(title, each) for each in chosen],
+        "given": [words.given(each) for each in chosen],
+        "lowest": asked["best"] == "lowest",
+        "meets": _said(" and ".join(asked["among"]) or "what is asked"),
+        "scales": scales(packed["values"]["unit"], together=True),
+    }
 
 
 def _threshold(tree: xr.DataTree, question: str) -> dict[str, Any]:
@@ -399,8 +426,14 @@ def _points(tree: xr.DataTree, name: str) -> list[list[Any]]:
 
 
 @functools.cache
-def scales(unit: str) -> list[list[Any]]:
+def scales(unit: str, *, together: bool = False) -> list[list[Any]]:
     """Return at what sizes a unit changes its name, what it is then worth and called: for whoever writes numbers.
+
+    Parameters
+    ----------
+    unit : str
+    together : bool
+        Several numbers stand under one name of the unit, which is that of the middle one.
 
     Examples
     --------
@@ -410,8 +443,11 @@ def scales(unit: str) -> list[list[Any]]:
     out: list[list[Any]] = []
     for power in range(-12, 31):
         size = 10.0**power
-        number, _, called = amount(2 * size, unit).partition(" ")
-        factor = float(f"{2 * size / float(number.replace(',', '')):.3g}")
+        if together:
+            factor, called = scale_of([2 * size], unit)
+        else:
+            number, _, called = amount(2 * size, unit).partition(" ")
+            factor = float(f"{2 * size / float(number.replace(',', '')):.3g}")
         if not out or [factor, called] != out[-1][1:]:
             out.append([size if out else 0.0, factor, called])
     return out
