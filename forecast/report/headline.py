@@ -26,7 +26,7 @@ from forecast.scenarios.settings import spoken
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["MOST_SAID", "Words", "changed", "dates_of", "event", "headline", "opening"]
+__all__ = ["MOST_SAID", "Words", "changed", "contestant", "dates_of", "event", "headline", "opening"]
 
 #: So many combinations stand in one sentence; of more the range is said.
 MOST_SAID = 3
@@ -261,8 +261,13 @@ def _first(tree: xr.DataTree, name: str, words: Words) -> str:
     if row["none"] is None:
         return f"{_capital(what)}{given}: failed"
     order = sorted(row["first"].items(), key=lambda item: -item[1])
-    told = [f"{words(event)} in {percent(share)} of worlds" for event, share in order[:MOST_SAID]]
+    told = [f"{contestant(tree, name, words)} in {percent(share)} of worlds" for name, share in order[:MOST_SAID]]
     return f"{_capital(what)}{given}: {', '.join(told)}; none in {percent(row['none'])}"
+
+
+def contestant(tree: xr.DataTree, name: str, words: Words) -> str:
+    """Return what may come first, as a clause if it has a title."""
+    return event(tree, name, {}, words) if attribute(tree, "questions")[name]["title"] else words(name)
 
 
 def _rank(tree: xr.DataTree, name: str, words: Words) -> str:

@@ -22,7 +22,7 @@ from forecast.base.json_text import to_json
 from forecast.errors import ForecastError, printable
 from forecast.report import summary
 from forecast.report.brief import MOST_ORDERS, Group, brief
-from forecast.report.headline import MOST_SAID, Words, changed, dates_of, event, headline, opening
+from forecast.report.headline import MOST_SAID, Words, changed, contestant, dates_of, event, headline, opening
 from forecast.report.page.moves import moves
 from forecast.report.page.worlds import MOST_DATES, Worlds
 from forecast.report.plain import attribute
@@ -290,7 +290,8 @@ def answer(tree: xr.DataTree, worlds: Worlds, given: str = "") -> dict[str, Any]
     ]
     figures = []
     for each in packed["values"]:
-        each |= _asked(tree, words, worlds.asked[each["name"], each["place"]]) | {"scales": scales(each["unit"])}
+        each |= _asked(tree, words, worlds.asked[each["name"], each["place"]])
+        each |= {"sides": worlds.sides(each["name"]), "scales": scales(each["unit"])}
         figures.append(_shorter(each))
     packed.pop("questions")
     packed.pop("values")
@@ -366,7 +367,7 @@ def _races(tree: xr.DataTree, words: Words) -> Iterator[dict[str, Any]]:
             "name": name,
             "title": title,
             "events": asked["first"],
-            "labels": [words(each) for each in asked["first"]],
+            "labels": [contestant(tree, each, words) for each in asked["first"]],
         }
 
 

@@ -934,12 +934,14 @@ globalThis.lawcast = (() => {
     const conditions = Object.entries(state.ranges).map(([name, range]) => `${model.input.get(name).title} ${narrowed(model.input.get(name), range)}`);
     const note = at("note");
     const drawn = data.count < data.drawn ? ` (the first of ${count(data.drawn)})` : "";
-    note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.`;
+    const untouched = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key;
+    const every = drawn && untouched ? ` The sentence is of all ${count(data.drawn)}.` : "";
+    note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.${every}`;
     at("few").hidden = worlds.length >= FEWEST;
     at("few").textContent = `Fewer than ${FEWEST} worlds remain: widen an assumption, or draw more.`;
     at("count").textContent = `${count(worlds.length)} of ${count(model.count)} worlds`;
-    at("reset").disabled = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key;
-    const untouched = at("reset").disabled, measures = asked && numeric(asked);
+    at("reset").disabled = untouched;
+    const measures = asked && numeric(asked);
     at("rivals").hidden = at("answer-box").hidden = !measures;
     const now = measures && worlds.length ? answer(asked, state.picks, worlds) : null;
     const ranks = worlds.length ? model.orders.map((each) => ({ asked: each, found: orders(each, state.picks, worlds) })) : [];

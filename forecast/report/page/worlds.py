@@ -18,7 +18,7 @@ from forecast.base.dates import decimal_year
 from forecast.models.mixtures import PICK
 from forecast.projection.answers.pooling import held_by_worlds
 from forecast.projection.weights import weights_of
-from forecast.report.headline import dates_of
+from forecast.report.headline import dates_of, opening
 from forecast.report.levels import Levels
 from forecast.report.page.codes import Coded, Drawn, between, coded, text
 from forecast.report.page.orders import Order
@@ -123,25 +123,32 @@ class Worlds:
         return count * along * 4 / 3
 
     def _leading(self) -> tuple[list[str], list[str]]:
-        """Return the quantities whose paths the first question needs, and others that one would look at."""
+        """Return the quantities whose paths the opening question needs, and others that one would look at."""
         known = self._levels.names()
-        sides = [self._compared(name) for name in attribute(self.tree, "questions")]
+        opens = opening(self.tree)[0]
+        asked = sorted({name: None for name, _ in self.asked}, key=lambda name: name != opens)
+        sides = [self._sides(name) for name in asked]
         shown = attribute(self.tree, "shown") if "shown" in self.tree.attrs else [] if sides else known
         more = [n for each in sides[1:] for n in each]
         first = sides[0] if sides else [n for n in shown[:1] if n in known and not self._still(n)]
         rest = dict.fromkeys(n for n in (*more, *shown) if n in known and n not in first)
         return list(dict.fromkeys(first)), [n for n in rest if not self._still(n)]
 
-    def _compared(self, question: str) -> list[str]:
+    def _sides(self, question: str) -> list[str]:
+        """Return the quantities that a question compares, or the one whose value it asks for."""
         from forecast.formula import parse_condition
 
-        # the number of a choice is a name here
-        when = parse_condition(re.sub("[{}]", "", attribute(self.tree, "questions")[question]["when"]))
-        return [n for n in (*when.greater_side.names, *when.lesser_side.names) if n in self._levels.names()]
+        values = attribute(self.tree, "values") if "values" in self.tree.attrs else {}
+        if question in values:
+            of = [values[question].get("value") or values[question].get("growth")]
+        else:  # the number of a choice is a name here
+            when = parse_condition(re.sub("[{}]", "", attribute(self.tree, "questions")[question]["when"]))
+            of = [*when.greater_side.names, *when.lesser_side.names]
+        return [name for name in dict.fromkeys(of) if name in self._levels.names()]
 
     def sides(self, question: str) -> list[str]:
-        """Return the quantities that a question compares and whose paths are here."""
-        return [name for name in dict.fromkeys(self._compared(question)) if name in self._paths]
+        """Return those of them whose paths are here."""
+        return [name for name in self._sides(question) if name in self._paths]
 
     # --- what is in it ----------------------------------------------------------------------------------------------
 

@@ -63,8 +63,10 @@ def trees(steerable, hostile):
     weighed = {"update": {"x": {"log_likelihood": "-(log(x/one) - 1)**2"}}}
     valued = {"choices": {"c": {"values": ["1", "3"], "kind": "definition"}}}
     valued["questions"] = {"v": {"value": "{c}*z", "dates": ["2030-01-01", "2050-01-01"], "title": "what z gives"}}
-    raced = {"quantities": {"y": {"p05": 1, "p95": 100, "unit": "FLOP"}}}
-    raced["questions"] = {"q": {"when": "z >= 60*one"}, "r": {"when": "y*exp(0.05*(t - start)) >= 60*one"}}
+    raced = {"quantities": {"y": {"p05": 1, "p95": 100, "unit": "FLOP"}, "speed": {"value": 0.04, "unit": ""}}}
+    raced["quantities"]["slow"] = {"expression": "y*exp(speed*(t - start))"}
+    raced["questions"] = {"q": {"when": "z >= 60*one", "title": "z reaches"}}
+    raced["questions"]["r"] = {"when": "slow >= 60*one", "title": "slow is there"}
     raced["questions"]["f"] = {"first": ["q", "r"], "title": "which is first"}
     failing = {"quantities": {"z": {"expression": "x*exp(0.1*(t - start)) + 0*sqrt(x - 0.12*one)*one**0.5"}}}
     return {
@@ -74,7 +76,7 @@ def trees(steerable, hostile):
         "weighed": forecast.project(plan(**weighed), draws=2048),
         "valued": forecast.project(plan(**valued), draws=512),
         "failing": forecast.project(plan(**failing), draws=4096),
-        "raced": forecast.project(plan(**raced), draws=512),
+        "raced": forecast.project(plan(**raced), draws=512, set={"speed": 0.05}),
         "ranked": forecast.project("gpu-choice", draws=256),
         "orders": forecast.project(RANKED, draws=1024),
         "brain": forecast.project("brain-parity", draws=1024),
@@ -242,6 +244,36 @@ def test_the_sentence_and_the_drawing_of_a_ranking_follow(opened, trees):
     now(page)
     assert page.locator("#orders section").count() == 1
     assert "(use: 5)" in text(page, "#orders h2")
+
+
+def test_the_sentence_of_what_comes_first_follows(opened, trees):
+    tree, shorts = trees["raced"], {"q": "z reaches", "r": "slow is there"}
+    (row,) = firsts(tree)
+    order = sorted(row["first"].items(), key=lambda item: -item[1])
+    told = ", ".join(f"{shorts[name]} in {percent(share)} of worlds" for name, share in order)
+    page = opened("raced", "q=f")
+    whole = f"Which is first: {told}; none in {percent(row['none'])}; with speed = 0.05 instead of 0.04."
+    assert text(page, "#sentence") == whole
+    page.locator("input[aria-label='x: highest']").fill("30")
+    now(page)
+    drawn = {each[0]: each[2] for each in cells(page, "#races tbody")}
+    assert f"slow is there in {drawn['slow is there']} of worlds" in text(page, "#sentence")
+    assert text(page, "#sentence") != whole
+
+
+def test_what_was_changed_stays_in_every_sentence(opened, trees):
+    changed = brief(trees["raced"]).sentence.partition("; with ")[2]
+    assert changed
+    for address in ("", "a.x=10-60", "q=r", "q=f&a.x=10-60"):
+        assert text(opened("raced", address), "#sentence").endswith(f"; with {changed}")
+
+
+def test_figures_of_all_worlds_are_marked(opened, trees):
+    page = opened("failing", "a.x=10-60")
+    assert text(page, "#about h2") == "Warnings of all 4,096 worlds"
+    assert page.get_by_text("Figures here are of all 4,096 worlds").is_visible()
+    page = opened("failing", java_script_enabled=False)
+    assert text(page, "#about h2") == "Warnings"
 
 
 def test_rivals_without_weights_are_drawn_side_by_side_until_one_is_picked(opened):

@@ -111,6 +111,19 @@ def test_rankings_take_room_as_questions_do():
     assert Worlds(tree, limit=int(size) + 1).dates < 24
 
 
+def test_the_quantity_whose_value_opens_the_answer_is_drawn():
+    asked = {
+        "start": 2025,
+        "until": 2060,
+        "quantities": {"x": {"normal": [0.1, 0.4], "unit": ""}, "y": {"expression": "exp(x*(t - 2025))"}},
+    }
+    asked["quantities"]["z"] = {"expression": "y**2"}
+    questions = {"v": {"value": "z", "dates": ["2030-01-01"]}, "q": {"when": "y >= 2"}}
+    worlds = Worlds(forecast.project({**asked, "questions": questions}, draws=64))
+    assert worlds.sides("v") == ["z"]
+    assert next(iter(worlds.paths)) == "z"
+
+
 def test_a_mixture_is_chosen_by_its_members():
     run = forecast.project("brain-parity", draws=256, until=2040, set={"metric": "linpack", "trend": "pool"})
     worlds = Worlds(run)
