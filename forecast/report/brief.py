@@ -24,7 +24,7 @@ from forecast.report.words.numbers import amount, percent, plain, scale_of
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief"]
+__all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "past_record"]
 
 #: So many drivers, tables and names of what is left out are named.
 _MOST_DRIVERS, _MOST_TABLES = 5, 2
@@ -152,8 +152,8 @@ def brief(tree: xr.DataTree, *, today: str = "", by: str = "") -> Brief:
             if d["share"] >= _LEAST_SHARE
         ),
         together=max(0.0, 1.0 - alone) if moved else 0.0,
-        data=_data(tree, today),
-        record=_record(tree),
+        data=newest_data(tree, today),
+        record=past_record(tree),
         left=tuple(_left(tree)),
     )
 
@@ -351,7 +351,7 @@ def _last(tree: xr.DataTree, words: Words) -> Iterator[Row]:
 # --- Around it --------------------------------------------------------------------------------------------------------
 
 
-def _data(tree: xr.DataTree, today: str) -> str:
+def newest_data(tree: xr.DataTree, today: str) -> str:
     """Say how old the newest data are."""
     ages = sorted(newest(tree).items(), key=lambda item: item[1], reverse=True)
     told = []
@@ -368,7 +368,7 @@ def _data(tree: xr.DataTree, today: str) -> str:
     return f"{', '.join(told)}{more}" if told else ""
 
 
-def _record(tree: xr.DataTree) -> str:
+def past_record(tree: xr.DataTree) -> str:
     """Say how often past intervals of forecasts of this kind have held."""
     rows = held(attribute(tree, "models"))
     if not rows:
