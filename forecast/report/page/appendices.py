@@ -23,7 +23,7 @@ from forecast.report.words.numbers import amount, plain
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["about", "appendices", "called", "command", "foreign"]
+__all__ = ["Called", "about", "appendices", "command", "foreign"]
 
 #: Rows of data that are listed for one quantity, the newest; and characters of any text from outside.
 _MOST_ROWS, _LONG = 120, 2000
@@ -74,19 +74,32 @@ def foreign(text: object) -> str:
     return printable(text, _LONG)
 
 
-def called(tree: xr.DataTree, name: str) -> tuple[str, str, str, str]:
-    """Return what an assumption is called, whose it is, its unit, and what is stated of it with its source."""
-    words, projected = Words(tree), tree["projection"].to_dataset()
-    if name in projected:
-        return words(name), "", str(projected[name].attrs["units"]), str(projected[name].attrs.get("long_name", ""))
-    model, _, own = name.rpartition(".")
-    told = attribute(tree, "models").get(model, {"assumptions": [], "sources": []})
-    stated = (found for text in told["assumptions"] if (found := _STATED.fullmatch(text)) is not None)
-    found = next((each for each in stated if each["name"] == own), None)
-    unit = "" if found is None or found["unit"] == "dimensionless" else found["unit"]
-    text = found["text"] if found is not None else "; ".join(told["sources"])
-    label = words(name) if words(name) != printable(name, 60) else printable(own.replace("_", " "), 60)
-    return label, foreign(model), unit, foreign(text)
+class Called:
+    """What assumptions are called, whose they are, and what is stated of them.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    """
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        self._words, self._levels = Words(tree), tree["projection"].to_dataset().data_vars
+        self._models = attribute(tree, "models")
+
+    def __call__(self, name: str) -> tuple[str, str, str, str]:
+        """Return what an assumption is called, whose it is, its unit, and what is stated of it with its source."""
+        words = self._words
+        if name in self._levels:
+            about = self._levels[name].attrs
+            return words(name), "", str(about["units"]), str(about.get("long_name", ""))
+        model, _, own = name.rpartition(".")
+        told = self._models.get(model, {"assumptions": [], "sources": []})
+        stated = (found for text in told["assumptions"] if (found := _STATED.fullmatch(text)) is not None)
+        found = next((each for each in stated if each["name"] == own), None)
+        unit = "" if found is None or found["unit"] == "dimensionless" else found["unit"]
+        text = found["text"] if found is not None else "; ".join(told["sources"])
+        label = words(name) if words(name) != printable(name, 60) else printable(own.replace("_", " "), 60)
+        return label, foreign(model), unit, foreign(text)
 
 
 def _models(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
@@ -102,8 +115,9 @@ def _models(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
 
 def _inputs(tree: xr.DataTree) -> Iterator[dict[str, str]]:
     """Walk every assumption of the projection, those that are one number among them, with what it is and whence."""
+    called = Called(tree)
     for name, drawn in _every(tree):
-        label, of, unit, text = called(tree, name)
+        label, of, unit, text = called(name)
         low, middle, high = (amount(float(q), unit) for q in np.quantile(drawn, [0.05, 0.5, 0.95]))
         span = middle if low == high else f"{middle} ({low} to {high})"
         yield {"label": label, "of": of, "value": span, "source": text}

@@ -19,7 +19,7 @@ from forecast.errors import ForecastError
 from forecast.report import summary
 from forecast.report.brief import MOST_ORDERS, Group, brief
 from forecast.report.headline import MOST_SAID, Words, changed, contestant, dates_of, event, headline, opening
-from forecast.report.page.appendices import about, appendices, called, foreign
+from forecast.report.page.appendices import Called, about, appendices, foreign
 from forecast.report.page.moves import moves
 from forecast.report.page.worlds import Worlds
 from forecast.report.plain import attribute
@@ -45,6 +45,7 @@ def contents(tree: xr.DataTree, worlds: Worlds, toml: str = "", given: str = "")
         What it is conditioned on, in words.
     """
     short = brief(tree)
+    called = Called(tree)
     short = replace(short, sentence=f"{_given(given)}{short.sentence}")
     return {
         "title": foreign(attribute(tree, "title") or attribute(tree, "scenario")),
@@ -53,7 +54,7 @@ def contents(tree: xr.DataTree, worlds: Worlds, toml: str = "", given: str = "")
         "replaced": _steered(tree, worlds),
         "races": [_race(tree, race) for race in _races(tree, Words(tree))],
         "moves": (moved := moves(tree, worlds)),
-        "named": {row.name: called(tree, row.name)[:2] for row in moved.rows},
+        "named": {row.name: called(row.name)[:2] for row in moved.rows},
         "figure": _figure(tree),
         **about(tree, worlds),
         **appendices(tree, toml),
@@ -111,9 +112,9 @@ def answer(tree: xr.DataTree, worlds: Worlds, given: str = "") -> dict[str, Any]
     name, kind = opening(tree)
     packed = worlds.packed()
     first, last = dates_of(tree)
-    inputs = []
+    inputs, called = [], Called(tree)
     for key, drawn in packed.pop("inputs").items():
-        label, of, unit, source = called(tree, key)
+        label, of, unit, source = called(key)
         inputs.append(
             {"name": key, "label": label, "of": of, "source": source, "scales": scales(unit), **_shorter(drawn)}
             | ({"labels": [words(each) for each in worlds.labels[key]]} if key in worlds.labels else {})
