@@ -12,14 +12,18 @@ import functools
 import numbers
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from forecast.base.sobol import BLOCK, key, uniforms
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+
+T = TypeVar("T")
 
 __all__ = ["BLOCK", "Streams", "check_seed", "choice", "student_t"]
 
@@ -88,6 +92,19 @@ class Streams:
         Each lies inside of (0, 1); the rows of one call are the dimensions of one point.
         """
         return uniforms(self.seed, self.node, part, count, self.block)
+
+    def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
+        """Return what something draws from these streams alone; who asks for it again and again may have held it.
+
+        Parameters
+        ----------
+        of : object
+            What draws: compared by what it is, and never changed.
+        what : hashable
+            Everything else that it rests on.
+        make : callable
+        """
+        return make()
 
 
 def choice(weights: ArrayLike, uniform: NDArray[np.float64]) -> NDArray[np.intp]:

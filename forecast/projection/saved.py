@@ -393,7 +393,8 @@ def _check_unit(text: str, at: str) -> None:
 
 def _expected(data: xr.Dataset, names: Mapping[str, Any], parts: Sequence[str], at: str) -> None:
     wanted = [f"{name}{part}" for name in names for part in parts]
-    optional = {f"{name}{part}" for name in names for part in ("_failing", "_by") if "_date" in parts}
+    more = ("_failing", "_by") if "_date" in parts else ("_value", "_takes") if "_among" in parts else ()
+    optional = {f"{name}{part}" for name in names for part in more}
     for name in sorted(({str(n) for n in data.data_vars} - optional) ^ set(wanted)):
         raise ResultError(f"{at}/{printable(name, 60)}: is missing, or not asked for")
     if wanted and (data["quantile"].dims != ("quantile",) or data["quantile"].values.tolist() != _QUANTILES):
@@ -645,6 +646,17 @@ def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> N
             shares = values.values
             if values.dims != data[name].dims[1:] or not (np.isnan(shares) | ((shares >= 0) & (shares <= 1))).all():
                 raise ResultError(f"{each}{part}: expected shares from 0 to 1, along the same choices")
+        if (f"{name}_value" in data) != (f"{name}_takes" in data):
+            raise ResultError(f"{each}: expected of every world both a value and whether it takes part, or neither")
+        for part, kind in (("_value", "f"), ("_takes", "i")):
+            if f"{name}{part}" not in data:  # files of earlier versions have no worlds here
+                continue
+            worlds = data[f"{name}{part}"]
+            _dims(worlds, ("draw",), kind, about, f"{each}{part}")
+            if worlds.dims[1:] != data[name].dims[1:]:
+                raise ResultError(f"{each}{part}: expected what each world says, along the same choices")
+            if kind == "i" and not np.isin(worlds.values, (0, 1)).all():
+                raise ResultError(f"{each}{part}: expected 0 or 1")
 
 
 def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str) -> None:

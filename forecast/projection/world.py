@@ -33,7 +33,7 @@ from forecast.projection.failing import Fault, others_instead
 from forecast.projection.horizon import clock
 from forecast.projection.moments import by_moments
 from forecast.projection.paths.changes import grown, replaced
-from forecast.projection.paths.held import Made, Rests
+from forecast.projection.paths.held import HeldStreams, Made, Rests
 from forecast.projection.paths.histories import Past, over_time
 from forecast.projection.paths.limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.walking import walk
@@ -640,7 +640,10 @@ class World:
         place: int,
     ) -> Array:
         """Sample one block of a model."""
+        rests = self.fits.rests
         streams = Streams(self.seed, model.name, self.blocks[place])
+        if rests is not None:
+            streams = HeldStreams(self.seed, model.name, self.blocks[place], held=rests.held)
         own = slice(place * BLOCK, (place + 1) * BLOCK)
         inputs = {name: values[..., own] for name, values in given.items()}
         if held:

@@ -24,14 +24,14 @@ from forecast.report.words.numbers import amount, percent, plain, scale_of
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Brief", "Group", "Row", "brief"]
+__all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "past_record"]
 
 #: So many drivers, tables and names of what is left out are named.
 _MOST_DRIVERS, _MOST_TABLES = 5, 2
 #: Columns of a heading, so that what stands at its end is never cut.
 _HEADING = 78
 #: A ranking that is asked oftener than this is shown by its best ones.
-_MOST_ORDERS = 2
+MOST_ORDERS = 2
 #: What explains less than this share of the variance moves nothing worth a word.
 _LEAST_SHARE = 0.02
 
@@ -152,8 +152,8 @@ def brief(tree: xr.DataTree, *, today: str = "", by: str = "") -> Brief:
             if d["share"] >= _LEAST_SHARE
         ),
         together=max(0.0, 1.0 - alone) if moved else 0.0,
-        data=_data(tree, today),
-        record=_record(tree),
+        data=newest_data(tree, today),
+        record=past_record(tree),
         left=tuple(_left(tree)),
     )
 
@@ -285,7 +285,7 @@ def _orders(tree: xr.DataTree, words: Words) -> Iterator[Group]:
     """Walk the rankings: who takes part in each, or the best ones of one that is asked many times."""
     for name in attribute(tree, "rankings"):
         rows = [row for row in rankings(tree) if row["name"] == name]
-        if len(rows) > _MOST_ORDERS:
+        if len(rows) > MOST_ORDERS:
             best = [_winner(words, row) for row in rows]
             heading = Row(label=words.title(rows[0]["title"], {}), spread=None, text="")
             yield Group(rows=(heading, *best), kind="text", note="first in")
@@ -351,7 +351,7 @@ def _last(tree: xr.DataTree, words: Words) -> Iterator[Row]:
 # --- Around it --------------------------------------------------------------------------------------------------------
 
 
-def _data(tree: xr.DataTree, today: str) -> str:
+def newest_data(tree: xr.DataTree, today: str) -> str:
     """Say how old the newest data are."""
     ages = sorted(newest(tree).items(), key=lambda item: item[1], reverse=True)
     told = []
@@ -368,7 +368,7 @@ def _data(tree: xr.DataTree, today: str) -> str:
     return f"{', '.join(told)}{more}" if told else ""
 
 
-def _record(tree: xr.DataTree) -> str:
+def past_record(tree: xr.DataTree) -> str:
     """Say how often past intervals of forecasts of this kind have held."""
     rows = held(attribute(tree, "models"))
     if not rows:

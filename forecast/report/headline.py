@@ -26,10 +26,10 @@ from forecast.scenarios.settings import spoken
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["Words", "dates_of", "event", "headline", "opening"]
+__all__ = ["MOST_SAID", "Words", "changed", "contestant", "dates_of", "event", "headline", "opening"]
 
 #: So many combinations stand in one sentence; of more the range is said.
-_MOST_SAID = 3
+MOST_SAID = 3
 #: Digits of a number that stands in a title: it is stated, not estimated.
 _STATED = 6
 
@@ -92,13 +92,13 @@ def headline(tree: xr.DataTree) -> str:
     name, kind = opening(tree)
     words = Words(tree)
     made = {"when": _when, "value": _value, "first": _first, "rank": _rank}.get(kind, _level)
-    return f"{made(tree, name, words)}{_changed(tree, words)}."
+    return f"{made(tree, name, words)}{changed(tree, words)}."
 
 
 # --- What was changed -------------------------------------------------------------------------------------------------
 
 
-def _changed(tree: xr.DataTree, words: Words) -> str:
+def changed(tree: xr.DataTree, words: Words) -> str:
     """Say what was set, swapped and changed, and what stood there instead."""
     choices = attribute(tree, "choices")
     replaced = attribute(tree, "instead") if "instead" in tree.attrs else {}
@@ -229,7 +229,7 @@ def _value(tree: xr.DataTree, name: str, words: Words) -> str:
     beside = itertools.takewhile(
         lambda each: each in asked and asked[each]["dates"] == asked[name]["dates"], order[order.index(name) :]
     )
-    return _capital("; ".join(_one_value(tree, each, words) for each in itertools.islice(beside, _MOST_SAID)))
+    return _capital("; ".join(_one_value(tree, each, words) for each in itertools.islice(beside, MOST_SAID)))
 
 
 def _one_value(tree: xr.DataTree, name: str, words: Words) -> str:
@@ -261,8 +261,13 @@ def _first(tree: xr.DataTree, name: str, words: Words) -> str:
     if row["none"] is None:
         return f"{_capital(what)}{given}: failed"
     order = sorted(row["first"].items(), key=lambda item: -item[1])
-    told = [f"{words(event)} in {percent(share)} of worlds" for event, share in order[:_MOST_SAID]]
+    told = [f"{contestant(tree, name, words)} in {percent(share)} of worlds" for name, share in order[:MOST_SAID]]
     return f"{_capital(what)}{given}: {', '.join(told)}; none in {percent(row['none'])}"
+
+
+def contestant(tree: xr.DataTree, name: str, words: Words) -> str:
+    """Return what may come first, as a clause if it has a title."""
+    return event(tree, name, {}, words) if attribute(tree, "questions")[name]["title"] else words(name)
 
 
 def _rank(tree: xr.DataTree, name: str, words: Words) -> str:
@@ -270,9 +275,9 @@ def _rank(tree: xr.DataTree, name: str, words: Words) -> str:
     title = words.title(rows[0]["title"] or f"the {rows[0]['best']} {rows[0]['rank']}", rows[0]["choices"])
     told = [
         f"{words.given(row['choices'])}: {_best(row, words)}" if row["choices"] else _best(row, words)
-        for row in rows[:_MOST_SAID]
+        for row in rows[:MOST_SAID]
     ]
-    more = f"; and for {len(rows) - _MOST_SAID} more" if len(rows) > _MOST_SAID else ""
+    more = f"; and for {len(rows) - MOST_SAID} more" if len(rows) > MOST_SAID else ""
     return f"{_capital(title)}: {'; '.join(told)}{more}"
 
 

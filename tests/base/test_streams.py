@@ -90,3 +90,8 @@ def test_student_t_scales_by_the_inverse_of_chi_square(dof):
     uniform = np.concatenate([Streams(0, "scale", 0).uniforms("p", 1)[0], [1e-15, 1e-6, 1 - 1e-6]])
     made = student_t(np.array([np.full(uniform.size, 0.8413447460685429), uniform]), dof)[0]
     assert made == pytest.approx(np.sqrt(dof / chi2.isf(uniform, dof)), rel=1e-9)
+
+
+def test_what_is_drawn_once_is_made_each_time_by_whoever_holds_nothing():
+    streams, made = Streams(seed=0, node="x", block=0), []
+    assert [streams.once(streams, "part", lambda: made.append(1) or len(made)) for _ in range(2)] == [1, 2]

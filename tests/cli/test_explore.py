@@ -17,8 +17,10 @@ from forecast.cli.explore import server
 from forecast.cli.explore.session import LARGEST, MOST_FILES, Session
 from forecast.errors import ForecastError, UsageError
 from forecast.projection.engine import project
+from forecast.report.page import part
 from forecast.report.page.contents import answer
 from forecast.report.page.worlds import Worlds
+from forecast.scenarios.scenario import Scenario
 
 PORT, TOKEN = 8765, "the-token-of-the-test"
 HOME = f"http://127.0.0.1:{PORT}"
@@ -110,13 +112,13 @@ def test_another_site_is_refused(ask):
 
 
 @pytest.mark.parametrize("headers", [{}, {server.TOKEN: ""}, {server.TOKEN: TOKEN[:-1]}, {server.TOKEN: TOKEN + "x"}])
-@pytest.mark.parametrize("url", ["/answer", "/scenario", "/upload?name=a.csv"])
+@pytest.mark.parametrize("url", ["/answer", "/scenario", "/upload?name=a.csv", "/about", "/appendices"])
 def test_without_the_token_nothing_is_asked(ask, headers, url):
     assert ask(url=url, headers=headers).status_code == 403
 
 
 def test_what_changes_anything_is_a_post(ask):
-    for url in ("/answer", "/scenario", "/upload"):
+    for url in ("/answer", "/scenario", "/upload", "/about", "/appendices"):
         assert ask(method="GET", url=url).status_code == 405
     for method in ("PUT", "DELETE", "OPTIONS"):
         assert ask(method=method, url="/").status_code in (403, 405)
@@ -193,6 +195,23 @@ def test_an_answer_is_that_of_a_fresh_projection(ask, folder, asked, told):
         given = ask(content=json.dumps(asked)).json()
         assert given["answer"] == json.loads(json.dumps(answer(fresh, Worlds(fresh))))
     assert given["command"].startswith("forecast run scenario.toml")
+
+
+def test_what_stands_around_an_answer_is_that_of_the_answer(ask, folder):
+    asked = {"set": {"goal": "3e3..4e3"}, "swap": {"machine": "hardware/linpack"}}
+    fresh = project(folder / "fast.toml", draws=64, set={"goal": "3e3..4e3"}, swap={"machine": "hardware/linpack"})
+    worlds, toml = Worlds(fresh), Scenario.load(folder / "fast.toml").to_toml()
+    parts = {name: part(name, fresh, worlds, toml=toml) for name in ("about", "appendices")}
+    assert "3.1 kFLOP/s to 4 kFLOP/s" in parts["appendices"]
+    assert "--swap machine=hardware/linpack" in parts["appendices"]
+    assert "Newest data" in parts["about"]
+    for before in ({}, asked):  # drawn for it, and the last that was drawn
+        ask(content=json.dumps(before))
+        for name, wanted in parts.items():
+            assert ask(url=f"/{name}", content=json.dumps(asked)).json() == {"html": wanted}
+    edited = ask(url="/appendices", content=json.dumps({"toml": SCENARIO.replace("is fast", "is <b>fast")})).json()
+    assert "is &lt;b&gt;fast" in edited["html"]
+    assert "<b>" not in edited["html"]
 
 
 def test_the_library_is_there(ask):

@@ -8,6 +8,7 @@ import pytest
 import forecast
 from forecast.errors import UnknownNameError
 from forecast.models import Anchored, Description, FittedShape, Shape, shape, trend
+from forecast.models.shapes.frontiers import highest
 from forecast.streams import BLOCK, Streams
 from tests.toolkit import noise
 
@@ -179,3 +180,20 @@ def test_shipped_frontiers_start_at_the_record(metric):
     assert np.unique(start).tolist() == [seen.value.max()]
     free = np.median(model.keeping("").fit().sample(seen.time[-1:], {}, streams()))
     assert metric != "linpack" or free > 4 * seen.value.max()  # where the straight line starts
+
+
+@pytest.mark.parametrize("size", [(1, 3), (7, 1), (40, 12), (0, 4)])
+def test_the_highest_so_far_is_the_running_maximum(size):
+    path = np.random.default_rng(0).normal(size=size)
+    before = path.copy()
+    assert (highest(path) == np.maximum.accumulate(path, axis=0)).all()
+    assert (path == before).all()
+
+
+def test_the_highest_so_far_of_what_is_no_number_is_none():
+    path = np.array([[1.0, 2.0], [np.nan, 3.0], [5.0, 1.0]])
+    assert np.array_equal(highest(path), np.maximum.accumulate(path, axis=0), equal_nan=True)
+
+
+def test_a_row_that_stands_for_many_is_not_written_to():
+    assert highest(np.broadcast_to(np.array([[1.0, 2.0]]), (3, 2))).tolist() == [[1.0, 2.0]] * 3

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.projection.engine import project
-from forecast.projection.paths.held import Held
+from forecast.projection.paths.held import Held, HeldStreams
 
 DRAWS = 64
 
@@ -85,7 +85,7 @@ def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine):
 
 def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
     held, asked = Held(), {"trend": ("pool", "exponential"), "metric": "linpack"}
-    for more in ({}, {"machine.growth": 0.2}, {"brain": 1e17}, {"trend": "exponential"}):
+    for more in ({}, {"machine.growth": 0.2}, {"machine.growth": 0.3}, {"brain": 1e17}, {"trend": "exponential"}):
         same("brain-parity", held, set={**asked, **more})
 
 
@@ -116,6 +116,42 @@ def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatc
         sampled.clear()
         project(machine, draws=DRAWS, held=held, set=asked)
         assert set(sampled) == again, asked
+
+
+def test_what_is_not_set_of_a_trend_is_drawn_once(machine, monkeypatch):
+    """A growth that is set moves draws which it does not change: at the next growth they are the same."""
+    from forecast.models.shapes.held import Held as Holding
+
+    shapes, drawn, held = [], [], Held()
+
+    def run(growth, held):
+        drawn.clear()
+        project(machine, draws=DRAWS, held=held, set={"machine.growth": growth, "trend": "random-walk"})
+        return len(drawn)
+
+    with monkeypatch.context() as watched:
+        sample = Holding.sample
+        watched.setattr(
+            Holding, "sample", lambda self, *rest, **m: shapes.append(self.shape) or sample(self, *rest, **m)
+        )
+        run(0.2, held)
+    kind = type(shapes[0])
+    free = kind.sample
+    monkeypatch.setattr(kind, "sample", lambda self, *rest, **more: drawn.append(self) or free(self, *rest, **more))
+    assert run(0.3, None) > 0
+    assert run(0.4, held) == 0
+
+
+def test_draws_that_are_held_are_of_one_object_and_one_stream_and_stay_what_they_are():
+    held, shape, other = Held(), object(), object()
+    streams = [HeldStreams(seed, "x", block, held=held) for seed, block in ((0, 0), (0, 1), (1, 0))]
+    first = [each.once(shape, "noise", lambda: {"a": np.ones(3)}) for each in streams]
+    assert streams[0].once(shape, "noise", dict) is first[0]
+    assert len({id(each) for each in first}) == 3
+    assert streams[0].once(other, "noise", lambda: (np.zeros(2),))[0].tolist() == [0, 0]
+    assert streams[0].once(shape, "other", lambda: np.zeros(1)).tolist() == [0]
+    with pytest.raises(ValueError, match="read-only"):
+        first[0]["a"][0] = 2
 
 
 def test_a_model_is_fitted_once(machine, monkeypatch):

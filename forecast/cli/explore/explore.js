@@ -15,7 +15,9 @@
     return node;
   };
 
-  let opened = first, asked = {}, underWay = false, waiting = null;
+  /** Milliseconds without a change after which what stands around an answer is renewed. */
+  const REST = 400;
+  let opened = first, asked = {}, underWay = false, waiting = null, stale = false, resting = 0;
   const blank = () => ({ scenario: opened.scenario, set: {}, swap: {}, changes: [], data: {} });
   asked = blank();
 
@@ -47,17 +49,36 @@
           const told = await post("/answer", question);
           if (waiting !== null) return;
           lawcast.show(told.answer);
-          settle(told);
+          settle();
           say(`Drawn again in ${Math.round(performance.now() - begun)} ms.${told.warnings.length ? ` ${told.warnings.join(" ")}` : ""}`);
         });
       }
     } finally { underWay = false; }
   };
-  /** What stands below was written for the scenario as it is stated; the command repeats what is shown. */
-  const settle = (told) => {
-    const command = document.querySelector('pre[aria-label="The command"] code');
-    if (command) command.textContent = told.command;
-    at("explore-stale").hidden = JSON.stringify(asked) === JSON.stringify({ ...blank(), scenario: first.scenario });
+  /** What stands around an answer: its ages and warnings come once nothing changes, appendices once one is opened. */
+  const settle = () => {
+    stale = true;
+    clearTimeout(resting);
+    resting = setTimeout(() => attempt(async () => {
+      await renew("about", "/about");
+      await opening();
+    }), REST);
+  };
+  const renew = async (id, path) => {
+    const question = JSON.stringify(asked), told = await post(path, question);
+    if (question !== JSON.stringify(asked)) return false;
+    // the page's own template, with all text escaped; what is parsed so runs nothing
+    const parsed = new DOMParser().parseFromString(told.html, "text/html"), node = at(id);
+    const opened = [...node.querySelectorAll("details")].map((each) => each.open);
+    parsed.querySelectorAll("details").forEach((each, i) => { each.open = Boolean(opened[i]); });
+    node.replaceChildren(...parsed.body.childNodes);
+    return true;
+  };
+  const opening = async () => {
+    if (!stale || underWay || !at("appendices").querySelector("details[open]")) return;
+    stale = false;
+    at("appendices").setAttribute("aria-busy", "true");
+    try { stale = !await renew("appendices", "/appendices"); } catch (problem) { stale = true; throw problem; } finally { at("appendices").removeAttribute("aria-busy"); }
   };
   const put = (part, key, value) => {
     if (value === "" || value === null) delete asked[part][key];
@@ -129,7 +150,6 @@
       box("The scenario as text", toml, make("button", { type: "button", click: () => attempt(() => open({ scenario: opened.scenario, toml: toml.value })) }, "Use this text")),
       make("p", { role: "status", id: "explore-status", class: "quiet" }),
       make("p", { role: "alert", id: "explore-problem" }),
-      make("p", { id: "explore-stale", class: "quiet", hidden: true }, "What stands under “Behind it” is that of the page as it was opened; the command there repeats what is shown now."),
     );
   };
   const open = async (what) => {
@@ -140,5 +160,7 @@
     controls();
     await redraw();
   };
+  // a toggle does not bubble
+  at("appendices").addEventListener("toggle", () => attempt(opening), true);
   controls();
 })();

@@ -125,6 +125,8 @@ def app(session: Session, port: int, token: str) -> Guard:
     routes = [
         Route("/", home),
         Route("/answer", asking(session.answer), methods=["POST"]),
+        Route("/about", asking(partial(session.part, "about")), methods=["POST"]),
+        Route("/appendices", asking(partial(session.part, "appendices")), methods=["POST"]),
         Route("/scenario", asking(session.opened), methods=["POST"]),
         Route("/upload", upload, methods=["POST"]),
     ]

@@ -24,6 +24,7 @@ from forecast.projection.paths.held import Held
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.report.page.worlds import Worlds
     from forecast.scenarios.graph import Graph
     from forecast.scenarios.scenario import Scenario
 
@@ -72,6 +73,7 @@ class Session:
         self._load = lru_cache(maxsize=64)(self._loaded)
         self._folder = tempfile.TemporaryDirectory(prefix="forecast-explore-")
         self.folder = Path(self._folder.name)
+        self._last: tuple[Mapping[str, Any], xr.DataTree, Worlds] | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -193,17 +195,33 @@ class Session:
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer with what is changed: what `forecast.report.page` draws, and how to repeat it."""
         from forecast.report import summary
-        from forecast.report.page.contents import answer, command
+        from forecast.report.page.appendices import command
+        from forecast.report.page.contents import answer
         from forecast.report.page.worlds import Worlds
         from forecast.report.plain import attribute
 
         tree = self.run(asked)
+        worlds = Worlds(tree)
+        self._last = asked, tree, worlds
         said = [*attribute(tree, "failures"), *summary.warnings(tree)]
         return {
-            "answer": answer(tree, Worlds(tree)),
+            "answer": answer(tree, worlds),
             "command": command(tree),
             "warnings": [printable(text, 400) for text in said],
         }
+
+    def part(self, name: str, asked: Mapping[str, Any]) -> dict[str, str]:
+        """Return what stands around that answer on its page: see `forecast.report.page.part`."""
+        from forecast.report.page import part
+        from forecast.report.page.worlds import Worlds
+
+        asked = _checked(asked)
+        last, tree, worlds = self._last or (None, None, None)
+        if tree is None or worlds is None or last != asked:
+            tree = self.run(asked)
+            worlds = Worlds(tree)
+        with self._reach():
+            return {"html": part(name, tree, worlds, toml=self._scenario(asked).to_toml())}
 
     def run(self, asked: Mapping[str, Any]) -> xr.DataTree:
         """Return the projection that a page asks for."""
@@ -238,6 +256,7 @@ class Session:
 
         path = self.folder / name
         path.write_bytes(content)
+        self._last = None  # it may have been made from another file of this name
         try:
             columns = list(tables.columns(str(path)))
         except ForecastError:

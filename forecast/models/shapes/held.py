@@ -43,17 +43,27 @@ class Held(FittedShape):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return the parameters that are held, and the others as they are where these are known."""
-        return self.shape.conditional(self.shape.posterior(streams), self.held)
+        return self.shape.conditional(self._drawn(streams), self.held)
+
+    def _drawn(self, streams: Streams) -> Mapping[str, Array]:
+        return streams.once(self.shape, "posterior", lambda: self.shape.posterior(streams))
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the shape, and move each draw by what the parameters gain."""
         import numpy as np
 
-        level = self.shape.sample(time, streams, observed=observed)
-        # a level that left what a float holds stands at its end, and so did what made it
-        drawn = np.clip(self.shape.log_level(time, self.shape.posterior(streams)), -_LARGEST, _LARGEST)
+        time = np.asarray(time, dtype=float)
+
+        def free() -> tuple[Array, Array]:
+            level = self.shape.sample(time, streams, observed=observed)
+            # a level that left what a float holds stands at its end, and so did what made it
+            made = np.clip(self.shape.log_level(time, self._drawn(streams)), -_LARGEST, _LARGEST)
+            return np.log(level), made
+
+        # neither depends on what is held, at one value or at the next
+        drawn, made = streams.once(self.shape, ("sample", time.tobytes(), observed), free)
         then = self.shape.log_level(time, self.posterior(streams))
-        return np.asarray(np.exp(np.clip(then + np.log(level) - drawn, -_LARGEST, _LARGEST)))
+        return np.asarray(np.exp(np.clip(then + drawn - made, -_LARGEST, _LARGEST)))
 
     def central(self, time: Array) -> Array:
         """Return the shape at the fitted parameters: who holds some asks for draws."""

@@ -51,7 +51,6 @@ class Ranked:
         }
         self.units = {n: units.infer(r.rank, graph.unit_of()) for n, r in self.asked.items()}
         sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
-        held = 0 if counting else held  # readers need no world
         self._value = {n: np.full((held, *size), np.nan) for n, size in sizes.items()}
         self._among = {n: np.zeros((held, *size), dtype=bool) for n, size in sizes.items()}
         self._counts: dict[tuple[str, Combination], LevelCounts] = {}
@@ -74,10 +73,9 @@ class Ranked:
                     (value, takes), failing = made
                     values[(slice(None), *index)] = np.where(failing, np.nan, value[: part.worlds])
                     among[(slice(None), *index)] = takes[: part.worlds] & ~failing
+            self._value[name][part.kept], self._among[name][part.kept] = values[: part.held], among[: part.held]
             if self._counts:
                 self._count(name, part, values, among)
-            else:
-                self._value[name][part.kept], self._among[name][part.kept] = values, among
 
     def _count(self, name: str, part: Part, values: Array, among: NDArray[np.bool_]) -> None:
         dims, counts = self.dims[name], np.ones(values.shape)
@@ -125,7 +123,7 @@ class Ranked:
         return zip(np.ndindex(*self._value[name].shape[1:]), self.graph.combinations(self.dims[name]), strict=True)
 
     def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
-        """Return each ranking's quantiles, how often each is first, and how often it takes part."""
+        """Return each ranking's quantiles, how often each is first and takes part, and what every kept world says."""
         import xarray as xr
 
         data: dict[str, Any] = {}
@@ -136,6 +134,8 @@ class Ranked:
             data[name] = (("quantile", *dims), levels, title)
             data[f"{name}_first"] = (dims, best)
             data[f"{name}_among"] = (dims, among)
+            data[f"{name}_value"] = (("draw", *dims), self._value[name], title)
+            data[f"{name}_takes"] = (("draw", *dims), self._among[name].astype(np.int8))
         used = {d for dims in self.dims.values() for d in dims}
         coords = coordinates(d for d in self.graph.scenario.choices if d in used)
         return xr.Dataset(data, coords={"quantile": list(QUANTILES.values()), **coords})

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from forecast.base.streams import Streams
 from forecast.errors import ForecastError
 from forecast.models import FittedModel, Model
 from forecast.models.nesting import nested
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["Held", "Made", "Rests"]
+__all__ = ["Held", "HeldStreams", "Made", "Rests"]
 
 #: What models warn of, by quantity and model.
 Told = tuple[tuple[str, str], tuple[str, ...]]
@@ -121,6 +122,27 @@ class Held:
                 gone = self._entries.pop(number)
                 self._places[gone.key].remove(number)
                 self._bytes -= gone.size
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldStreams(Streams):
+    """Streams that hold what is drawn from them alone, for the next run.
+
+    Parameters
+    ----------
+    held : Held
+    """
+
+    held: Held
+
+    def once(self, of: object, what: Hashable, make: Callable[[], T]) -> T:
+        """Return what is held of it, or make it."""
+        key, rests = ("once", self.seed, self.node, self.block, what), _Itself(of)
+        found: T | None = self.held.take(key, rests)
+        if found is None:
+            found = _read_only(make())
+            self.held.give(key, rests, found, _bytes(found))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,9 +335,21 @@ def _plain(quantity: Any) -> Any:
     return quantity
 
 
+def _read_only(value: Any) -> Any:
+    """Return the same, of which every run may have it: nobody writes to its arrays."""
+    if isinstance(value, tuple):
+        return tuple(map(_read_only, value))
+    if isinstance(value, Mapping):
+        return {name: _read_only(each) for name, each in value.items()}
+    seen = np.asarray(value).view()
+    seen.flags.writeable = False
+    return seen
+
+
 def _bytes(value: Any) -> int:
     """Return how much memory values take; what is repeated along an axis is there once."""
-    if not isinstance(value, np.ndarray):
-        parts = value if isinstance(value, tuple) else vars(value).values()
-        return sum(_bytes(each) for each in parts)
-    return int(value.itemsize * np.prod([n if step else 1 for n, step in zip(value.shape, value.strides, strict=True)]))
+    if isinstance(value, np.ndarray):
+        sizes = (n if step else 1 for n, step in zip(value.shape, value.strides, strict=True))
+        return int(value.itemsize * np.prod(list(sizes)))
+    parts = value if isinstance(value, tuple) else (value if isinstance(value, Mapping) else vars(value)).values()
+    return sum(_bytes(each) for each in parts)

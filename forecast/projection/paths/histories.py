@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forecast.errors import DataError, ScenarioError, printable
+from forecast.models.shapes.frontiers import highest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -160,11 +161,11 @@ def over_time(function: str, time: Array, path: Array, argument: Array | float |
     [0.5, 2.0, 6.0]
     """
     if function == "maximum":
-        return np.maximum(np.maximum.accumulate(path, axis=0), past.highest())
+        return np.maximum(highest(path), past.highest())
     if function == "once":
-        return np.maximum.accumulate(_holds(path), axis=0)
+        return highest(_holds(path))
     if function == "since":
-        once = np.broadcast_to(np.maximum.accumulate(_holds(path), axis=0), (len(time), path.shape[1]))
+        once = np.broadcast_to(highest(_holds(path)), (len(time), path.shape[1]))
         years = time[:, np.newaxis] - time[(once == 1).argmax(axis=0)]
         return np.where(np.isnan(once), np.nan, np.where(once == 1, years, 0.0))
     given = None if argument is None else np.atleast_2d(np.asarray(argument, dtype=np.float64))

@@ -15,6 +15,7 @@ from forecast import units
 from forecast.base.dates import from_decimal_year
 from forecast.errors import DataError
 from forecast.formula.functions import implementation
+from forecast.models.shapes.frontiers import highest
 from forecast.projection.crossing import Crossing, crossing
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def frontier(path: Array, record: float) -> tuple[Array, float]:
     >>> made.ravel().tolist(), round(raised, 2)
     ([1.5, 3.0, 3.0], 0.67)
     """
-    made = np.maximum(np.maximum.accumulate(path, axis=0), record)
+    made = np.maximum(highest(path), record)
     return made, float((made > path).mean())
 
 

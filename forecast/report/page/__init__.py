@@ -8,6 +8,7 @@ and is only ever the text of a node in the script. Without a script it is a repo
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
@@ -21,8 +22,11 @@ from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
     import xarray as xr
+    from jinja2 import Environment
 
-__all__ = ["Live", "Served", "check_format", "html", "live", "write"]
+    from forecast.report.page.worlds import Worlds
+
+__all__ = ["Live", "Served", "check_format", "html", "live", "part", "write"]
 
 _HERE = Path(__file__).parent
 _ENDINGS = (".html", ".htm")
@@ -110,9 +114,33 @@ def live(tree: xr.DataTree, more: Live, *, toml: str = "") -> Served:
     return _made(tree, toml, "", more)
 
 
-def _made(tree: xr.DataTree, toml: str, given: str, more: Live | None) -> Served:
+def part(name: str, tree: xr.DataTree, worlds: Worlds, *, toml: str = "") -> str:
+    """Return what stands around an answer on its page, for who draws the answer anew.
+
+    Parameters
+    ----------
+    name : {"about", "appendices"}
+    tree : xarray.DataTree
+    worlds : Worlds
+    toml : str
+        The scenario that repeats the answer.
+    """
+    from forecast.report.page.appendices import about, appendices
+
+    told = about(tree, worlds) if name == "about" else appendices(tree, toml)
+    return _templates().get_template(f"{name}.html.j2").render(**told)
+
+
+@functools.cache
+def _templates() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    return Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def _made(tree: xr.DataTree, toml: str, given: str, more: Live | None) -> Served:
     from forecast.report.page.contents import answer, contents
     from forecast.report.page.worlds import Worlds
 
@@ -124,16 +152,17 @@ def _made(tree: xr.DataTree, toml: str, given: str, more: Live | None) -> Served
         f"default-src 'none'; script-src {_hashed(scripts)}; style-src {_hashed(styles)}; img-src data:; "
         f"{own}base-uri 'none'; form-action 'none'"
     )
-    made = Environment(
-        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    text = made.get_template("page.html.j2").render(
-        **contents(tree, worlds, toml, given),
-        policy=policy,
-        styles=styles,
-        scripts=scripts,
-        data=_json(answer(tree, worlds, given)),
-        live=None if more is None else _json(more.data),
+    text = (
+        _templates()
+        .get_template("page.html.j2")
+        .render(
+            **contents(tree, worlds, toml, given),
+            policy=policy,
+            styles=styles,
+            scripts=scripts,
+            data=_json(answer(tree, worlds, given)),
+            live=None if more is None else _json(more.data),
+        )
     )
     return Served(html=text, policy=policy)
 

@@ -88,6 +88,10 @@ globalThis.lawcast = (() => {
       weights: given.weights && sized({ ...given.weights, data: new Float32Array(bytes(given.weights.data).buffer) }),
       questions: given.questions.map((each) => ({ ...sized(each), kind: "date", codes: words16(each.codes), top: 65534 })),
       values: given.values.map((each) => ({ ...sized(each), kind: "value", codes: words16(each.codes), top: 65534 })),
+      orders: given.orders.map((each) => ({
+        ...sized(each), kind: "rank", own: [], rivals: [], best: (each.wide ? words16 : bytes)(each.best), takes: bytes(each.takes),
+        values: { ...sized(each.values), kind: "value", codes: words16(each.values.codes), top: 65534 },
+      })),
       paths: given.paths.map((each) => ({ ...sized(each), kind: "path", codes: bytes(each.codes), top: 254 })),
       failing: new Map(),
     };
@@ -213,6 +217,48 @@ globalThis.lawcast = (() => {
     };
   };
 
+  /* --- orders ------------------------------------------------------------------------------------------------------ */
+
+  /** What is ranked in some worlds, the other choices fixed: best median first of those that mostly take part. */
+  const ranked = (asked, fixed, worlds) => {
+    const row = placing(asked, fixed)(0) * model.count, failed = asked.sets.length, bits = Math.ceil(model.count / 8);
+    const every = model.choices.get(asked.over).values.map(({ label }, i) => {
+      const own = { ...fixed, [asked.over]: i }, weights = weighed(own, worlds), values = says(asked.values, own, worlds);
+      const byte = placing(asked.values, own)(0) * bits;
+      let first = 0, compared = 0, takes = 0, known = 0;
+      worlds.forEach((w, k) => {
+        const weight = weights ? weights[k] : 1, code = asked.best[row + w];
+        if (code !== failed) {
+          compared += weight;
+          // those that tie share a world
+          if (asked.sets[code].includes(i)) first += weight / asked.sets[code].length;
+        }
+        if (Number.isNaN(values[k])) return;
+        known += weight;
+        if ((asked.takes[byte + (w >> 3)] >> (w & 7)) & 1) takes += weight;
+      });
+      return { place: i, label, first: compared ? first / compared : 0, among: known ? takes / known : 0, q: quantiles(values, weights, "value") };
+    });
+    const order = every.filter((each) => each.among >= 0.5 && each.q).sort((a, b) => (a.q[2] - b.q[2]) * (asked.lowest ? 1 : -1));
+    const best = order.reduce((found, each) => (!found || each.first > found.first ? each : found), null);
+    return { every, order, best, second: order.find((each) => each !== best) };
+  };
+  /** A ranking under every combination of its other choices that the picks leave. */
+  const orders = (asked, picks, worlds) => asked.said.map((title, cell) => {
+    const fixed = Object.fromEntries(asked.dims.map((dim) => [dim, Math.floor(cell / asked.strides[dim]) % model.choices.get(dim).values.length]));
+    return { title, given: asked.given[cell], fixed };
+  }).filter(({ fixed }) => asked.dims.every((dim) => !(dim in picks) || picks[dim] === fixed[dim]))
+    .map((each) => ({ ...each, ...ranked(asked, each.fixed, worlds) }));
+  /** In which worlds the best one is the best, as an answer whose variance assumptions explain. */
+  const leading = (asked, picks, worlds) => {
+    const [{ fixed, best }] = orders(asked, picks, worlds), row = placing(asked, fixed)(0) * model.count;
+    const values = Float64Array.from(worlds, (w) => {
+      const set = asked.sets[asked.best[row + w]];
+      return !set ? NaN : best && set.includes(best.place) ? 1 / set.length : 0;
+    });
+    return { values, weights: weighed(best ? { ...fixed, [asked.over]: best.place } : fixed, worlds) };
+  };
+
   /* --- what moves it --------------------------------------------------------------------------------------------- */
 
   /** The share of the variance of an answer's ranks that each input explains alone: bins of equal numbers of worlds. */
@@ -285,8 +331,15 @@ globalThis.lawcast = (() => {
   /* --- the state, which is also the address ---------------------------------------------------------------------- */
 
   const blank = () => ({ question: opening().key, picks: {}, ranges: {} });
+  /** What comes first, as a question: its choices are those of the questions among which it comes first. */
+  const raced = (race) => {
+    const among = race.events.map((name) => model.questions.find((each) => each.name === name));
+    const [dims, own, rivals] = ["dims", "own", "rivals"].map((key) => unique(among.flatMap((each) => each[key])));
+    return { ...race, kind: "first", short: race.title, among, dims, own, rivals };
+  };
   const keyOf = (asked) => (asked.kind === "value" ? `${asked.name}.${asked.place}` : asked.name);
-  const everyAsked = () => [...model.questions, ...model.values].map((each) => ({ ...each, key: keyOf(each) }));
+  const everyAsked = () => [...model.questions, ...model.values, ...model.orders, ...data.firsts.map(raced)].map((each) => ({ ...each, key: keyOf(each) }));
+  const numeric = (asked) => asked.kind === "date" || asked.kind === "value";
   const opening = () => {
     const every = everyAsked(), own = every.filter((each) => each.name === data.opens.name);
     return own[own.length - 1] || every[0] || { key: "" };
@@ -365,6 +418,21 @@ globalThis.lawcast = (() => {
       return `The probability that ${what}${given} by ${last} is ${percent(1 - one.never)}${begins}${over(asked, picks)}.`;
     }
     return `${capital(what)}${given} in ${said(one.q[2], fine)} in the median world ${about}.`;
+  };
+  /** What is best, or comes first, as a sentence. */
+  const rankSentence = (asked, found) => {
+    const told = found.slice(0, data.most_said).map(({ best, second, every, given }) => {
+      const words = best ? `${best.label} in ${percent(best.first)} of worlds${second ? `, before ${second.label}` : ""}` : `none of ${every.length} meets ${asked.meets}`;
+      return given ? `${given}: ${words}` : words;
+    });
+    const more = found.length > data.most_said ? `; and for ${found.length - data.most_said} more` : "";
+    return `${capital(found[0].title)}: ${told.join("; ")}${more}.`;
+  };
+  const raceSentence = (asked, found) => {
+    if (!found) return `${capital(asked.title)}: failed.`;
+    const order = asked.labels.map((label, i) => [label, found.shares[i]]).sort((a, b) => b[1] - a[1]).slice(0, data.most_said);
+    const given = found.given ? ` (${found.given})` : "", last = found.shares[found.shares.length - 1];
+    return `${capital(asked.title)}${given}: ${order.map(([label, share]) => `${label} in ${percent(share)} of worlds`).join(", ")}; none in ${percent(last)}.`;
   };
   const cells = (asked, one) => {
     if (!one) return ["failed", "", ""];
@@ -659,7 +727,7 @@ globalThis.lawcast = (() => {
   };
   /** The other questions in the same worlds; while nobody looks they are not computed. */
   const others = (asked, worlds) => {
-    const every = everyAsked().filter((each) => each.key !== asked.key && (each.kind === "date" || each.last)), box = at("other-box");
+    const every = everyAsked().filter((each) => numeric(each) && each.key !== asked.key && (each.kind === "date" || each.last)), box = at("other-box");
     at("others").hidden = !every.length;
     at("other-count").textContent = `(${every.length})`;
     if (!box.open) return;
@@ -678,8 +746,7 @@ globalThis.lawcast = (() => {
     at("row-axis").textContent = dated ? `${said(span[0])} to ${said(span[1])}` : `${amount(span[0], asked.scales)} to ${amount(span[1], asked.scales)}`;
   };
   /** Which of several questions' dates comes first in the worlds that remain. */
-  const race = ({ events }, worlds) => {
-    const asked = events.map((name) => model.questions.find((each) => each.name === name));
+  const race = ({ events, among: asked }, worlds) => {
     const fixed = Object.assign({}, ...asked.map((each) => combinations(each, state.picks)[0]));
     const own = asked.map((each) => Object.fromEntries(Object.entries(fixed).filter(([dim]) => each.dims.includes(dim))));
     if (asked.some((each, i) => fails(each, own[i]))) return null;
@@ -694,19 +761,45 @@ globalThis.lawcast = (() => {
       total += weight;
       shares[least === Infinity ? events.length + 1 : first.length > 1 ? events.length : first[0]] += weight;
     });
-    return total ? [...shares].map((each) => each / total) : null;
+    const given = Object.entries(fixed).map(([dim, value]) => `${model.choices.get(dim).label}: ${model.choices.get(dim).values[value].label}`);
+    return total ? { shares: [...shares].map((each) => each / total), given: given.join(", ") } : null;
   };
   const races = (worlds) => {
-    at("races").replaceChildren(...data.firsts.map((each) => {
-      const found = race(each, worlds), named = each.events.map((name) => model.questions.find((q) => q.name === name).short);
+    at("races").replaceChildren(...data.firsts.map(raced).map((each) => {
+      const result = race(each, worlds), found = result && result.shares, named = each.among.map((q) => q.short);
       const rows = [...named, "several together", "none"].map((label, i) => make("tr", {}, make("th", { scope: "row" }, label),
         make("td", { class: "chart" }, draw("svg", { viewBox: "0 0 200 16", class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" },
           draw("rect", { x: 0, y: 3, width: 200 * (found ? found[i] : 0), height: 10, class: "high" }))),
         make("td", {}, found ? percent(found[i]) : "failed")));
-      return make("section", { class: "rows" }, make("h2", {}, capital(each.title)),
+      return make("section", { class: "rows" }, make("h2", {}, `${capital(each.title)}${result && result.given ? ` (${result.given})` : ""}`),
         make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, make("span", { class: "hidden" }, "What")), make("th", { scope: "col", class: "chart" }), make("th", { scope: "col" }, "share of worlds"))), make("tbody", {}, ...rows)));
     }));
   };
+  /** Every ranking in the worlds that remain: who takes part in each, or the best ones of one that is asked many times. */
+  const orderTables = (every) => {
+    at("orders").replaceChildren(...every.flatMap(({ asked, found }) => {
+      if (asked.said.length > data.most_orders) {
+        const rows = found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.given), make("td", {}, each.best ? each.best.label : "none"),
+          make("td", {}, each.best ? percent(each.best.first) : "")));
+        return [section(capital(asked.short), [column("What", true), column(""), column("first in")], rows)];
+      }
+      return found.map(({ order, title, given }) => {
+        const heading = `${capital(title)}${given ? ` (${given})` : ""}`;
+        if (!order.length) return make("section", { class: "rows" }, make("h2", {}, heading), make("p", {}, `None of ${model.choices.get(asked.over).values.length} meets ${asked.meets}.`));
+        const middles = order.map((each) => each.q[2]).filter((each) => Number.isFinite(each) && each).sort((a, b) => Math.abs(a) - Math.abs(b));
+        const [, factor, called] = middles.length ? scaleOf(middles[Math.floor(middles.length / 2)], asked.scales) : asked.scales[0];
+        const ends2 = order.flatMap((each) => [each.q[0], each.q[4]]).filter(Number.isFinite), span = [Math.min(...ends2), Math.max(...ends2)];
+        const log = span[0] > 0 && span[1] / span[0] > 10, short = (value) => plain(value / factor);
+        const rows = order.map((each) => make("tr", {}, make("th", { scope: "row" }, each.label), make("td", { class: "chart" }, bar(asked.values, each, span, log, false)),
+          make("td", {}, short(each.q[2])), make("td", {}, each.q[0] === each.q[4] ? "" : `${short(each.q[0])} to ${short(each.q[4])}`), make("td", {}, percent(each.first))));
+        const axis = `${short(span[0])} to ${short(span[1])}`;
+        return section(`${heading}${called ? ` [${called}]` : ""}`, [column("What", true), column(axis, false, "chart"), column("median"), column("90 %"), column("best in")], rows);
+      });
+    }));
+  };
+  const column = (words, hidden, kind) => make("th", { scope: "col", class: kind || false }, hidden ? make("span", { class: "hidden" }, words) : words);
+  const section = (heading, columns, rows) => make("section", { class: "rows" }, make("h2", {}, heading),
+    make("table", {}, make("thead", {}, make("tr", {}, ...columns)), make("tbody", {}, ...rows)));
   const measured = (asked, measure, one) => {
     if (!one) return Infinity;
     return measure === "already" ? one.already : measure === "by" ? 1 - one.never : one.q[2];
@@ -806,7 +899,7 @@ globalThis.lawcast = (() => {
     const asked = every.find((each) => each.key === state.question);
     at("choice-list").replaceChildren(...asked.dims.filter((dim) => model.choices.get(dim).values.length > 1).map((dim) => {
       const choice = model.choices.get(dim), id = `choice-${dim}`;
-      const first = asked.own.includes(dim) ? [] : [make("option", { value: "" }, choice.kind === "rival" ? sole(choice) >= 0 ? choice.values[sole(choice)].label : "pooled by their weights" : "all, side by side")];
+      const first = asked.own.includes(dim) ? [] : [make("option", { value: "" }, asked.rivals.includes(dim) ? sole(choice) >= 0 ? choice.values[sole(choice)].label : "pooled by their weights" : "all, side by side")];
       const list = make("select", { id }, ...first, ...choice.values.flatMap((value, i) => (first.length && i === sole(choice) ? [] : [make("option", { value: i }, value.label)])));
       list.value = dim in state.picks ? String(state.picks[dim]) : first.length ? "" : "0";
       list.addEventListener("change", () => {
@@ -820,7 +913,7 @@ globalThis.lawcast = (() => {
   };
   const assumptions = (asked) => {
     const wanted = at("find").value.trim().toLowerCase(), keep = new Uint8Array(model.count).fill(1), worlds = listed(keep);
-    const one = answer(asked, state.picks, worlds);
+    const one = numeric(asked) ? answer(asked, state.picks, worlds) : asked.kind === "rank" ? leading(asked, state.picks, worlds) : null;
     const explained = one && !one.each ? shares(one, worlds) : model.inputs.map(() => 0);
     const order = [...model.inputs.keys()].sort((a, b) => explained[b] - explained[a]);
     const every = at("every").getAttribute("aria-pressed") === "true";
@@ -841,27 +934,37 @@ globalThis.lawcast = (() => {
     const conditions = Object.entries(state.ranges).map(([name, range]) => `${model.input.get(name).title} ${narrowed(model.input.get(name), range)}`);
     const note = at("note");
     const drawn = data.count < data.drawn ? ` (the first of ${count(data.drawn)})` : "";
-    note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.`;
+    const untouched = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key;
+    const every = drawn && untouched ? ` The sentence is of all ${count(data.drawn)}.` : "";
+    note.textContent = conditions.length ? `${count(worlds.length)} of ${count(model.count)} worlds remain${drawn}: ${conditions.join("; ")}.` : `${count(model.count)} worlds${drawn}.${every}`;
     at("few").hidden = worlds.length >= FEWEST;
     at("few").textContent = `Fewer than ${FEWEST} worlds remain: widen an assumption, or draw more.`;
     at("count").textContent = `${count(worlds.length)} of ${count(model.count)} worlds`;
-    at("rivals").hidden = at("answer-box").hidden = !asked;
-    at("reset").disabled = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key;
+    at("reset").disabled = untouched;
+    const measures = asked && numeric(asked);
+    at("rivals").hidden = at("answer-box").hidden = !measures;
+    const now = measures && worlds.length ? answer(asked, state.picks, worlds) : null;
+    const ranks = worlds.length ? model.orders.map((each) => ({ asked: each, found: orders(each, state.picks, worlds) })) : [];
+    lawcastNow = { worlds: worlds.length, median: now && !now.each ? now.q[2] : null, already: now && now.already, never: now && now.never,
+      orders: ranks.map(({ found }) => found.map(({ every }) => every.map((each) => each.first))) };
     if (asked) {
-      const now = worlds.length ? answer(asked, state.picks, worlds) : null, whole = answer(asked, state.picks, all);
-      const untouched = !conditions.length && !Object.keys(state.picks).length && state.question === opening().key;
-      at("sentence").textContent = (untouched ? data.sentence : worlds.length ? data.given + sentence(asked, state.picks, now) : "No world remains: what was picked never comes together.").replaceAll(" %", "\u00a0%");
-      const span = answerFigure(asked, now, whole);
+      const told = () => asked.kind === "rank" ? rankSentence(asked, ranks.find((each) => each.asked.name === asked.name).found)
+        : asked.kind === "first" ? raceSentence(asked, race(asked, worlds)) : sentence(asked, state.picks, now);
+      const words = untouched ? data.sentence : worlds.length ? `${data.given}${told().slice(0, -1)}${data.changed}.` : "No world remains: what was picked never comes together.";
+      at("sentence").textContent = words.replaceAll(" %", "\u00a0%");
+    }
+    orderTables(ranks);
+    races(worlds);
+    if (asked) others(asked, worlds);
+    if (measures) {
+      const span = answerFigure(asked, now, answer(asked, state.picks, all));
       byDate(asked, now);
       pathFigure(asked, state.picks, keep, span);
       rowTable(asked, rowsOf(asked, state.picks, worlds));
-      others(asked, worlds);
-      races(worlds);
-      tornado(asked, now, now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
-      lawcastNow = { worlds: worlds.length, median: now && !now.each ? now.q[2] : null, already: now && now.already, never: now && now.never };
     } else {
       pathFigure(null, state.picks, keep, [data.start, data.until]);
     }
+    tornado(asked, now, now && !now.each ? moves(asked, now.fixed, now, keep, worlds) : { measure: "median", rows: [] });
   };
   let lawcastNow = {};
 
@@ -886,7 +989,7 @@ globalThis.lawcast = (() => {
     state = read(kept);
     if (!wire.done) {
       wire();
-      at("other-box").open = everyAsked().length <= 6;
+      at("other-box").open = everyAsked().filter(numeric).length <= 6;
       at("steer-box").open = matchMedia("(min-width: 960px)").matches;
     }
     document.documentElement.classList.add("alive");

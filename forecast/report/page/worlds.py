@@ -6,12 +6,9 @@ page does that in its script; `Worlds` does it here from the same codes.
 
 from __future__ import annotations
 
-import base64
-import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +18,10 @@ from forecast.base.dates import decimal_year
 from forecast.models.mixtures import PICK
 from forecast.projection.answers.pooling import held_by_worlds
 from forecast.projection.weights import weights_of
-from forecast.report.headline import dates_of
+from forecast.report.headline import dates_of, opening
 from forecast.report.levels import Levels
+from forecast.report.page.codes import Coded, Drawn, between, coded, text
+from forecast.report.page.orders import Order
 from forecast.report.plain import attribute
 from forecast.report.spreads import Asked, Figure, Question
 from forecast.sensitivity.answers import uncertain
@@ -32,122 +31,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-    Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
-__all__ = ["Coded", "Drawn", "Worlds"]
+__all__ = ["Worlds"]
 
 #: A page carries at most so many worlds, their paths at so many dates, and all of it in so many bytes of text.
 MOST_WORLDS, MOST_DATES, MOST_BYTES = 4096, 24, 3_000_000
 #: To keep to the bytes, dates and then worlds are left out, but never below these.
 FEWEST_WORLDS, FEWEST_DATES = 1024, 8
-#: A number of at most so many values is chosen by its values, any other by a range.
-MOST_VALUES = 12
 #: The range of a path's codes leaves out this share of the worlds at either end; they lie beyond it.
 _BEYOND = 0.001
-#: Quantiles by which a page says what a rank of an assumption is worth.
-_KNOTS = 101
 #: The code of what does not come by the last date.
 _NEVER = 65534
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Drawn:
-    """An assumption: the rank of every world.
-
-    Parameters
-    ----------
-    name : str
-    ranks : ndarray of uint16
-        (draw,): how many worlds have less; of a number of few values the place of its value among them.
-    values : ndarray
-        Those few values, or `_KNOTS` quantiles.
-    few : bool
-        It has few values.
-    """
-
-    name: str
-    ranks: NDArray[np.uint16]
-    values: Array
-    few: bool
-
-    @classmethod
-    def of(cls, name: str, draws: Array) -> Drawn:
-        """Rank the draws of a number."""
-        several, place, count = np.unique(draws, return_inverse=True, return_counts=True)
-        few = len(several) <= MOST_VALUES
-        ranks = place if few else (np.cumsum(count) - count)[place]
-        values = several if few else np.quantile(draws, np.linspace(0, 1, _KNOTS))
-        return cls(name=name, ranks=ranks.astype(np.uint16), values=values, few=few)
-
-    def kept(self, said: Sequence[int]) -> NDArray[np.bool_]:
-        """Tell which worlds lie in a range, two shares in percent; or have one of some values, by their places."""
-        if self.few:
-            return np.isin(self.ranks, said)
-        low, high = said
-        ranks = self.ranks.astype(np.int64) * 100
-        return (ranks >= low * len(ranks)) & (ranks < high * len(ranks))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Coded:
-    """What every world says, as codes between the ends of a range.
-
-    Parameters
-    ----------
-    name : str
-    kind : {"date", "value", "path"}
-    dims : tuple of str
-        The choices along which it extends.
-    codes : ndarray
-        (choices, draw), of paths (choices, time, draw). From 1: between the ends; 0: below; `top`: above or never; the
-        next one: failed.
-    low, high : ndarray
-        The ends, as `codes` without worlds.
-    log : bool
-        They are logarithms.
-    times : tuple of float
-        The dates of a path.
-    unit : str
-    """
-
-    name: str
-    kind: str
-    dims: tuple[str, ...]
-    codes: Codes
-    low: Array
-    high: Array
-    log: bool = False
-    times: tuple[float, ...] = ()
-    unit: str = ""
-
-    @property
-    def top(self) -> int:
-        """The code above the range."""
-        return int(np.iinfo(self.codes.dtype).max) - 1
-
-    @classmethod
-    def of(cls, values: Array, low: Array, high: Array, dtype: type[np.unsignedinteger], **about: Any) -> Coded:
-        """Write values, (..., draw), in codes between ends, (...)."""
-        top = int(np.iinfo(dtype).max) - 1
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            width = np.where(high > low, high - low, 1.0)[..., None]
-            place = np.floor((values - low[..., None]) / width * (top - 1))
-            np.nan_to_num(place, copy=False, posinf=top, neginf=0.0)
-        codes = (np.clip(place, 0, top - 2, out=place) + 1).astype(dtype)
-        codes[values < low[..., None]] = 0
-        codes[values > high[..., None]] = top
-        codes[np.isnan(values)] = top + 1
-        return cls(codes=codes, low=low, high=high, **about)
-
-    def values(self) -> Array:
-        """Return what the codes say: the middle of their step; the low end below it, infinity above the high one."""
-        low, width = self.low[..., None], (self.high - self.low)[..., None]
-        out = low + (self.codes.astype(float) - 0.5) / (self.top - 1) * width
-        out = np.where(self.codes == 0, low, out)
-        if self.log:
-            out = np.exp(out)
-        out = np.where(self.codes == self.top, np.inf, out)
-        return np.asarray(np.where(self.codes > self.top, np.nan, out))
 
 
 class Worlds:
@@ -217,8 +111,9 @@ class Worlds:
 
     def _bytes(self, count: int, dates: int, paths: Sequence[str]) -> float:
         """Return how much text the codes of so many worlds take."""
-        along = 2 * len(self.draws) + len(self._held_choices())
+        along = float(2 * len(self.draws) + len(self._held_choices()))
         along += sum(2 * math.prod(len(each.values(d)) for d in each.choices) for each in self.asked.values())
+        along += sum(Order.size(data) for data in self._ranked().values())
         if self._weights is not None:
             along += 4 * math.prod(self._weights.shape[1:])
         for name in paths:
@@ -228,25 +123,32 @@ class Worlds:
         return count * along * 4 / 3
 
     def _leading(self) -> tuple[list[str], list[str]]:
-        """Return the quantities whose paths the first question needs, and others that one would look at."""
+        """Return the quantities whose paths the opening question needs, and others that one would look at."""
         known = self._levels.names()
-        sides = [self._compared(name) for name in attribute(self.tree, "questions")]
+        opens = opening(self.tree)[0]
+        asked = sorted({name: None for name, _ in self.asked}, key=lambda name: name != opens)
+        sides = [self._sides(name) for name in asked]
         shown = attribute(self.tree, "shown") if "shown" in self.tree.attrs else [] if sides else known
         more = [n for each in sides[1:] for n in each]
         first = sides[0] if sides else [n for n in shown[:1] if n in known and not self._still(n)]
         rest = dict.fromkeys(n for n in (*more, *shown) if n in known and n not in first)
         return list(dict.fromkeys(first)), [n for n in rest if not self._still(n)]
 
-    def _compared(self, question: str) -> list[str]:
+    def _sides(self, question: str) -> list[str]:
+        """Return the quantities that a question compares, or the one whose value it asks for."""
         from forecast.formula import parse_condition
 
-        # the number of a choice is a name here
-        when = parse_condition(re.sub("[{}]", "", attribute(self.tree, "questions")[question]["when"]))
-        return [n for n in (*when.greater_side.names, *when.lesser_side.names) if n in self._levels.names()]
+        values = attribute(self.tree, "values") if "values" in self.tree.attrs else {}
+        if question in values:
+            of = [values[question].get("value") or values[question].get("growth")]
+        else:  # the number of a choice is a name here
+            when = parse_condition(re.sub("[{}]", "", attribute(self.tree, "questions")[question]["when"]))
+            of = [*when.greater_side.names, *when.lesser_side.names]
+        return [name for name in dict.fromkeys(of) if name in self._levels.names()]
 
     def sides(self, question: str) -> list[str]:
-        """Return the quantities that a question compares and whose paths are here."""
-        return [name for name in dict.fromkeys(self._compared(question)) if name in self._paths]
+        """Return those of them whose paths are here."""
+        return [name for name in self._sides(question) if name in self._paths]
 
     # --- what is in it ----------------------------------------------------------------------------------------------
 
@@ -325,7 +227,7 @@ class Worlds:
         for (_, place), asked in self.asked.items():
             if isinstance(asked, Figure):
                 data = asked.worlds.isel(draw=slice(self.count)).transpose(..., "draw")
-                out[asked.name, place] = _between(
+                out[asked.name, place] = between(
                     np.asarray(data.values, dtype=float),
                     np.uint16,
                     0.0,
@@ -336,6 +238,26 @@ class Worlds:
                 )
         return out
 
+    def _ranked(self) -> dict[str, xr.Dataset]:
+        """Return what the kept worlds say to every ranking; a file of an earlier version has none of it."""
+        if "rankings" not in self.tree:
+            return {}
+        known = self.tree["rankings"].to_dataset()
+        return {
+            name: known[[f"{name}_value", f"{name}_takes"]].rename({f"{name}_value": "value", f"{name}_takes": "takes"})
+            for name in attribute(self.tree, "rankings")
+            if f"{name}_value" in known
+        }
+
+    @cached_property
+    def orders(self) -> dict[str, Order]:
+        """Who is best in every world, by the name of the ranking."""
+        asked = attribute(self.tree, "rankings") if "rankings" in self.tree.attrs else {}
+        return {
+            name: Order.of(name, asked[name]["over"], data, lowest=asked[name]["best"] == "lowest", count=self.count)
+            for name, data in self._ranked().items()
+        }
+
     @cached_property
     def paths(self) -> dict[str, Coded]:
         """The paths of quantities in 8 bits."""
@@ -345,7 +267,7 @@ class Worlds:
             steps = np.array([0])
             if not self._still(name):
                 steps = np.unique(np.linspace(0, len(years) - 1, min(self.dates, len(years))).round().astype(int))
-            out[name] = _between(
+            out[name] = between(
                 np.asarray(data.isel(time=steps).values, dtype=float),
                 np.uint8,
                 _BEYOND,
@@ -396,18 +318,19 @@ class Worlds:
             "count": self.count,
             "drawn": self.drawn,
             "inputs": {
-                n: {"ranks": _text(d.ranks), "values": d.values.tolist(), "few": d.few} for n, d in self.inputs.items()
+                n: {"ranks": text(d.ranks), "values": d.values.tolist(), "few": d.few} for n, d in self.inputs.items()
             },
-            "held": {name: _text(places.astype(np.uint8)) for name, places in self.held.items()},
+            "held": {name: text(places.astype(np.uint8)) for name, places in self.held.items()},
             "weights": None
             if self.weights is None
             else {
                 "dims": [str(d) for d in self.weights.dims[:-1]],
-                "data": _text(np.nan_to_num(self.weights.values).astype("<f4")),
+                "data": text(np.nan_to_num(self.weights.values).astype("<f4")),
             },
-            "questions": {name: _coded(each) for name, each in self.questions.items()},
-            "values": [{"name": name, "place": place, **_coded(each)} for (name, place), each in self.values.items()],
-            "paths": {name: _coded(each) for name, each in self.paths.items()},
+            "questions": {name: coded(each) for name, each in self.questions.items()},
+            "values": [{"name": name, "place": place, **coded(each)} for (name, place), each in self.values.items()],
+            "orders": [each.packed() for each in self.orders.values()],
+            "paths": {name: coded(each) for name, each in self.paths.items()},
         }
 
 
@@ -427,31 +350,3 @@ def _regimes(tree: xr.DataTree) -> Iterator[tuple[str, list[str]]]:
     for name, drawn in tree["projection"].to_dataset().data_vars.items():
         if drawn.attrs.get("kind") == "regime":
             yield str(name), drawn.attrs["flag_meanings"].split()
-
-
-def _between(values: Array, dtype: type[np.unsignedinteger], beyond: float, **about: Any) -> Coded:
-    """Write values, (..., draw), in codes between their own ends, of their logarithms where all are positive."""
-    finite = np.isfinite(values)
-    log = bool(finite.any() and (values[finite] > 0).all())
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values = np.log(values) if log else values
-    if np.isfinite(values).all():
-        low, high = np.quantile(values, [beyond, 1 - beyond], axis=-1)
-        return Coded.of(values, low, high, dtype, log=log, **about)
-    low, high = np.zeros(values.shape[:-1]), np.zeros(values.shape[:-1])
-    for index in itertools.product(*map(range, values.shape[:-1])):
-        own = values[index][np.isfinite(values[index])]
-        if len(own):
-            low[index], high[index] = np.quantile(own, [beyond, 1 - beyond])
-    return Coded.of(values, low, high, dtype, log=log, **about)
-
-
-def _text(codes: NDArray[Any]) -> str:
-    return base64.b64encode(codes.astype(codes.dtype.newbyteorder("<")).tobytes()).decode("ascii")
-
-
-def _coded(each: Coded) -> dict[str, Any]:
-    ends = {"low": each.low.ravel().tolist(), "high": each.high.ravel().tolist()}
-    more = {"log": each.log, "unit": each.unit} if each.kind != "date" else {}
-    times = {"times": list(each.times)} if each.times else {}
-    return {"dims": list(each.dims), "codes": _text(each.codes), **ends, **more, **times}

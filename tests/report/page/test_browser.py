@@ -36,6 +36,26 @@ def plan(**more):
     return {**stated, **more, "quantities": {**quantities, **more.get("quantities", {})}}
 
 
+#: Three machines whose order is uncertain, one of which seldom meets the condition, under two uses and rivals.
+RANKED = {
+    "start": 2025,
+    "until": 2026,
+    "choices": {
+        "machine": {"values": ["1", "2", "3"], "kind": "definition"},
+        "use": {"values": ["2", "5"], "kind": "definition"},
+    },
+    "quantities": {
+        "size": {"p05": 1, "p95": 100, "unit": "FLOP/s"},
+        "gain": {"normal": [-0.5, 0.5], "unit": ""},
+        "speed": {"expression": "size*{machine}**gain*{use}"},
+        "limit": {"value": 250, "unit": "FLOP/s"},
+    },
+    "questions": {
+        "fastest": {"rank": "speed", "over": "machine", "among": ["speed <= limit"], "title": "the fastest machine"},
+    },
+}
+
+
 @pytest.fixture(scope="module")
 def trees(steerable, hostile):
     """Answers of every kind."""
@@ -43,8 +63,10 @@ def trees(steerable, hostile):
     weighed = {"update": {"x": {"log_likelihood": "-(log(x/one) - 1)**2"}}}
     valued = {"choices": {"c": {"values": ["1", "3"], "kind": "definition"}}}
     valued["questions"] = {"v": {"value": "{c}*z", "dates": ["2030-01-01", "2050-01-01"], "title": "what z gives"}}
-    raced = {"quantities": {"y": {"p05": 1, "p95": 100, "unit": "FLOP"}}}
-    raced["questions"] = {"q": {"when": "z >= 60*one"}, "r": {"when": "y*exp(0.05*(t - start)) >= 60*one"}}
+    raced = {"quantities": {"y": {"p05": 1, "p95": 100, "unit": "FLOP"}, "speed": {"value": 0.04, "unit": ""}}}
+    raced["quantities"]["slow"] = {"expression": "y*exp(speed*(t - start))"}
+    raced["questions"] = {"q": {"when": "z >= 60*one", "title": "z reaches"}}
+    raced["questions"]["r"] = {"when": "slow >= 60*one", "title": "slow is there"}
     raced["questions"]["f"] = {"first": ["q", "r"], "title": "which is first"}
     failing = {"quantities": {"z": {"expression": "x*exp(0.1*(t - start)) + 0*sqrt(x - 0.12*one)*one**0.5"}}}
     return {
@@ -54,8 +76,9 @@ def trees(steerable, hostile):
         "weighed": forecast.project(plan(**weighed), draws=2048),
         "valued": forecast.project(plan(**valued), draws=512),
         "failing": forecast.project(plan(**failing), draws=4096),
-        "raced": forecast.project(plan(**raced), draws=512),
+        "raced": forecast.project(plan(**raced), draws=512, set={"speed": 0.05}),
         "ranked": forecast.project("gpu-choice", draws=256),
+        "orders": forecast.project(RANKED, draws=1024),
         "brain": forecast.project("brain-parity", draws=1024),
     }
 
@@ -176,6 +199,81 @@ def test_what_comes_first_follows(opened, trees):
     wanted = earliest(dates).mean(axis=1)
     page = opened("raced", "a.x=0-30")
     assert [each[2] for each in cells(page, "#races tbody")] == [percent(float(share)) for share in wanted]
+
+
+@pytest.mark.parametrize("name", ["ranked", "orders"])
+def test_at_rest_rankings_are_those_of_the_report(opened, trees, name):
+    page = opened(name)
+    assert text(page, "#sentence") == brief(trees[name]).sentence
+    for group, place in zip(brief(trees[name]).groups, ("first-child", "last-child"), strict=True):
+        rows = [[row.label, "", row.text, row.interval, row.note] for row in group.rows[1:]]
+        assert cells(page, f"#orders section:{place} tbody") == rows
+        assert rows
+
+
+def test_rankings_follow_as_the_same_condition_in_python(opened):
+    """What the page ranks in the worlds that remain is what `given` says, to one world."""
+    asked = forecast.scenario(RANKED).ask(draws=1024)
+    gain = asked.run["projection"].to_dataset()["gain"].isel(time=0).values
+    lowest, highest = np.sort(gain)[[-(-1024 * 30 // 100), -(-1024 * 60 // 100)]].tolist()
+    left = asked.given(f"gain >= {lowest!r}").given(f"gain < {highest!r}")
+    keep = Worlds(asked.run).remain({"gain": [30, 60]})
+    found = now(opened("orders", "a.gain=30-60"))
+    assert found["worlds"] == keep.sum() == ((gain >= lowest) & (gain < highest)).sum()
+    shares = left.shares.transpose("use", "machine").values
+    assert 0.05 < shares.max() < 0.95
+    assert np.abs(np.array(found["orders"][0]) - shares).max() < 1 / keep.sum()
+    page = opened("orders", "a.gain=30-60")
+    rows = [row.note for row in brief(left.run).groups[0].rows[1:]]
+    assert [row[4] for row in cells(page, "#orders section:first-child tbody")] == rows
+
+
+def test_the_sentence_and_the_drawing_of_a_ranking_follow(opened, trees):
+    page = opened("orders")
+    before, drawn = (
+        text(page, "#sentence"),
+        page.locator("#orders svg").evaluate_all("(all) => all.map((n) => n.outerHTML)"),
+    )
+    page.locator("input[aria-label='gain: lowest']").fill("70")
+    now(page)
+    assert "remain: gain" in text(page, "#note")
+    assert text(page, "#sentence") != before
+    assert text(page, "#sentence").startswith("The fastest machine: use: 2: ")
+    assert page.locator("#orders svg").evaluate_all("(all) => all.map((n) => n.outerHTML)") != drawn
+    page.get_by_label("use", exact=True).select_option(label="5")
+    now(page)
+    assert page.locator("#orders section").count() == 1
+    assert "(use: 5)" in text(page, "#orders h2")
+
+
+def test_the_sentence_of_what_comes_first_follows(opened, trees):
+    tree, shorts = trees["raced"], {"q": "z reaches", "r": "slow is there"}
+    (row,) = firsts(tree)
+    order = sorted(row["first"].items(), key=lambda item: -item[1])
+    told = ", ".join(f"{shorts[name]} in {percent(share)} of worlds" for name, share in order)
+    page = opened("raced", "q=f")
+    whole = f"Which is first: {told}; none in {percent(row['none'])}; with speed = 0.05 instead of 0.04."
+    assert text(page, "#sentence") == whole
+    page.locator("input[aria-label='x: highest']").fill("30")
+    now(page)
+    drawn = {each[0]: each[2] for each in cells(page, "#races tbody")}
+    assert f"slow is there in {drawn['slow is there']} of worlds" in text(page, "#sentence")
+    assert text(page, "#sentence") != whole
+
+
+def test_what_was_changed_stays_in_every_sentence(opened, trees):
+    changed = brief(trees["raced"]).sentence.partition("; with ")[2]
+    assert changed
+    for address in ("", "a.x=10-60", "q=r", "q=f&a.x=10-60"):
+        assert text(opened("raced", address), "#sentence").endswith(f"; with {changed}")
+
+
+def test_figures_of_all_worlds_are_marked(opened, trees):
+    page = opened("failing", "a.x=10-60")
+    assert text(page, "#about h2") == "Warnings of all 4,096 worlds"
+    assert page.get_by_text("Figures here are of all 4,096 worlds").is_visible()
+    page = opened("failing", java_script_enabled=False)
+    assert text(page, "#about h2") == "Warnings"
 
 
 def test_rivals_without_weights_are_drawn_side_by_side_until_one_is_picked(opened):
@@ -342,6 +440,14 @@ def test_without_a_script_it_is_a_report(opened, steerable):
     assert "growth" in page.locator("#move-body").inner_text()
     row = brief(steerable).groups[0].rows[0]
     assert page.get_by_role("cell", name=row.interval).first.is_visible()
+
+
+def test_without_a_script_a_ranking_is_a_table(opened, trees):
+    page, (group, _) = opened("ranked", java_script_enabled=False), brief(trees["ranked"]).groups
+    assert page.locator("img").is_visible()
+    assert not page.locator("#orders").is_visible()
+    for row in group.rows[1:]:
+        assert page.get_by_role("cell", name=row.interval).first.is_visible()
 
 
 def test_another_question_is_drawn(opened):

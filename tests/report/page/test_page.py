@@ -13,7 +13,8 @@ from forecast.base.netcdf import save
 from forecast.errors import ResultError, UsageError
 from forecast.report.brief import brief
 from forecast.report.page import html, write
-from forecast.report.page.contents import _link, scales
+from forecast.report.page.appendices import _link
+from forecast.report.page.contents import scales
 from toolkit import command
 
 PLAN = {

@@ -72,6 +72,23 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
         assert drawn() != first
         page.get_by_role("button", name="goal: as stated").click()
         assert drawn() == first
+        command, goal = page.get_by_label("The command"), page.get_by_role("row", name="goal", exact=False)
+        page.locator("#appendices summary").first.click()
+        assert "2 kFLOP/s" in goal.inner_text()
+        page.get_by_label("goal FLOP/s").fill("30")
+        page.keyboard.press("Tab")
+        drawn()  # what is open is renewed once nothing changes, and stays open
+        page.wait_for_function("() => document.getElementById('appendices').innerText.includes('30 FLOP/s')")
+        assert "--set goal=30" in command.text_content()
+        page.locator("#appendices summary").first.click()
+        page.get_by_role("button", name="goal: as stated").click()
+        assert drawn() == first
+        page.wait_for_timeout(600)
+        assert "--set goal=30" in command.text_content()  # while nobody looks it is not made
+        page.locator("#appendices summary").nth(3).click()
+        page.wait_for_function("() => !document.getElementById('appendices').textContent.includes('--set')")
+        assert command.is_visible()
+        page.locator("#appendices summary").nth(3).click()
         slider = page.get_by_label("growth (slider)")
         slider.focus()
         page.keyboard.press("End")  # beyond what is sampled

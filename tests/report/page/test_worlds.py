@@ -6,7 +6,7 @@ import pytest
 import forecast
 from forecast.projection.crossing import date_quantiles
 from forecast.report.page import worlds as made
-from forecast.report.page.worlds import Coded, Drawn, Worlds
+from forecast.report.page.worlds import Worlds
 from forecast.report.spreads import Figure, Question
 
 
@@ -80,25 +80,6 @@ def test_a_narrower_range_keeps_fewer_worlds_and_all_keeps_all(worlds):
     assert abs(narrow.sum() - 614.4) <= 1
 
 
-def test_equal_draws_share_a_rank():
-    drawn = Drawn.of("x", np.concatenate([np.zeros(40), np.linspace(1, 2, 60)]))
-    assert not drawn.few
-    assert (drawn.ranks[:40] == 0).all()
-    assert drawn.ranks[40] == 40
-    assert drawn.kept([0, 10]).sum() == 40
-
-
-def test_codes_tell_below_above_and_failed():
-    values = np.array([[-np.inf, 2.0, np.inf, np.nan]])
-    coded = Coded.of(values, np.array([1.0]), np.array([3.0]), np.uint8, name="x", kind="date", dims=("a",))
-    assert coded.codes.tolist() == [[0, 127, 254, 255]]
-    back = coded.values()[0]
-    assert back[0] == 1
-    assert back[1] == pytest.approx(2, abs=2 / 253)
-    assert np.isposinf(back[2])
-    assert np.isnan(back[3])
-
-
 def test_dates_are_left_out_before_worlds_and_never_too_many(steerable):
     whole = Worlds(steerable)
     assert (whole.count, whole.dates) == (2048, 24)
@@ -109,6 +90,38 @@ def test_dates_are_left_out_before_worlds_and_never_too_many(steerable):
     least = Worlds(steerable, limit=1)
     assert (least.count, least.dates) == (made.FEWEST_WORLDS, made.FEWEST_DATES)
     assert len(least.inputs["one"].ranks) == made.FEWEST_WORLDS
+
+
+def test_rankings_take_room_as_questions_do():
+    asked = {
+        "start": 2025,
+        "until": 2060,
+        "choices": {"machine": ["1", "2", "3"]},
+        "quantities": {
+            "growth": {"normal": [0.15, 0.45], "unit": ""},
+            "speed": {"expression": "exp({machine}*growth*(t - 2025))"},
+        },
+        "questions": {"goal": {"when": "speed >= 20"}},
+    }
+    plain = Worlds(forecast.project(asked, draws=2048))
+    best = {"rank": "speed", "over": "machine"}
+    tree = forecast.project({**asked, "questions": {**asked["questions"], "best": best}}, draws=2048)
+    size = plain._bytes(2048, 24, ["speed"])
+    assert Worlds(tree)._bytes(2048, 24, ["speed"]) == pytest.approx(size + 2048 * 3 * 4.125 * 4 / 3)
+    assert Worlds(tree, limit=int(size) + 1).dates < 24
+
+
+def test_the_quantity_whose_value_opens_the_answer_is_drawn():
+    asked = {
+        "start": 2025,
+        "until": 2060,
+        "quantities": {"x": {"normal": [0.1, 0.4], "unit": ""}, "y": {"expression": "exp(x*(t - 2025))"}},
+    }
+    asked["quantities"]["z"] = {"expression": "y**2"}
+    questions = {"v": {"value": "z", "dates": ["2030-01-01"]}, "q": {"when": "y >= 2"}}
+    worlds = Worlds(forecast.project({**asked, "questions": questions}, draws=64))
+    assert worlds.sides("v") == ["z"]
+    assert next(iter(worlds.paths)) == "z"
 
 
 def test_a_mixture_is_chosen_by_its_members():

@@ -1,0 +1,224 @@
+"""What stands around and behind an answer on its page: warnings and ages, assumptions, models, data, provenance."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.base.json_text import to_json
+from forecast.errors import ForecastError, printable
+from forecast.report import summary
+from forecast.report.brief import brief, newest_data, past_record
+from forecast.report.headline import Words
+from forecast.report.page.worlds import MOST_DATES, Worlds
+from forecast.report.plain import attribute
+from forecast.report.words.numbers import amount, plain
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["Called", "about", "appendices", "command", "foreign"]
+
+#: Rows of data that are listed for one quantity, the newest; and characters of any text from outside.
+_MOST_ROWS, _LONG = 120, 2000
+#: An assumption as a model states it: ``firing_rate [1/s]: lognormal, p05 = 50 (source)``.
+_STATED = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>.*)", re.ASCII | re.DOTALL)
+
+
+def about(tree: xr.DataTree, worlds: Worlds) -> dict[str, Any]:
+    """Return what stands below an answer: how old its data are, how such forecasts have done, and warnings."""
+    said = [*attribute(tree, "failures"), *summary.warnings(tree)]
+    return {
+        "newest": newest_data(tree, ""),
+        "past": past_record(tree),
+        "warnings": [foreign(text) for text in said],
+        "worlds": worlds,
+        "most_dates": MOST_DATES,
+    }
+
+
+def appendices(tree: xr.DataTree, toml: str) -> dict[str, Any]:
+    """Return what stands behind an answer.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    toml : str
+        The scenario that repeats the answer.
+    """
+    return {
+        "models": list(_models(tree)),
+        "inputs": list(_inputs(tree)),
+        "observed": list(_observed(tree)),
+        "tables": list(_tables(tree)),
+        "facts": _facts(tree),
+        "repeat": command(tree),
+        "record": _text(to_json(_record(tree), indent=1)),
+        "toml": _text(toml),
+    }
+
+
+def _text(text: str) -> str:
+    """Escape text for the inside of an element, where its quotes may stay: of thousands, they double the page."""
+    return escape(text, quote=False)
+
+
+def foreign(text: object) -> str:
+    """Return text from outside as one line."""
+    return printable(text, _LONG)
+
+
+class Called:
+    """What assumptions are called, whose they are, and what is stated of them.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    """
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        self._words, self._levels = Words(tree), tree["projection"].to_dataset().data_vars
+        self._models = attribute(tree, "models")
+
+    def __call__(self, name: str) -> tuple[str, str, str, str]:
+        """Return what an assumption is called, whose it is, its unit, and what is stated of it with its source."""
+        words = self._words
+        if name in self._levels:
+            about = self._levels[name].attrs
+            return words(name), "", str(about["units"]), str(about.get("long_name", ""))
+        model, _, own = name.rpartition(".")
+        told = self._models.get(model, {"assumptions": [], "sources": []})
+        stated = (found for text in told["assumptions"] if (found := _STATED.fullmatch(text)) is not None)
+        found = next((each for each in stated if each["name"] == own), None)
+        unit = "" if found is None or found["unit"] == "dimensionless" else found["unit"]
+        text = found["text"] if found is not None else "; ".join(told["sources"])
+        label = words(name) if words(name) != printable(name, 60) else printable(own.replace("_", " "), 60)
+        return label, foreign(model), unit, foreign(text)
+
+
+def _models(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
+    for name, told in attribute(tree, "models").items():
+        yield {
+            "name": foreign(name),
+            "summary": foreign(told["summary"]),
+            "assumptions": [foreign(text) for text in told["assumptions"]],
+            "sources": [foreign(text) for text in told["sources"]],
+            "facts": [(foreign(key), plain(value, 3)) for key, value in told["facts"].items()],
+        }
+
+
+def _inputs(tree: xr.DataTree) -> Iterator[dict[str, str]]:
+    """Walk every assumption of the projection, those that are one number among them, with what it is and whence."""
+    called = Called(tree)
+    for name, drawn in _every(tree):
+        label, of, unit, text = called(name)
+        low, middle, high = (amount(float(q), unit) for q in np.quantile(drawn, [0.05, 0.5, 0.95]))
+        span = middle if low == high else f"{middle} ({low} to {high})"
+        yield {"label": label, "of": of, "value": span, "source": text}
+
+
+def _every(tree: xr.DataTree) -> Iterator[tuple[str, Any]]:
+    from forecast.sensitivity.answers import uncertain
+
+    for name, number in uncertain(tree).items():
+        yield name, number.draws
+
+
+def _observed(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
+    """Walk the data that quantities were fitted to, the newest rows first."""
+    words = Words(tree)
+    for node in tree["observed"].leaves if "observed" in tree else ():
+        data = node.to_dataset()
+        name, unit = node.path.rpartition("/")[2], str(data["value"].attrs["units"])
+        order = np.argsort(data["date"].values, kind="stable")[::-1]
+        marks = [str(c) for c in data.coords if c != "date" and data[c].dims == ("point",)]
+        rows = [
+            {
+                "date": str(data["date"].values[i].astype("datetime64[D]")),
+                "value": amount(float(data["value"].values[i]), unit, 4),
+                "of": ", ".join(words(str(data[mark].values[i])) for mark in marks),
+            }
+            for i in order[:_MOST_ROWS]
+        ]
+        yield {"name": words(name), "rows": rows, "more": len(order) - len(rows), "marked": bool(marks)}
+
+
+def _tables(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
+    """Walk the tables and files behind the answer, with their citations where they are installed."""
+    from forecast import tables
+
+    dates = summary.newest(tree)
+    for name, digest in attribute(tree, "data").items():
+        described: Mapping[str, str] = {}
+        if "/" in name:
+            with contextlib.suppress(ForecastError):  # it may have been made where other tables are installed
+                described = tables.look(name).attrs
+        told: dict[str, Any] = {key: foreign(described.get(key, "")) for key in ("title", "version")}
+        for key in ("sources", "licenses"):
+            told[key] = [_link(each) for each in _listed(described.get(key, "[]"))]
+        yield {"name": foreign(name), "hash": foreign(digest), "newest": dates.get(name, ""), **told}
+
+
+def _listed(text: str) -> list[Mapping[str, str]]:
+    from forecast.base.json_text import strict_json
+
+    return list(strict_json(text, where="table"))
+
+
+def _link(record: Mapping[str, str]) -> dict[str, str]:
+    """Return a source with its address, where that is one of the web."""
+    path = str(record.get("path", ""))
+    web = re.fullmatch(r"https?://[^\s\"'<>]+", path) is not None
+    return {"title": foreign(record.get("title") or record.get("name") or path), "path": path if web else ""}
+
+
+def _facts(tree: xr.DataTree) -> list[tuple[str, str]]:
+    """Return what it takes to repeat the answer."""
+    told = [("scenario", attribute(tree, "scenario")), ("hash of the scenario", attribute(tree, "scenario_hash"))]
+    told += [(key, attribute(tree, key)) for key in ("seed", "draws", "start", "until", "step")]
+    if attribute(tree, "as_of") is not None:
+        told.append(("as of", attribute(tree, "as_of")))
+    told.append(("versions", ", ".join(f"{k} {v}" for k, v in attribute(tree, "versions").items())))
+    told.append(("plugins", ", ".join(f"{p['name']} {p['version']}" for p in attribute(tree, "plugins"))))
+    return [(name, foreign(value)) for name, value in told if value not in ("", None)]
+
+
+def command(tree: xr.DataTree) -> str:
+    """Return the command that repeats the answer from the scenario in a file."""
+    from forecast.scenarios.quantities.changes import spoken
+    from forecast.scenarios.settings import said
+
+    words = ["forecast", "run", "scenario.toml"]
+    for key, option in (("set", "--set"), ("swap", "--swap")):
+        stated = attribute(tree, key) if key in tree.attrs else {}
+        for name, value in stated.items():
+            told = value if isinstance(value, str) else said({name: value})[0].partition(" = ")[2]
+            words += [option, f"{name}={told}"]
+    for change in attribute(tree, "changes") if "changes" in tree.attrs else []:
+        words += ["--what-if", spoken(change)]
+    for key in ("until", "start", "step"):
+        words += [f"--{key}", str(attribute(tree, key))]
+    words += ["--draws", str(attribute(tree, "draws")), "--seed", str(attribute(tree, "seed"))]
+    return printable(shlex.join(words), _LONG)
+
+
+def _record(tree: xr.DataTree) -> dict[str, Any]:
+    """Return the answer as plain data, without quantities step by step: these make a file."""
+    run = ("scenario", "scenario_hash", "seed", "draws", "start", "until", "step", "set")
+    return {
+        "headline": brief(tree).sentence,
+        "questions": summary.questions(tree),
+        "pooled": summary.pooled(tree),
+        "drivers": summary.drivers(tree),
+        "rankings": summary.rankings(tree),
+        "values": summary.figures(tree),
+        "first": summary.firsts(tree),
+        "limits": [{k: v for k, v in row.items() if k not in ("time", "binds")} for row in summary.limits(tree)],
+        "provenance": {key: attribute(tree, key) for key in (*run, "data", "versions", "plugins")},
+    }

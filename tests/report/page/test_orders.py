@@ -1,0 +1,105 @@
+"""Who is best in every world: the codes give back what the projection says of all."""
+
+import base64
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import forecast
+from forecast.report.page.orders import Order
+from forecast.report.page.worlds import Worlds
+
+
+def order(value, takes=None, *, lowest=False, count=None):
+    """A ranking of what every world, (draw, over) or (draw, use, over), says."""
+    value = np.asarray(value, dtype=float)
+    dims = ("draw", "use", "over")[:: 2 if value.ndim == 2 else 1]
+    takes = np.ones(value.shape, dtype=np.int8) if takes is None else np.asarray(takes, dtype=np.int8)
+    data = xr.Dataset({"value": (dims, value, {"units": "FLOP"}), "takes": (dims, takes)})
+    return Order.of("q", "over", data, lowest=lowest, count=count or len(value))
+
+
+def bests(made):
+    """Who is best in every world, by the codes; None where a world cannot be compared."""
+    return [made.sets[code] if code < len(made.sets) else None for code in made.best.tolist()]
+
+
+def test_ties_share_a_world_and_nobody_may_be_best():
+    value = [[3, 1, 2], [1, 1, 0], [2, 2, 9], [5, 6, 7]]
+    takes = [[1, 1, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0]]
+    assert bests(order(value, takes)) == [[0], [0, 1], [0, 1], []]
+    assert bests(order(value, takes, lowest=True)) == [[1], [2], [0, 1], []]
+
+
+def test_a_world_in_which_one_fails_cannot_be_compared_unless_it_always_fails():
+    assert bests(order([[1, np.nan], [2, 3]])) == [None, [1]]
+    assert bests(order([[1, np.nan], [2, np.nan]])) == [[0], [0]]
+
+
+def test_first_worlds_are_ranked_under_every_other_choice():
+    value = np.random.default_rng(1).normal(size=(50, 2, 3))
+    made = order(value, count=20)
+    assert made.best.shape == (2, 20)
+    assert [[made.sets[code] for code in row] for row in made.best] == [
+        [[int(value[w, use].argmax())] for w in range(20)] for use in range(2)
+    ]
+    assert made.values.codes.shape == (2, 3, 20)
+    assert np.abs(made.values.values() - np.moveaxis(value[:20], 0, -1)).max() < 1e-3
+
+
+def test_more_than_eight_bits_are_taken_where_needed():
+    every = (np.arange(300)[:, None] >> np.arange(9)) & 1  # 300 different sets of those that tie
+    made = order(every + 1.0, every)
+    assert made.best.dtype == np.uint16
+    assert bests(made) == [np.flatnonzero(row).tolist() for row in every]
+    assert order(every[:200] + 1.0, every[:200]).best.dtype == np.uint8
+
+
+def test_who_takes_part_is_one_bit_a_world():
+    takes = np.random.default_rng(2).integers(0, 2, size=(19, 3))
+    packed = np.frombuffer(base64.b64decode(order(np.ones((19, 3)), takes).packed()["takes"]), dtype=np.uint8)
+    bits = packed.reshape(3, 3)
+    assert [[bits[i, w >> 3] >> (w & 7) & 1 for w in range(19)] for i in range(3)] == takes.T.tolist()
+
+
+@pytest.mark.parametrize("keep", [400, 100])
+def test_codes_give_the_shares_of_the_projection(keep):
+    """Where worlds are counted, those that are kept are the first, and say what they say."""
+    asked = {
+        "start": 2025,
+        "until": 2026,
+        "choices": {"machine": ["1", "2", "3"]},
+        "quantities": {
+            "gain": {"normal": [-0.5, 0.5], "unit": ""},
+            "speed": {"expression": "{machine}**gain"},
+        },
+        "questions": {"best": {"rank": "speed", "over": "machine", "among": ["speed <= 1.2"]}},
+    }
+    tree, every = forecast.project(asked, draws=400, keep=keep), forecast.project(asked, draws=400)
+    assert ("levels" in tree) == (keep == 100)
+    made = Worlds(tree).orders["best"]
+    first = [np.mean([i in found for found in bests(made)]) for i in range(3)]
+    wanted = every["rankings"].to_dataset()
+    value, takes = (wanted[f"best_{part}"].values[:keep] for part in ("value", "takes"))
+    score = np.where(takes, value, -np.inf)
+    assert first == pytest.approx(((score == score.max(axis=1, keepdims=True)) & (takes > 0)).mean(axis=0).tolist())
+    if keep == 400:
+        assert first == pytest.approx(wanted["best_first"].values.tolist())
+    assert 0.05 < first[0] < 0.95
+
+
+def test_a_file_without_worlds_keeps_its_table(tmp_path):
+    """Files of earlier versions hold no value and no part of each world: the page says that it is of all."""
+    from forecast.base.netcdf import save
+    from forecast.report.page import html
+
+    tree = forecast.project("gpu-cluster", draws=64)
+    held = tree["rankings"].to_dataset()
+    tree["rankings"] = xr.DataTree(
+        held.drop_vars([f"cheapest_{part}" for part in ("value", "takes")]).drop_dims("draw", errors="ignore")
+    )
+    old = forecast.load(save(tree, tmp_path / "old.nc"))
+    assert Worlds(old).orders == {}
+    assert '<section class="rows">' in html(old)
+    assert '<section class="rows">' not in html(forecast.project("gpu-cluster", draws=64))
