@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,21 @@ _BEYOND = 0.35
 _FACTOR, _DECADES = 20.0, 6.0
 
 
+class Past(NamedTuple):
+    """The fitted level before the first step: dates that rise, and five quantiles at each, (5, date)."""
+
+    dates: Array
+    levels: Array
+    stands: bool = False  # a record does, until the next
+
+    def to(self, year: float, levels: Array) -> tuple[Array, Array]:
+        """Return dates and levels as they are drawn: up to these levels of the first step."""
+        dates, own = self.dates, self.levels
+        if self.stands:
+            dates, own = np.repeat(dates, 2)[1:], np.repeat(own, 2, axis=1)[:, :-1]
+        return np.append(dates, year), np.column_stack([own, levels])
+
+
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """One quantity over time.
@@ -55,12 +70,15 @@ class Line:
         The five quantiles at every step, (5, time).
     dates, values : ndarray
         What was observed.
+    past : Past or None
+        What was fitted to it.
     """
 
     label: str
     levels: Array
     dates: Array = field(default_factory=lambda: np.empty(0))
     values: Array = field(default_factory=lambda: np.empty(0))
+    past: Past | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +203,8 @@ def _fan(tree: xr.DataTree, asked: Asked, kind: str, chosen: dict[str, str], *, 
             continue
         seen = _seen(tree, side.text, unit, chosen, asked)
         label = words(side.text) if len(side.names) == 1 else printable(side.text, 40)
-        lines.append(Line(label=label, levels=levels, dates=seen[0], values=seen[1]))
+        past = _past(tree, side.text, unit, chosen, asked)
+        lines.append(Line(label=label, levels=levels, dates=seen[0], values=seen[1], past=past))
     if not lines or len(years) < _FEWEST or all((each.levels == each.levels[:, :1]).all() for each in lines):
         return None
     answer = asked.spread(chosen) if kind == "when" else None
@@ -271,6 +290,26 @@ def _seen(tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], as
     return decimal_year(seen["date"].values[keep]), np.asarray(values, dtype=float)
 
 
+def _past(tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], asked: Asked) -> Past | None:
+    """Return the fitted past of a quantity; None where it has none, or where several rivals each have their own."""
+    if f"/past/{name}" not in tree.groups:
+        return None
+    fitted = tree[f"past/{name}"].to_dataset()
+    keep = np.ones(fitted.sizes["point"], dtype=bool)
+    for choice in (str(c) for c in fitted.coords if fitted[c].dims == ("point",) and c != "date"):
+        weights = asked.rivals.get(choice, ())
+        counted = (
+            [value for value, weight in zip(asked.values(choice), weights, strict=True) if weight] if weights else []
+        )
+        value = chosen.get(choice, counted[0] if len(counted) == 1 else None)
+        keep &= fitted[choice].values == value
+    if not keep.any():
+        return None
+    level = fitted["level"]
+    made = units.convert(level.values[:, keep], str(level.attrs["units"]), unit)
+    return Past(decimal_year(fitted["date"].values[keep]), np.asarray(made), level.attrs["keeps"] == "frontier")
+
+
 def lines_over_time(tree: xr.DataTree, names: Sequence[str], cells: Any, most: int) -> list[Fan]:
     """Return a panel for each of some quantities, where no question is asked of them."""
     from forecast.report.levels import Levels
@@ -328,10 +367,15 @@ def draw(axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float
 
 def _draw_line(axis: Axes, years: Array, line: Line, place: int, factor: float) -> None:
     colour, style = paper.COLOURS[place % len(paper.COLOURS)], paper.LINES[place % len(paper.LINES)]
-    p05, p25, p50, p75, p95 = line.levels / factor
+    levels, dates = line.levels / factor, years
+    if line.past is not None:
+        before, own = line.past.to(float(years[0]), line.levels[:, 0])
+        axis.plot(before, own[2] / factor, linestyle=style, color=colour, linewidth=0.7, label="fitted past")
+        dates, levels = np.append(before[:-1], years), np.column_stack([own[:, :-1] / factor, levels])
+    p05, p25, _, p75, p95 = levels
     for low, high, alpha in ((p05, p95, 0.16), (p25, p75, 0.28)):
-        axis.fill_between(years, low, high, color=colour, alpha=alpha, linewidth=0)
-    axis.plot(years, p50, linestyle=style, color=colour, label=line.label)
+        axis.fill_between(dates, low, high, color=colour, alpha=alpha, linewidth=0)
+    axis.plot(years, line.levels[2] / factor, linestyle=style, color=colour, label=line.label)
     if line.dates.size:
         axis.plot(line.dates, line.values / factor, "o", color=paper.BLACK, ms=2.2, mew=0, alpha=0.6, zorder=3,
                   label="observed")  # fmt: skip
