@@ -11,7 +11,7 @@ import numpy as np
 from forecast import units
 from forecast.base.dates import from_decimal_year
 from forecast.base.streams import BLOCK, Streams
-from forecast.errors import ForecastError
+from forecast.errors import ForecastError, printable
 from forecast.models import Model, Observations
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.weights import level_quantiles
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-    #: Dates and values, those of a date in the last axis, by the values of a model's own choices.
-    Series = Mapping[Combination, tuple[Array, Array]]
+    #: Dates, values (those of a date in the last axis) and names, by the values of a model's own choices.
+    Points = tuple[Array, Array, NDArray[np.str_]]
+    Series = Mapping[Combination, Points]
 
-__all__ = ["described", "models_of", "observed", "past", "points", "posteriors"]
+__all__ = ["LONGEST", "described", "models_of", "notable", "observed", "past", "points", "posteriors"]
+
+#: So many points of a series have names, of so many characters.
+NAMED, LONGEST = 6, 40
 
 
 def points(graph: Graph, fits: Fits) -> Iterator[tuple[str, Combination, Observations]]:
@@ -43,13 +47,48 @@ def observed(graph: Graph, fits: Fits) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the points behind each quantity, each once, labelled by the choices that change them."""
     import xarray as xr
 
-    by_name: dict[str, dict[Combination, tuple[Array, Array]]] = {}
+    by_name: dict[str, dict[Combination, Points]] = {}
     for name, combination, seen in points(graph, fits):
         value = units.convert(seen.value, seen.unit, graph.nodes[name].unit, where=name)
-        by_name.setdefault(name, {})[combination] = seen.time, value
+        by_name.setdefault(name, {})[combination] = seen.time, value, _called(seen)
     for name, series in by_name.items():
-        value, beside = _once_each(series, graph.nodes[name].own)
-        yield name, xr.Dataset({"value": ("point", value, {"units": graph.nodes[name].unit})}, coords=beside)
+        value, beside, called = _once_each(series, graph.nodes[name].own)
+        row = {"row": ("point", called)} if called.any() else {}
+        made = {"value": ("point", value, {"units": graph.nodes[name].unit}), **row}
+        yield name, xr.Dataset(made, coords=beside)
+
+
+def _called(seen: Observations) -> NDArray[np.str_]:
+    """Return what the few points are called that a figure may name, and of the others an empty text.
+
+    A name without a letter is a date or a number, and tells a reader nothing.
+    """
+    called = np.zeros(len(seen.time), dtype=f"<U{LONGEST}")
+    for place in notable(seen.time, seen.value) if seen.names else ():
+        if any(map(str.isalpha, seen.names[place])):
+            called[place] = printable(seen.names[place], LONGEST)
+    return called
+
+
+def notable(time: Array, value: Array) -> list[int]:
+    """Return the places of a few points that readers want named: the newest, then records, the largest steps first.
+
+    A record is the lowest value so far where values fall.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> notable(np.array([2000.0, 2001, 2002, 2003, 2004]), np.array([1.0, 2, 9, 3, 10]))
+    [4, 2, 1, 0]
+    """
+    if not len(time):
+        return []
+    sign = -1.0 if value[int(np.argmax(time))] < np.median(value) else 1.0
+    order = np.lexsort((sign * value, time))
+    best = sign * np.maximum.accumulate(sign * value[order])
+    steps = np.abs(np.diff(np.log(best) if best.min() > 0 else best))
+    records = [int(order[1:][i]) for i in np.argsort(-steps, kind="stable") if steps[i] > 0]
+    return list(dict.fromkeys([int(order[-1]), *records, int(order[0])]))[:NAMED]
 
 
 def past(graph: Graph, fits: Fits, seed: int, draws: int, start: float) -> Iterator[tuple[str, xr.Dataset]]:
@@ -62,7 +101,7 @@ def past(graph: Graph, fits: Fits, seed: int, draws: int, start: float) -> Itera
     import xarray as xr
 
     drawn = _drawn_over_time(graph)
-    by_name: dict[str, dict[Combination, tuple[Array, Array]]] = {}
+    by_name: dict[str, dict[Combination, Points]] = {}
     for name, combination, seen in points(graph, fits) if not graph.scenario.updates else ():
         node, dates = graph.nodes[name], np.unique(seen.time[seen.time < start])
         known = node.dims == node.own and _fitted(graph, name)
@@ -75,10 +114,10 @@ def past(graph: Graph, fits: Fits, seed: int, draws: int, start: float) -> Itera
             continue
         made = level_quantiles(level[:, :draws].T, None)
         if np.isfinite(made).all():
-            by_name.setdefault(name, {})[combination] = dates, made
+            by_name.setdefault(name, {})[combination] = dates, made, np.zeros(len(dates), dtype=str)
     for name, series in by_name.items():
         node = graph.nodes[name]
-        level, beside = _once_each(series, node.own)
+        level, beside, _ = _once_each(series, node.own)
         stands = all(node.models[combination].keeps == "frontier" for combination in series)
         about = {"units": node.unit, "keeps": "frontier" if stands else ""}
         dims = ("quantile", "point")
@@ -112,24 +151,25 @@ def _weighs(graph: Graph, own: Sequence[str], combination: Combination) -> bool:
     return True
 
 
-def _once_each(series: Series, own: Sequence[str]) -> tuple[Array, dict[str, Any]]:
-    """Return the values of series one behind another, and beside each its date and the choices that change it."""
+def _once_each(series: Series, own: Sequence[str]) -> tuple[Array, dict[str, Any], NDArray[np.str_]]:
+    """Return the values of series one behind another, beside each its date and choices that change it, and names."""
     matters = [i for i in range(len(own)) if _changes(series, i)]
-    kept: dict[Combination, tuple[Array, Array]] = {}
+    kept: dict[Combination, Points] = {}
     for combination, each in series.items():
         kept.setdefault(tuple(combination[i] for i in matters), each)
     labels = {
-        own[i]: ("point", np.concatenate([[c[k]] * len(time) for c, (time, _) in kept.items()]).astype(str))
+        own[i]: ("point", np.concatenate([[c[k]] * len(time) for c, (time, *_) in kept.items()]).astype(str))
         for k, i in enumerate(matters)
     }
-    dates = np.concatenate([from_decimal_year(time) for time, _ in kept.values()])
-    return np.concatenate([value for _, value in kept.values()], axis=-1), {"date": ("point", dates), **labels}
+    dates, values, called = zip(*kept.values(), strict=True)
+    beside = {"date": ("point", np.concatenate([from_decimal_year(time) for time in dates])), **labels}
+    return np.concatenate(values, axis=-1), beside, np.concatenate(called)
 
 
 def _changes(series: Series, axis: int) -> bool:
     """Tell whether the points differ between any two combinations that differ in this choice alone."""
     seen: dict[Combination, tuple[bytes, bytes]] = {}
-    for combination, (time, value) in series.items():
+    for combination, (time, value, _) in series.items():
         rest = (*combination[:axis], *combination[axis + 1 :])
         data = (time.tobytes(), value.tobytes())
         if seen.setdefault(rest, data) != data:

@@ -13,6 +13,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.json_text import strict_json
 from forecast.errors import ResultError, UsageError, printable
 from forecast.projection.answers.pooling import again
+from forecast.projection.backing import LONGEST
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.failing import too_many
 from forecast.projection.horizon import step_of
@@ -33,6 +34,10 @@ def is_projection(tree: xr.DataTree) -> bool:
 
 def _text(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _name(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST and value.isprintable()
 
 
 def _whole(value: object) -> bool:
@@ -729,7 +734,11 @@ def _check_observed(data: xr.Dataset, levels: xr.Dataset, at: str) -> None:
     if at.rpartition("/")[2] not in levels or not isinstance(value.attrs.get("units"), str):
         raise ResultError(f"{at}: expected points of a quantity of the projection, with their unit")
     _check_unit(value.attrs["units"], at)
-    _check_labels(data, {"value", "date"}, levels, at)
+    if "row" in data.data_vars:
+        named = data["row"]
+        if named.dims != ("point",) or named.dtype.kind not in "UO" or not all(map(_name, named.values.tolist())):
+            raise ResultError(f"{at}/row: expected what the points are called, in at most {LONGEST} characters")
+    _check_labels(data, {"value", "date", *data.data_vars}, levels, at)
 
 
 def _check_past(data: xr.Dataset, name: str, levels: xr.Dataset, at: str) -> None:

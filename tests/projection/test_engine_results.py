@@ -79,6 +79,26 @@ def test_observations_stand_beside_the_quantity_in_its_unit():
     assert counts == {"hpcg": 16, "linpack": 67, "ai-cluster": 15}
 
 
+def test_a_few_points_have_the_names_of_their_rows(tmp_path):
+    rows = [
+        ("2000-01-01", 1, "Aa"),
+        ("2001-01-01", 9, "<b>Bb</b>"),
+        ("2002-01-01", 8, "Cc"),
+        ("2003-01-01", 30, "D" * 99),
+    ]
+    (tmp_path / "my.csv").write_text("when,speed,name\n" + "".join(f"{d},{v},{n}\n" for d, v, n in rows))
+    (tmp_path / "mine.toml").write_text(
+        'until = 2015\n[quantities.x]\nshape = "trends/exponential"\ndata = "my.csv"\nx = "when"\ny = "speed"\n'
+        'unit = ""\n'
+    )
+    run = forecast.project(str(tmp_path / "mine.toml"), draws=10)
+    (aa, bb, cc, dd) = run["observed/x"]["row"].values.tolist()
+    assert (aa, bb, cc) == ("Aa", "<b>Bb</b>", "")  # the third is no record
+    assert len(dd) == 40
+    assert dd.endswith("…")
+    assert "row" not in parity(draws=5, set={"metric": "linpack"})["observed/machine"]  # its rows are called by date
+
+
 def test_the_fitted_past_is_that_of_the_worlds_at_the_dates_of_the_points():
     data = {"t": [2000.0, 2001.0, 2002.0, 2003.0, 2004.0], "v": [1.0, 2.2, 3.7, 8.4, 15.0]}
     line = forecast.trend(data, x="t", y="v", unit="GFLOP/s", shape="trends/exponential", name="x")

@@ -61,12 +61,15 @@ class Part:
         Two of these stand side by side where there is room.
     marks : {"", "dots", "points", "ranges", "bands"}
         What the legend must explain of it.
+    label : callable, optional
+        Writes what must be measured, once all is laid out.
     """
 
     height: float
     draw: Callable[[SubFigure], list[Axes]]
     half: bool = False
     marks: str = ""
+    label: Callable[[], None] | None = None
 
 
 def plot(tree: xr.DataTree, path: str | os.PathLike[str], *, width: str = "two") -> Path:
@@ -130,6 +133,10 @@ def compose(tree: xr.DataTree, *, width: str = "two") -> Figure:
     heights[-1] = _LEGEND * _legend(pieces[-1], drawn, {part.marks for part in parts}, width) + 0.1
     grid.set_height_ratios(heights)
     figure.set_size_inches(paper.WIDTHS[width], sum(heights))
+    if labels := [part.label for part in parts if part.label is not None]:
+        figure.draw_without_rendering()
+        for label in labels:
+            label()
     return figure
 
 
@@ -220,6 +227,11 @@ def _trajectories(made: Sequence[fans.Fan], across: int, *, half: bool) -> list[
     across = min(across, len(made))
     down = -(-len(made) // across)
     shared = half and len({fan.unit for fan in made}) == 1
+    labels: list[Callable[[], None]] = []
+
+    def label() -> None:
+        for each in labels:
+            each()
 
     def draw(piece: SubFigure) -> list[Axes]:
         axes = piece.subplots(down, across, squeeze=False, sharex=True, sharey=shared).ravel()
@@ -231,7 +243,7 @@ def _trajectories(made: Sequence[fans.Fan], across: int, *, half: bool) -> list[
             low, high = min(w[0] for w in windows), max(w[1] for w in windows)
             windows = [(low, high, log)] * len(made) if log or not any(w[2] for w in windows) else windows
         for place, (axis, fan) in enumerate(zip(axes, made, strict=False)):
-            fans.draw(axis, fan, span=span, window=windows[place])
+            labels.append(fans.draw(axis, fan, span=span, window=windows[place]))
             if shared and place % across:
                 axis.set_ylabel("")
         for place, axis in enumerate(axes[len(made) :], len(made)):
@@ -240,7 +252,7 @@ def _trajectories(made: Sequence[fans.Fan], across: int, *, half: bool) -> list[
         return list(axes[: len(made)])
 
     marks = "bands" if any(fan.spreads for fan in made) else ""
-    return [Part(height=_FAN * down + 0.15, draw=draw, half=half and len(made) == 1, marks=marks)]
+    return [Part(height=_FAN * down + 0.15, draw=draw, half=half and len(made) == 1, marks=marks, label=label)]
 
 
 def _tornado(made: tornado.Tornado, width: str, *, alone: bool) -> Part:
