@@ -164,9 +164,10 @@ def test_lines_fit_and_bars_stand_where_the_dates_are(run, width, ascii_only):
 
 @pytest.mark.parametrize(("width", "ends"), [(58, ["2e+14", "5e+20"]), (70, ["160 TFLOP/s", "470 EFLOP/s"])])
 def test_the_ends_of_a_narrow_axis_are_said(width, ends):
+    spreads = {"slow": (1.6e14, 1e15, 1e16, 1e17, 1e18), "fast": (1e16, 1e17, 1e18, 1e19, 4.7e20)}
     group = Group(
         rows=tuple(Row(label=n, text="9.7 PFLOP/s", interval="420 TFLOP/s to 160 PFLOP/s", spread=Spread(quantiles=q))
-                   for n, q in (("slow", (1.6e14, 1e15, 1e16, 1e17, 1e18)), ("fast", (1e16, 1e17, 1e18, 1e19, 4.7e20)))),
+                   for n, q in spreads.items()),
         kind="value", unit="FLOP/s", ends=(1.6e14, 4.7e20), log=True,
     )  # fmt: skip
     out = lines(Brief(sentence="It is so.", groups=(group,)), width)

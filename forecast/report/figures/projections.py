@@ -41,6 +41,8 @@ _HEADING = 0.2
 _MOST = {"one": (3, 1), "two": (6, 3)}
 #: Characters of a row's label.
 _LABEL = {"one": 20, "two": 44}
+#: A bar that is shorter, as a share of its axis, has its text beside it.
+_SHORT = 0.3
 #: Inches: of the bars beside a panel.
 _BESIDE = 0.72
 #: Characters of the title, of the heading of a part, and of the sentence.
@@ -180,6 +182,8 @@ def _called(tree: xr.DataTree, words: Words, group: Group, name: str, kind: str)
     """Say what the dots of a group are about."""
     if group.kind == "date":
         return event(tree, name if kind == "when" else next(iter(attribute(tree, "questions"))), {}, words)
+    if group.title:
+        return group.title
     heading = next((row.label for row in group.rows if row.spread is None and not row.text), "")
     if heading:
         return heading.removesuffix(f" [{scale_of(dots.middles(group.rows), group.unit)[1]}]")
@@ -310,7 +314,8 @@ def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str,
                   linewidth=0.6)  # fmt: skip
         for place, (_, name, share) in enumerate(told):
             text = f"{name}, {percent(share)}" if name else percent(share)
-            axis.text(0.012, place, text, fontsize=7, va="center", ha="left", color=BLACK)
+            beside = share if share < _SHORT else 0.0  # a short bar holds no text
+            axis.text(beside + 0.012, place, text, fontsize=7, va="center", ha="left", color=BLACK)
         axis.set_yticks(range(len(told)), labels)
         axis.set(xlim=(0.0, 1.0), ylim=(len(told) - 0.4, -0.6), xlabel=axis_title)
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

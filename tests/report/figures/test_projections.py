@@ -262,6 +262,26 @@ def test_long_labels_are_wrapped_at_words_and_cut_visibly():
     assert dots.wrapped("word " * 20, 10)[1].endswith("…")
 
 
+def test_a_name_of_more_than_two_lines_keeps_its_end():
+    made = [dots.wrapped(f"process-size@exponential.{each}", 18) for each in ("growth", "autocorrelation")]
+    assert made == [["process-size@", "exponential.growth"], ["process-size@", "…autocorrelation"]]
+
+
+def test_the_heading_of_a_ranking_is_whole_and_a_title_has_one_article():
+    ranked = forecast.project("gpu-choice", draws=64)
+    with paper.style():
+        headings = [part._suptitle.get_text() for part in compose(ranked).subfigs if part._suptitle]
+    assert headings[0] == "the device on sale that does most work per dollar of ownership (use: 8-bit inference)"
+    made = {
+        "title": "t", "start": 2025, "until": 2030, "quantities": {"x": {"expression": "{c}*(t - 2024)"}},
+        "choices": {"c": {"values": ["1", "3"], "kind": "definition"}},
+        "questions": {"q": {"when": "x >= 4", "title": "the {c}-fold rate is there"}},
+    }  # fmt: skip
+    with paper.style():
+        (piece,) = (part for part in compose(forecast.project(made, draws=16)).subfigs if part._suptitle)
+    assert piece._suptitle.get_text() == "each c-fold rate is there"
+
+
 def test_names_that_are_too_long_lose_their_plugin_and_keep_their_end():
     assert tornado._short("capability/time-horizon@pool.growth", 18) == "time-horizon@pool.growth"
     assert tornado._short("a/time-horizon.start, b/time-horizon.end", 18) == "time-horizon.start, time-horizon.end"
