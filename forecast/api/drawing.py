@@ -43,9 +43,11 @@ def draw_fan(answer: Answer, ax: Axes | None = None) -> Axes:
         raise UsageError(f"'{printable(answer.asked, 60)}': nothing to draw: what is asked is no number over time")
     with paper.style():
         ax = paper.new_axes() if ax is None else ax
-        fans.draw(ax, made[0], span=made[0].span, window=made[0].window(made[0].span))
+        label = fans.draw(ax, made[0], span=made[0].span, window=made[0].window(made[0].span))
         ax.set_title("")
         paper.legend(ax)
+        paper.laid_out(ax)
+        label()
     return ax
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BLACK", "COLOURS", "FORMATS", "GREY", "LINES", "MARKS", "WIDTHS", "check_format", "few_ticks", "legend",
-    "legend_below", "logarithmic", "new_axes", "number", "plain", "settle", "sheet", "spread", "style", "write",
-    "years",
+    "BLACK", "COLOURS", "FORMATS", "GREY", "LINES", "MARKS", "WIDTHS", "check_format", "few_ticks", "laid_out",
+    "legend", "legend_below", "logarithmic", "new_axes", "number", "plain", "settle", "sheet", "spread", "style",
+    "write", "years",
 ]  # fmt: skip
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -100,6 +100,13 @@ def write(figure: Figure, path: str | os.PathLike[str]) -> Path:
         except ValueError as error:  # more pixels than the format holds
             raise ForecastError(f"{printable(target)}: {printable(error)}") from error
     return target
+
+
+def laid_out(axis: Axes) -> None:
+    """Lay out the figure of these axes: what is measured then is where it will be."""
+    figure = axis.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
 
 
 def settle(figure: Figure) -> None:

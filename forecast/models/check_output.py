@@ -133,7 +133,10 @@ def checked_observations(returned: object, what: str) -> Observations | None:
     time = _numbers(returned.time, (count,), f"{what}: time", "(point,)")
     value = _numbers(returned.value, (count,), f"{what}: value", "(point,)")
     units.unit(returned.unit, where=what)
-    return Observations(time=time, value=value, unit=returned.unit)
+    names: object = returned.names
+    if not isinstance(names, tuple) or not all(isinstance(n, str) for n in names) or len(names) not in (0, count):
+        raise PluginContractError(f"{what}: names: expected a text for each of {count} points, or none")
+    return Observations(time=time, value=value, unit=returned.unit, names=names)
 
 
 def checked_description(returned: object, what: str) -> dict[str, Any]:

@@ -70,11 +70,14 @@ class Observations:
     value : ndarray
         In `unit`.
     unit : str
+    names : tuple of str
+        What each point is called, if it is: ``"El Capitan"``.
     """
 
     time: Array
     value: Array
     unit: str
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -159,7 +159,7 @@ class _Trend(ModelRecord):
             # that the record of a year still stands at its end is known too
             whole, seen = self._read(made, as_of, yearly=False) if self.yearly else (read, value)
             fitted = frontier(fitted, whole.time, seen)
-        points = Observations(time=read.time, value=value, unit=self.unit)
+        points = Observations(time=read.time, value=value, unit=self.unit, names=read.names)
         left = [_left_out(read.undated, "date"), _left_out(read.empty, "value"), self.note]
         note = "; ".join(filter(None, left))
         return _FittedTrend(shape=fitted, points=points, sources=self.sources, note=note, inputs=self.inputs)

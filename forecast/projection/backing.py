@@ -1,8 +1,8 @@
-"""What stands behind a projection: the observations of its trends, the draws of its inputs and parameters."""
+"""What stands behind a projection: the observations of its trends and their fitted past, the draws of its inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,27 @@ import numpy as np
 from forecast import units
 from forecast.base.dates import from_decimal_year
 from forecast.base.streams import BLOCK, Streams
+from forecast.errors import ForecastError, printable
 from forecast.models import Model, Observations
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.weights import level_quantiles
 from forecast.projection.world import Fits, World
 from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import Combination, Graph
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
-__all__ = ["described", "models_of", "observed", "points", "posteriors"]
+    Array = NDArray[np.float64]
+    #: Dates, values (those of a date in the last axis) and names, by the values of a model's own choices.
+    Points = tuple[Array, Array, NDArray[np.str_]]
+    Series = Mapping[Combination, Points]
+
+__all__ = ["LONGEST", "described", "models_of", "notable", "observed", "past", "points", "posteriors"]
+
+#: So many points of a series have names, of so many characters.
+NAMED, LONGEST = 6, 40
 
 
 def points(graph: Graph, fits: Fits) -> Iterator[tuple[str, Combination, Observations]]:
@@ -35,30 +47,131 @@ def observed(graph: Graph, fits: Fits) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the points behind each quantity, each once, labelled by the choices that change them."""
     import xarray as xr
 
-    by_name: dict[str, dict[Combination, Observations]] = {}
+    by_name: dict[str, dict[Combination, Points]] = {}
     for name, combination, seen in points(graph, fits):
-        by_name.setdefault(name, {})[combination] = seen
+        value = units.convert(seen.value, seen.unit, graph.nodes[name].unit, where=name)
+        by_name.setdefault(name, {})[combination] = seen.time, value, _called(seen)
     for name, series in by_name.items():
-        own, unit = graph.nodes[name].own, graph.nodes[name].unit
-        matters = [i for i in range(len(own)) if _changes(series, i)]
-        kept: dict[Combination, Observations] = {}
-        for combination, seen in series.items():
-            kept.setdefault(tuple(combination[i] for i in matters), seen)
-        time = np.concatenate([from_decimal_year(p.time) for p in kept.values()])
-        value = np.concatenate([units.convert(p.value, p.unit, unit, where=name) for p in kept.values()])
-        labels = {
-            own[i]: ("point", np.concatenate([[c[k]] * len(p.time) for c, p in kept.items()]).astype(str))
-            for k, i in enumerate(matters)
-        }
-        yield name, xr.Dataset({"value": ("point", value, {"units": unit})}, coords={"date": ("point", time), **labels})
+        value, beside, called = _once_each(series, graph.nodes[name].own)
+        row = {"row": ("point", called)} if called.any() else {}
+        made = {"value": ("point", value, {"units": graph.nodes[name].unit}), **row}
+        yield name, xr.Dataset(made, coords=beside)
 
 
-def _changes(series: Mapping[Combination, Observations], axis: int) -> bool:
+def _called(seen: Observations) -> NDArray[np.str_]:
+    """Return what the few points are called that a figure may name, and of the others an empty text.
+
+    A name without a letter is a date or a number, and tells a reader nothing.
+    """
+    called = np.zeros(len(seen.time), dtype=f"<U{LONGEST}")
+    for place in notable(seen.time, seen.value) if seen.names else ():
+        if any(map(str.isalpha, seen.names[place])):
+            called[place] = printable(seen.names[place], LONGEST)
+    return called
+
+
+def notable(time: Array, value: Array) -> list[int]:
+    """Return the places of a few points that readers want named: the newest, then records, the largest steps first.
+
+    A record is the lowest value so far where values fall.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> notable(np.array([2000.0, 2001, 2002, 2003, 2004]), np.array([1.0, 2, 9, 3, 10]))
+    [4, 2, 1, 0]
+    """
+    if not len(time):
+        return []
+    sign = -1.0 if value[int(np.argmax(time))] < np.median(value) else 1.0
+    order = np.lexsort((sign * value, time))
+    best = sign * np.maximum.accumulate(sign * value[order])
+    steps = np.abs(np.diff(np.log(best) if best.min() > 0 else best))
+    records = [int(order[1:][i]) for i in np.argsort(-steps, kind="stable") if steps[i] > 0]
+    return list(dict.fromkeys([int(order[-1]), *records, int(order[0])]))[:NAMED]
+
+
+def past(graph: Graph, fits: Fits, seed: int, draws: int, start: float) -> Iterator[tuple[str, xr.Dataset]]:
+    """Return the fitted past of each quantity that a figure draws: quantiles of its level at the dates of its points.
+
+    It ends before the first step, and is that of the worlds of the projection, of which one block is enough. A model
+    that needs what has no past of its own has none, nor has a rival without weight; nor have worlds that are weighed
+    by what is known besides.
+    """
+    import xarray as xr
+
+    drawn = _drawn_over_time(graph)
+    by_name: dict[str, dict[Combination, Points]] = {}
+    for name, combination, seen in points(graph, fits) if not graph.scenario.updates else ():
+        node, dates = graph.nodes[name], np.unique(seen.time[seen.time < start])
+        known = node.dims == node.own and _fitted(graph, name)
+        if name not in drawn or not known or not dates.size or not _weighs(graph, node.own, combination):
+            continue
+        try:
+            level = World(graph, fits, dates, seed, range(1)).level(node, combination)
+        except ForecastError as error:
+            fits.failures.setdefault(f"past of {name} {combination}", str(error))
+            continue
+        made = level_quantiles(level[:, :draws].T, None)
+        if np.isfinite(made).all():
+            by_name.setdefault(name, {})[combination] = dates, made, np.zeros(len(dates), dtype=str)
+    for name, series in by_name.items():
+        node = graph.nodes[name]
+        level, beside, _ = _once_each(series, node.own)
+        stands = all(node.models[combination].keeps == "frontier" for combination in series)
+        about = {"units": node.unit, "keeps": "frontier" if stands else ""}
+        dims = ("quantile", "point")
+        yield name, xr.Dataset({"level": (dims, level, about)}, coords={"quantile": list(QUANTILES.values()), **beside})
+
+
+def _drawn_over_time(graph: Graph) -> set[str]:
+    """Return the quantities that questions are about; all where nothing is asked."""
+    scenario = graph.scenario
+    asked = [side for q in scenario.questions.values() for side in (q.when.left, q.when.right)]
+    asked += [figure.of for figure in scenario.figures.values()]
+    return {side.text for side in asked} if asked or scenario.rankings else set(graph.nodes)
+
+
+def _fitted(graph: Graph, name: str) -> bool:
+    """Tell whether a model gives a quantity, of nothing but what other models give or what never moves."""
+    node = graph.nodes[name]
+    return (
+        bool(node.models)
+        and not node.cycle
+        and all(graph.nodes[each].steady or _fitted(graph, each) for each in node.sources)
+    )
+
+
+def _weighs(graph: Graph, own: Sequence[str], combination: Combination) -> bool:
+    """Tell whether rivals that are pooled count this one."""
+    for choice, value in zip(own, combination, strict=True):
+        stated = graph.scenario.choices[choice]
+        if stated.weights and not stated.weights[stated.values.index(value)]:
+            return False
+    return True
+
+
+def _once_each(series: Series, own: Sequence[str]) -> tuple[Array, dict[str, Any], NDArray[np.str_]]:
+    """Return the values of series one behind another, beside each its date and choices that change it, and names."""
+    matters = [i for i in range(len(own)) if _changes(series, i)]
+    kept: dict[Combination, Points] = {}
+    for combination, each in series.items():
+        kept.setdefault(tuple(combination[i] for i in matters), each)
+    labels = {
+        own[i]: ("point", np.concatenate([[c[k]] * len(time) for c, (time, *_) in kept.items()]).astype(str))
+        for k, i in enumerate(matters)
+    }
+    dates, values, called = zip(*kept.values(), strict=True)
+    beside = {"date": ("point", np.concatenate([from_decimal_year(time) for time in dates])), **labels}
+    return np.concatenate(values, axis=-1), beside, np.concatenate(called)
+
+
+def _changes(series: Series, axis: int) -> bool:
     """Tell whether the points differ between any two combinations that differ in this choice alone."""
     seen: dict[Combination, tuple[bytes, bytes]] = {}
-    for combination, p in series.items():
+    for combination, (time, value, _) in series.items():
         rest = (*combination[:axis], *combination[axis + 1 :])
-        data = (p.time.tobytes(), p.value.tobytes())
+        data = (time.tobytes(), value.tobytes())
         if seen.setdefault(rest, data) != data:
             return True
     return False

@@ -111,8 +111,9 @@ def project(
     -------
     xarray.DataTree
         ``/projection`` (time × draw × choices), ``/questions``, ``/rankings`` where one is asked for, ``/update`` where
-        worlds are weighed, ``/values/<question>``, ``/limits/<quantity>``, ``/observed/<quantity>`` and
-        ``/posterior/<model>``; everything needed to repeat it is in the attributes of the root.
+        worlds are weighed, ``/values/<question>``, ``/limits/<quantity>``, ``/observed/<quantity>``,
+        ``/past/<quantity>`` (quantiles of the fitted level at the dates of its points) and ``/posterior/<model>``;
+        everything needed to repeat it is in the attributes of the root.
 
     Raises
     ------
@@ -185,6 +186,7 @@ def project(
             "/": xr.Dataset(),
             **sampled.groups(steps.dates, seed),
             **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
+            **{f"/past/{name}": data for name, data in backing.past(graph, fits, seed, kept, steps.years[0])},
             **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, kept)},
         }
         effective = sampled.updates.effective()

@@ -13,6 +13,7 @@ from forecast.base.dates import decimal_year
 from forecast.base.json_text import strict_json
 from forecast.errors import ResultError, UsageError, printable
 from forecast.projection.answers.pooling import again
+from forecast.projection.backing import LONGEST
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.failing import too_many
 from forecast.projection.horizon import step_of
@@ -33,6 +34,10 @@ def is_projection(tree: xr.DataTree) -> bool:
 
 def _text(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _name(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST and value.isprintable()
 
 
 def _whole(value: object) -> bool:
@@ -190,7 +195,7 @@ _ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
 
 
 #: Groups that stand there where something is asked for, or seen.
-_OPTIONAL = ("pooled", "levels", "first", "rankings", "update", "values", "limits", "observed", "posterior")
+_OPTIONAL = ("pooled", "levels", "first", "rankings", "update", "values", "limits", "observed", "past", "posterior")
 
 
 def check_projection(tree: xr.DataTree, where: str) -> None:
@@ -250,6 +255,8 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
     for node in nodes["observed"].subtree if "observed" in nodes else ():
         if node.variables or not node.children:
             _check_observed(node.to_dataset(inherit=False), levels, f"{where}: {node.path}")
+    for name, node in nodes["past"].children.items() if "past" in nodes else ():
+        _check_past(node.to_dataset(), str(name), levels, f"{where}: /past/{printable(name, 60)}")
     for node in nodes["posterior"].subtree if "posterior" in nodes else ():
         data = node.to_dataset(inherit=False)
         _coordinates(data, [], about, f"{where}: {node.path}")
@@ -739,8 +746,39 @@ def _check_observed(data: xr.Dataset, levels: xr.Dataset, at: str) -> None:
     if at.rpartition("/")[2] not in levels or not isinstance(value.attrs.get("units"), str):
         raise ResultError(f"{at}: expected points of a quantity of the projection, with their unit")
     _check_unit(value.attrs["units"], at)
-    for name in sorted({str(n) for n in data.variables} - {"value", "date"}):
+    if "row" in data.data_vars:
+        named = data["row"]
+        if named.dims != ("point",) or named.dtype.kind not in "UO" or not all(map(_name, named.values.tolist())):
+            raise ResultError(f"{at}/row: expected what the points are called, in at most {LONGEST} characters")
+    _check_labels(data, {"value", "date", *data.data_vars}, levels, at)
+
+
+def _check_past(data: xr.Dataset, name: str, levels: xr.Dataset, at: str) -> None:
+    """Check the fitted past: quantiles that rise, up to the first step."""
+    import numpy as np
+
+    if set(data.data_vars) != {"level"} or not {"date", "quantile"} <= set(data.coords):
+        raise ResultError(f"{at}: expected a level, its dates and its quantiles")
+    level, date = data["level"], data["date"]
+    if level.dims != ("quantile", "point") or data["quantile"].values.tolist() != _QUANTILES or not level.size:
+        raise ResultError(f"{at}: expected the quantiles {', '.join(map(str, _QUANTILES))} of each point")
+    if date.dims != ("point",) or date.dtype.kind != "M" or level.dtype.kind != "f":
+        raise ResultError(f"{at}: expected numbers and dates, one a point")
+    if np.isnat(date.values).any() or not (date.values <= levels["time"].values[0]).all():
+        raise ResultError(f"{at}/date: expected dates up to the first step")
+    if not np.isfinite(level.values).all() or (np.diff(level.values, axis=0) < 0).any():
+        raise ResultError(f"{at}/level: expected finite numbers that rise from quantile to quantile")
+    stated = {key: level.attrs.get(key) for key in ("units", "keeps")}
+    if name not in levels or not isinstance(stated["units"], str) or stated["keeps"] not in ("", "frontier"):
+        raise ResultError(f"{at}: expected a quantity of the projection, its unit, and whether it is a frontier")
+    _check_unit(stated["units"], at)
+    _check_labels(data, {"level", "date", "quantile"}, levels, at)
+
+
+def _check_labels(data: xr.Dataset, known: set[str], levels: xr.Dataset, at: str) -> None:
+    """Check that all else beside points are the values of choices that they belong to."""
+    for name in sorted({str(n) for n in data.variables} - known):
         labels = data[name]
-        known = name in levels.coords and labels.dims == ("point",)
-        if not known or not set(labels.values.tolist()) <= set(levels[name].values.tolist()):
+        choice = name in levels.coords and labels.dims == ("point",)
+        if not choice or not set(labels.values.tolist()) <= set(levels[name].values.tolist()):
             raise ResultError(f"{at}/{printable(name, 60)}: expected names of a choice")

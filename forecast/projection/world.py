@@ -526,6 +526,10 @@ class World:
             return self.formula(node.quantity.tree, node.dims, combination, target=node.unit, where=where, rates=rates)
         if isinstance(node.quantity, OverTime):
             return np.broadcast_to(self._over_time(node, node.quantity, combination), shape)
+        return self.level(node, combination)
+
+    def level(self, node: Node, combination: Combination) -> Array:
+        """Return draws of a quantity as its model has it, (time, draw), in its unit: without changes and limits."""
         chosen = dict(zip(node.dims, combination, strict=True))
         model = node.models[tuple(chosen[c] for c in node.own)]
         drawn: Array = units.convert(self._model(model, node, combination), model.unit, node.unit, where=node.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.dates import decimal_year
@@ -85,6 +85,8 @@ class Group:
         The axis is logarithmic.
     note : str
         What the rows' notes are.
+    title : str
+        What the values are of, whole; empty where a heading or the sentence says it.
     """
 
     rows: tuple[Row, ...]
@@ -94,6 +96,7 @@ class Group:
     factor: float | None = None
     log: bool = False
     note: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,7 +324,8 @@ def _order(words: Words, row: dict[str, Any]) -> Group:
     heading = Row(
         label=textwrap.shorten(title, max(_HEADING - len(rest), 8), placeholder=" …") + rest, spread=None, text=""
     )
-    return _scaled([heading, *rows], row["unit"], factor=factor, note="best in")
+    made = _scaled([heading, *rows], row["unit"], factor=factor, note="best in")
+    return replace(made, title=f"{title}{f' ({given})' if given else ''}")
 
 
 def _scaled(rows: list[Row], unit: str, *, factor: float | None = None, note: str = "") -> Group:

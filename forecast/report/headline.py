@@ -56,7 +56,12 @@ class Words:
 
     def title(self, text: str, chosen: Mapping[str, str]) -> str:
         """Fill the names in braces of a title: of a choice its value's label, of a quantity what it is."""
-        return printable(re.sub(r"\{([^{}]*)\}", lambda brace: self._filled(brace[1], chosen), text), 300)
+
+        def fill(brace: re.Match[str]) -> str:
+            article, filled = brace[1] or "", self._filled(brace[2], chosen)
+            return filled if filled.startswith("each ") else f"{article}{filled}"
+
+        return printable(re.sub(r"(\b(?:the|an?) )?\{([^{}]*)\}", fill, text), 300)
 
     def _filled(self, name: str, chosen: Mapping[str, str]) -> str:
         choices = attribute(self.tree, "choices")

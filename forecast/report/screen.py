@@ -108,7 +108,7 @@ def _chart(group: Group, width: int, room: int, marks: dict[str, str]) -> tuple[
     out += [_cut(row.label, width) for row in rows if _heads(row)]  # over the whole width
     if drawn:
         head = "".join(f"  {heads[i]:>{widths[i]}}" for i in used)
-        out.append(f"{'':<{longest}}  {_scale(group, chart)}{head}".rstrip())
+        out.append(f"{_scale(group, chart, longest + 2)}{head}".rstrip())
     for row, label, cell in zip(rows, labels, cells, strict=True):
         if _heads(row):
             continue
@@ -203,8 +203,11 @@ def _bar(group: Group, row: Row, chart: int, marks: dict[str, str]) -> str:
     return "".join(line)
 
 
-def _scale(group: Group, chart: int) -> str:
-    """Return the axis: its ends, and what lies between where there is room."""
+def _scale(group: Group, chart: int, before: int) -> str:
+    """Return the axis, behind so many columns of labels: its ends, and what lies between where there is room.
+
+    Ends that are wider than the chart begin over the labels; where even these leave no room, they lose their units.
+    """
     low, high = group.ends
     if group.kind == "date":
         left, right = said(low), said(high)
@@ -212,12 +215,13 @@ def _scale(group: Group, chart: int) -> str:
         left, right = amount(low, group.unit), amount(high, group.unit)
     else:
         left, right = plain(low / group.factor), plain(high / group.factor)
-    if len(left) + len(right) + 2 > chart:
-        return " " * chart
-    line = list(left + " " * (chart - len(left) - len(right)) + right)
+    if len(left) + len(right) + 2 > before + chart:
+        left, right = f"{low:.0e}", f"{high:.0e}"
+    between = max(chart - len(left) - len(right), 2)
+    line = list(f"{left}{' ' * between}{right}".rjust(before + chart))
     middle = said((low + high) / 2) if group.kind == "date" else ""
-    at = chart // 2 - len(middle) // 2
-    if middle and chart - len(left) - len(right) >= len(middle) + 8 and high - low >= 2:
+    at = before + chart // 2 - len(middle) // 2
+    if middle and between >= len(middle) + 8 and high - low >= 2:
         line[at : at + len(middle)] = middle
     return "".join(line)
 

@@ -34,7 +34,7 @@ class Series(NamedTuple):
     """A series in time: decimal years, values, their unit where the data state one, and further columns of the rows.
 
     `undated` counts the rows with a value and without a date, which are left out, and `empty` those without a value in
-    data that no descriptor describes: their holes may be accidents.
+    data that no descriptor describes: their holes may be accidents. `names` are what a table calls its rows.
     """
 
     time: Array
@@ -43,10 +43,13 @@ class Series(NamedTuple):
     covariates: dict[str, Array]
     undated: int = 0
     empty: int = 0
+    names: tuple[str, ...] = ()
 
 
 #: When a row became known; without this column a row is known at its own date.
 VINTAGE = "vintage"
+#: Columns that say what a row is called, where a key says less to people.
+_CALLED = ("name", "site")
 
 
 def _years(values: Any, where: str) -> Array:
@@ -270,6 +273,7 @@ def read_columns(
     for column in dict.fromkeys(used):
         own = {} if dataset is None else of_column(dataset, column)
         _check_qualifiers(columns.take(known), dataset, column, {**own, **(where or {}), **(qualifiers or {})}, name)
+    called = _names(columns, dataset, used[0])
     kept = np.flatnonzero(known)
     kept = kept[np.argsort(time[kept], kind="stable")]
     if yearly:
@@ -283,8 +287,24 @@ def read_columns(
         last, kept = kept[-1], kept[np.concatenate(([True], np.diff(best) > 0))]
         if time[last] > time[kept[-1]]:  # that nothing has come since is known, too
             value = value.copy()
+            if called is not None:
+                called = called.copy()
+                called[last] = called[kept[-1]]  # whose record it is
             value[last], kept = value[kept[-1]], np.append(kept, last)
-    return Series(time[kept], value[kept], unit, {k: c[kept] for k, c in more.items()}, undated, empty)
+    names = () if called is None else tuple(called[kept].tolist())
+    return Series(time[kept], value[kept], unit, {k: c[kept] for k, c in more.items()}, undated, empty, names)
+
+
+def _names(columns: Columns, dataset: xr.Dataset | None, used: str) -> NDArray[np.str_] | None:
+    """Return what a table calls its rows: by a column for that, or by the key that tells most of them apart."""
+    import numpy as np
+
+    keys = [] if dataset is None or used not in dataset else [str(key) for key in dataset[used].dims]
+    texts = [name for name in (*_CALLED, *keys) if name in columns and columns.column(name).dtype.kind == "U"]
+    if not texts:
+        return None
+    best = next((name for name in texts if name in _CALLED), None)
+    return columns.column(best or max(texts, key=lambda name: len(np.unique(columns.column(name)))))
 
 
 def _check_finite(value: Array, time: Array, where: str) -> None:

@@ -79,6 +79,71 @@ def test_observations_stand_beside_the_quantity_in_its_unit():
     assert counts == {"hpcg": 16, "linpack": 67, "ai-cluster": 15}
 
 
+def test_a_few_points_have_the_names_of_their_rows(tmp_path):
+    rows = [
+        ("2000-01-01", 1, "Aa"),
+        ("2001-01-01", 9, "<b>Bb</b>"),
+        ("2002-01-01", 8, "Cc"),
+        ("2003-01-01", 30, "D" * 99),
+    ]
+    (tmp_path / "my.csv").write_text("when,speed,name\n" + "".join(f"{d},{v},{n}\n" for d, v, n in rows))
+    (tmp_path / "mine.toml").write_text(
+        'until = 2015\n[quantities.x]\nshape = "trends/exponential"\ndata = "my.csv"\nx = "when"\ny = "speed"\n'
+        'unit = ""\n'
+    )
+    run = forecast.project(str(tmp_path / "mine.toml"), draws=10)
+    (aa, bb, cc, dd) = run["observed/x"]["row"].values.tolist()
+    assert (aa, bb, cc) == ("Aa", "<b>Bb</b>", "")  # the third is no record
+    assert len(dd) == 40
+    assert dd.endswith("…")
+    assert "row" not in parity(draws=5, set={"metric": "linpack"})["observed/machine"]  # its rows are called by date
+
+
+def test_the_fitted_past_is_that_of_the_worlds_at_the_dates_of_the_points():
+    data = {"t": [2000.0, 2001.0, 2002.0, 2003.0, 2004.0], "v": [1.0, 2.2, 3.7, 8.4, 15.0]}
+    line = forecast.trend(data, x="t", y="v", unit="GFLOP/s", shape="trends/exponential", name="x")
+    made = {"start": 2004, "until": 2010, "quantities": {"x": {"model": line}, "aside": {"model": line}}}
+    made["questions"] = {"q": {"when": "x >= 1 TFLOP/s"}}
+    run = forecast.project(made, draws=1000)
+    past = run["past/x"].to_dataset()
+    assert decimal_year(past["date"].values) == pytest.approx([2000, 2001, 2002, 2003])  # 2004 is the first step
+    assert past["level"].attrs == {"units": "GFLOP/s", "keeps": ""}
+    drawn = run["posterior/x"].to_dataset()
+    level = drawn["log_level"].values + drawn["growth"].values * (np.arange(2000, 2004)[:, None] - 2002.0)
+    assert past["level"].values == pytest.approx(
+        np.exp(np.quantile(level, [0.05, 0.25, 0.5, 0.75, 0.95], axis=1)), rel=0.01
+    )
+    assert list(run["past"].children) == ["x"]  # nobody asks for the other
+
+
+def test_the_past_of_a_frontier_is_its_record():
+    run = parity(draws=20)
+    past, seen = run["past/machine"].to_dataset(), run["observed/machine"].to_dataset()
+    assert past["level"].attrs["keeps"] == "frontier"
+    assert set(past.coords) == {"date", "quantile", "metric"}  # every shape has the same record
+    for metric in ("hpcg", "linpack", "ai-cluster"):
+        mine, points = past["metric"].values == metric, seen["metric"].values == metric
+        early = seen["date"].values[points] < run["projection"]["time"].values[0]
+        dates, last = np.unique(seen["date"].values[points][early][::-1], return_index=True)
+        record = np.maximum.accumulate(seen["value"].values[points])[early][::-1][last]
+        assert (past["date"].values[mine] == dates).all()
+        assert past["level"].values[:, mine] == pytest.approx(np.tile(record, (5, 1)))
+
+
+def test_what_is_not_pooled_or_is_weighed_or_not_fitted_has_no_past():
+    growing = forecast.trend({"t": [2000.0, 2001.0, 2002.0, 2003.0], "v": [1.0, 2.2, 3.7, 8.4]}, x="t", y="v",
+                             shape="trends/exponential", name="x")  # fmt: skip
+    record = {
+        "start": 2004, "until": 2010, "questions": {"q": {"when": "x >= 100"}, "r": {"when": "y >= 100"}},
+        "quantities": {"x": {"model": growing}, "y": {"expression": "2*x"}},
+    }  # fmt: skip
+    assert list(forecast.project(record, draws=64)["past"].children) == ["x"]
+    weighed = {**record, "update": {"x": {"log_likelihood": "-x"}}}
+    assert "past" not in forecast.project(weighed, draws=64).children
+    (x,) = parity(draws=20, start=2010, set={"metric": "linpack"})["past"].children.values()
+    assert set(x.to_dataset().coords) == {"date", "quantile"}
+
+
 def test_only_what_was_known_before_a_date_is_used():
     now = forecast.project("brain-parity", draws=5, until=2060)
     then = forecast.project("brain-parity", draws=5, until=2060, as_of=2015.0)

@@ -6,6 +6,7 @@ import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import xarray as xr
 
@@ -115,6 +116,15 @@ def test_every_change_is_refused_or_read_without_a_surprise(
         (lambda t: t.attrs.update(until="2061"), r"/projection/time: expected \d+ to 2061, got [\d.]+ to 2060"),
         (lambda t: t.attrs.update(newest='{"a": "soon"}'), "attribute 'newest': expected dates by name"),
         (lambda t: t.attrs.update(choices="{}"), "attribute 'choices': lacks 'metric'"),
+        (lambda t: t["past/machine/level"].attrs.update(keeps="all"), "/past/machine: expected a quantity of the"),
+        (
+            lambda t: t["past/machine/level"].values.__setitem__((0, 0), 1e30),
+            "/past/machine/level: expected finite numbers that rise",
+        ),
+        (
+            lambda t: t["past/machine/date"].values.__setitem__(0, np.datetime64("2050-01-01")),
+            "/past/machine/date: expected dates up to the first step",
+        ),
     ],
 )
 def test_the_sentence_names_the_field(edit: object, says: str, tree: xr.DataTree, tmp_path: Path) -> None:

@@ -66,6 +66,9 @@ def test_each_value_is_what_it_would_be_alone_and_all_else_is_the_same():
     assert posterior["growth"].dims == ("draw", "machine.growth")
     alone = run(set={"machine.growth": 0.4})["posterior/mine/machine"]  # the level follows its regression on growth
     assert_bitwise(posterior["log_level"].isel({"machine.growth": 1}).values, alone["log_level"].values)
+    assert "past" in untouched.children
+    assert "past" not in tree.children  # of each growth it is another
+    assert tree["observed/machine"].identical(untouched["observed/machine"])
 
 
 def test_it_is_saved_summarised_and_said(tmp_path):

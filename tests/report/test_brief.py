@@ -9,10 +9,10 @@ import pytest
 
 import forecast
 from forecast.report import summary
-from forecast.report.brief import brief
+from forecast.report.brief import Brief, Group, Row, brief
 from forecast.report.headline import headline
 from forecast.report.screen import HEIGHT, lines
-from forecast.report.spreads import Figure, Question
+from forecast.report.spreads import Figure, Question, Spread
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.toml_text import toml_text
 
@@ -160,6 +160,21 @@ def test_lines_fit_and_bars_stand_where_the_dates_are(run, width, ascii_only):
     assert abs(at - expected) <= 1.5
     assert (">" if ascii_only else "▶") in flat
     assert ">2040" in flat
+
+
+@pytest.mark.parametrize(("width", "ends"), [(58, ["2e+14", "5e+20"]), (70, ["160 TFLOP/s", "470 EFLOP/s"])])
+def test_the_ends_of_a_narrow_axis_are_said(width, ends):
+    spreads = {"slow": (1.6e14, 1e15, 1e16, 1e17, 1e18), "fast": (1e16, 1e17, 1e18, 1e19, 4.7e20)}
+    group = Group(
+        rows=tuple(Row(label=n, text="9.7 PFLOP/s", interval="420 TFLOP/s to 160 PFLOP/s", spread=Spread(quantiles=q))
+                   for n, q in spreads.items()),
+        kind="value", unit="FLOP/s", ends=(1.6e14, 4.7e20), log=True,
+    )  # fmt: skip
+    out = lines(Brief(sentence="It is so.", groups=(group,)), width)
+    axis = next(line for line in out if "median" in line)
+    told = [axis.index(end) for end in ends]
+    assert told[0] < told[1]
+    assert max(map(len, out)) <= width
 
 
 def test_what_there_is_no_room_for_is_counted(run):

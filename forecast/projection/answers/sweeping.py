@@ -149,6 +149,8 @@ def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: 
         nodes = [node, *(tree[node.path] for tree in trees[1:])]
         data = [each.to_dataset(inherit=False).drop_vars(key, errors="ignore") for each in nodes]  # type: ignore[call-arg]
         group = node.path.strip("/").partition("/")[0]
+        if group == "past" and (node.children or not all(data[0].identical(each) for each in data[1:])):
+            continue  # what differs is of points that differ: it has no common dates
         names = [str(n) for n in data[0].data_vars]
         alone = group in ("projection", "posterior", "levels") and not failing
         together = {n: [n] for n in names} if alone else {"": names}

@@ -48,6 +48,8 @@ def wrapped(text: str, width: int) -> list[str]:
     for least in range(min(len(text) // 2, width), width + 1):  # as even as can be
         if len(lines := _filled(parts, least)) < 3:
             break
+    if len(lines) > 2 and " " not in text:  # the end of a name tells it apart
+        return [lines[0] if len(lines[0]) <= width else f"{lines[0][: width - 1]}…", f"…{lines[-1][1 - width :]}"]
     kept = [line if len(line) <= width + 2 else f"{line[: width + 1]}…" for line in lines[:2]]
     return kept if len(lines) < 3 else [kept[0], f"{kept[1].removesuffix('…')[: width - 1]}…"]
 

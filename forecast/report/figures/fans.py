@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError, printable
 from forecast.formula import Formula, Measured, parse_condition, parse_expression
 from forecast.projection.answers.pooling import pooled
+from forecast.projection.backing import notable
 from forecast.projection.weights import level_quantiles, weights_of
 from forecast.report.figures.dots import scale
+from forecast.report.figures.labels import Band, Label, Taken, write
 from forecast.report.headline import Words
 from forecast.report.plain import attribute
 from forecast.report.spreads import Asked, Figure, Question, Spread
@@ -42,6 +45,23 @@ _FEWEST = 3
 _BEYOND = 0.35
 #: A value axis is logarithmic where it spans more than this factor; beyond so many decades units take no prefix.
 _FACTOR, _DECADES = 20.0, 6.0
+#: So many points of a panel have names.
+_NAMED = 4
+
+
+class Past(NamedTuple):
+    """The fitted level before the first step: dates that rise, and five quantiles at each, (5, date)."""
+
+    dates: Array
+    levels: Array
+    stands: bool = False  # a record does, until the next
+
+    def to(self, year: float, levels: Array) -> tuple[Array, Array]:
+        """Return dates and levels as they are drawn: up to these levels of the first step."""
+        dates, own = self.dates, self.levels
+        if self.stands:
+            dates, own = np.repeat(dates, 2)[1:], np.repeat(own, 2, axis=1)[:, :-1]
+        return np.append(dates, year), np.column_stack([own, levels])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,12 +75,18 @@ class Line:
         The five quantiles at every step, (5, time).
     dates, values : ndarray
         What was observed.
+    names : sequence of str
+        What some of these points are called, and of the others an empty text.
+    past : Past or None
+        What was fitted to it.
     """
 
     label: str
     levels: Array
     dates: Array = field(default_factory=lambda: np.empty(0))
     values: Array = field(default_factory=lambda: np.empty(0))
+    names: Sequence[str] = ()
+    past: Past | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +211,8 @@ def _fan(tree: xr.DataTree, asked: Asked, kind: str, chosen: dict[str, str], *, 
             continue
         seen = _seen(tree, side.text, unit, chosen, asked)
         label = words(side.text) if len(side.names) == 1 else printable(side.text, 40)
-        lines.append(Line(label=label, levels=levels, dates=seen[0], values=seen[1]))
+        past = _past(tree, side.text, unit, chosen, asked)
+        lines.append(Line(label=label, levels=levels, dates=seen[0], values=seen[1], names=seen[2], past=past))
     if not lines or len(years) < _FEWEST or all((each.levels == each.levels[:, :1]).all() for each in lines):
         return None
     answer = asked.spread(chosen) if kind == "when" else None
@@ -256,10 +283,12 @@ def _levels(tree: xr.DataTree, side: Formula, unit: str, chosen: Mapping[str, st
     return level_quantiles(np.clip(values, -_LARGEST, _LARGEST), np.asarray(counted.values))
 
 
-def _seen(tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], asked: Asked) -> tuple[Array, Array]:
-    """Return what was observed of a quantity: dates and values; of rivals that weigh most."""
+def _seen(
+    tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], asked: Asked
+) -> tuple[Array, Array, Sequence[str]]:
+    """Return what was observed of a quantity: dates, values and names; of rivals that weigh most."""
     if f"/observed/{name}" not in tree.groups:
-        return np.empty(0), np.empty(0)
+        return np.empty(0), np.empty(0), ()
     seen = tree[f"observed/{name}"].to_dataset()
     keep = np.ones(seen.sizes["point"], dtype=bool)
     for choice in (str(c) for c in seen.coords if c != "date"):
@@ -268,7 +297,28 @@ def _seen(tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], as
         value = chosen.get(choice, heaviest)
         keep &= seen[choice].values == (seen[choice].values[0] if value is None else value)
     values = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), unit)
-    return decimal_year(seen["date"].values[keep]), np.asarray(values, dtype=float)
+    names = [str(each) for each in seen["row"].values[keep]] if "row" in seen else ()
+    return decimal_year(seen["date"].values[keep]), np.asarray(values, dtype=float), names
+
+
+def _past(tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], asked: Asked) -> Past | None:
+    """Return the fitted past of a quantity; None where it has none, or where several rivals each have their own."""
+    if f"/past/{name}" not in tree.groups:
+        return None
+    fitted = tree[f"past/{name}"].to_dataset()
+    keep = np.ones(fitted.sizes["point"], dtype=bool)
+    for choice in (str(c) for c in fitted.coords if fitted[c].dims == ("point",) and c != "date"):
+        weights = asked.rivals.get(choice, ())
+        counted = (
+            [value for value, weight in zip(asked.values(choice), weights, strict=True) if weight] if weights else []
+        )
+        value = chosen.get(choice, counted[0] if len(counted) == 1 else None)
+        keep &= fitted[choice].values == value
+    if not keep.any():
+        return None
+    level = fitted["level"]
+    made = units.convert(level.values[:, keep], str(level.attrs["units"]), unit)
+    return Past(decimal_year(fitted["date"].values[keep]), np.asarray(made), level.attrs["keeps"] == "frontier")
 
 
 def lines_over_time(tree: xr.DataTree, names: Sequence[str], cells: Any, most: int) -> list[Fan]:
@@ -295,14 +345,13 @@ def lines_over_time(tree: xr.DataTree, names: Sequence[str], cells: Any, most: i
 # --- Drawing ----------------------------------------------------------------------------------------------------------
 
 
-def draw(axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float, float, bool]) -> None:
-    """Draw one panel over these dates and values."""
+def draw(axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float, float, bool]) -> Callable[[], None]:
+    """Draw one panel over these dates and values; return what writes its labels, once the figure is laid out."""
     low, high, log = window
     middle = math.sqrt(low) * math.sqrt(high) if log else max(abs(low), abs(high))
     factor, unit = scale([1e300 if log and math.log10(high / low) > _DECADES else middle], fan.unit)
     for place, line in enumerate(fan.lines):
         _draw_line(axis, fan.years, line, place, factor)
-    _name_newest(axis, fan, span, factor)
     axis.set(xlim=span, ylim=(low / factor, high / factor))
     if log:
         axis.set_yscale("log")
@@ -324,35 +373,23 @@ def draw(axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float
     axis.set_ylabel(printable(unit, 40))
     if fan.title:
         axis.set_title(printable(fan.title, 60))
+    return partial(_label, axis, fan, factor)
 
 
 def _draw_line(axis: Axes, years: Array, line: Line, place: int, factor: float) -> None:
     colour, style = paper.COLOURS[place % len(paper.COLOURS)], paper.LINES[place % len(paper.LINES)]
-    p05, p25, p50, p75, p95 = line.levels / factor
+    levels, dates = line.levels / factor, years
+    if line.past is not None:
+        before, own = line.past.to(float(years[0]), line.levels[:, 0])
+        axis.plot(before, own[2] / factor, linestyle=style, color=colour, linewidth=0.7, label="fitted past")
+        dates, levels = np.append(before[:-1], years), np.column_stack([own[:, :-1] / factor, levels])
+    p05, p25, _, p75, p95 = levels
     for low, high, alpha in ((p05, p95, 0.16), (p25, p75, 0.28)):
-        axis.fill_between(years, low, high, color=colour, alpha=alpha, linewidth=0)
-    axis.plot(years, p50, linestyle=style, color=colour, label=line.label)
+        axis.fill_between(dates, low, high, color=colour, alpha=alpha, linewidth=0)
+    axis.plot(years, line.levels[2] / factor, linestyle=style, color=colour, label=line.label)
     if line.dates.size:
         axis.plot(line.dates, line.values / factor, "o", color=paper.BLACK, ms=2.2, mew=0, alpha=0.6, zorder=3,
                   label="observed")  # fmt: skip
-
-
-def _name_newest(axis: Axes, fan: Fan, span: tuple[float, float], factor: float) -> None:
-    """Say what was observed last, beside its point, on the side where there are no others."""
-    line = fan.lines[0]
-    here = (line.dates >= span[0]) & (line.dates <= span[1])
-    if not here.any():
-        return
-    dates, values = line.dates[here], line.values[here]
-    last = int(np.argmax(dates))
-    falling = values[last] < np.median(values)
-    told = f"{said(float(dates[last]))}: {amount(float(values[last]), fan.unit)}"
-    # before the point where the panel has room there, else behind it: neither is where the path goes
-    before = dates[last] - span[0] > 0.45 * (span[1] - span[0])
-    above = before != falling
-    axis.annotate(told, (dates[last], values[last] / factor), xytext=(-3 if before else 3, 4 if above else -4),
-                  fontsize=6, textcoords="offset points", ha="right" if before else "left",
-                  va="bottom" if above else "top")  # fmt: skip
 
 
 def _draw_answer(axis: Axes, answer: Spread, span: tuple[float, float]) -> None:
@@ -364,8 +401,45 @@ def _draw_answer(axis: Axes, answer: Spread, span: tuple[float, float]) -> None:
                   solid_capstyle="butt", zorder=5, label="90 % of dates")  # fmt: skip
     if math.isfinite(middle) and span[0] <= middle <= span[1]:
         axis.axvline(middle, color=paper.BLACK, linestyle=":", linewidth=1.0, label="median date")
-        right = middle > (span[0] + span[1]) / 2
+
+
+def _label(axis: Axes, fan: Fan, factor: float) -> None:
+    """Say the date of the answer, and the names of points: the newest with its value, and records that have room."""
+    span, (foot, top) = axis.get_xlim(), axis.get_ylim()
+    wanted: list[Label] = []
+    columns: list[float] = []
+    if fan.answer is not None and span[0] <= (middle := fan.answer.quantiles[2]) <= span[1]:
+        columns.append(middle)
         fine = span[1] - span[0] < 3 * FINE
-        told = "already" if answer.already >= 0.5 else said(middle, fine=fine, short=True)
-        axis.annotate(told, (middle, 1.0), xycoords=foot, xytext=(-3 if right else 3, -1), textcoords="offset points",
-                      ha="right" if right else "left", va="top", fontsize=7)  # fmt: skip
+        told = "already" if fan.answer.already >= 0.5 else said(middle, fine=fine, short=True)
+        wanted.append(Label([told], ((middle, top), (middle, foot)), size=7.0, over=2))
+    line, (points, bands) = fan.lines[0], _drawn(fan, factor)
+    here = np.flatnonzero((line.dates >= span[0]) & (line.dates <= span[1]))
+    known: set[str] = set()
+    for rank, place in enumerate(notable(line.dates[here], line.values[here])):
+        date, value = float(line.dates[here[place]]), float(line.values[here[place]])
+        name = line.names[here[place]] if line.names else ""
+        if name not in known and (name or not rank):
+            size = amount(value, fan.unit)
+            newest = [
+                *([f"{name}: {size}", f"{name}\n{size}"] if name else []),
+                f"{said(date)}: {size}",
+                f"{said(date)}\n{size}",
+            ]
+            wanted.append(Label([name] if rank else newest, ((date, value / factor),), over=0 if rank else 1))
+        known.add(name)
+    rows = [] if fan.threshold is None else [fan.threshold / factor]
+    write(axis, wanted, Taken(points, bands, rows, columns), _NAMED + len(columns))
+
+
+def _drawn(fan: Fan, factor: float) -> tuple[Array, list[Band]]:
+    """Return what a panel shows, as no label may lie on it: points, and bands with the lines in their middle."""
+    points, bands = [np.empty((0, 2))], []
+    for line in fan.lines:
+        points.append(np.column_stack([line.dates, line.values / factor]))
+        dates, levels = fan.years, line.levels
+        if line.past is not None:
+            before, own = line.past.to(float(dates[0]), levels[:, 0])
+            dates, levels = np.append(before[:-1], dates), np.column_stack([own[:, :-1], levels])
+        bands.append(Band(dates, *(levels[[0, 2, 4]] / factor)))
+    return np.concatenate(points), bands

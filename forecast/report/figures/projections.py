@@ -41,6 +41,8 @@ _HEADING = 0.2
 _MOST = {"one": (3, 1), "two": (6, 3)}
 #: Characters of a row's label.
 _LABEL = {"one": 20, "two": 44}
+#: A bar that is shorter, as a share of its axis, has its text beside it.
+_SHORT = 0.3
 #: Inches: of the bars beside a panel.
 _BESIDE = 0.72
 #: Characters of the title, of the heading of a part, and of the sentence.
@@ -61,12 +63,15 @@ class Part:
         Two of these stand side by side where there is room.
     marks : {"", "dots", "points", "ranges", "bands"}
         What the legend must explain of it.
+    label : callable, optional
+        Writes what must be measured, once all is laid out.
     """
 
     height: float
     draw: Callable[[SubFigure], list[Axes]]
     half: bool = False
     marks: str = ""
+    label: Callable[[], None] | None = None
 
 
 def plot(tree: xr.DataTree, path: str | os.PathLike[str], *, width: str = "two") -> Path:
@@ -130,6 +135,10 @@ def compose(tree: xr.DataTree, *, width: str = "two") -> Figure:
     heights[-1] = _LEGEND * _legend(pieces[-1], drawn, {part.marks for part in parts}, width) + 0.1
     grid.set_height_ratios(heights)
     figure.set_size_inches(paper.WIDTHS[width], sum(heights))
+    if labels := [part.label for part in parts if part.label is not None]:
+        figure.draw_without_rendering()
+        for label in labels:
+            label()
     return figure
 
 
@@ -173,6 +182,8 @@ def _called(tree: xr.DataTree, words: Words, group: Group, name: str, kind: str)
     """Say what the dots of a group are about."""
     if group.kind == "date":
         return event(tree, name if kind == "when" else next(iter(attribute(tree, "questions"))), {}, words)
+    if group.title:
+        return group.title
     heading = next((row.label for row in group.rows if row.spread is None and not row.text), "")
     if heading:
         return heading.removesuffix(f" [{scale_of(dots.middles(group.rows), group.unit)[1]}]")
@@ -220,6 +231,11 @@ def _trajectories(made: Sequence[fans.Fan], across: int, *, half: bool) -> list[
     across = min(across, len(made))
     down = -(-len(made) // across)
     shared = half and len({fan.unit for fan in made}) == 1
+    labels: list[Callable[[], None]] = []
+
+    def label() -> None:
+        for each in labels:
+            each()
 
     def draw(piece: SubFigure) -> list[Axes]:
         axes = piece.subplots(down, across, squeeze=False, sharex=True, sharey=shared).ravel()
@@ -231,7 +247,7 @@ def _trajectories(made: Sequence[fans.Fan], across: int, *, half: bool) -> list[
             low, high = min(w[0] for w in windows), max(w[1] for w in windows)
             windows = [(low, high, log)] * len(made) if log or not any(w[2] for w in windows) else windows
         for place, (axis, fan) in enumerate(zip(axes, made, strict=False)):
-            fans.draw(axis, fan, span=span, window=windows[place])
+            labels.append(fans.draw(axis, fan, span=span, window=windows[place]))
             if shared and place % across:
                 axis.set_ylabel("")
         for place, axis in enumerate(axes[len(made) :], len(made)):
@@ -240,7 +256,7 @@ def _trajectories(made: Sequence[fans.Fan], across: int, *, half: bool) -> list[
         return list(axes[: len(made)])
 
     marks = "bands" if any(fan.spreads for fan in made) else ""
-    return [Part(height=_FAN * down + 0.15, draw=draw, half=half and len(made) == 1, marks=marks)]
+    return [Part(height=_FAN * down + 0.15, draw=draw, half=half and len(made) == 1, marks=marks, label=label)]
 
 
 def _tornado(made: tornado.Tornado, width: str, *, alone: bool) -> Part:
@@ -298,7 +314,8 @@ def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str,
                   linewidth=0.6)  # fmt: skip
         for place, (_, name, share) in enumerate(told):
             text = f"{name}, {percent(share)}" if name else percent(share)
-            axis.text(0.012, place, text, fontsize=7, va="center", ha="left", color=BLACK)
+            beside = share if share < _SHORT else 0.0  # a short bar holds no text
+            axis.text(beside + 0.012, place, text, fontsize=7, va="center", ha="left", color=BLACK)
         axis.set_yticks(range(len(told)), labels)
         axis.set(xlim=(0.0, 1.0), ylim=(len(told) - 0.4, -0.6), xlabel=axis_title)
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

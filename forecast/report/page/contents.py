@@ -158,6 +158,7 @@ def _paths(tree: xr.DataTree, words: Words, packed: Mapping[str, Any]) -> Iterat
         unit = codes["unit"]
         base = next(each["unit"] for each in packed.values() if units.same_dimension(each["unit"], unit))
         about = {"label": words(name), "scales": scales(unit), "points": _points(tree, name)}
+        about["past"] = list(_past(tree, name))
         scale = {"dimension": base, "factor": float(units.convert(np.array([1.0]), unit, base)[0])}
         yield _shorter({"name": name, **about, **scale, **codes})
 
@@ -259,6 +260,22 @@ def _points(tree: xr.DataTree, name: str) -> list[list[Any]]:
         ]
         for i, (year, value) in enumerate(zip(years, data["value"].values, strict=True))
     ]
+
+
+def _past(tree: xr.DataTree, name: str) -> Iterator[list[Any]]:
+    """Walk the fitted past of a quantity as it is drawn: decimal year, quantiles, and the choices it belongs to."""
+    if f"/past/{name}" not in tree.groups:
+        return
+    data = tree[f"past/{name}"].to_dataset()
+    marks = [str(c) for c in data.coords if c != "date" and data[c].dims == ("point",)]
+    before: list[Any] = []
+    for place, year in enumerate(decimal_year(data["date"].values)):
+        level = [float(f"{each:.5g}") for each in data["level"].values[:, place]]
+        row = [round(float(year), 3), level, {mark: str(data[mark].values[place]) for mark in marks}]
+        if before and before[2] == row[2] and data["level"].attrs["keeps"] == "frontier":
+            yield [row[0], *before[1:]]  # a record stands until the next
+        yield row
+        before = row
 
 
 @functools.cache

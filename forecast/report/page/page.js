@@ -614,6 +614,15 @@ globalThis.lawcast = (() => {
       return [year, quantiles(values, weights, "value")];
     }).filter(([, q]) => q);
   };
+  /** The fitted past of a quantity under these choices: that of all worlds, and of no other rival than was fitted. */
+  const pastOf = (path, picks, keep) => {
+    const other = (dim) => { const choice = model.choices.get(dim); return choice.kind === "rival" && dim in picks && picks[dim] !== sole(choice); };
+    if (!keep.every((each) => each) || path.dims.some(other)) return [];
+    return path.past.filter(([, , of]) => Object.entries(of).every(([dim, name]) => {
+      const choice = model.choices.get(dim), one = dim in picks ? picks[dim] : choice.kind === "rival" ? sole(choice) : 0;
+      return one >= 0 && choice.values[one].name === name;
+    }));
+  };
   const pathFigure = (asked, picks, keep, span) => {
     const section = at("paths"), select = at("path-of");
     section.hidden = !model.paths.length;
@@ -621,7 +630,7 @@ globalThis.lawcast = (() => {
     const sides = model.paths.filter((each) => asked && (asked.sides || []).includes(each.name));
     const first = model.paths.find((each) => each.name === select.value) || sides[0] || model.paths[0];
     const together = [first, ...sides.filter((each) => sides.includes(first) && each !== first && each.factor && first.factor && each.dimension === first.dimension)];
-    const series = together.map((path) => ({ path, scale: path === first ? 1 : path.factor / first.factor, fan: fan(path, picks, keep) })).filter((each) => each.fan.length);
+    const series = together.map((path) => ({ path, scale: path === first ? 1 : path.factor / first.factor, fan: fan(path, picks, keep), past: pastOf(path, picks, keep) })).filter((each) => each.fan.length);
     const node = at("live-paths"), width = widthOf(node), height = 300, left = 64, right = width - 18, top = 14, bottom = height - 30;
     if (!series.length) { node.replaceChildren(make("p", {}, "It failed in these worlds.")); return; }
     const points = first.points.filter(([, , of]) => Object.entries(of).every(([dim, name]) => {
@@ -665,10 +674,12 @@ globalThis.lawcast = (() => {
     }
     const inner = draw("svg", { x: left, y: top, width: right - left, height: bottom - top, viewBox: `${left} ${top} ${right - left} ${bottom - top}` });
     parts.push(inner);
-    series.forEach(({ path, scale, fan: own }, i) => {
+    series.forEach(({ path, scale, fan: own, past }, i) => {
       const drawn = own.length > 1 ? own.filter(([year], t) => year <= until || (t > 0 && own[t - 1][0] < until)) : [[data.start, own[0][1]], [until, own[0][1]]];
-      const band = (a, b) => `M${drawn.map(([year, q]) => `${x(year).toFixed(1)},${y(q[b] * scale).toFixed(1)}`).join("L")}L${[...drawn].reverse().map(([year, q]) => `${x(year).toFixed(1)},${y(q[a] * scale).toFixed(1)}`).join("L")}Z`;
+      const whole = [...past, ...drawn];
+      const band = (a, b) => `M${whole.map(([year, q]) => `${x(year).toFixed(1)},${y(q[b] * scale).toFixed(1)}`).join("L")}L${[...whole].reverse().map(([year, q]) => `${x(year).toFixed(1)},${y(q[a] * scale).toFixed(1)}`).join("L")}Z`;
       inner.append(draw("path", { d: band(0, 4), class: `band outer fill-${i}` }), draw("path", { d: band(1, 3), class: `band inner fill-${i}` }));
+      if (past.length) inner.append(draw("path", { d: `M${[...past, drawn[0]].map(([year, q]) => `${x(year).toFixed(1)},${y(q[2] * scale).toFixed(1)}`).join("L")}`, class: `curve fitted line-${i}` }));
       inner.append(draw("path", { d: `M${drawn.map(([year, q]) => `${x(year).toFixed(1)},${y(q[2] * scale).toFixed(1)}`).join("L")}`, class: `curve line-${i}` }));
     });
     for (const [year, value] of points) if (year >= from && value >= low && value <= high) parts.push(draw("circle", { cx: x(year).toFixed(1), cy: y(value).toFixed(1), r: 2.4, class: "point" }));
@@ -680,7 +691,7 @@ globalThis.lawcast = (() => {
     node.replaceChildren(picture(width, height, `${first.label} over time: median, 50 and 90 % of the worlds that remain`, ...parts));
     const key = at("key-paths");
     key.replaceChildren(...series.flatMap(({ path }, i) => [make("span", { class: `swatch line-${i}` }), make("span", {}, path.label)]),
-      make("span", { class: "quiet" }, `median, 50 and 90 % of worlds${points.length ? "; dots: data" : ""}${called ? `; in ${called}` : ""}`));
+      make("span", { class: "quiet" }, `median, 50 and 90 % of worlds${series.some(({ past }) => past.length) ? "; thin line: fitted past" : ""}${points.length ? "; dots: data" : ""}${called ? `; in ${called}` : ""}`));
   };
 
   /* --- the table of rivals, and the tornado ------------------------------------------------------------------------ */

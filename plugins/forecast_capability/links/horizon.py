@@ -68,7 +68,7 @@ class _Regression(ModelRecord):
 
         window = self.name.rpartition("horizon-")[2].removeprefix("line-")
         since, _, share = window.removeprefix("bent-").partition("-p")
-        dates, half = self._points("horizon", since, as_of)
+        dates, half, names = self._points("horizon", since, as_of)
         best = half >= np.maximum.accumulate(half)
         values = half if not share else self._points("horizon_80", since, as_of)[1]
         if int(best.sum()) < 3 or len(values) != len(half):
@@ -88,18 +88,20 @@ class _Regression(ModelRecord):
             level=float(y.mean()),
             level_stderr=float(np.sqrt(scatter / len(x))),
             r2=1 - float(left @ left) / float(((y - y.mean()) ** 2).sum()),
-            points=Observations(time=dates[best], value=values[best], unit="min"),
+            points=Observations(time=dates[best], value=values[best], unit="min", names=tuple(names[best].tolist())),
         )
 
-    def _points(self, column: str, since: str, as_of: float | None) -> tuple[Array, Array]:
-        """Return the dates and horizons of a window of the table, as published."""
+    def _points(self, column: str, since: str, as_of: float | None) -> tuple[Array, Array, NDArray[np.str_]]:
+        """Return the dates, horizons and models of a window of the table, as published."""
+        import numpy as np
+
         read = trend(
             TABLE, shape="trends/exponential", x="release_date", y=column, unit="min", where={"version": EDITION},
             since=since + "-01-01"[len(since) - 4 :], name=self.name,
         ).fit(as_of=min(LAST, LAST if as_of is None else as_of))  # fmt: skip
         seen = read.observed()
         assert seen is not None
-        return seen.time, seen.value
+        return seen.time, seen.value, np.array(seen.names, dtype=str)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ import functools
 import itertools
 
 import pytest
+from matplotlib.text import Text
 
 import forecast
 from forecast.base import paper
@@ -71,6 +72,7 @@ def faults(figure):
         for legend in legends:
             if overlap(box(legend), box(axis)):
                 yield "the legend lies on the data"
+        yield from written_on(axis)
     texts = [text for part in parts_of(figure) for text in seen([*part.texts, part._suptitle or _NONE])]
     headings = list(texts)
     for axis in figure.axes:
@@ -86,6 +88,20 @@ def faults(figure):
     for one, other in itertools.combinations(dict.fromkeys(headings), 2):
         if overlap(box(one), box(other)):
             yield f"one lies on another: {one.get_text()!r}, {other.get_text()!r}"
+
+
+def written_on(axis):
+    """Say which labels of a panel of points lie on a point, or on one another."""
+    observed = [line for line in axis.lines if line.get_label() == "observed"]
+    labels = seen(axis.texts) if observed else []
+    for one, other in itertools.combinations(labels, 2):
+        if overlap(Text.get_window_extent(one), Text.get_window_extent(other)):
+            yield f"one label lies on another: {one.get_text()!r}, {other.get_text()!r}"
+    for label, line in itertools.product(labels, observed):
+        x, y = axis.transData.transform(line.get_xydata()).T
+        own = Text.get_window_extent(label)  # without its line
+        if ((own.x0 < x) & (x < own.x1) & (own.y0 < y) & (y < own.y1)).any():
+            yield f"a label lies on a point: {label.get_text()!r}"
 
 
 class _None:

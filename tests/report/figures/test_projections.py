@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base import paper
+from forecast.base import netcdf, paper
 from forecast.errors import ForecastError, UsageError
 from forecast.report import figures
 from forecast.report.brief import brief
@@ -99,6 +99,52 @@ def test_a_fan_is_what_the_worlds_say_rivals_pooled(run):
     assert machine.dates.min() < 1994
     assert machine.dates.size == machine.values.size > 20
     assert panels[1].answer.median == brief(run).groups[0].rows[1].spread.median
+
+
+def test_the_fitted_past_is_drawn_up_to_the_first_step_and_explained_once(run, tmp_path):
+    with paper.style():
+        figure = compose(run)
+    panels = [axis for axis in figure.axes if axis.get_title("left") in ("HPCG", "LINPACK", "AI 16-bit peak")]
+    assert len(panels) == 3
+    for axis in panels:
+        (past,) = (line for line in axis.lines if line.get_label() == "fitted past")
+        (path,) = (line for line in axis.lines if line.get_label() == "the fastest supercomputer")
+        assert past.get_color() == path.get_color()
+        assert past.get_linewidth() < path.get_linewidth()
+        joined = [(line.get_xdata()[end], line.get_ydata()[end]) for line, end in ((past, -1), (path, 0))]
+        assert joined[0] == pytest.approx(joined[1])
+        # a record stands until the next: the line is level or upright
+        x, y = past.get_xdata()[:-1], past.get_ydata()[:-1]
+        assert ((np.diff(x) == 0) | (np.diff(y) == 0)).all()
+        (seen,) = (line for line in axis.lines if line.get_label() == "observed")
+        assert set(np.round(np.log(y), 9)) <= set(np.round(np.log(seen.get_ydata()), 9))
+    assert texts(figures.plot(run, tmp_path / "a.svg")).count("fitted past") == 1
+
+
+def test_a_saved_projection_is_drawn_with_its_past_and_a_formula_without(tmp_path):
+    made = growing({"value": 100})
+    made["twice"] = {"expression": "2*x"}
+    tree = small(made, draws=64, start=2005)
+    again = forecast.load(netcdf.save(tree, tmp_path / "p.nc"))
+    files = [figures.plot(each, tmp_path / f"{i}.svg").read_bytes() for i, each in enumerate((tree, again))]
+    assert files[0] == files[1]
+    (fan,) = fans.fans(again, "q", "when", 6)
+    assert fan.lines[0].past.levels[2] == pytest.approx([1, 2, 4, 8])
+    (fan,) = fans.fans(small(made, when="twice >= limit", draws=64, start=2005), "q", "when", 6)
+    assert fan.lines[0].past is None
+
+
+def test_rivals_that_are_pooled_have_a_past_where_one_has_all_the_weight():
+    made = {
+        "title": "t", "start": 2027, "until": 2040, "questions": {"q": {"when": "x >= 10000"}},
+        "choices": {"s": {"values": ["exponential", "random-walk"], "kind": "rival", "weights": [1, 0]}},
+        "quantities": {"x": {"model": "hardware/gpu-per-watt-fp32", "shape": "trends/{s}"}},
+    }  # fmt: skip
+    (fan,) = fans.fans(forecast.project(made, draws=64), "q", "when", 6)
+    assert fan.lines[0].past is not None
+    made["choices"]["s"]["weights"] = "equal"
+    (fan,) = fans.fans(forecast.project(made, draws=64), "q", "when", 6)
+    assert fan.lines[0].past is None
 
 
 def test_the_window_holds_what_is_to_be_reached_and_not_all_that_comes_after():
@@ -214,6 +260,26 @@ def test_long_labels_are_wrapped_at_words_and_cut_visibly():
     ]
     assert all(len(line) <= 12 for line in dots.wrapped("word " * 20, 10))
     assert dots.wrapped("word " * 20, 10)[1].endswith("…")
+
+
+def test_a_name_of_more_than_two_lines_keeps_its_end():
+    made = [dots.wrapped(f"process-size@exponential.{each}", 18) for each in ("growth", "autocorrelation")]
+    assert made == [["process-size@", "exponential.growth"], ["process-size@", "…autocorrelation"]]
+
+
+def test_the_heading_of_a_ranking_is_whole_and_a_title_has_one_article():
+    ranked = forecast.project("gpu-choice", draws=64)
+    with paper.style():
+        headings = [part._suptitle.get_text() for part in compose(ranked).subfigs if part._suptitle]
+    assert headings[0] == "the device on sale that does most work per dollar of ownership (use: 8-bit inference)"
+    made = {
+        "title": "t", "start": 2025, "until": 2030, "quantities": {"x": {"expression": "{c}*(t - 2024)"}},
+        "choices": {"c": {"values": ["1", "3"], "kind": "definition"}},
+        "questions": {"q": {"when": "x >= 4", "title": "the {c}-fold rate is there"}},
+    }  # fmt: skip
+    with paper.style():
+        (piece,) = (part for part in compose(forecast.project(made, draws=16)).subfigs if part._suptitle)
+    assert piece._suptitle.get_text() == "each c-fold rate is there"
 
 
 def test_names_that_are_too_long_lose_their_plugin_and_keep_their_end():

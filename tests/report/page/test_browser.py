@@ -318,6 +318,19 @@ def test_every_shown_number_follows(opened):
     assert {name: text(page, name) for name in before} == before
 
 
+def test_the_fitted_past_is_that_of_all_worlds(opened):
+    page = opened("brain")
+    assert page.locator("#live-paths .fitted").count() == 1
+    assert "thin line: fitted past" in text(page, "#key-paths")
+    page.locator("input[aria-label$=': lowest']").first.fill("60")
+    now(page)
+    assert page.locator("#live-paths .fitted").count() == 0
+    assert "fitted past" not in text(page, "#key-paths")
+    page.get_by_role("button", name="Reset").click()
+    now(page)
+    assert page.locator("#live-paths .fitted").count() == 1
+
+
 def test_the_address_holds_the_state(opened):
     page = opened("steerable")
     page.locator("input[aria-label='growth: highest']").fill("40")
