@@ -193,19 +193,13 @@ class Scenario:
 
     @classmethod
     def _of_file(cls, path: Path, *, name: str, where: str) -> Scenario:
-        """Read a scenario; a label in the file itself must name something, those that it inherits need not."""
-        stated = _read(path)
-        made = cls.from_dict(stated, name=name, where=where, folder=path.parent)
-        own = stated.get("labels", {})
-        if lost := next((each for each in own if each not in made.labels), None):
-            what = "quantity, choice or value of a choice"
-            raise UnknownNameError(what, lost, made._nameable, where=f"{where}: labels")
-        return made
+        return cls.from_dict(_read(path), name=name, where=where, folder=path.parent)
 
     @property
     def _nameable(self) -> list[str]:
         """What a label may name."""
-        return [*self.quantities, *self.choices, *(value for each in self.choices.values() for value in each.values)]
+        values = (value for each in self.choices.values() for value in each.values)
+        return [*self.quantities, *self.choices, *values, *self.questions, *self.rankings, *self.figures, *self.firsts]
 
     @classmethod
     def from_dict(
@@ -213,12 +207,25 @@ class Scenario:
     ) -> Scenario:
         """Check a scenario given as nested mappings: what the TOML file would hold; a model may be an object.
 
+        A label that the record states must name something; one that it inherits from what it extends need not.
+
         Examples
         --------
         >>> s = Scenario.from_dict({"until": 2030, "quantities": {"x": {"value": 3, "unit": "FLOP/s"}}})
         >>> s.quantities["x"].unit
         'FLOP/s'
         """
+        made = cls.remade(record, name=name, where=where, folder=folder)
+        if lost := next((each for each in record.get("labels", {}) if each not in made.labels), None):
+            what = "quantity, choice, value of a choice or question"
+            raise UnknownNameError(what, lost, made._nameable, where=f"{where}: labels")
+        return made
+
+    @classmethod
+    def remade(
+        cls, record: Mapping[str, Any], *, name: str = "scenario", where: str = "scenario", folder: Path | None = None
+    ) -> Scenario:
+        """Check what was made of a scenario, as `from_dict` does; labels of what is there no more are dropped."""
         reader = Reader(where, folder)
         record = _extended(record, reader)
         reader.only(record, _TOP, "")
@@ -364,9 +371,7 @@ class Scenario:
         cells = (part for part in self.quantities.values() if isinstance(part, Cell))
         if start is None or start == self.start or not any(cell.dated for cell in cells):
             return self
-        again = Scenario.from_dict(
-            {**self.stated, "start": start}, name=self.name, where=self.where, folder=self.folder
-        )
+        again = Scenario.remade({**self.stated, "start": start}, name=self.name, where=self.where, folder=self.folder)
         return replace(again, sweep=self.sweep)
 
     def changed(self, stated: object) -> Scenario:

@@ -114,14 +114,18 @@ def test_a_title_names_numbers_and_definitions_in_braces():
 
 
 def test_labels_name_what_there_is(tmp_path):
-    """A file's own must; those of a scenario that another was made of may name what is there no more."""
+    """A scenario's own must; those of one that another was made of may name what is there no more."""
     record = rivals()
+    record["labels"]["q"] = "eightfold"  # a question
+    known = Scenario.from_dict(record)
+    assert known.labels["q"] == "eightfold"
+    assert "q" not in known.with_(questions={}).labels
     record["labels"]["metrics"] = "benchmark"
-    assert "metrics" not in Scenario.from_dict(record).labels
     path = tmp_path / "mine.toml"
     path.write_text(toml_text(record), encoding="utf-8")
-    with pytest.raises(forecast.errors.UnknownNameError, match=r"labels.*'metrics'; did you mean 'metric'\?"):
-        Scenario.load(path)
+    for read, stated in ((Scenario.load, path), (Scenario.from_dict, record)):
+        with pytest.raises(forecast.errors.UnknownNameError, match=r"labels.*'metrics'; did you mean 'metric'\?"):
+            read(stated)
     record["labels"] = {"metric": 3}
     with pytest.raises(forecast.errors.ScenarioError, match=r"labels.metric: expected a text, got '3'"):
         Scenario.from_dict(record)
