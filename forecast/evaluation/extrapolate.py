@@ -138,7 +138,9 @@ class Extrapolation:
         if not np.isfinite(middle):
             return f"{begin} by {_date(self.to[-1])} in {1 - self.when['never']:.0%} of draws."
         late = _date(high) if np.isfinite(high) else f"after {_date(self.to[-1])}"
-        return f"{begin} in {_date(middle)} (90 %: {_date(low)} to {late}; never by then: {self.when['never']:.0%})."
+        ends = f"{_date(low)} to {late}"
+        never = f"not by {_date(self.to[-1])}: {self.when['never']:.0%}"
+        return f"{begin} in {_date(middle)} (90 % interval: {ends}; {never})."
 
     def _far(self) -> str:
         if self.dates:

@@ -27,7 +27,7 @@ input of `forecast.scenarios.quantities.inputs`: ``draw``, ``schedule``, ``draws
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,7 @@ from forecast.scenarios.spec import (
     Question,
     Ranking,
     SeriesRef,
+    TableChoice,
     braces,
     fill,
 )
@@ -216,9 +217,12 @@ class Scenario:
         'FLOP/s'
         """
         made = cls.remade(record, name=name, where=where, folder=folder)
-        if lost := next((each for each in record.get("labels", {}) if each not in made.labels), None):
+        if lost := [each for each in record.get("labels", {}) if each not in made.labels]:
+            # what a table lists at another date is no mistake
+            known = [*made._nameable, *_listed(Reader(where, folder), made.stated)]
             what = "quantity, choice, value of a choice or question"
-            raise UnknownNameError(what, lost, made._nameable, where=f"{where}: labels")
+            if unknown := next((each for each in lost if each not in known), None):
+                raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
         return made
 
     @classmethod
@@ -400,6 +404,13 @@ class Scenario:
         if len(labels) == len(self.labels):
             return self
         return replace(self, labels=labels, stated={**self.stated, "labels": labels})
+
+
+def _listed(reader: Reader, record: Mapping[str, Any]) -> Iterator[str]:
+    """Walk the values that choices could take from tables, whatever rows are kept."""
+    for name, choice in reader.choices(record):
+        if isinstance(choice, TableChoice):
+            yield from Tables(reader.where).values(replace(choice, where={}), f"choices.{name}")
 
 
 #: A scenario that extends one that extends one, and so on, at most this often.

@@ -343,9 +343,9 @@ globalThis.lawcast = (() => {
     if (!one) return `It cannot be said: every combination of choices failed.`;
     const last = said(data.until);
     if (asked.kind === "value") {
-      if (one.each) return `${capital(what)}${given}: ${one.medians.map((m) => amount(m, asked.scales)).join(" to ")} in ${asked.on}, by the median of ${one.each.length} rivals.`;
+      if (one.each) return `${capital(what)}${given}: ${one.medians.map((m) => amount(m, asked.scales)).join(" to ")} in ${asked.on}, the medians of ${one.each.length} rivals.`;
       const [low, , middle, , high] = one.q.map((each) => amount(each, asked.scales));
-      return `${capital(what)}${given}: ${middle} in ${asked.on}${low === high ? "" : ` (90 %: ${low} to ${high})`}${over(asked, picks)}.`;
+      return `${capital(what)}${given}: ${middle} in ${asked.on}${low === high ? "" : ` (90 % interval: ${low} to ${high})`}${over(asked, picks)}.`;
     }
     if (one.each) {
       const free = asked.dims.filter((d) => !(d in picks) && !asked.own.includes(d) && !asked.rivals.includes(d));
@@ -355,16 +355,16 @@ globalThis.lawcast = (() => {
       const begin = low <= data.start ? `${said(data.start)}, or before,` : said(low, fine);
       const end = high === Infinity ? `after ${last}` : said(high, fine);
       const when = low === high ? `in ${end}` : high === Infinity ? `in ${begin} to ${end}` : `between ${begin} and ${end}`;
-      return `${capital(what)}${given} ${when} in the median world, ${on} (never by ${last}: ${unique(one.nevers.map(percent)).join(" to ")}).`;
+      return `${capital(what)}${given} ${when} in the median forecast, ${on} (not by ${last}: ${unique(one.nevers.map(percent)).join(" to ")}).`;
     }
     const fine = Number.isFinite(one.q[4]) && one.q[4] - one.q[0] < FINE;
-    const about = `(90 %: ${date(one, one.q[0], 0.05, fine)} to ${date(one, one.q[4], 0.95, fine)}; never by ${last}: ${percent(one.never)})${over(asked, picks)}`;
-    if (one.already >= 0.5) return `With a probability of ${percent(one.already)} ${what}${given} already in ${said(data.start)} ${about}.`;
+    const about = `(90 % interval: ${date(one, one.q[0], 0.05, fine)} to ${date(one, one.q[4], 0.95, fine)}; not by ${last}: ${percent(one.never)})${over(asked, picks)}`;
+    if (one.already >= 0.5) return `${capital(what)}${given} already in ${said(data.start)} with a probability of ${percent(one.already)}${one.already >= 0.95 ? over(asked, picks) : ` ${about}`}.`;
     if (one.q[2] === Infinity) {
-      const begins = Number.isFinite(one.q[0]) ? ` (the earliest 5 % by ${said(one.q[0])})` : "";
+      const begins = one.already >= 0.05 ? (percent(one.already) === percent(1 - one.never) ? "" : ` (${percent(one.already)} already in ${said(data.start)})`) : Number.isFinite(one.q[0]) ? ` (5 % by ${said(one.q[0])})` : "";
       return `The probability that ${what}${given} by ${last} is ${percent(1 - one.never)}${begins}${over(asked, picks)}.`;
     }
-    return `${capital(what)}${given} in ${said(one.q[2], fine)} in the median world ${about}.`;
+    return `${capital(what)}${given} in ${said(one.q[2], fine)} in the median forecast ${about}.`;
   };
   const cells = (asked, one) => {
     if (!one) return ["failed", "", ""];

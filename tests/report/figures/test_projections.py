@@ -13,6 +13,7 @@ from forecast.report import figures
 from forecast.report.brief import brief
 from forecast.report.figures import dots, fans, tornado
 from forecast.report.figures.projections import compose
+from forecast.report.words.numbers import scale_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -228,7 +229,7 @@ def test_names_that_are_too_long_lose_their_plugin_and_keep_their_end():
      ([0.1], "1/yr", (1.0, "a year")), ([2e3], "MW", (1e3, "GW"))],
 )  # fmt: skip
 def test_an_axis_is_in_units_of_people(values, unit, scaled):
-    assert dots.scale(values, unit) == scaled
+    assert scale_of(values, unit) == scaled
 
 
 def test_an_axis_of_few_decades_is_labelled_in_plain_text(tmp_path):
