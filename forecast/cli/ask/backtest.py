@@ -11,7 +11,7 @@ import click
 from forecast.cli import render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import check_plots, plot_option, plot_width
+from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ Asked = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 @click.option(
     "--workers", type=int, default=1, show_default=True, metavar="N", help="Processes; the result is the same."
 )
+@out_option(TABLES, "Write the scores.")
 @plot_option
 @access_options
 @json_option
@@ -87,6 +88,7 @@ def backtest(
     origins: int,
     seed: int,
     workers: int,
+    out: str | None,
     plots: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -109,12 +111,13 @@ def backtest(
     forecast backtest chinchilla --data runs.csv --let "N = params" --let "D = tokens" --y loss --along "6*N*D"
     forecast backtest curves.csv --along steps --y loss --by run
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.base.files import safe_output
+    from forecast.cli.fit.asked import outputs
     from forecast.evaluation import rolling
 
     check_plots(plots)
-    for path in plots:
-        safe_output(path)
+    files = [("--out", out), *(("--plot", path) for path in plots)]
+    outputs(files, subject, "X")
+    outputs(files, data)
     of_file = {"--x": x, "--y": y, "--by": by, "--frontier": frontier, "--records": records, "--where": where}
     of_laws = {
         "--data": data, "--along": along, "--leave-out": leave_out, "--law": laws, "--let": let,
@@ -171,11 +174,19 @@ def backtest(
         "series": [str(each.attrs["name"]) for each in found],
         "refused": [{"name": label, "reason": why} for label, why in refused.items()],
     }
-    render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=[*notes, *skipped],
-        provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
-        files={path: partial(_plot, result, path, plot_width()) for path in plots},
-    )  # fmt: skip
+    said: dict[str, Any] = {
+        "command": COMMAND,
+        "warnings": [*notes, *skipped],
+        "provenance": render.provenance(plugins, computed=True, seed=seed, data=source),
+    }
+    written = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(rows))
+    drawn = {path: partial(_plot, result, path, plot_width()) for path in plots}
+    render.emit(result, json=as_json, text=partial(_text, result), files={**written, **drawn}, **said)
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return the scores as columns: a row for each model."""
+    return {key: [row.get(key) for row in rows] for key in dict.fromkeys(key for row in rows for key in row)}
 
 
 def _plot(result: dict[str, Any], path: str, width: str) -> None:
