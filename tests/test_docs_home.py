@@ -42,7 +42,9 @@ def test_when_a_gpu_gives_a_rate_for_a_price(tmp_path):
 
 def test_what_loss_a_larger_model_reaches(tmp_path):
     said = answer("What loss will my 30B model reach", tmp_path)
-    found = re.match(r"loss is expected to be ([\d.]+) at params = 3e\+10 \(90%: ([\d.]+) to ([\d.]+)\)", said)
+    found = re.match(
+        r"loss is expected to be ([\d.]+) at params = 3e\+10 \(90 % interval: ([\d.]+) to ([\d.]+)\)", said
+    )
     middle, low, high = map(float, found.groups())
     assert low < middle < high
     # what the rows were made of: 1.75 + 380*N**-0.34, with residuals of 0.3 % of the second term

@@ -320,17 +320,23 @@ def _headline(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
     most = max(row["forecasts"] for row in rivals)
     best = next(row for row in rivals if row["forecasts"] == most)
     of = f" of {len(found)} series" if len(found) > 1 else ""
-    places = "places below" if "ahead" in found[0] else "dates in the past"
+    one = best["origins"] == 1
     if found[0]["origin"].dtype.kind == "U":
-        places = "groups that were left out"
+        places = "group that was left out" if one else "groups that were left out"
+    elif "ahead" in found[0]:
+        places = "place below" if one else "places below"
+    else:
+        places = "date in the past" if one else "dates in the past"
     sentence = (
-        f"Of {best['forecasts']} forecasts{of} from {best['origins']} {places}, those of {best['model']} were "
-        f"best: a score of {best['weighted-interval']:.3g}, and {best['coverage']:.0%} of its 90 % intervals held"
+        f"In {best['forecasts']} forecasts{of} from {best['origins']} {places}, {best['model']} was best: a score of "
+        f"{best['weighted-interval']:.3g} (0 is perfect), and {100 * best['coverage']:.0f} % of its 90 % intervals "
+        "contained what came"
     )
     beaten = best.get("skill_last_value")
     if beaten is None:
         return sentence + "."
-    return f"{sentence}; {abs(beaten):.0%} {'better' if beaten > 0 else 'worse'} than the last value."
+    against = "better" if beaten > 0 else "worse"
+    return f"{sentence}; {100 * abs(beaten):.0f} % {against} than repeating the last value."
 
 
 def _text(result: dict[str, Any]) -> None:
@@ -341,13 +347,13 @@ def _text(result: dict[str, Any]) -> None:
     known = {"model", "series", "origins", "forecasts", "weighted-interval", "coverage", "width", "pit"}
     more = sorted({key for row in result["models"] for key in row} - known - {"skill_last_value", "skill_drift"})
     for row in result["models"]:
-        cells = [row["model"], row["forecasts"], f"{row['weighted-interval']:.3g}", f"{row['coverage']:.0%}"]
+        cells = [row["model"], row["forecasts"], f"{row['weighted-interval']:.3g}", f"{100 * row['coverage']:.0f} %"]
         cells += [f"×{math.exp(min(row['width'] / 2, 600)):.3g}"]
-        cells += [f"{row[key]:+.0%}" if key in row else "" for key in ("skill_last_value", "skill_drift")]
+        cells += [f"{100 * row[key]:+.0f} %" if key in row else "" for key in ("skill_last_value", "skill_drift")]
         shown.append([*cells, *(f"{row[key]:.3g}" if key in row else "" for key in more)])
     columns = ["model", "forecasts", "score", "held", "90 % within", "over last value", "over drift", *more]
     render.table(columns, shown)
     if result["refused"]:
         render.write()
         names = ", ".join(each["name"] for each in result["refused"])
-        render.write(f"Not fitted everywhere (--json says why): {names}")
+        render.prose(f"Not fitted to every past (--json says why): {names}")

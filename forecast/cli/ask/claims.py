@@ -196,7 +196,9 @@ def _groups(text: str, known: set[str], where: str = "") -> set[str]:
 
 
 def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+    from forecast.report.words.numbers import written
+
+    return "" if value is None else written(value, 6)
 
 
 def _one(record: Any, out: str | None, as_json: bool) -> None:

@@ -122,7 +122,9 @@ def _answer(fit: Fit, best: Allocation) -> dict[str, Any]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}"
+    from forecast.report.words.numbers import written
+
+    return written(value)
 
 
 def _said(name: str, value: dict[str, Any]) -> str:
@@ -133,11 +135,12 @@ def _said(name: str, value: dict[str, Any]) -> str:
 def _text(fit: Fit, best: Allocation) -> None:
     values = _values(best)
     split = ", ".join(_said(n, values[n]) for n in fit.law.variables)
-    output = _said(fit.law.output, values[fit.law.output]).replace(" = ", " ", 1)
-    budget = f"{best.attrs['compute']:g} FLOP" if best.attrs["cost"] == COST else f"a cost of {best.attrs['compute']:g}"
+    output = _said(fit.law.output, values[fit.law.output]).replace(" = ", ", ", 1)
+    compute = _number(best.attrs["compute"])
+    budget = f"{compute} FLOP" if best.attrs["cost"] == COST else f"a cost of {compute}"
     known = "no_interval" not in best.attrs
-    end = f"{best.attrs['level']:.0%} intervals" if known else f"point values: {best.attrs['no_interval']}"
-    render.headline(f"At {budget}, {best.attrs['fit']} is best at {split}: {output}; {end}.")
+    end = f"{100 * best.attrs['level']:g} % intervals" if known else f"no intervals: {best.attrs['no_interval']}"
+    render.headline(f"With {budget}, {best.attrs['fit']} reaches its best {output}, at {split} ({end}).")
     columns = ["quantity", "value", *(("lower", "upper") if known else ()), "unit"]
     rows = []
     for name, value in values.items():

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-__all__ = ["amount", "percent", "plain", "scale_of"]
+__all__ = ["amount", "percent", "plain", "scale_of", "written"]
 
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
 _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -66,6 +66,17 @@ def plain(value: float | None, digits: int = 2) -> str:
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa}e{int(power)}"
+
+
+def written(value: float, digits: int = 4) -> str:
+    """Write a number with so many digits, as it is typed: a power of ten without sign and zeros.
+
+    Examples
+    --------
+    >>> written(3.1731e11), written(2056.05, 6), written(2e-9), written(0.35)
+    ('3.173e11', '2056.05', '2e-9', '0.35')
+    """
+    return re.sub(r"e([+-])0*", lambda power: "e-" if power[1] == "-" else "e", f"{value:.{digits}g}")
 
 
 def amount(value: float | None, unit: str = "", digits: int = 2) -> str:
