@@ -115,7 +115,8 @@ def _changed(tree: xr.DataTree, words: Words) -> str:
     for key, value in attribute(tree, "set").items():
         if key not in choices:
             was = _stated(**replaced[key]) if key in replaced and not _same(value, replaced[key]["stated"]) else ""
-            stands = said_settings({key: value})[0].removeprefix(key)
+            stands = _number(value, replaced[key]["unit"]) if key in replaced else ""
+            stands = f" = {stands}" if stands else said_settings({key: value})[0].removeprefix(key)
             told.append(f"{words(key)}{stands}{f' instead of {was}' if was else ''}")
         elif isinstance(value, str) and "," not in value:
             told.append(words.given({key: value}))
@@ -123,6 +124,14 @@ def _changed(tree: xr.DataTree, words: Words) -> str:
     told += said_settings(swaps)
     told += [spoken_change(change) for change in (attribute(tree, "changes") if "changes" in tree.attrs else [])]
     return f"; with {printable(', '.join(told), 1000)}" if told else ""
+
+
+def _number(value: Any, unit: str) -> str:
+    """Say a bare number that was set, in the unit in which it counts; nothing of what says its own, or is no number."""
+    try:
+        return amount(float(value), unit, _STATED)
+    except (TypeError, ValueError):
+        return ""
 
 
 def _same(value: Any, stated: Mapping[str, Any]) -> bool:

@@ -163,12 +163,12 @@ def test_conditions_leave_out(record):
     assert [entry["name"] for entry in rows[0]["order"]] == ["mid", "old", "big"]
     assert headline(run) == (
         "The highest per_dollar: mid, with a probability of over 99 %, ahead of old; "
-        "with budget = 650 instead of 5,000 USD."
+        "with budget = 650 USD instead of 5,000 USD."
     )
     nothing = forecast.project(record, draws=50, set={"budget": 1})
     assert (
         headline(nothing)
-        == "The highest per_dollar: none of 3 meets price <= budget; with budget = 1 instead of 5,000 USD."
+        == "The highest per_dollar: none of 3 meets price <= budget; with budget = 1 USD instead of 5,000 USD."
     )
 
 
