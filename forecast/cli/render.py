@@ -104,9 +104,9 @@ def headline(text: str) -> None:
     write()
 
 
-def prose(text: str) -> None:
+def prose(text: str, *, hanging: int = 2) -> None:
     """Write a sentence, wrapped at words where lines have a width: on a terminal, or by ``COLUMNS``."""
-    for line in _wrapped(text, hanging=2):
+    for line in _wrapped(text, hanging=hanging):
         write(line)
 
 
