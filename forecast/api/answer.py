@@ -119,7 +119,7 @@ class Answer:
         if not self.conditions and not self.swapped:
             return self.base
         base = self.base
-        made = Scenario.from_dict(self._mapping, name=base.name, where=base.where, folder=base.folder)
+        made = Scenario.remade(self._mapping, name=base.name, where=base.where, folder=base.folder)
         known = [name for name in self.swapped if name in base.quantities]
         return replace(made, alone=apart(build(base), known)) if base.correlations and known else made
 

@@ -106,4 +106,4 @@ def _alone(scenario: Scenario, question: str) -> Scenario:
     if kept == list(stated):
         return scenario
     whole = {**scenario.stated, "questions": {name: stated[name] for name in kept}}
-    return type(scenario).from_dict(whole, name=scenario.name, where=scenario.where, folder=scenario.folder)
+    return type(scenario).remade(whole, name=scenario.name, where=scenario.where, folder=scenario.folder)

@@ -52,7 +52,7 @@ def changed_in(given: Scenario, changed: Mapping[str, Any]) -> Scenario:
         else:
             raise UnknownNameError("quantity or key", key, [*named, *_TOP], where=f"scenario '{given.name}'")
     whole = scenario_of({}, swapped=swapped, base=given.stated, **top)
-    return Scenario.from_dict(whole, name=given.name, where=given.where, folder=given.folder)
+    return Scenario.remade(whole, name=given.name, where=given.where, folder=given.folder)
 
 
 def _other(given: Scenario, name: str, new: Any) -> Quantity:

@@ -7,18 +7,19 @@ control characters escaped.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import shutil
 import sys
-import textwrap
 import time
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import forecast
+from forecast.cli.layout import shared, split, width_of
 from forecast.errors import ForecastError, printable
 
 if TYPE_CHECKING:
@@ -103,21 +104,21 @@ def headline(text: str) -> None:
     write()
 
 
-def prose(text: str) -> None:
+def prose(text: str, *, hanging: int = 2) -> None:
     """Write a sentence, wrapped at words where lines have a width: on a terminal, or by ``COLUMNS``."""
-    for line in _wrapped(text, hanging=2):
+    for line in _wrapped(text, hanging=hanging):
         write(line)
 
 
 def _wrapped(text: str, *, hanging: int = 0) -> list[str]:
-    if not (os.environ.get("COLUMNS") or (sys.stdout and sys.stdout.isatty())):
+    if not _lined():
         return [text]  # whoever searches or cuts a pipe has one line a sentence
-    # a percentage keeps its sign
-    made = textwrap.wrap(
-        text.replace(" %", "\u00a0%"), width(), subsequent_indent=" " * hanging, break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip
-    return [line.replace("\u00a0", " ") for line in made] or [""]
+    return split(text, width(), hanging=hanging)
+
+
+def _lined() -> bool:
+    """Tell whether lines have a width: on a terminal, or by ``COLUMNS``."""
+    return bool(os.environ.get("COLUMNS") or (sys.stdout and sys.stdout.isatty()))
 
 
 def width() -> int:
@@ -162,15 +163,12 @@ def cell(value: object) -> str:
     return printable(value, CELL)
 
 
-def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
-
-
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: int = 0) -> None:
     """Write an aligned table; columns that hold only numbers are aligned to the right.
 
-    Every cell is whole, on a terminal and in a pipe. A cell of more than 60 characters moves what follows it in its
-    line, so that one long formula does not widen the whole table.
+    Every cell is whole, on a terminal and in a pipe. In a pipe a row is a line, and a cell of more than 60 characters
+    moves what follows it, so that one long formula does not widen the whole table. Where lines have a width, cells are
+    wrapped at words; where that does not do, each row is a block, a line a cell.
 
     Parameters
     ----------
@@ -183,31 +181,53 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: i
     """
     raw = [list(row) for row in rows]
     texts = [[cell(v) for v in row] for row in raw]
-    widths = [min(max(_width(t) for t in column), PAD) for column in zip(columns, *texts, strict=True)]
+    widths = [min(max(width_of(t) for t in column), PAD) for column in zip(columns, *texts, strict=True)]
     right = [
         bool(raw) and all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in column)
         for column in (zip(*raw, strict=True) if raw else [()] * len(columns))
     ]
 
+    heads = [printable(c) for c in columns]
+    if _lined():
+        cells = [list(column) for column in zip(heads, *texts, strict=True)]
+        fitted = shared(cells, width() - indent)
+        if fitted is None:
+            _blocks(columns, [dict(zip(columns, row, strict=True)) for row in raw], indent=indent)
+            return
+        widths = fitted
+
     def line(cells: Sequence[str]) -> str:
         parts = []
         for text, width, numeric in zip(cells, widths, right, strict=True):
-            pad = " " * (width - _width(text))
+            pad = " " * (width - width_of(text))
             parts.append(pad + text if numeric else text + pad)
         return (" " * indent + "  ".join(parts)).rstrip()
 
-    write(line([printable(c) for c in columns]))
+    write_row = partial(_row, line=line, widths=widths if _lined() else None)
+    write_row(heads)
     write(line(["-" * w for w in widths]))
     for row in texts:
-        write(line(row))
+        write_row(row)
+
+
+def _row(texts: Sequence[str], *, line: Callable[[Sequence[str]], str], widths: Sequence[int] | None) -> None:
+    """Write one row: a line in a pipe, else as many as its cells take."""
+    if widths is None:
+        write(line(texts))
+        return
+    split_cells = [split(text, max(wide, 1)) for text, wide in zip(texts, widths, strict=True)]
+    for cells in itertools.zip_longest(*split_cells, fillvalue=""):
+        write(line(cells))
 
 
 def details(record: Mapping[str, Any]) -> None:
     """Write one record: its plain values first, then a section for each list or mapping in it."""
     plain = {k: v for k, v in record.items() if not _section(v) and v not in (None, "", [], {}, ())}
-    width = max((len(k) for k in plain), default=0)
+    wide = max((len(k) for k in plain), default=0)
     for key, value in plain.items():
-        write(f"{printable(key):<{width}}  {printable(value, 2000) if isinstance(value, str) else cell(value)}")
+        said = printable(value, 2000) if isinstance(value, str) else cell(value)
+        for line in _wrapped(f"{printable(key):<{wide}}  {said}", hanging=wide + 2):
+            write(line)
     for key, value in record.items():
         if not _section(value):
             continue
@@ -218,26 +238,29 @@ def details(record: Mapping[str, Any]) -> None:
             continue
         columns = list(dict.fromkeys(k for row in value for k in row))
         columns = [c for c in columns if any(row.get(c) not in (None, "", [], {}) for row in value)]
-        if sum(max(_width(cell(row.get(c))) for row in value) + 2 for c in columns) <= WIDE:
+        if sum(max(width_of(cell(row.get(c))) for row in value) + 2 for c in columns) <= (
+            width() if _lined() else WIDE
+        ):
             table(columns, [[row.get(c) for c in columns] for row in value], indent=2)
         else:
             _blocks(columns, value)
 
 
-def _blocks(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+def _blocks(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, indent: int = 2) -> None:
     """Write records that are too wide for a table, one below the other: the first value, then the others by name."""
-    width = max(_width(printable(c)) for c in columns[1:])
+    wide = max((width_of(printable(c)) for c in columns[1:]), default=0)
+    room = width() if _lined() else WIDE
+    lead = " " * (indent + 2)
     for row in rows:
-        write(f"  {cell(row.get(columns[0]))}")
+        write(f"{' ' * indent}{cell(row.get(columns[0]))}")
         for column in columns[1:]:
             if row.get(column) in (None, "", [], {}):
                 continue
             label = printable(column)
-            indent = " " * (width + 6)
-            text = textwrap.fill(
-                cell(row[column]), WIDE, initial_indent=indent, subsequent_indent=indent, break_long_words=False
-            )
-            write(f"    {label:<{width}}  {text.lstrip()}")
+            first, *others = split(cell(row[column]), max(room - len(lead) - wide - 2, 20))
+            write(f"{lead}{label:<{wide}}  {first}")
+            for line in others:
+                write(f"{lead}{'':<{wide}}  {line}")
 
 
 def verbatim(text: str) -> None:

@@ -65,7 +65,7 @@ class Record:
         errors = f"{_percent(self.error)} (the last value: {_percent(self.last_value)})"
         return (
             f"{self.curves} {self.kind} carried {self.times:.2g} times beyond their data missed by {errors}, "
-            f"and 90 % intervals held {self.held:.0%}"
+            f"and {100 * self.held:.0f} % of their later points lay in the 90 % intervals"
         )
 
 
@@ -126,9 +126,10 @@ class Extrapolation:
         x, y = self.names
         if self.threshold is not None:
             return self._when()
-        at = f"{_date(self.to[-1])}" if self.dates else f"{x} = {self.to[-1]:.6g}"
+        at = f"in {_date(self.to[-1])}" if self.dates else f"at {x} = {self.to[-1]:.6g}"
         band = f"{self.lower[-1]:.4g} to {self.upper[-1]:.4g}"
-        return f"{y} is expected to be {self.median[-1]:.4g} at {at} ({self.level:.0%}: {band}), {self._far()}."
+        sure = f"{100 * self.level:g} % interval"
+        return f"{y} is expected to be {self.median[-1]:.4g} {at} ({sure}: {band}), {self._far()}."
 
     def _when(self) -> str:
         begin = f"{self.names[1]} reaches {self.threshold:.6g}"
@@ -136,9 +137,11 @@ class Extrapolation:
             return f"{begin} already."
         middle, low, high = (self.when[q] for q in ("p50", "p05", "p95"))
         if not np.isfinite(middle):
-            return f"{begin} by {_date(self.to[-1])} in {1 - self.when['never']:.0%} of draws."
+            return f"The probability that {begin} by {_date(self.to[-1])} is {100 * (1 - self.when['never']):.0f} %."
         late = _date(high) if np.isfinite(high) else f"after {_date(self.to[-1])}"
-        return f"{begin} in {_date(middle)} (90 %: {_date(low)} to {late}; never by then: {self.when['never']:.0%})."
+        ends = f"{_date(low)} to {late}"
+        never = f"not by {_date(self.to[-1])}: {100 * self.when['never']:.0f} %"
+        return f"{begin} in {_date(middle)} (90 % interval: {ends}; {never})."
 
     def _far(self) -> str:
         if self.dates:
@@ -154,7 +157,8 @@ class Extrapolation:
             place = _date(at) if self.dates else f"{self.names[0]} = {at:.4g}"
             error = self.tried["error"]
             lines.append(
-                f"this curve from {place}: {held:.0%} of {count} later points held, missed by {_percent(error)}"
+                f"this curve from {place}: {100 * held:.0f} % of {count} later points lay in the interval, "
+                f"off by {_percent(error)} in the root mean square"
             )
         return tuple(lines)
 
@@ -257,7 +261,7 @@ def extrapolate(
     >>> steps = np.geomspace(1e3, 1e6, 30)
     >>> answer = forecast.extrapolate(steps, 1.7 + 40 * steps**-0.4, to=2e6)
     >>> print(answer.sentence)
-    y is expected to be 1.825 at x = 2e+06 (90%: 1.811 to 1.832), 0.30 decades beyond 30 points.
+    y is expected to be 1.825 at x = 2e+06 (90 % interval: 1.811 to 1.832), 0.30 decades beyond 30 points.
     """
     check_level(level, "extrapolate")
     places, dated = _axis(x, names[0])

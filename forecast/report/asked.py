@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,16 @@ from forecast.projection.answers.pooling import pooled
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.weights import along, failing_of, level_quantiles, share, weights_of
 from forecast.report.plain import attribute, combinations, numbers
+from forecast.report.words.numbers import percent
 
 if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
-__all__ = ["figures", "firsts", "sentence"]
+__all__ = ["figures", "firsts", "race", "sentence"]
+
+#: The lowest and the highest of a probability, over rivals that nobody has weighed.
+Ends = tuple[float, float]
 
 
 def figures(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -116,6 +121,56 @@ def _compared(tree: xr.DataTree, events: list[str]) -> Iterator[tuple[dict[str, 
 
 def _failed(never: xr.DataArray, chosen: dict[str, str]) -> bool:
     return bool(np.isnan(never.sel({d: v for d, v in chosen.items() if d in never.dims}).values).any())
+
+
+def race(tree: xr.DataTree, name: str) -> tuple[dict[str, str], dict[str, str]] | None:
+    """Return what comes first under the first definitions, pooled over rivals by their weights; None where it failed.
+
+    Returns
+    -------
+    (dict, dict)
+        The definitions, and the probability of each question in words, the likeliest first; then of several on one
+        date, where there is such a world, and of none.
+    """
+    answered = [row for row in firsts(tree) if row["name"] == name and row["none"] is not None]
+    if not answered:
+        return None
+    beside = {each for key in ("definitions", "sweep") if key in tree.attrs for each in attribute(tree, key)}
+    chosen = {choice: value for choice, value in answered[0]["choices"].items() if choice in beside}
+    pooled: dict[tuple[str, ...], list[tuple[float, Mapping[str, float]]]] = {}
+    for row in answered:
+        if all(row["choices"][choice] == value for choice, value in chosen.items()):
+            weight, free = _weighed(tree, {c: v for c, v in row["choices"].items() if c not in chosen})
+            every = {**row["first"], "several at once": row["together"], "none": row["none"]}
+            pooled.setdefault(free, []).append((weight, every))
+    several = [_mean(rows) for rows in pooled.values() if sum(weight for weight, _ in rows) > 0]
+    if not several:
+        return None
+    ends = {event: (min(each[event] for each in several), max(each[event] for each in several)) for event in several[0]}
+    none, together = ends.pop("none"), ends.pop("several at once")
+    order = sorted(ends.items(), key=lambda item: -sum(item[1]))
+    told = {event: _percents(shares) for event, shares in order}
+    return chosen, {
+        **told,
+        **({"several at once": _percents(together)} if together[1] else {}),
+        "none": _percents(none),
+    }
+
+
+def _weighed(tree: xr.DataTree, chosen: Mapping[str, str]) -> tuple[float, tuple[str, ...]]:
+    """Return the weight of these values of rivals, and those of choices that have none."""
+    choices, rivals = attribute(tree, "choices"), attribute(tree, "rivals") if "rivals" in tree.attrs else {}
+    weight = math.prod(rivals[c][choices[c].index(v)] for c, v in chosen.items() if c in rivals)
+    return weight, tuple(value for choice, value in chosen.items() if choice not in rivals)
+
+
+def _mean(rows: list[tuple[float, Mapping[str, float]]]) -> dict[str, float]:
+    whole = sum(weight for weight, _ in rows)
+    return {event: sum(weight * shares[event] for weight, shares in rows) / whole for event in rows[0][1]}
+
+
+def _percents(shares: Ends) -> str:
+    return " to ".join(dict.fromkeys(map(percent, shares)))
 
 
 def sentence(tree: xr.DataTree, name: str) -> str:

@@ -12,7 +12,7 @@ from forecast.base.dates import decimal_year
 from forecast.errors import printable
 from forecast.models.shapes.track_record import held
 from forecast.projection.tables_behind import newest
-from forecast.report.headline import Words, dates_of, event, headline, opening
+from forecast.report.headline import Words, best_of, dates_of, event, headline, opening, said_race
 from forecast.report.levels import Levels
 from forecast.report.plain import attribute
 from forecast.report.rankings import rankings
@@ -34,6 +34,8 @@ _HEADING = 78
 MOST_ORDERS = 2
 #: What explains less than this share of the variance moves nothing worth a word.
 _LEAST_SHARE = 0.02
+#: What parameters of models of this house are called for people.
+_PARAMETERS = {"member": "which source is drawn", "log_level": "level"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +114,8 @@ class Brief:
         What moves the sentence's answer, each alone, as shares of the variance.
     together : float
         The share that several hold only together.
+    races : tuple of str
+        What comes first of several questions, a sentence each, but for the one that the answer opens with.
     data, record : str
         How old the newest data are, and how past forecasts of the kind have done; empty where nothing is known.
     left : tuple of str
@@ -122,6 +126,7 @@ class Brief:
     groups: tuple[Group, ...] = ()
     drivers: tuple[tuple[str, float], ...] = ()
     together: float = 0.0
+    races: tuple[str, ...] = ()
     data: str = ""
     record: str = ""
     left: tuple[str, ...] = field(default=())
@@ -150,11 +155,16 @@ def brief(tree: xr.DataTree, *, today: str = "", by: str = "") -> Brief:
         sentence=headline(tree),
         groups=tuple(groups),
         drivers=tuple(
-            (f"{_plainly(words, d['name'])}{' (stated, not fitted)' if d['name'] == stated else ''}", d["share"])
+            (_plainly(words, d["name"], stated=d["name"] == stated), d["share"])
             for d in moved[:_MOST_DRIVERS]
             if d["share"] >= _LEAST_SHARE
         ),
         together=max(0.0, 1.0 - alone) if moved else 0.0,
+        races=tuple(
+            said_race(tree, each, words)
+            for each in (attribute(tree, "first") if "first" in tree.attrs else {})
+            if each != name
+        ),
         data=newest_data(tree, today),
         record=past_record(tree),
         left=tuple(_left(tree)),
@@ -170,26 +180,44 @@ def _groups(tree: xr.DataTree, words: Words, name: str, kind: str, by: str) -> I
         yield from (_values(tree, words, figure, by) for figure in first)
         yield Group(rows=tuple(_single(tree, words, each) for each in names[len(first) :]), kind="text")
     if kind == "value" and (asked := list(attribute(tree, "questions"))):
-        yield _dates(tree, words, asked[0], by)
+        yield _dates(tree, words, asked[0], by, label=event(tree, asked[0], {}, words, short=True))
     if "rankings" in tree.attrs:
         yield from _orders(tree, words)
     if not kind:
         yield Group(rows=tuple(_last(tree, words)), kind="text")
 
 
-def _plainly(words: Words, name: str) -> str:
-    """Call what moves an answer by its label, or without the plugins behind its names."""
-    return ", ".join(words(each).rpartition("/")[2] for each in name.split(", "))
+def _plainly(words: Words, name: str, *, stated: bool = False) -> str:
+    """Call what moves an answer by its label, or without the plugins behind its names; of many the first."""
+    (said, of), *others = (_called(words, each) for each in name.split(", "))
+    if len(others) == 1:
+        said, of = f"{said}{f' ({of})' if of else ''} with {others[0][0]}", others[0][1]
+    elif others:
+        said, of = f"{said}{f' ({of})' if of else ''} with {len(others)} more that move together", ""
+    beside = ", ".join(filter(None, (of, "stated, not fitted" if stated else "")))
+    return f"{said}{f' ({beside})' if beside else ''}"
+
+
+def _called(words: Words, name: str) -> tuple[str, str]:
+    """Return what a number is called, and the model and shape whose parameter it is: ``("growth", "hpcg, pooled")``."""
+    owner, dot, parameter = name.rpartition(".")
+    if not dot or words(name) != name:
+        return words(name), ""
+    series, _, shape = owner.rpartition("/")[2].partition("@")
+    return _PARAMETERS.get(parameter, parameter), ", ".join(words(each) for each in (series, shape) if each)
 
 
 # --- Dates ------------------------------------------------------------------------------------------------------------
 
 
-def _dates(tree: xr.DataTree, words: Words, name: str, by: str) -> Group:
-    """Return a question under its definitions and its rivals, and the other questions."""
+def _dates(tree: xr.DataTree, words: Words, name: str, by: str, *, label: str = "") -> Group:
+    """Return a question under its definitions and its rivals, and the other questions.
+
+    Its own row is called by its definitions where the sentence is about it, else by `label`.
+    """
     question = Question(tree, name)
     first, last = dates_of(tree)
-    rows = [_dated(words, question, question.default, first, last, label=_own(words, question), leads=True)]
+    rows = [_dated(words, question, question.default, first, last, label=label or _own(words, question), leads=True)]
     for choice in sorted(question.choices, key=lambda c: (c != by, c not in question.definitions)):
         rows += _along(words, question, choice, first, last)
     for other in attribute(tree, "questions"):
@@ -198,7 +226,7 @@ def _dates(tree: xr.DataTree, words: Words, name: str, by: str) -> Group:
             named = {
                 c: v for c, v in asked.default.items() if f"{{{c}}}" in attribute(tree, "questions")[other]["title"]
             }
-            label = event(tree, other, named, words)
+            label = event(tree, other, named, words, short=True)
             rows.append(_dated(words, asked, asked.default, first, last, label=label))
     return Group(rows=tuple(rows), ends=(first, last), note="never")
 
@@ -246,8 +274,9 @@ def _dated(words: Words, question: Question, chosen: dict[str, str], first: floa
     if spread.medians is not None:
         nevers = "-".join(dict.fromkeys(percent(n) for n in spread.nevers))
         return Row(spread=spread, text=f"{date(low, 0.5)} to {date(high, 0.5)}", note=nevers, **more)  # type: ignore[arg-type]
-    ends = f"{date(low, 0.05)} to {date(high, 0.95)}"
-    return Row(spread=spread, text=date(middle, 0.5), interval=ends, note=percent(spread.never), **more)  # type: ignore[arg-type]
+    begins, ends = date(low, 0.05), date(high, 0.95)
+    interval = "" if low == high else begins if begins == ends else f"{begins} to {ends}"
+    return Row(spread=spread, text=date(middle, 0.5), interval=interval, note=percent(spread.never), **more)  # type: ignore[arg-type]
 
 
 # --- Values and orders ------------------------------------------------------------------------------------------------
@@ -279,7 +308,8 @@ def _valued(words: Words, figure: Figure, chosen: dict[str, str], **more: object
 def _single(tree: xr.DataTree, words: Words, name: str) -> Row:
     """Return another value that is asked for, at its last date."""
     asked, figure = attribute(tree, "values")[name], Figure(tree, name)
-    title = words.title(asked["title"] or asked.get("value") or f"growth of {asked.get('growth')}", figure.default)
+    stated = asked["title"] or asked.get("value") or f"growth of {asked.get('growth')}"
+    title = words.title(words.short(name, stated), figure.default)
     date = asked["dates"][-1]
     return _valued(words, figure, figure.default, label=f"{title}, {date[:4] if date.endswith('-01-01') else date}")
 
@@ -290,18 +320,16 @@ def _orders(tree: xr.DataTree, words: Words) -> Iterator[Group]:
         rows = [row for row in rankings(tree) if row["name"] == name]
         if len(rows) > MOST_ORDERS:
             best = [_winner(words, row) for row in rows]
-            heading = Row(label=words.title(rows[0]["title"], {}), spread=None, text="")
-            yield Group(rows=(heading, *best), kind="text", note="first in")
+            heading = Row(label=words.title(words.short(name, rows[0]["title"]), {}), spread=None, text="")
+            yield Group(rows=(heading, *best), kind="text", note="best in")
         else:
             yield from (_order(words, row) for row in rows)
 
 
 def _winner(words: Words, row: dict[str, Any]) -> Row:
-    taking = [entry for entry in row["order"] if entry["among"] >= 0.5]
     label = words.given(row["choices"])
-    if not taking:
+    if (best := best_of(row)) is None:
         return Row(label=label, spread=None, text="none")
-    best = max(taking, key=lambda entry: float(entry["first"]))
     return Row(label=label, spread=None, text=words(best["name"]), note=percent(best["first"]))
 
 
@@ -319,7 +347,7 @@ def _order(words: Words, row: dict[str, Any]) -> Group:
         label = words(entry["name"])
         rows.append(Row(label=label, spread=spread, text=middle, interval=ends, note=percent(entry["first"])))
     given = words.given(row["choices"])
-    title = words.title(row["title"] or row["rank"], row["choices"])
+    title = words.title(words.short(row["name"], row["title"] or row["rank"]), row["choices"])
     rest = f"{f' ({given})' if given else ''}{f' [{unit}]' if unit else ''}"
     heading = Row(
         label=textwrap.shorten(title, max(_HEADING - len(rest), 8), placeholder=" …") + rest, spread=None, text=""
@@ -380,8 +408,9 @@ def past_record(tree: xr.DataTree) -> str:
     shares = [row["held"] for row in rows.values()]
     ends = " to ".join(dict.fromkeys(f"{100 * share:.0f}" for share in (min(shares), max(shares))))
     count = min(row["forecasts"] for row in rows.values())
-    shapes = f"the shape {next(iter(rows))}" if len(rows) == 1 else f"these {len(rows)} shapes"
-    return f"90 % intervals by {shapes} held in {ends} % of {count:,} past forecasts, up to ten years ahead"
+    shapes = f"trend shape {next(iter(rows))}" if len(rows) == 1 else f"{len(rows)} trend shapes used here"
+    held_in = f"{ends} % of {count:,} past forecasts, up to ten years ahead"
+    return f"Record: the 90 % intervals of the {shapes} contained the outcome in {held_in}"
 
 
 def _left(tree: xr.DataTree) -> Iterator[str]:

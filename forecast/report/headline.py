@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
 from forecast.errors import printable
-from forecast.report.asked import firsts
+from forecast.report.asked import race
 from forecast.report.levels import Levels
 from forecast.report.plain import attribute
 from forecast.report.rankings import rankings
@@ -22,16 +22,23 @@ from forecast.report.words.numbers import amount, percent
 from forecast.scenarios.quantities.changes import spoken as spoken_change
 from forecast.scenarios.settings import said as said_settings
 from forecast.scenarios.settings import spoken
+from forecast.sensitivity.answers import uncertain
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["MOST_SAID", "Words", "changed", "contestant", "dates_of", "event", "headline", "opening"]
+__all__ = [
+    "MOST_NAMED", "MOST_SAID", "Words", "best_of", "changed", "dates_of", "event", "headline", "opening", "said_race",
+]  # fmt: skip
 
 #: So many combinations stand in one sentence; of more the range is said.
 MOST_SAID = 3
 #: Digits of a number that stands in a title: it is stated, not estimated.
 _STATED = 6
+#: What is said where all worlds agree.
+_CERTAIN = "no uncertainty is stated"
+#: So many values of a choice are named in one sentence.
+MOST_NAMED = 6
 
 
 class Words:
@@ -49,6 +56,10 @@ class Words:
     def __call__(self, name: str) -> str:
         """Return the label of a quantity, a choice or a value, or else its name."""
         return printable(self._labels.get(name, name), 60)
+
+    def short(self, name: str, title: str) -> str:
+        """Return the label of a question where it has one, for where there is little room; else its title."""
+        return self(name) if name in self._labels else title
 
     def given(self, chosen: Mapping[str, str]) -> str:
         """Say values of choices: ``metric: HPCG``."""
@@ -96,7 +107,7 @@ def headline(tree: xr.DataTree) -> str:
     """Return the sentence that opens the answer."""
     name, kind = opening(tree)
     words = Words(tree)
-    made = {"when": _when, "value": _value, "first": _first, "rank": _rank}.get(kind, _level)
+    made = {"when": _when, "value": _value, "first": said_race, "rank": _rank}.get(kind, _level)
     return f"{made(tree, name, words)}{changed(tree, words)}."
 
 
@@ -111,13 +122,23 @@ def changed(tree: xr.DataTree, words: Words) -> str:
     for key, value in attribute(tree, "set").items():
         if key not in choices:
             was = _stated(**replaced[key]) if key in replaced and not _same(value, replaced[key]["stated"]) else ""
-            told.append(f"{said_settings({key: value})[0]}{f' instead of {was}' if was else ''}")
+            stands = _number(value, replaced[key]["unit"]) if key in replaced else ""
+            stands = f" = {stands}" if stands else said_settings({key: value})[0].removeprefix(key)
+            told.append(f"{words(key)}{stands}{f' instead of {was}' if was else ''}")
         elif isinstance(value, str) and "," not in value:
-            told.append(f"{key} = {value}")
+            told.append(words.given({key: value}))
     swaps = attribute(tree, "swap") if "swap" in tree.attrs else {}
     told += said_settings(swaps)
     told += [spoken_change(change) for change in (attribute(tree, "changes") if "changes" in tree.attrs else [])]
     return f"; with {printable(', '.join(told), 1000)}" if told else ""
+
+
+def _number(value: Any, unit: str) -> str:
+    """Say a bare number that was set, in the unit in which it counts; nothing of what says its own, or is no number."""
+    try:
+        return amount(float(value), unit, _STATED)
+    except (TypeError, ValueError):
+        return ""
 
 
 def _same(value: Any, stated: Mapping[str, Any]) -> bool:
@@ -147,10 +168,20 @@ def _stated(stated: Mapping[str, Any], unit: str) -> str:
 # --- Dates ------------------------------------------------------------------------------------------------------------
 
 
-def event(tree: xr.DataTree, name: str, chosen: Mapping[str, str], words: Words) -> str:
+def event(tree: xr.DataTree, name: str, chosen: Mapping[str, str], words: Words, *, short: bool = False) -> str:
     """Return what a question asks the date of, as a clause; a definition that it does not name stands behind it.
 
     A title that a setting may have made untrue is not used: it may spell out a number that stands in the condition.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    name : str
+    chosen : mapping of str to str
+        The definitions that it is about.
+    words : Words
+    short : bool
+        By the question's label, where it has one.
     """
     asked = attribute(tree, "questions")[name]
     title = asked["title"]
@@ -160,6 +191,8 @@ def event(tree: xr.DataTree, name: str, chosen: Mapping[str, str], words: Words)
     spelt = {key for key, was in replaced.items() if set(was["stated"]) == {"value"}}
     if not title or (spelt & of) - named:
         title, named = f"'{asked['when']}' holds", set()
+    elif short:
+        title = words.short(name, title)
     rest = {choice: value for choice, value in chosen.items() if choice not in named}
     filled = words.title(title, chosen)
     return f"{filled} ({words.given(rest)})" if rest else filled
@@ -186,15 +219,21 @@ def _when(tree: xr.DataTree, name: str, words: Words) -> str:
     low, high = (spread.quantiles[i] for i in (0, 4))
     fine = math.isfinite(high) and high - low < FINE
     ends = f"{_date(low, spread.already >= 0.05, last, fine)} to {_date(high, spread.already >= 0.95, last, fine)}"
-    about = f"(90 %: {ends}; never by {said(last)}: {percent(spread.never)}){over}"
+    about = f"(90 % interval: {ends}; not by {said(last)}: {percent(spread.never)}){over}"
     if low == high and not spread.never and spread.already < 0.5:
-        return f"{_capital(what)} in {said(low, fine=True)}{over}; nothing in it is uncertain"
+        return f"{_capital(what)} in {said(low, fine=True)}{over}; {_CERTAIN}"
     if spread.already >= 0.5:
-        return f"With a probability of {percent(spread.already)} {what} already in {said(first)} {about}"
+        sure = f" with a probability of {percent(spread.already)}"
+        return f"{_capital(what)} already in {said(first)}{sure}{over if spread.already >= 0.95 else f' {about}'}"
+    if not math.isfinite(low) and _certain(tree):
+        return f"It is after {said(last)}, if ever, that {what}{over}; {_CERTAIN}"
     if not math.isfinite(spread.median):
-        begins = f" (the earliest 5 % by {said(low)})" if math.isfinite(low) else ""
+        begins = f" (5 % by {said(low)})" if math.isfinite(low) else ""
+        if spread.already >= 0.05:
+            begun = percent(spread.already)
+            begins = f" ({begun} already in {said(first)})" if begun != percent(1 - spread.never) else ""
         return f"The probability that {what} by {said(last)} is {percent(1 - spread.never)}{begins}{over}"
-    return f"{_capital(what)} in {said(spread.median, fine=fine)} in the median world {about}"
+    return f"{_capital(what)} in {said(spread.median, fine=fine)} in the median forecast {about}"
 
 
 def _ranged(what: str, spread: Spread, over: str, first: float, last: float) -> str:
@@ -211,7 +250,12 @@ def _ranged(what: str, spread: Spread, over: str, first: float, last: float) -> 
     when = (
         f"in {end}" if low == high else f"between {begin} and {end}" if math.isfinite(high) else f"in {begin} to {end}"
     )
-    return f"{_capital(what)} {when} in the median world, depending on {over} (never by {said(last)}: {nevers})"
+    return f"{_capital(what)} {when} in the median forecast, depending on {over} (not by {said(last)}: {nevers})"
+
+
+def _certain(tree: xr.DataTree) -> bool:
+    """Tell whether nothing is drawn: every world is the same."""
+    return not any(number.moves for number in uncertain(tree).values())
 
 
 def _date(year: float, already: bool, last: float, fine: bool) -> str:
@@ -234,7 +278,8 @@ def _value(tree: xr.DataTree, name: str, words: Words) -> str:
     beside = itertools.takewhile(
         lambda each: each in asked and asked[each]["dates"] == asked[name]["dates"], order[order.index(name) :]
     )
-    return _capital("; ".join(_one_value(tree, each, words) for each in itertools.islice(beside, MOST_SAID)))
+    first, *others = (_one_value(tree, each, words) for each in itertools.islice(beside, MOST_SAID))
+    return _capital("; ".join([first.replace("(90 %: ", "(90 % interval: "), *others]))
 
 
 def _one_value(tree: xr.DataTree, name: str, words: Words) -> str:
@@ -251,48 +296,74 @@ def _one_value(tree: xr.DataTree, name: str, words: Words) -> str:
     low, middle, high = (amount(spread.quantiles[i], figure.unit) for i in (0, 2, 4))
     if spread.medians is not None:
         ends = " to ".join(dict.fromkeys(amount(end, figure.unit) for end in spread.medians))
-        return f"{what}: {ends} in {on}, by the median of {spread.count} rivals"
+        return f"{what}: {ends} in {on}, the medians of {spread.count} rivals"
     weighed = [words(d) for d, w in figure.rivals.items() if sum(share > 0 for share in w) > 1]
     over = f", pooled over {' and '.join(weighed)}" if weighed else ""
     if spread.quantiles[0] == spread.quantiles[4]:
-        return f"{what}: {middle} in {on}{over}; nothing in it is uncertain"
+        return f"{what}: {middle} in {on}{over}; {_CERTAIN}"
     return f"{what}: {middle} in {on} (90 %: {low} to {high}){over}"
 
 
-def _first(tree: xr.DataTree, name: str, words: Words) -> str:
-    row = next(row for row in firsts(tree) if row["name"] == name)
-    given = f" ({words.given(row['choices'])})" if row["choices"] else ""
-    what = words.title(row["title"] or "what comes first", row["choices"])
-    if row["none"] is None:
-        return f"{_capital(what)}{given}: failed"
-    order = sorted(row["first"].items(), key=lambda item: -item[1])
-    told = [f"{contestant(tree, name, words)} in {percent(share)} of worlds" for name, share in order[:MOST_SAID]]
-    return f"{_capital(what)}{given}: {', '.join(told)}; none in {percent(row['none'])}"
-
-
-def contestant(tree: xr.DataTree, name: str, words: Words) -> str:
-    """Return what may come first, as a clause if it has a title."""
-    return event(tree, name, {}, words) if attribute(tree, "questions")[name]["title"] else words(name)
+def said_race(tree: xr.DataTree, name: str, words: Words) -> str:
+    """Say what comes first of several questions, and how likely none does."""
+    title = attribute(tree, "first")[name]["title"]
+    made = race(tree, name)
+    if made is None:
+        return f"{_capital(words.title(title or 'what comes first', {}))}: failed"
+    chosen, shares = made
+    what = _capital(words.title(title or "what comes first", chosen))
+    rest = {choice: value for choice, value in chosen.items() if f"{{{choice}}}" not in title}
+    asked = attribute(tree, "questions")
+    told = [f"{event(tree, each, {}, words, short=True) if each in asked else each} {p}" for each, p in shares.items()]
+    return f"{what}{f' ({words.given(rest)})' if rest else ''}, by {said(dates_of(tree)[1])}: {', '.join(told)}"
 
 
 def _rank(tree: xr.DataTree, name: str, words: Words) -> str:
+    """Say who is best, and where: combinations of choices that have the same best one are said together."""
     rows = [row for row in rankings(tree) if row["name"] == name]
     title = words.title(rows[0]["title"] or f"the {rows[0]['best']} {rows[0]['rank']}", rows[0]["choices"])
-    told = [
-        f"{words.given(row['choices'])}: {_best(row, words)}" if row["choices"] else _best(row, words)
-        for row in rows[:MOST_SAID]
-    ]
-    more = f"; and for {len(rows) - MOST_SAID} more" if len(rows) > MOST_SAID else ""
-    return f"{_capital(title)}: {'; '.join(told)}{more}"
+    alike: dict[str | None, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        best = best_of(row)
+        alike.setdefault(None if best is None else best["name"], []).append(row)
+    told = [_best(own, words, alone=len(alike) == 1) for own in itertools.islice(alike.values(), MOST_SAID)]
+    left = sum(len(own) for own in itertools.islice(alike.values(), MOST_SAID, None))
+    return f"{_capital(title)}: {'; '.join(told)}{f'; others in {left} more' if left else ''}"
 
 
-def _best(row: Mapping[str, Any], words: Words) -> str:
+def best_of(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return who is the likeliest to be best of those that take part; None where none does."""
     taking = [entry for entry in row["order"] if entry["among"] >= 0.5]
-    if not taking:
-        return f"none of {len(row['order'])} meets {' and '.join(row['among']) or 'what is asked'}"
-    best = max(taking, key=lambda entry: float(entry["first"]))
-    second = next((f", before {words(e['name'])}" for e in taking if e is not best), "")
-    return f"{words(best['name'])} in {percent(best['first'])} of worlds{second}"
+    return max(taking, key=lambda entry: float(entry["first"]), default=None)
+
+
+def _best(rows: Sequence[Mapping[str, Any]], words: Words, *, alone: bool) -> str:
+    """Say who is best under one or several combinations of choices; what is next, where there is only one."""
+    best, row = best_of(rows[0]), rows[0]
+    where = _where(rows, words, alone=alone)
+    if best is None:
+        return f"none of {len(row['order'])} meets {' and '.join(row['among']) or 'what is asked'}{where}"
+    shares = sorted(float(found["first"]) for each in rows if (found := best_of(each)) is not None)
+    likely = " to ".join(dict.fromkeys(map(percent, (shares[0], shares[-1]))))
+    ahead = (entry for entry in row["order"] if entry["among"] >= 0.5 and entry is not best)
+    second = next((f", ahead of {words(entry['name'])}" for entry in ahead), "") if len(rows) == 1 and alone else ""
+    return f"{words(best['name'])}{where}, with a probability of {likely}{second}"
+
+
+def _where(rows: Sequence[Mapping[str, Any]], words: Words, *, alone: bool) -> str:
+    """Say under which choices."""
+    choices = list(rows[0]["choices"])
+    if not choices:
+        return ""
+    if alone and len(rows) > 1:
+        return f" for every {' and '.join(map(words, choices))}"
+    given = (
+        [words(row["choices"][choices[0]]) for row in rows] if len(choices) == 1 else
+        [words.given(row["choices"]) for row in rows]
+    )  # fmt: skip
+    more = f" and {len(given) - MOST_NAMED + 1} more" if len(given) > MOST_NAMED else ""
+    named = ", ".join(given[: MOST_NAMED - 1] if more else given)
+    return f" ({f'{words(choices[0])}: ' if len(choices) == 1 else ''}{named}{more})"
 
 
 def _level(tree: xr.DataTree, name: str, words: Words) -> str:
@@ -305,10 +376,12 @@ def _level(tree: xr.DataTree, name: str, words: Words) -> str:
         return title.rstrip(".")
     cell = next(iter(levels.cells(name)), {})
     unit = str(levels.kept[name].attrs["units"])
-    low, middle, high = (amount(float(np.asarray(levels.quantiles(name, cell))[i][-1]), unit) for i in (0, 2, 4))
-    _, last = dates_of(tree)
+    low, middle, high = (np.asarray(levels.quantiles(name, cell))[i] for i in (0, 2, 4))
+    first, last = dates_of(tree)
     given = f" ({words.given(cell)})" if cell else ""
-    ends = f" (90 %: {low} to {high})" if low != high else ""
-    return (
-        f"{title}{'' if title.endswith('?') else ':'} {_capital(words(name))}{given} is {middle} in {said(last)}{ends}"
-    )
+    begins, ends = amount(float(middle[0]), unit), amount(float(middle[-1]), unit)
+    moved = f"{begins} in {said(first)} and " if begins != ends else ""
+    least, most = amount(float(low[-1]), unit), amount(float(high[-1]), unit)
+    span = f" (90 % interval: {least} to {most})" if least != most else ""
+    what = f"{_capital(words(name))}{given} is {moved}{ends} in {said(last)}{span}"
+    return f"{title}{'' if title.endswith('?') else ':'} {what}"

@@ -56,7 +56,7 @@ def answer(tree: xr.DataTree, sentence: str, draw: Callable[[Axes], object]) -> 
     note = next((group.note for group in short.groups if group.note), "")
     told = [f"{name} {percent(share)}" for name, share in short.drivers]
     notes = [f"What moves it, each alone: {', '.join(told)} of the variance." if told else ""]
-    notes += [f"{said}." for said in (short.data and f"Newest data: {short.data}", short.record) if said]
+    notes += [f"{said}." for said in (*short.races, short.data and f"Newest data: {short.data}", short.record) if said]
     return _page(sentence, _figure(draw, sentence), ["", "median", "90 %", note], rows, notes)
 
 

@@ -1,4 +1,4 @@
-"""The rankings of a projection as plain data and one plain sentence."""
+"""The rankings of a projection as plain data."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES
 from forecast.report.plain import attribute, combinations, numbers
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["rankings", "sentence"]
+__all__ = ["rankings"]
 
 
 def rankings(tree: xr.DataTree) -> list[dict[str, Any]]:
@@ -55,24 +54,3 @@ def _place(row: dict[str, Any], least: float, *, lowest: bool) -> tuple[bool, fl
     """Sort by the median; those that take part in less than this share of the draws come last."""
     middle = row["p50"] if row["p50"] is not None else (np.inf if lowest else -np.inf)
     return row["among"] < least, float(middle if lowest else -middle)
-
-
-def sentence(tree: xr.DataTree) -> str:
-    """Say who is best in the first ranking, under every combination of the other choices."""
-    rows = rankings(tree)
-    rows = [r for r in rows if r["name"] == rows[0]["name"]]
-    title = rows[0]["title"] or f"the {rows[0]['best']} {rows[0]['rank']}"
-    return f"{printable(title, 200)}: {'; '.join(_said(row) for row in rows)}."
-
-
-def _said(row: dict[str, Any]) -> str:
-    taking = [entry for entry in row["order"] if entry["among"] >= 0.5]
-    given = ", ".join(f"{k} = {v}" for k, v in row["choices"].items())
-    given = f"{given}: " if given else ""
-    if not taking:
-        return f"{given}no {row['over']} of {len(row['order'])} meets {' and '.join(row['among']) or 'what is asked'}"
-    best = max(taking, key=lambda entry: float(entry["first"]))
-    text = f"{given}{best['name']} is best in {best['first']:.0%} of the draws"
-    if len(taking) > 1:
-        text += f", before {next(e['name'] for e in taking if e is not best)}"
-    return f"{text} ({len(taking)} of {len(row['order'])} take part)"

@@ -57,7 +57,7 @@ def _body(groups: Sequence[Group], width: int, room: int, marks: dict[str, str])
 
 
 def _foot(brief: Brief, width: int) -> list[str]:
-    out = []
+    out = [f"{said}." for said in brief.races]
     if brief.drivers:
         out.append(_moves(brief, width))
     if brief.data:
@@ -87,7 +87,7 @@ def _wrapped(text: str, width: int, hanging: int = 0) -> list[str]:
 
 def _chart(group: Group, width: int, room: int, marks: dict[str, str]) -> tuple[list[str], int]:
     """Return the rows of a group that there is room for, and how many are missing."""
-    drawn = any(row.spread is not None for row in group.rows) and group.kind != "text"
+    drawn = any(row.spread is not None for row in group.rows) and group.kind != "text" and group.ends[1] > group.ends[0]
     rows = _first_rows(group.rows, room - drawn)
     missing = len(group.rows) - len(rows)
     if not rows or all(_heads(row) for row in rows):

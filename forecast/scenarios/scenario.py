@@ -27,7 +27,7 @@ input of `forecast.scenarios.quantities.inputs`: ``draw``, ``schedule``, ``draws
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,7 @@ from forecast.scenarios.spec import (
     Question,
     Ranking,
     SeriesRef,
+    TableChoice,
     braces,
     fill,
 )
@@ -193,19 +194,13 @@ class Scenario:
 
     @classmethod
     def _of_file(cls, path: Path, *, name: str, where: str) -> Scenario:
-        """Read a scenario; a label in the file itself must name something, those that it inherits need not."""
-        stated = _read(path)
-        made = cls.from_dict(stated, name=name, where=where, folder=path.parent)
-        own = stated.get("labels", {})
-        if lost := next((each for each in own if each not in made.labels), None):
-            what = "quantity, choice or value of a choice"
-            raise UnknownNameError(what, lost, made._nameable, where=f"{where}: labels")
-        return made
+        return cls.from_dict(_read(path), name=name, where=where, folder=path.parent)
 
     @property
     def _nameable(self) -> list[str]:
         """What a label may name."""
-        return [*self.quantities, *self.choices, *(value for each in self.choices.values() for value in each.values)]
+        values = (value for each in self.choices.values() for value in each.values)
+        return [*self.quantities, *self.choices, *values, *self.questions, *self.rankings, *self.figures, *self.firsts]
 
     @classmethod
     def from_dict(
@@ -213,12 +208,28 @@ class Scenario:
     ) -> Scenario:
         """Check a scenario given as nested mappings: what the TOML file would hold; a model may be an object.
 
+        A label that the record states must name something; one that it inherits from what it extends need not.
+
         Examples
         --------
         >>> s = Scenario.from_dict({"until": 2030, "quantities": {"x": {"value": 3, "unit": "FLOP/s"}}})
         >>> s.quantities["x"].unit
         'FLOP/s'
         """
+        made = cls.remade(record, name=name, where=where, folder=folder)
+        if lost := [each for each in record.get("labels", {}) if each not in made.labels]:
+            # what a table lists at another date is no mistake
+            known = [*made._nameable, *_listed(Reader(where, folder), made.stated)]
+            what = "quantity, choice, value of a choice or question"
+            if unknown := next((each for each in lost if each not in known), None):
+                raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
+        return made
+
+    @classmethod
+    def remade(
+        cls, record: Mapping[str, Any], *, name: str = "scenario", where: str = "scenario", folder: Path | None = None
+    ) -> Scenario:
+        """Check what was made of a scenario, as `from_dict` does; labels of what is there no more are dropped."""
         reader = Reader(where, folder)
         record = _extended(record, reader)
         reader.only(record, _TOP, "")
@@ -364,9 +375,7 @@ class Scenario:
         cells = (part for part in self.quantities.values() if isinstance(part, Cell))
         if start is None or start == self.start or not any(cell.dated for cell in cells):
             return self
-        again = Scenario.from_dict(
-            {**self.stated, "start": start}, name=self.name, where=self.where, folder=self.folder
-        )
+        again = Scenario.remade({**self.stated, "start": start}, name=self.name, where=self.where, folder=self.folder)
         return replace(again, sweep=self.sweep)
 
     def changed(self, stated: object) -> Scenario:
@@ -395,6 +404,13 @@ class Scenario:
         if len(labels) == len(self.labels):
             return self
         return replace(self, labels=labels, stated={**self.stated, "labels": labels})
+
+
+def _listed(reader: Reader, record: Mapping[str, Any]) -> Iterator[str]:
+    """Walk the values that choices could take from tables, whatever rows are kept."""
+    for name, choice in reader.choices(record):
+        if isinstance(choice, TableChoice):
+            yield from Tables(reader.where).values(replace(choice, where={}), f"choices.{name}")
 
 
 #: A scenario that extends one that extends one, and so on, at most this often.

@@ -14,9 +14,10 @@ def test_headline_then_table(capsys):
     code, out, err = run(capsys, FIT, "--compute", "1e25")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0].startswith("At 1e+25 FLOP, scaling/chinchilla@besiroglu2024 is best at N = 3.173e+11 param, D = ")
-    assert "loss 1.911 nat/token" in lines[0]
-    assert lines[0].endswith("point values: the source states no uncertainty for this fit.")
+    assert lines[0] == (
+        f"With 1e25 FLOP, {FIT} reaches its best loss, 1.911 nat/token, at N = 3.173e11 param, D = 5.252e12 token "
+        "(no intervals: the source states no uncertainty for this fit)."
+    )
     assert lines[1] == ""
     assert any(line.startswith("tokens_per_parameter") and "16.55" in line for line in lines)
     assert err == ""
@@ -103,7 +104,7 @@ def test_a_saved_fit_gives_intervals(capsys, saved):
         assert ends["lower"] < result[name] < ends["upper"]
     code, out, _ = run(capsys, "fit.nc", "--compute", "1e22", "--inference-tokens", "1e12", "--draws", "300")
     assert code == 0
-    assert out.splitlines()[0].endswith("90% intervals.")
+    assert out.splitlines()[0].endswith("(90 % intervals).")
     assert "1000000000000" in out
 
 

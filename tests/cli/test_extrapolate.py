@@ -35,7 +35,7 @@ def test_one_sentence_then_what_was_pooled_and_how_such_have_done(curve):
     assert "0.30 decades beyond 30 points" in lines[0]
     assert "scaling/broken-power" in done.stdout
     assert "image classifiers" in done.stdout
-    assert "later points held" in done.stdout
+    assert "later points lay in the interval" in done.stdout
 
 
 def test_json_holds_places_laws_and_record(capsys, curve):

@@ -23,7 +23,7 @@ def test_headline_then_table_then_verdict(capsys, data):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith(f"{LAW} on 40 points: E = 1.")
-    assert lines[0].endswith("(95% intervals).")
+    assert lines[0].endswith("(95 % intervals).")
     assert lines[1] == ""
     assert lines[2].split()[:4] == ["parameter", "value", "std", "error"]
     assert any(line.startswith("verdict") and "converged" in line for line in lines)

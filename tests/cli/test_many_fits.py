@@ -48,7 +48,7 @@ def test_every_point_is_predicted_by_the_fit_that_it_names(said, runs):
 def test_labels_may_be_words_and_one_stands_for_all_points(said, runs):
     one = said("predict", "fits.nc", "size=7", "x=5,10", "--json").json["result"]
     assert [(point["size"], point["x"]) for point in one["points"]] == [(7, 5), (7, 10)]
-    assert one["headline"].startswith("a*x**b says y ")
+    assert one["headline"].startswith("a*x**b predicts y = ")
     assert " at size 7: x = 5 (the first of 2 points)" in one["headline"]
 
 

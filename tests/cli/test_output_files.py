@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import json
+
 import pytest
 
 LAW = "scaling/saturating-power"
@@ -40,3 +43,32 @@ def test_predictions_go_to_one_file(said, here):
     words = ("predict", "scaling/chinchilla@besiroglu2024", "N=1e9", "D=1e10", "--out", "a.csv", "--out", "b.csv")
     assert "--out: expected one file, got 'a.csv' and 'b.csv'" in said(*words).refusal
     assert list(here.iterdir()) == []
+
+
+ANSWERS = {
+    "allocate": ("allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e25"),
+    "backtest": ("backtest", "hardware/linpack", "--shape", "exponential", "--origins", "2"),
+    "claims": ("claims", "brain-flops"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "value"),
+    [
+        ("allocate", ["quantity", "value", "lower", "upper", "unit"], "N"),
+        ("backtest", ["model", "series", "origins", "forecasts"], "trends/exponential"),
+        ("claims", ["id", "group", "statement", "stated", "computed", "unit", "verdict"], "brain-flops"),
+    ],
+)
+def test_every_answer_is_exported_as_data_and_as_a_table(said, here, name, columns, value):
+    code, printed, err = said(*ANSWERS[name], "--out", "answer.csv")
+    assert (code, err) == (0, "")
+    assert len(printed.splitlines()) > 3
+    rows = list(csv.DictReader((here / "answer.csv").read_text().splitlines()))
+    assert list(rows[0])[: len(columns)] == columns
+    assert value in {row[columns[0]] for row in rows}
+    whole = said(*ANSWERS[name], "--out", "answer.json", "--json")
+    assert json.loads((here / "answer.json").read_text()) == whole.json
+    refused = said(*ANSWERS[name], "--out", "answer.nc")
+    assert refused.code == 2
+    assert "'answer.nc': expected a file that ends in .csv, .parquet or .json" in refused.refusal

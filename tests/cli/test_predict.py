@@ -156,7 +156,7 @@ def test_groups_are_named_by_their_labels(capsys, tmp_path, monkeypatch):
 def test_bad_input_047_a_point_without_a_value_says_why(capsys, fit):
     code, out, err = run(capsys, PUBLISHED, "N=1e9", "D=-1")
     assert code == 1
-    assert "cannot be computed at N = 1e+09 param, D = -1 token: 'D' is not positive (-1)." in out
+    assert "cannot be computed at N = 1e9 param, D = -1 token: 'D' is not positive (-1)." in out
     assert "1 of 1 points cannot be computed: 'D' is not positive (-1)" in err
     code, out, err = run(capsys, PUBLISHED, "N=inf", "D=1")
     assert (code, out) == (2, "")

@@ -82,7 +82,7 @@ def test_an_outcome_is_scored_and_the_forecast_stays(said, recorded):
     assert Path(ledger).read_bytes().startswith(before)
     said_now = said("resolve", ledger).out
     assert "1 decided, 0 open." in said_now
-    assert "1 of 1 90 % intervals held, which tells a share between 5% and 100%" in said_now
+    assert "1 of 1 90 % intervals held, which leaves a share of 5 to 100 % possible" in said_now
 
 
 def test_end_to_end_in_processes_of_their_own(tmp_path):

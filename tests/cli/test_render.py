@@ -30,6 +30,36 @@ def test_one_long_cell_is_whole_and_widens_its_own_line_alone(capsys):
     assert head.index("title") == short.index("short") == dashes.rindex("  ") + 2 == len("name") + 2 + 60 + 2
 
 
+def test_a_table_fits_a_terminal_by_wrapping_cells_at_words(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = [["damped-trend", 12, "a local line whose slope dies out, so that the level ends"], ["b", 3, "short"]]
+    render.table(["shape", "series", "what it is"], rows, indent=2)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert lines[2:4] == [
+        "  damped-trend      12  a local line whose slope dies out,",
+        "                        so that the level ends",
+    ]
+    assert lines[4] == "  b                  3  short"
+
+
+def test_a_table_whose_words_do_not_fit_is_a_block_a_row(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    render.table(["name", "formula", "n"], [["long", "x" * 36, 3], ["short", "a = 1, b = 2", None]])
+    assert capsys.readouterr().out.splitlines() == [
+        "long", f"  formula  {'x' * 36}", "  n        3", "short", "  formula  a = 1, b = 2",
+    ]  # fmt: skip
+
+
+def test_a_record_is_wrapped_below_its_value(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    render.details({"name": "x", "note": "the mean of all shapes, stretched until its intervals hold, 90 % of them"})
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 50
+    assert lines[0] == "name  x"
+    assert [line[:6] for line in lines[1:]] == ["note  ", "      "]
+
+
 def test_an_empty_table_is_its_header(capsys):
     render.table(["a", "b"], [])
     assert capsys.readouterr().out == "a  b\n-  -\n"

@@ -32,7 +32,7 @@ def test_an_answer_is_one_screen_and_opens_with_its_sentence(said):
     code, out, err = said("run", "brain-parity", *QUICK)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("With a probability of ")
+    assert lines[0].startswith("The fastest supercomputer matches the brain on HPCG already in 20")
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     assert any(line.startswith("What moves it") for line in lines)
@@ -44,7 +44,7 @@ def test_in_full_the_headline_opens_then_crossings_then_quantities(said):
     code, out, err = said("run", "brain-parity", *QUICK, *FEWER, "--every", "25")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("With a probability of ")
+    assert lines[0].startswith("The fastest supercomputer matches the brain on HPCG already in 20")
     assert lines[1] == ""
     assert lines[2] == "parity: machine >= brain"
     assert lines[3].split()[:3] == ["metric", "trend", "estimate"]
@@ -119,7 +119,7 @@ def test_json_is_one_object_of_the_agreed_form(said):
         "newest",
     ]
     assert list(result) == keys
-    assert "the fastest supercomputer matches the brain" in result["headline"]
+    assert "The fastest supercomputer matches the brain" in result["headline"]
     assert len(result["questions"]) == 12
     first = result["questions"][0]
     assert list(first) == ["name", "title", "when", "choices", "crossing"]
@@ -179,8 +179,8 @@ def test_one_combination_has_a_plain_sentence(said):
     code, out, _ = said("run", "brain-parity", "--until", "2150", *words)
     assert code == 0
     said_so = (
-        r"The fastest supercomputer matches the brain on HPCG in 20\d\d in the median world "
-        r"\(90 %: 20\d\d to .*brain = 1.075e21"
+        r"The fastest supercomputer matches the brain on HPCG in 20\d\d in the median forecast "
+        r"\(90 % interval: 20\d\d to .*brain = 1.075e21"
     )
     assert re.match(said_so, " ".join(out.split()))
 

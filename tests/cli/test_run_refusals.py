@@ -227,7 +227,7 @@ def test_bad_input_024_escapes_in_a_scenario_are_shown_escaped(said, scenario):
     code, out, err = said("run", "mine.toml", "--draws", "3")
     assert (code, err) == (0, "")
     assert all(line.isprintable() for line in out.splitlines())
-    assert "it \\x1b]0;x\\x07 happens\\u202e" in out
+    assert "It \\x1b]0;x\\x07 happens\\u202e" in out
     code, out, err = said("run", "mine.toml", "--draws", "3", "--json", "--out", "a.nc", "--plot", "a.svg")
     assert (code, err) == (0, "")
     assert out.isascii()

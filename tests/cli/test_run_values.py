@@ -32,8 +32,8 @@ def test_values_and_what_comes_first_are_in_text_and_json(said, scenario):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == (
-        "The machine: 740 FLOP/s in 2035; nothing in it is uncertain; growth of machine: 0.2 a year in 2035; "
-        "nothing in it is uncertain."
+        "The machine: 740 FLOP/s in 2035; no uncertainty is stated; growth of machine: 0.2 a year in 2035; "
+        "no uncertainty is stated."
     )
     assert "speed: growth of machine: 0.2 1/year on 2035-01-01 (90 %: 0.2 to 0.2)." in lines
     assert "race: What comes first: a first in 0%, b first in 100%, none in 0% of the draws." in lines

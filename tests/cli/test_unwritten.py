@@ -62,9 +62,15 @@ def test_bad_input_021_a_full_disk_costs_no_answer(tmp_path: Path, monkeypatch: 
         ["predict", "scaling/chinchilla@besiroglu2024", "N=" + "1e9," * 60 + "1e9", "D=1e12", "--out", "p.csv"],
         ["compare", "a + b*x", "a*x**b", *FIT[2:], "--out", "c.nc"],
         ["extrapolate", "d.csv", "--x", "x", "--y", "y", "--to", "50", "--out", "e.json"],
+        ["allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e25", "--out", "a.json"],
+        ["backtest", "hardware/linpack", "--shape", "exponential", "--origins", "2", "--out", "b.json"],
+        ["claims", "--group", "gpu-limits", "--out", "q.json"],
         ["show", "s.nc", "--out", "s.json", "--csv", "s.csv", "--plot", "s.png"],
     )
-    named = (["r.nc"], ["r.svg"], ["f.nc", "f.svg"], ["f.nc"], ["p.csv"], ["c.nc"], ["e.json"], ["s.json", "s.png"])
+    named = (
+        ["r.nc"], ["r.svg"], ["f.nc", "f.svg"], ["f.nc"], ["p.csv"], ["c.nc"], ["e.json"], ["a.json"], ["b.json"],
+        ["q.json"], ["s.json", "s.png"],
+    )  # fmt: skip
     for (code, out, err), files in zip(every, named, strict=True):
         assert code == 1
         assert len(out) > 450

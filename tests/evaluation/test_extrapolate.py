@@ -175,7 +175,7 @@ def test_a_level_is_reached_at_a_date():
     assert fall.when["p50"] == pytest.approx(answer.when["p50"], abs=0.1)
     never = forecast.extrapolate(DATES, GROWTH, to="2025-01-01", reach=1e12)
     assert never.when["never"] > 0.99
-    assert "by 2025-01 in 0% of draws" in never.sentence
+    assert "by 2025-01 is 0 %" in never.sentence
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ SCENARIOS = {
         ("it forecasts the count tolerably and misses the layers and the magnitude", "none by 1e+13 with probability"),
     ),
     "precision": (
-        "quantised after training: 4 in",
+        "quantised after training: 4 bits, with a probability of ",
         ("train: lowest trained_loss", "harmless: lowest width [bit], where tokens <= critical"),
         ("30M to 220M parameters",),
     ),

@@ -319,7 +319,7 @@ def test_one_or_two_more_years_is_answered_with_a_probability_and_what_drives_it
         assert two == np.mean(reached <= np.datetime64("2027-12-10"))
     moved = next(d["drivers"] for d in summary.drivers(run) if d["name"] == "ends")
     assert moved[0]["share"] > 0.1
-    assert headline(run).startswith("The first limit binds")
+    assert headline(run).startswith("The first of four limits binds if compute grows as progress asks")
 
 
 def test_the_frontier_counts_models_and_not_the_date_at_which_the_last_record_stands():

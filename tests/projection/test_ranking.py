@@ -171,12 +171,13 @@ def test_conditions_leave_out(record):
     rows = summary.rankings(run)
     assert [entry["name"] for entry in rows[0]["order"]] == ["mid", "old", "big"]
     assert headline(run) == (
-        "The highest per_dollar: mid in over 99 % of worlds, before old; with budget = 650 instead of 5000 USD."
+        "The highest per_dollar: mid, with a probability of over 99 %, ahead of old; "
+        "with budget = 650 USD instead of 5,000 USD."
     )
     nothing = forecast.project(record, draws=50, set={"budget": 1})
     assert (
         headline(nothing)
-        == "The highest per_dollar: none of 3 meets price <= budget; with budget = 1 instead of 5000 USD."
+        == "The highest per_dollar: none of 3 meets price <= budget; with budget = 1 USD instead of 5,000 USD."
     )
 
 
@@ -204,7 +205,7 @@ def test_what_takes_part_in_few_draws_is_not_listed_before_what_is_best(record):
     shares = {entry["name"]: entry["among"] for entry in row["order"]}
     assert 0 < shares["big"] < 0.1 < shares["mid"] <= shares["old"]
     assert [entry["name"] for entry in row["order"]] == ["mid", "old", "big"]
-    assert "The highest memory: mid in" in headline(run)
+    assert "The highest memory: mid, with" in headline(run)
 
 
 def test_ordered_is_true_or_false(record):
@@ -216,7 +217,7 @@ def test_ordered_is_true_or_false(record):
 def test_the_lowest_may_be_the_best(record):
     record["questions"]["best"] = {"rank": "price + extra", "over": "card", "best": "lowest", "title": "Cheapest"}
     run = forecast.project(record, draws=50)
-    assert headline(run).startswith("Cheapest: old in over 99 % of worlds, before mid")
+    assert headline(run).startswith("Cheapest: old, with a probability of over 99 %, ahead of mid")
 
 
 def test_each_combination_of_the_other_choices_is_ranked(record):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 import forecast
 from forecast.report import summary
-from forecast.report.brief import Brief, Group, Row, brief
-from forecast.report.headline import headline
+from forecast.report.brief import Brief, Group, Row, _plainly, brief
+from forecast.report.headline import Words, headline
 from forecast.report.screen import HEIGHT, lines
 from forecast.report.spreads import Figure, Question, Spread
 from forecast.scenarios.scenario import Scenario
@@ -108,23 +109,99 @@ def test_a_title_names_numbers_and_definitions_in_braces():
     assert headline(forecast.project(record, draws=200)).startswith("The FAST machine works 8 times in 20")
     said = headline(forecast.project(record, draws=200, set={"goal": 2.5, "metric": "2"}))
     assert said.startswith("The 2 machine works 2.5 times in 20")
-    assert said.endswith("; with goal = 2.5 instead of 8, metric = 2.")
+    assert said.endswith("; with goal = 2.5 instead of 8, benchmark: 2.")
     (row,) = summary.questions(forecast.project(record, draws=50, set={"metric": "1", "growth": "0.6"}))
     assert row["title"] == "the FAST machine works 8 times"
 
 
 def test_labels_name_what_there_is(tmp_path):
-    """A file's own must; those of a scenario that another was made of may name what is there no more."""
+    """A scenario's own must; those of one that another was made of may name what is there no more."""
     record = rivals()
+    record["labels"]["q"] = "eightfold"  # a question
+    known = Scenario.from_dict(record)
+    assert known.labels["q"] == "eightfold"
+    assert "q" not in known.with_(questions={}).labels
     record["labels"]["metrics"] = "benchmark"
-    assert "metrics" not in Scenario.from_dict(record).labels
     path = tmp_path / "mine.toml"
     path.write_text(toml_text(record), encoding="utf-8")
-    with pytest.raises(forecast.errors.UnknownNameError, match=r"labels.*'metrics'; did you mean 'metric'\?"):
-        Scenario.load(path)
+    for read, stated in ((Scenario.load, path), (Scenario.from_dict, record)):
+        with pytest.raises(forecast.errors.UnknownNameError, match=r"labels.*'metrics'; did you mean 'metric'\?"):
+            read(stated)
     record["labels"] = {"metric": 3}
     with pytest.raises(forecast.errors.ScenarioError, match=r"labels.metric: expected a text, got '3'"):
         Scenario.from_dict(record)
+
+
+def racing(**changed):
+    """Return a scenario that asks which of two dates comes first, over rivals with weights."""
+    record = rivals(**changed)
+    record["questions"] |= {
+        "r": {"when": "goal >= machine", "title": "the goal is ahead"},
+        "race": {"first": ["q", "r"], "title": "which is first"},
+    }
+    record["labels"] |= {"q": "the machine"}
+    return record
+
+
+def test_what_comes_first_is_said_below_the_chart_pooled_by_the_weights():
+    record = racing()
+    record["questions"]["r"]["when"] = "machine >= 20"
+    run = forecast.project(record, draws=500)
+    flat, steep = (
+        {**row["first"], "none": row["none"]}
+        for growth in ("0.1", "0.6")
+        for row in summary.firsts(run)
+        if row["choices"] == {"metric": "1", "growth": growth}
+    )
+    expected = 0.75 * steep["q"] + 0.25 * flat["q"]
+    (said,) = brief(run).races
+    assert said.startswith(f"Which is first (benchmark: FAST), by 2040: the machine {round(100 * expected)} %, ")
+    assert said.endswith(f"none {round(100 * (0.75 * steep['none'] + 0.25 * flat['none']))} %")
+    assert said in " ".join(" ".join(lines(brief(run))).split())
+    assert len(lines(brief(run))) <= HEIGHT
+
+
+def test_what_comes_first_is_a_range_over_rivals_without_weights_and_stands_once():
+    record = racing()
+    record["choices"]["growth"] = {"values": ["0.6", "0.1"], "kind": "rival"}
+    record["questions"]["r"]["when"] = "machine >= 20"
+    record["questions"] = {"race": record["questions"].pop("race"), **record["questions"]}
+    run = forecast.project(record, draws=500)
+    assert re.match(r"Which is first \(benchmark: FAST\), by 2040: the machine under 1 % to over 99 %, ", headline(run))
+    assert brief(run).races == ()
+
+
+def test_what_moves_an_answer_is_called_by_the_words_of_its_scenario():
+    words = Words(forecast.project(rivals(), draws=50))
+    assert _plainly(words, "growth") == "growth"
+    assert _plainly(words, "metric") == "benchmark"
+    assert _plainly(words, "hardware/hpcg@0.6.log_level") == "level (hpcg, steep)"
+    assert _plainly(words, "brain/pooled.member", stated=True) == "which source is drawn (pooled, stated, not fitted)"
+    assert _plainly(words, "metric, a/b.x") == "benchmark with x (b)"
+    assert _plainly(words, "metric, a, b") == "benchmark with 2 more that move together"
+
+
+def test_best_ones_that_agree_are_said_together():
+    record = rivals(questions={"best": {"rank": "machine", "over": "growth", "title": "the fastest growth"}})
+    assert headline(forecast.project(record, draws=100)) == (
+        "The fastest growth: steep for every benchmark, with a probability of over 99 %."
+    )
+    record["quantities"]["machine"]["expression"] = "noise*exp({growth}*({metric} - 1.5))"
+    assert headline(forecast.project(record, draws=100)) == (
+        "The fastest growth: flat (benchmark: FAST), with a probability of over 99 %; "
+        "steep (benchmark: 2), with a probability of over 99 %."
+    )
+
+
+def test_where_nothing_is_drawn_no_probability_is_said():
+    record = rivals()
+    record["quantities"]["noise"] = {"value": 1, "unit": ""}
+    never = forecast.project(record, draws=20, set={"goal": 1e9, "growth": "0.1"})
+    assert headline(never).startswith(
+        "It is after 2040, if ever, that 'machine >= goal' holds (benchmark: FAST); no unc"
+    )
+    (group,) = brief(never).groups
+    assert [row.interval for row in group.rows] == ["", ""]
 
 
 # --- one screen -------------------------------------------------------------------------------------------------------
@@ -178,6 +255,6 @@ def test_the_ends_of_a_narrow_axis_are_said(width, ends):
 
 
 def test_what_there_is_no_room_for_is_counted(run):
-    out = lines(brief(run), 80, 12)
-    assert len(out) <= 12
+    out = lines(brief(run), 80, 13)
+    assert len(out) <= 13
     assert "1 more row," in " ".join(out)

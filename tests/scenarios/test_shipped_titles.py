@@ -23,7 +23,7 @@ def asked_of(scenario):
 
 
 def test_every_question_has_a_title_that_can_follow_other_words(scenario):
-    """It is put after "the probability that" or before ": 4 in 88 % of worlds"."""
+    """It is put after "the probability that" or before ": 4 bits, with a probability of 88 %"."""
     for name, asked in asked_of(scenario).items():
         title = asked.title
         assert title, name
@@ -55,7 +55,7 @@ def test_a_scenario_has_a_title_and_its_labels_read_as_words(scenario):
         ("gpu-cluster", {"work": 1e25}, "a training run of 1e25 FLOP"),
         ("quantisation", {"tolerated": 0.1}, "to within 0.1"),
         ("precision", {"memory": 24}, "in 24 GB"),
-        ("gpu-delivered", {"chips": 64}, "the device of which 64 deliver most"),
+        ("gpu-delivered", {"chips": 64}, "the device whose cluster of 64 delivers most"),
     ],
 )
 def test_a_title_follows_what_is_set(name, settings, said):

@@ -11,7 +11,7 @@ import click
 from forecast.cli import render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import check_plots, plot_option, plot_width
+from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
 from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ Asked = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
 @click.option(
     "--workers", type=int, default=1, show_default=True, metavar="N", help="Processes; the result is the same."
 )
+@out_option(TABLES, "Write the scores.")
 @plot_option
 @access_options
 @json_option
@@ -87,6 +88,7 @@ def backtest(
     origins: int,
     seed: int,
     workers: int,
+    out: str | None,
     plots: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -109,12 +111,13 @@ def backtest(
     forecast backtest chinchilla --data runs.csv --let "N = params" --let "D = tokens" --y loss --along "6*N*D"
     forecast backtest curves.csv --along steps --y loss --by run
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.base.files import safe_output
+    from forecast.cli.fit.asked import outputs
     from forecast.evaluation import rolling
 
     check_plots(plots)
-    for path in plots:
-        safe_output(path)
+    files = [("--out", out), *(("--plot", path) for path in plots)]
+    outputs(files, subject, "X")
+    outputs(files, data)
     of_file = {"--x": x, "--y": y, "--by": by, "--frontier": frontier, "--records": records, "--where": where}
     of_laws = {
         "--data": data, "--along": along, "--leave-out": leave_out, "--law": laws, "--let": let,
@@ -171,11 +174,19 @@ def backtest(
         "series": [str(each.attrs["name"]) for each in found],
         "refused": [{"name": label, "reason": why} for label, why in refused.items()],
     }
-    render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=[*notes, *skipped],
-        provenance=render.provenance(plugins, computed=True, seed=seed, data=source),
-        files={path: partial(_plot, result, path, plot_width()) for path in plots},
-    )  # fmt: skip
+    said: dict[str, Any] = {
+        "command": COMMAND,
+        "warnings": [*notes, *skipped],
+        "provenance": render.provenance(plugins, computed=True, seed=seed, data=source),
+    }
+    written = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(rows))
+    drawn = {path: partial(_plot, result, path, plot_width()) for path in plots}
+    render.emit(result, json=as_json, text=partial(_text, result), files={**written, **drawn}, **said)
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return the scores as columns: a row for each model."""
+    return {key: [row.get(key) for row in rows] for key in dict.fromkeys(key for row in rows for key in row)}
 
 
 def _plot(result: dict[str, Any], path: str, width: str) -> None:
@@ -309,17 +320,23 @@ def _headline(rows: list[dict[str, Any]], found: list[xr.Dataset]) -> str:
     most = max(row["forecasts"] for row in rivals)
     best = next(row for row in rivals if row["forecasts"] == most)
     of = f" of {len(found)} series" if len(found) > 1 else ""
-    places = "places below" if "ahead" in found[0] else "dates in the past"
+    one = best["origins"] == 1
     if found[0]["origin"].dtype.kind == "U":
-        places = "groups that were left out"
+        places = "group that was left out" if one else "groups that were left out"
+    elif "ahead" in found[0]:
+        places = "place below" if one else "places below"
+    else:
+        places = "date in the past" if one else "dates in the past"
     sentence = (
-        f"Of {best['forecasts']} forecasts{of} from {best['origins']} {places}, those of {best['model']} were "
-        f"best: a score of {best['weighted-interval']:.3g}, and {best['coverage']:.0%} of its 90 % intervals held"
+        f"In {best['forecasts']} forecasts{of} from {best['origins']} {places}, {best['model']} was best: a score of "
+        f"{best['weighted-interval']:.3g} (0 is perfect), and {100 * best['coverage']:.0f} % of its 90 % intervals "
+        "contained what came"
     )
     beaten = best.get("skill_last_value")
     if beaten is None:
         return sentence + "."
-    return f"{sentence}; {abs(beaten):.0%} {'better' if beaten > 0 else 'worse'} than the last value."
+    against = "better" if beaten > 0 else "worse"
+    return f"{sentence}; {100 * abs(beaten):.0f} % {against} than repeating the last value."
 
 
 def _text(result: dict[str, Any]) -> None:
@@ -330,13 +347,13 @@ def _text(result: dict[str, Any]) -> None:
     known = {"model", "series", "origins", "forecasts", "weighted-interval", "coverage", "width", "pit"}
     more = sorted({key for row in result["models"] for key in row} - known - {"skill_last_value", "skill_drift"})
     for row in result["models"]:
-        cells = [row["model"], row["forecasts"], f"{row['weighted-interval']:.3g}", f"{row['coverage']:.0%}"]
+        cells = [row["model"], row["forecasts"], f"{row['weighted-interval']:.3g}", f"{100 * row['coverage']:.0f} %"]
         cells += [f"×{math.exp(min(row['width'] / 2, 600)):.3g}"]
-        cells += [f"{row[key]:+.0%}" if key in row else "" for key in ("skill_last_value", "skill_drift")]
+        cells += [f"{100 * row[key]:+.0f} %" if key in row else "" for key in ("skill_last_value", "skill_drift")]
         shown.append([*cells, *(f"{row[key]:.3g}" if key in row else "" for key in more)])
     columns = ["model", "forecasts", "score", "held", "90 % within", "over last value", "over drift", *more]
     render.table(columns, shown)
     if result["refused"]:
         render.write()
         names = ", ".join(each["name"] for each in result["refused"])
-        render.write(f"Not fitted everywhere (--json says why): {names}")
+        render.prose(f"Not fitted to every past (--json says why): {names}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ import click
 from forecast.cli import render
 from forecast.cli.allowed import access_options
 from forecast.cli.catalogue.listing import json_option, troubles
+from forecast.cli.output_files import TABLES, out_option, writers
 from forecast.errors import AmbiguousNameError, ForecastError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -27,15 +29,19 @@ WIDTH = 80
 @click.argument("identifier", metavar="[ID]", required=False)
 @click.option("--group", metavar="GROUP[,GROUP...]", help="Only the claims of these groups.")
 @click.option("--forecasts", is_flag=True, help="Only dated forecasts, and how they have done, by kind.")
+@out_option(TABLES, "Write the claims and their verdicts.")
 @access_options
 @json_option
-def claims(identifier: str | None, group: str | None, forecasts: bool, as_json: bool) -> None:
+def claims(identifier: str | None, group: str | None, forecasts: bool, out: str | None, as_json: bool) -> None:
     """Recompute published figures and judge them, and judge dated forecasts by what happened.
 
     ID is one claim, or the name that several claims of one statement share.
     """
+    from forecast.base.files import safe_output
     from forecast.contract.registry import get_registry
 
+    if out is not None:
+        safe_output(out)  # refuse before the work
     registry = get_registry()
     if identifier is not None:
         if forecasts:
@@ -45,9 +51,9 @@ def claims(identifier: str | None, group: str | None, forecasts: bool, as_json: 
             if group is not None:
                 _groups(group, _groups_of(record.spec), where=f"claim '{record.full_name}'")
         if isinstance(found, list):
-            _several(registry, found, False, as_json)
+            _several(registry, found, False, out, as_json)
         else:
-            _one(found[0], as_json)
+            _one(found[0], out, as_json)
         return
     records = _all(registry)
     if group is not None:
@@ -55,7 +61,7 @@ def claims(identifier: str | None, group: str | None, forecasts: bool, as_json: 
         records = [r for r in records if wanted & _groups_of(r.spec)]
     if forecasts:
         records = [r for r in records if getattr(r.spec, "forecast", None) is not None]
-    _several(registry, records, forecasts, as_json)
+    _several(registry, records, forecasts, out, as_json)
 
 
 def _all(registry: Registry) -> list[Record]:
@@ -80,7 +86,7 @@ def _meant(registry: Registry, name: str) -> list[Record] | tuple[Record]:
     return sorted(of[full[0]], key=lambda record: record.plugin.specs.index(record.spec))
 
 
-def _several(registry: Registry, records: list[Record], forecasts: bool, as_json: bool) -> None:
+def _several(registry: Registry, records: list[Record], forecasts: bool, out: str | None, as_json: bool) -> None:
     from forecast import claims as machinery
     from forecast.evaluation import outcomes
 
@@ -104,14 +110,31 @@ def _several(registry: Registry, records: list[Record], forecasts: bool, as_json
 
     failed = troubles(registry, "claim")
     failed += [f"claim '{c['id']}' failed: {c['note']}" for c in evaluated if c["verdict"] == machinery.FAILED]
-    render.emit(
-        {"headline": headline, "kinds": done, "claims": evaluated} if forecasts else evaluated,
-        json=as_json,
-        command=COMMAND,
-        text=text,
-        warnings=failed,
-        provenance=render.provenance([r.plugin for r in records]),
-    )
+    whole = {"headline": headline, "kinds": done, "claims": evaluated} if forecasts else evaluated
+    _emit(whole, evaluated, [r.plugin for r in records], warnings=failed, text=text, out=out, as_json=as_json)
+
+
+def _emit(
+    result: Any,
+    rows: Sequence[Mapping[str, Any]],
+    plugins: Sequence[Any],
+    *,
+    warnings: Sequence[str],
+    text: Callable[[], None],
+    out: str | None,
+    as_json: bool,
+) -> None:
+    """Write the answer, and the file that was asked for."""
+    said: dict[str, Any] = {"command": COMMAND, "warnings": warnings, "provenance": render.provenance(plugins)}
+    files = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(rows))
+    render.emit(result, json=as_json, text=text, files=files, **said)
+
+
+def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return claims as columns: a row each, of what is one text or number."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    plain = [key for key in keys if not any(isinstance(row.get(key), (Mapping, list, tuple)) for row in rows)]
+    return {key: [row.get(key) for row in rows] for key in plain}
 
 
 def _wrapped(text: str, later: str = "", first: str = "") -> str:
@@ -173,10 +196,12 @@ def _groups(text: str, known: set[str], where: str = "") -> set[str]:
 
 
 def _shown(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+    from forecast.report.words.numbers import written
+
+    return "" if value is None else written(value, 6)
 
 
-def _one(record: Any, as_json: bool) -> None:
+def _one(record: Any, out: str | None, as_json: bool) -> None:
     from forecast import claims as machinery
 
     spec = record.spec
@@ -214,11 +239,4 @@ def _one(record: Any, as_json: bool) -> None:
         parts = {name: dict(getattr(spec, name)) for name in ("settings", "answers", "values", "facts")}
         render.details({key: value for key, value in parts.items() if value})
 
-    render.emit(
-        claim,
-        json=as_json,
-        command=COMMAND,
-        text=text,
-        warnings=warnings,
-        provenance=render.provenance([record.plugin]),
-    )
+    _emit(claim, [claim], [record.plugin], warnings=warnings, text=text, out=out, as_json=as_json)

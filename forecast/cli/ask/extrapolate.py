@@ -151,9 +151,9 @@ def _text(result: dict[str, Any]) -> None:
         cells = [[v if isinstance(v, str) else f"{v:.5g}" for v in row.values()] for row in result["points"]]
         render.table(names, cells)
         render.write()
-    render.write(f"pooled, of {result['of']}:")
-    rows = [[row["name"], f"{row['weight']:.0%}", f"{row['says']:.4g}"] for row in result["pooled"]]
-    render.table(["name", "weight", "says"], rows, indent=2)
+    render.write(f"what is pooled, and what each says of {result['of']} at the end:")
+    rows = [[row["name"], f"{100 * row['weight']:.0f} %", f"{row['says']:.4g}"] for row in result["pooled"]]
+    render.table(["name", "weight", "median"], rows, indent=2)
     if result["record"]:
         render.write()
         render.write("how such extrapolations have done:")

@@ -68,7 +68,10 @@ def _plugins(found: list[dict[str, Any]]) -> list[Any]:
 def _show(found: list[dict[str, Any]]) -> None:
     scenarios = {answer["scenario"] for question in found for answer in question["answers"]}
     many = "s" if len(found) != 1 else ""
-    render.headline(f"{len(scenarios)} scenarios on {len(found)} shared question{many}; a score of 0 is perfect.")
+    render.headline(
+        f"{len(scenarios)} scenarios on {len(found)} shared question{many}; "
+        "where it is known what happened, the last column is a score: 0 is perfect."
+    )
     for question in found:
         render.write(textwrap.fill(f"{printable(question['name'])}: {printable(question['title'], 200)}", WIDE))
         if said := _known(question):

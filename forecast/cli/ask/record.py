@@ -93,10 +93,10 @@ def _text(result: dict[str, Any]) -> None:
     rows = result["forecasts"]
     render.headline(f"{len(rows)} forecast{'s' * (len(rows) != 1)} of {rows[0]['on']} in {result['to']}.")
     for row in rows:
-        render.write(f"{row['id']}  {said(row)}")
+        render.prose(f"{row['id']}  {said(row)}", hanging=10)
         for by in row.get("by", ()):
-            render.write(f"          by {by['date']}: {by['probability']:.1%}")
-        render.write(f"          decided by: {printable(row['resolves'], 200)}")
+            render.write(f"          by {by['date']}: {100 * by['probability']:.1f} %")
+        render.prose(f"          decided by: {printable(row['resolves'], 200)}", hanging=12)
     render.write()
     render.write(f"last line: {result['head']}")
-    render.write("Publish that hash: whoever has it can tell whether anything above it was changed.")
+    render.prose("Publish that hash: whoever has it can tell whether anything above it was changed.")

@@ -112,16 +112,17 @@ def _text(result: dict[str, Any]) -> None:
 def _one(score: Mapping[str, Any]) -> None:
     unit = "years" if score["asks"] == "when" else score["unit"]
     so_far = "" if score["final"] else f" so far, until {score['on']}"
-    render.write(f"{score['id']}  {printable(score['question'], 80)}: {_shown(score['outcome'], score['unit'])}")
+    render.prose(f"{score['id']}  {printable(score['question'], 80)}: {_shown(score['outcome'], score['unit'])}")
     for by in score["by"]:
         came = "came" if by["came"] else "did not come"
-        render.write(
-            f"          by {by['date']}: said {by['probability']:.1%}, {came}: Brier {by['brier']:.3f}, "
-            f"log score {by['log_loss']:.3g}"
+        render.prose(
+            f"          by {by['date']}: said {100 * by['probability']:.1f} %, {came}: Brier {by['brier']:.3f}, "
+            f"log score {by['log_loss']:.3g}",
+            hanging=12,
         )
     kind = "" if score["wis"] is None else f", weighted interval score {score['wis']:.3g}"
     held = {None: "is still open", True: "held", False: "did not hold"}[score["held"]]
-    render.write(f"          CRPS {score['crps']:.3g} {unit}{kind}{so_far}; the 90 % interval {held}")
+    render.prose(f"          CRPS {score['crps']:.3g} {unit}{kind}{so_far}; the 90 % interval {held}", hanging=12)
     render.write()
 
 
@@ -139,7 +140,7 @@ def _scores(rows: Sequence[Mapping[str, Any]]) -> None:
         held = "no 90 % interval is decided"
         if row["intervals"]:
             held = f"{row['held']} of {row['intervals']} 90 % intervals held, "
-            held += f"which tells a share between {row['low']:.0%} and {row['high']:.0%}"
+            held += f"which leaves a share of {100 * row['low']:.0f} to {100 * row['high']:.0f} % possible"
         waiting = f", {row['open']} not over" if row["open"] else ""
-        render.write(f"  {row['of']} ({row['n']}{waiting}): {crps}{wis}{held}")
+        render.prose(f"  {row['of']} ({row['n']}{waiting}): {crps}{wis}{held}", hanging=4)
     render.write()

@@ -9,7 +9,7 @@ import click
 
 from forecast.cli import completion, render
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.output_files import check_plots, plot_option, plot_width
+from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
 
 if TYPE_CHECKING:
     from forecast.fit.solution import Fit
@@ -29,6 +29,7 @@ COST = "6*N*D"
 @click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals.")
 @click.option("--draws", type=int, default=2048, show_default=True, metavar="N", help="Joint draws of the parameters.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal intervals.")
+@out_option(TABLES, "Write the split.")
 @plot_option
 @json_option
 def allocate(
@@ -39,6 +40,7 @@ def allocate(
     level: float,
     draws: int,
     seed: int,
+    out: str | None,
     plots: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -48,13 +50,13 @@ def allocate(
 
     \b
     forecast allocate scaling/chinchilla@besiroglu2024 --compute 1e25 --plot split.svg
-    forecast allocate mine.nc --compute 1e24 --inference-tokens 2e12 --json
+    forecast allocate mine.nc --compute 1e24 --inference-tokens 2e12 --out split.csv
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit.asked import fit_of, outputs
     from forecast.planning.allocate import allocate as best_split
 
     check_plots(plots)
-    outputs([("--plot", path) for path in plots], fit)
+    outputs([("--out", out), *(("--plot", path) for path in plots)], fit, "FIT")
     fitted, plugins = fit_of(fit)
     asked: dict[str, Any] = {
         "compute": compute, "cost": cost, "inference_tokens": inference_tokens, "level": level, "draws": draws,
@@ -62,15 +64,15 @@ def allocate(
     }  # fmt: skip
     best = best_split(fitted, **asked)
     warnings = [line for line in best.attrs["warnings"].splitlines() if line]
-    render.emit(
-        _answer(fitted, best),
-        json=as_json,
-        command=COMMAND,
-        text=lambda: _text(fitted, best),
-        warnings=warnings,
-        provenance=render.provenance(plugins, computed=True, seed=seed),
-        files={path: partial(_plot, fitted, path, plot_width(), asked) for path in plots},
-    )
+    result = _answer(fitted, best)
+    said: dict[str, Any] = {
+        "command": COMMAND,
+        "warnings": warnings,
+        "provenance": render.provenance(plugins, computed=True, seed=seed),
+    }
+    files = writers(out, answer=lambda: render.answered(result, **said), table=lambda: _columns(best))
+    files |= {path: partial(_plot, fitted, path, plot_width(), asked) for path in plots}
+    render.emit(result, json=as_json, text=lambda: _text(fitted, best), files=files, **said)
 
 
 def _plot(fit: Fit, path: str, width: str, asked: dict[str, Any]) -> None:
@@ -90,6 +92,13 @@ def _values(best: Allocation) -> dict[str, dict[str, Any]]:
         }
         for name in names
     }
+
+
+def _columns(best: Allocation) -> dict[str, list[Any]]:
+    """Return the split as columns: a row for each quantity."""
+    values = _values(best)
+    parts = ("value", "lower", "upper", "unit")
+    return {"quantity": list(values), **{part: [value[part] for value in values.values()] for part in parts}}
 
 
 def _answer(fit: Fit, best: Allocation) -> dict[str, Any]:
@@ -113,7 +122,9 @@ def _answer(fit: Fit, best: Allocation) -> dict[str, Any]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}"
+    from forecast.report.words.numbers import written
+
+    return written(value)
 
 
 def _said(name: str, value: dict[str, Any]) -> str:
@@ -124,11 +135,12 @@ def _said(name: str, value: dict[str, Any]) -> str:
 def _text(fit: Fit, best: Allocation) -> None:
     values = _values(best)
     split = ", ".join(_said(n, values[n]) for n in fit.law.variables)
-    output = _said(fit.law.output, values[fit.law.output]).replace(" = ", " ", 1)
-    budget = f"{best.attrs['compute']:g} FLOP" if best.attrs["cost"] == COST else f"a cost of {best.attrs['compute']:g}"
+    output = _said(fit.law.output, values[fit.law.output]).replace(" = ", ", ", 1)
+    compute = _number(best.attrs["compute"])
+    budget = f"{compute} FLOP" if best.attrs["cost"] == COST else f"a cost of {compute}"
     known = "no_interval" not in best.attrs
-    end = f"{best.attrs['level']:.0%} intervals" if known else f"point values: {best.attrs['no_interval']}"
-    render.headline(f"At {budget}, {best.attrs['fit']} is best at {split}: {output}; {end}.")
+    end = f"{100 * best.attrs['level']:g} % intervals" if known else f"no intervals: {best.attrs['no_interval']}"
+    render.headline(f"With {budget}, {best.attrs['fit']} reaches its best {output}, at {split} ({end}).")
     columns = ["quantity", "value", *(("lower", "upper") if known else ()), "unit"]
     rows = []
     for name, value in values.items():

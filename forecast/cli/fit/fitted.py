@@ -159,7 +159,7 @@ def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
 def _headline(fit: Fit, title: str, parameters: list[dict[str, Any]], level: float) -> str:
     sentences = [_said(row) for row in parameters[:NAMED]] + (["…"] if len(parameters) > NAMED else [])
     begin = "" if fit.converged else "Not converged: "
-    return f"{begin}{title} on {fit.n} points: {', '.join(sentences)} ({level:.0%} intervals)."
+    return f"{begin}{title} on {fit.n} points: {', '.join(sentences)} ({100 * level:g} % intervals)."
 
 
 def _said(row: dict[str, Any]) -> str:

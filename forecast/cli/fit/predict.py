@@ -274,15 +274,16 @@ def _headline(fit: Fit | Fits, rows: list[dict[str, Any]], answer: xr.Dataset, c
     )
     many = "" if len(rows) == 1 else f" (the first of {len(rows)} points)"
     begin = "Not converged: " if fit.converged is False else ""
-    output = f"{fit.law.output} {_number(row[centre])} {fit.law.unit}".rstrip()
+    output = f"{fit.law.output} = {_number(row[centre])} {fit.law.unit}".rstrip()
     if row[centre] is None:
         return f"{begin}{fit.name} cannot be computed at {at}{many}{_because(answer)}."
     if row.get("lower") is None or row.get("upper") is None:
         why = answer.attrs.get("no_interval", "none at this point").removeprefix(f"{fit.name}: no interval: ")
-        return f"{begin}{fit.name} says {output} at {at}{many}; no interval: {why}."
-    band = f"{_number(row['lower'])} to {_number(row['upper'])}"
-    one = f"one observation {_number(row['observed_lower'])} to {_number(row['observed_upper'])}"
-    return f"{begin}{fit.name} says {output} at {at}{many}: the law {band}, {one} ({answer.attrs['level']:.0%})."
+        return f"{begin}{fit.name} predicts {output} at {at}{many}; no interval: {why}."
+    band = f"the law lies in {_number(row['lower'])} to {_number(row['upper'])}"
+    one = f"one observation in {_number(row['observed_lower'])} to {_number(row['observed_upper'])}"
+    sure = f"{100 * answer.attrs['level']:g} %"
+    return f"{begin}{fit.name} predicts {output} at {at}{many}; with {sure} probability {band}, {one}."
 
 
 def _because(answer: xr.Dataset) -> str:
@@ -315,4 +316,6 @@ def _text(fit: Fit | Fits, result: dict[str, Any]) -> None:
 
 
 def _number(value: Any) -> str:
-    return value if isinstance(value, str) else "-" if value is None else f"{value:.5g}"
+    from forecast.report.words.numbers import written
+
+    return value if isinstance(value, str) else "-" if value is None else written(value, 5)

@@ -17,7 +17,7 @@ from forecast.report.words.numbers import percent, scale_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MOST", "RANGE", "Aside", "asides", "bars", "dots", "lines_of", "middles", "rows_of", "scale", "wrapped"]
+__all__ = ["MOST", "RANGE", "Aside", "asides", "bars", "dots", "lines_of", "middles", "rows_of", "wrapped"]
 
 #: What the ends of a dotted line are, where rivals have no weights.
 RANGE = "lowest and highest median"
@@ -63,17 +63,6 @@ def _filled(parts: Sequence[str], width: int) -> list[str]:
     return [line.strip() for line in lines]
 
 
-def scale(values: Sequence[float], unit: str) -> tuple[float, str]:
-    """Return by what values of an axis are divided, and what their unit is then called: million USD, cents, PFLOP/s."""
-    if unit != "USD":
-        return scale_of(values, "1/year" if unit == "1/yr" else unit)
-    size = sorted(map(abs, values))[len(values) // 2]
-    if 0 < size < 0.5:
-        return 0.01, "cents"
-    words = ((1e12, "trillion USD"), (1e9, "billion USD"), (1e6, "million USD"))
-    return next(((factor, word) for factor, word in words if factor <= size < 1e16), (1.0, "USD"))
-
-
 def dots(axis: Axes, group: Group, *, width: int = 34) -> None:
     """Draw a group: the median as a dot, 50 % as a thick line, 90 % as a thin one, an arrow where it goes on.
 
@@ -81,7 +70,7 @@ def dots(axis: Axes, group: Group, *, width: int = 34) -> None:
     """
     rows = rows_of(group)
     log = group.log
-    factor, unit = (1.0, "") if group.kind == "date" else scale(middles(rows), group.unit)
+    factor, unit = (1.0, "") if group.kind == "date" else scale_of(middles(rows), group.unit)
     low, high = _ends(group, rows, factor)
     for place, row in enumerate(rows):
         colour = paper.COLOURS[0] if row.leads else paper.BLACK if row.of or group.kind != "date" else paper.COLOURS[1]

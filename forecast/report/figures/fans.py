@@ -20,13 +20,12 @@ from forecast.formula import Formula, Measured, parse_condition, parse_expressio
 from forecast.projection.answers.pooling import pooled
 from forecast.projection.backing import notable
 from forecast.projection.weights import level_quantiles, weights_of
-from forecast.report.figures.dots import scale
 from forecast.report.figures.labels import Band, Label, Taken, write
 from forecast.report.headline import Words
 from forecast.report.plain import attribute
 from forecast.report.spreads import Asked, Figure, Question, Spread
 from forecast.report.words.dates import FINE, said
-from forecast.report.words.numbers import amount
+from forecast.report.words.numbers import amount, scale_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -349,7 +348,7 @@ def draw(axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float
     """Draw one panel over these dates and values; return what writes its labels, once the figure is laid out."""
     low, high, log = window
     middle = math.sqrt(low) * math.sqrt(high) if log else max(abs(low), abs(high))
-    factor, unit = scale([1e300 if log and math.log10(high / low) > _DECADES else middle], fan.unit)
+    factor, unit = scale_of([1e300 if log and math.log10(high / low) > _DECADES else middle], fan.unit)
     for place, line in enumerate(fan.lines):
         _draw_line(axis, fan.years, line, place, factor)
     axis.set(xlim=span, ylim=(low / factor, high / factor))

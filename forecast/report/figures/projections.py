@@ -351,7 +351,7 @@ def _at_the_end(tree: xr.DataTree, words: Words, names: Sequence[str]) -> list[G
 
 
 def _at(tree: xr.DataTree, group: Group) -> str:
-    _, unit = dots.scale(dots.middles(group.rows), group.unit)
+    _, unit = scale_of(dots.middles(group.rows), group.unit)
     return f"{unit or 'no unit'}, {said(dates_of(tree)[1])}"
 
 

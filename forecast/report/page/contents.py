@@ -18,7 +18,7 @@ from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError
 from forecast.report import summary
 from forecast.report.brief import MOST_ORDERS, Group, brief
-from forecast.report.headline import MOST_SAID, Words, changed, contestant, dates_of, event, headline, opening
+from forecast.report.headline import MOST_NAMED, MOST_SAID, Words, changed, dates_of, event, headline, opening
 from forecast.report.page.appendices import Called, about, appendices, foreign
 from forecast.report.page.moves import moves
 from forecast.report.page.worlds import Worlds
@@ -145,6 +145,7 @@ def answer(tree: xr.DataTree, worlds: Worlds, given: str = "") -> dict[str, Any]
         "orders": [_shorter(_ordered(tree, words, each)) for each in packed.pop("orders")],
         "most_orders": MOST_ORDERS,
         "most_said": MOST_SAID,
+        "most_named": MOST_NAMED,
         "values": figures,
         "paths": list(_paths(tree, words, packed.pop("paths"))),
     }
@@ -198,12 +199,13 @@ def _asked(tree: xr.DataTree, words: Words, asked: Asked) -> dict[str, Any]:
 def _races(tree: xr.DataTree, words: Words) -> Iterator[dict[str, Any]]:
     """Walk what is asked to come first, with the questions of each."""
     for name, asked in (attribute(tree, "first") if "first" in tree.attrs else {}).items():
-        title = words.title(asked["title"] or "what comes first", {})
+        title = asked["title"] or "what comes first"
         yield {
             "name": name,
-            "title": title,
+            "title": words.title(title, {}),
+            "stated": foreign(title),
             "events": asked["first"],
-            "labels": [contestant(tree, each, words) for each in asked["first"]],
+            "labels": [event(tree, each, {}, words, short=True) for each in asked["first"]],
         }
 
 
@@ -215,7 +217,7 @@ def _ordered(tree: xr.DataTree, words: Words, packed: Mapping[str, Any]) -> dict
     chosen = [dict(zip(packed["dims"], values, strict=True)) for values in combinations]
     return {
         **packed,
-        "short": words.title(title, {}),
+        "short": words.title(words.short(packed["name"], title), {}),
         "said": [words.title(title, each) for each in chosen],
         "given": [words.given(each) for each in chosen],
         "lowest": asked["best"] == "lowest",

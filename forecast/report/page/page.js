@@ -396,9 +396,9 @@ globalThis.lawcast = (() => {
     if (!one) return `It cannot be said: every combination of choices failed.`;
     const last = said(data.until);
     if (asked.kind === "value") {
-      if (one.each) return `${capital(what)}${given}: ${one.medians.map((m) => amount(m, asked.scales)).join(" to ")} in ${asked.on}, by the median of ${one.each.length} rivals.`;
+      if (one.each) return `${capital(what)}${given}: ${one.medians.map((m) => amount(m, asked.scales)).join(" to ")} in ${asked.on}, the medians of ${one.each.length} rivals.`;
       const [low, , middle, , high] = one.q.map((each) => amount(each, asked.scales));
-      return `${capital(what)}${given}: ${middle} in ${asked.on}${low === high ? "" : ` (90 %: ${low} to ${high})`}${over(asked, picks)}.`;
+      return `${capital(what)}${given}: ${middle} in ${asked.on}${low === high ? "" : ` (90 % interval: ${low} to ${high})`}${over(asked, picks)}.`;
     }
     if (one.each) {
       const free = asked.dims.filter((d) => !(d in picks) && !asked.own.includes(d) && !asked.rivals.includes(d));
@@ -408,31 +408,51 @@ globalThis.lawcast = (() => {
       const begin = low <= data.start ? `${said(data.start)}, or before,` : said(low, fine);
       const end = high === Infinity ? `after ${last}` : said(high, fine);
       const when = low === high ? `in ${end}` : high === Infinity ? `in ${begin} to ${end}` : `between ${begin} and ${end}`;
-      return `${capital(what)}${given} ${when} in the median world, ${on} (never by ${last}: ${unique(one.nevers.map(percent)).join(" to ")}).`;
+      return `${capital(what)}${given} ${when} in the median forecast, ${on} (not by ${last}: ${unique(one.nevers.map(percent)).join(" to ")}).`;
     }
     const fine = Number.isFinite(one.q[4]) && one.q[4] - one.q[0] < FINE;
-    const about = `(90 %: ${date(one, one.q[0], 0.05, fine)} to ${date(one, one.q[4], 0.95, fine)}; never by ${last}: ${percent(one.never)})${over(asked, picks)}`;
-    if (one.already >= 0.5) return `With a probability of ${percent(one.already)} ${what}${given} already in ${said(data.start)} ${about}.`;
+    const about = `(90 % interval: ${date(one, one.q[0], 0.05, fine)} to ${date(one, one.q[4], 0.95, fine)}; not by ${last}: ${percent(one.never)})${over(asked, picks)}`;
+    if (one.already >= 0.5) return `${capital(what)}${given} already in ${said(data.start)} with a probability of ${percent(one.already)}${one.already >= 0.95 ? over(asked, picks) : ` ${about}`}.`;
     if (one.q[2] === Infinity) {
-      const begins = Number.isFinite(one.q[0]) ? ` (the earliest 5 % by ${said(one.q[0])})` : "";
+      const begins = one.already >= 0.05 ? (percent(one.already) === percent(1 - one.never) ? "" : ` (${percent(one.already)} already in ${said(data.start)})`) : Number.isFinite(one.q[0]) ? ` (5 % by ${said(one.q[0])})` : "";
       return `The probability that ${what}${given} by ${last} is ${percent(1 - one.never)}${begins}${over(asked, picks)}.`;
     }
-    return `${capital(what)}${given} in ${said(one.q[2], fine)} in the median world ${about}.`;
+    return `${capital(what)}${given} in ${said(one.q[2], fine)} in the median forecast ${about}.`;
   };
-  /** What is best, or comes first, as a sentence. */
-  const rankSentence = (asked, found) => {
-    const told = found.slice(0, data.most_said).map(({ best, second, every, given }) => {
-      const words = best ? `${best.label} in ${percent(best.first)} of worlds${second ? `, before ${second.label}` : ""}` : `none of ${every.length} meets ${asked.meets}`;
-      return given ? `${given}: ${words}` : words;
-    });
-    const more = found.length > data.most_said ? `; and for ${found.length - data.most_said} more` : "";
-    return `${capital(found[0].title)}: ${told.join("; ")}${more}.`;
+  /** Who is best, and where: combinations of choices that have the same best one are said together. */
+  const rankSentence = (asked, picks, found) => {
+    const alike = new Map();
+    for (const each of found) alike.set(each.best ? each.best.place : -1, [...(alike.get(each.best ? each.best.place : -1) || []), each]);
+    const groups = [...alike.values()], alone = groups.length === 1;
+    const told = groups.slice(0, data.most_said).map((own) => bestSentence(asked, picks, own, alone));
+    const left = groups.slice(data.most_said).reduce((sum, own) => sum + own.length, 0);
+    return `${capital(found[0].title)}: ${told.join("; ")}${left ? `; others in ${left} more` : ""}.`;
   };
+  const bestSentence = (asked, picks, own, alone) => {
+    const [{ best, second, every }] = own, where = under(asked, picks, own, alone);
+    if (!best) return `none of ${every.length} meets ${asked.meets}${where}`;
+    const likely = own.filter((each) => each.best).map((each) => each.best.first).sort((a, b) => a - b);
+    const next = own.length === 1 && alone && second ? `, ahead of ${second.label}` : "";
+    return `${best.label}${where}, with a probability of ${unique([likely[0], likely[likely.length - 1]].map(percent)).join(" to ")}${next}`;
+  };
+  /** Under which choices these rows of a ranking stand. */
+  const under = (asked, picks, own, alone) => {
+    if (!asked.dims.length) return "";
+    const label = (dim) => model.choices.get(dim).label, free = asked.dims.filter((dim) => !(dim in picks));
+    const given = (dims, { fixed }) => dims.map((dim) => `${label(dim)}: ${model.choices.get(dim).values[fixed[dim]].label}`).join(", ");
+    if (alone && own.length > 1) return ` for every ${free.map(label).join(" and ")}${free.length < asked.dims.length ? ` (${given(asked.dims.filter((dim) => dim in picks), own[0])})` : ""}`;
+    const [only] = asked.dims, one = asked.dims.length === 1;
+    const each = own.map((row) => one ? model.choices.get(only).values[row.fixed[only]].label : row.given);
+    const more = each.length > data.most_named ? ` and ${each.length - data.most_named + 1} more` : "";
+    return ` (${one ? `${label(only)}: ` : ""}${each.slice(0, more ? data.most_named - 1 : each.length).join(", ")}${more})`;
+  };
+  /** What comes first of several questions, and how likely none does. */
   const raceSentence = (asked, found) => {
     if (!found) return `${capital(asked.title)}: failed.`;
-    const order = asked.labels.map((label, i) => [label, found.shares[i]]).sort((a, b) => b[1] - a[1]).slice(0, data.most_said);
-    const given = found.given ? ` (${found.given})` : "", last = found.shares[found.shares.length - 1];
-    return `${capital(asked.title)}${given}: ${order.map(([label, share]) => `${label} in ${percent(share)} of worlds`).join(", ")}; none in ${percent(last)}.`;
+    const count = asked.labels.length, [several, none] = found.shares.slice(count);
+    const order = asked.labels.map((label, i) => [label, found.shares[i]]).sort((a, b) => b[1] - a[1]);
+    const told = [...order, ...(several ? [["several at once", several]] : []), ["none", none]].map(([label, share]) => `${label} ${percent(share)}`);
+    return `${capital(found.title)}${found.given ? ` (${found.given})` : ""}, by ${said(data.until)}: ${told.join(", ")}.`;
   };
   const cells = (asked, one) => {
     if (!one) return ["failed", "", ""];
@@ -757,7 +777,7 @@ globalThis.lawcast = (() => {
     at("row-axis").textContent = dated ? `${said(span[0])} to ${said(span[1])}` : `${amount(span[0], asked.scales)} to ${amount(span[1], asked.scales)}`;
   };
   /** Which of several questions' dates comes first in the worlds that remain. */
-  const race = ({ events, among: asked }, worlds) => {
+  const race = ({ events, among: asked, stated }, worlds) => {
     const fixed = Object.assign({}, ...asked.map((each) => combinations(each, state.picks)[0]));
     const own = asked.map((each) => Object.fromEntries(Object.entries(fixed).filter(([dim]) => each.dims.includes(dim))));
     if (asked.some((each, i) => fails(each, own[i]))) return null;
@@ -772,8 +792,12 @@ globalThis.lawcast = (() => {
       total += weight;
       shares[least === Infinity ? events.length + 1 : first.length > 1 ? events.length : first[0]] += weight;
     });
-    const given = Object.entries(fixed).map(([dim, value]) => `${model.choices.get(dim).label}: ${model.choices.get(dim).values[value].label}`);
-    return total ? { shares: [...shares].map((each) => each / total), given: given.join(", ") } : null;
+    // pooled rivals are no condition, and what stands in the title is said there
+    const label = (dim) => model.choices.get(dim).values[fixed[dim]].label;
+    const title = stated.replace(/\{([^{}]*)\}/g, (whole, dim) => (dim in fixed ? label(dim) : whole));
+    const rest = Object.keys(fixed).filter((dim) => (dim in state.picks || model.choices.get(dim).kind !== "rival") && !stated.includes(`{${dim}}`));
+    const given = rest.map((dim) => `${model.choices.get(dim).label}: ${label(dim)}`).join(", ");
+    return total ? { shares: [...shares].map((each) => each / total), given, title } : null;
   };
   const races = (worlds) => {
     at("races").replaceChildren(...data.firsts.map(raced).map((each) => {
@@ -782,7 +806,7 @@ globalThis.lawcast = (() => {
         make("td", { class: "chart" }, draw("svg", { viewBox: "0 0 200 16", class: "bar", "aria-hidden": "true", preserveAspectRatio: "none" },
           draw("rect", { x: 0, y: 3, width: 200 * (found ? found[i] : 0), height: 10, class: "high" }))),
         make("td", {}, found ? percent(found[i]) : "failed")));
-      return make("section", { class: "rows" }, make("h2", {}, `${capital(each.title)}${result && result.given ? ` (${result.given})` : ""}`),
+      return make("section", { class: "rows" }, make("h2", {}, `${capital(result ? result.title : each.title)}${result && result.given ? ` (${result.given})` : ""}`),
         make("table", {}, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, make("span", { class: "hidden" }, "What")), make("th", { scope: "col", class: "chart" }), make("th", { scope: "col" }, "share of worlds"))), make("tbody", {}, ...rows)));
     }));
   };
@@ -792,7 +816,7 @@ globalThis.lawcast = (() => {
       if (asked.said.length > data.most_orders) {
         const rows = found.map((each) => make("tr", {}, make("th", { scope: "row" }, each.given), make("td", {}, each.best ? each.best.label : "none"),
           make("td", {}, each.best ? percent(each.best.first) : "")));
-        return [section(capital(asked.short), [column("What", true), column(""), column("first in")], rows)];
+        return [section(capital(asked.short), [column("What", true), column(""), column("best in")], rows)];
       }
       return found.map(({ order, title, given }) => {
         const heading = `${capital(title)}${given ? ` (${given})` : ""}`;
@@ -959,7 +983,7 @@ globalThis.lawcast = (() => {
     lawcastNow = { worlds: worlds.length, median: now && !now.each ? now.q[2] : null, already: now && now.already, never: now && now.never,
       orders: ranks.map(({ found }) => found.map(({ every }) => every.map((each) => each.first))) };
     if (asked) {
-      const told = () => asked.kind === "rank" ? rankSentence(asked, ranks.find((each) => each.asked.name === asked.name).found)
+      const told = () => asked.kind === "rank" ? rankSentence(asked, state.picks, ranks.find((each) => each.asked.name === asked.name).found)
         : asked.kind === "first" ? raceSentence(asked, race(asked, worlds)) : sentence(asked, state.picks, now);
       const words = untouched ? data.sentence : worlds.length ? `${data.given}${told().slice(0, -1)}${data.changed}.` : "No world remains: what was picked never comes together.";
       at("sentence").textContent = words.replaceAll(" %", "\u00a0%");

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-__all__ = ["amount", "percent", "plain", "scale_of"]
+__all__ = ["amount", "percent", "plain", "scale_of", "written"]
 
 #: Units that take a prefix, and those prefixes; a rate beyond them keeps its power of ten (1.1e21 FLOP/s).
 _PREFIXES = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
@@ -15,7 +15,18 @@ _SCALED = re.compile(r"(?P<prefix>[kMGTPE]?)(?P<unit>FLOP/s|FLOP|W|Wh|TEPS|Hz|bi
 _MONEY = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _LARGEST_MONEY = 1e16
 #: Units that are named otherwise than the reader of units spells them.
-_NAMED = {"hour": "h", "minute": "min", "year": "years", "token": "tokens", "parameter": "parameters", "day": "days"}
+_NAMED = {
+    "hour": "h",
+    "minute": "min",
+    "year": "years",
+    "yr": "years",
+    "token": "tokens",
+    "parameter": "parameters",
+    "day": "days",
+}
+#: A growth rate, as scenarios and as results spell its unit.
+_A_YEAR = ("1/year", "1/yr")
+_SEVERAL = re.compile(r"^(cent|year|token|parameter|day)s\b", re.ASCII)
 
 
 def percent(share: float | None) -> str:
@@ -38,8 +49,10 @@ def plain(value: float | None, digits: int = 2) -> str:
 
     Examples
     --------
-    >>> plain(0.0953), plain(12.34), plain(123456.0), plain(3.04e26), plain(-2e-9), plain(None), plain(0.1, 6)
-    ('0.095', '12', '120,000', '3e26', '-2e-9', '-', '0.1')
+    >>> plain(0.0953), plain(12.34), plain(123456.0), plain(3.04e26), plain(-2e-9), plain(None)
+    ('0.095', '12', '120,000', '3e26', '-2e-9', '-')
+    >>> plain(0.1, 6), plain(1024.0, 6)
+    ('0.1', '1,024')
     """
     if value is None or not math.isfinite(value):
         return "-" if value is None or math.isnan(value) else ("infinite" if value > 0 else "-infinite")
@@ -48,10 +61,22 @@ def plain(value: float | None, digits: int = 2) -> str:
     text = f"{value:.{digits}g}"
     size = abs(float(text))
     if 1e-3 <= size < 1e6:
-        return f"{float(text):,.0f}" if size >= 10 ** (digits - 1) and float(text).is_integer() else f"{float(text):g}"
+        whole = float(text).is_integer() and size >= min(10 ** (digits - 1), 1000)
+        return f"{float(text):,.0f}" if whole else f"{float(text):g}"
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa}e{int(power)}"
+
+
+def written(value: float, digits: int = 4) -> str:
+    """Write a number with so many digits, as it is typed: a power of ten without sign and zeros.
+
+    Examples
+    --------
+    >>> written(3.1731e11), written(2056.05, 6), written(2e-9), written(0.35)
+    ('3.173e11', '2056.05', '2e-9', '0.35')
+    """
+    return re.sub(r"e([+-])0*", lambda power: "e-" if power[1] == "-" else "e", f"{value:.{digits}g}")
 
 
 def amount(value: float | None, unit: str = "", digits: int = 2) -> str:
@@ -59,6 +84,8 @@ def amount(value: float | None, unit: str = "", digits: int = 2) -> str:
 
     Examples
     --------
+    >>> amount(0.01, "USD"), amount(1.0, "year")
+    ('1 cent', '1 year')
     >>> amount(0.1, "USD"), amount(3.2e10, "USD"), amount(1.2e3, "MW"), amount(3.04e26, "FLOP")
     ('10 cents', '32 billion USD', '1.2 GW', '3e26 FLOP')
     >>> amount(22000.0, "TFLOP/s"), amount(1.1e9, "TFLOP/s"), amount(0.42, "TFLOP/s/W"), amount(2.5, "")
@@ -66,10 +93,11 @@ def amount(value: float | None, unit: str = "", digits: int = 2) -> str:
     """
     if value is None or not math.isfinite(value):
         return plain(value)
-    if unit == "USD" or unit.startswith("USD/"):
-        return _money(value, unit.removeprefix("USD"), digits)
     factor, named = scale_of([float(f"{value:.{digits}g}")], unit)
-    return f"{plain(value / factor, digits)} {named}".rstrip()
+    number = plain(value / factor, digits)
+    if number == "1":
+        named = _SEVERAL.sub(r"\1", named)
+    return f"{number} {named}".rstrip()
 
 
 def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
@@ -77,11 +105,15 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
 
     Examples
     --------
-    >>> scale_of([0.06, 0.04], "EFLOP/USD"), scale_of([1.2e3, 4e3], "MW"), scale_of([1.0], "1/year")
+    >>> scale_of([0.06, 0.04], "EFLOP/USD"), scale_of([1.2e3, 4e3], "MW"), scale_of([1.0], "1/yr")
     ((0.001, 'PFLOP/USD'), (1000.0, 'GW'), (1.0, 'a year'))
+    >>> scale_of([1.7e6, 2.2e6], "USD"), scale_of([0.03], "USD")
+    ((1000000.0, 'million USD'), (0.01, 'cents'))
     """
     from forecast import units
 
+    if unit == "USD" or unit.startswith("USD/"):
+        return _money(values, unit.removeprefix("USD"))
     if (scaled := _SCALED.fullmatch(unit)) is not None and (scaled["unit"] != "FLOP" or scaled["rest"]):
         own = _PREFIXES.get(scaled["prefix"], 1.0)
         sizes = [abs(value) * own for value in values if math.isfinite(value) and value]
@@ -91,18 +123,17 @@ def scale_of(values: Sequence[float], unit: str) -> tuple[float, str]:
             prefix, factor = "", 1.0
         rest = scaled["rest"] or ""
         return factor / own, f"{prefix}{scaled['unit']}{units.label('1' + rest)[1:] if rest else ''}"
-    if unit == "1/year":
+    if unit in _A_YEAR:
         return 1.0, "a year"
     text = units.label(unit) if unit else ""
     return 1.0, _NAMED.get(text, text)
 
 
-def _money(value: float, rest: str, digits: int) -> str:
-    size = abs(float(f"{value:.{digits}g}"))
+def _money(values: Sequence[float], rest: str) -> tuple[float, str]:
+    sizes = sorted(abs(value) for value in values if math.isfinite(value))
+    size = sizes[len(sizes) // 2] if sizes else 0.0
     if 0 < size < 1:
-        cents = plain(100 * value, digits)
-        return f"{cents} cent{'' if cents == '1' else 's'}{rest}"
-    word, factor = "", 1.0
+        return 0.01, f"cents{rest}"
     if size < _LARGEST_MONEY:
-        word, factor = next(((f" {w}", f) for f, w in _MONEY if size >= f), ("", 1.0))
-    return f"{plain(value / factor, digits)}{word} USD{rest}"
+        return next(((factor, f"{word} USD{rest}") for factor, word in _MONEY if size >= factor), (1.0, f"USD{rest}"))
+    return 1.0, f"USD{rest}"

@@ -345,7 +345,9 @@ def test_the_answer_opens_with_its_first_variant_and_takes_its_time(tmp_path, cp
     assert "month of work" in first
     assert "(variant: trends continue)" in first
     assert "pooled over route" in first
-    assert "which limit binds first: variant = trends continue: money_binds first in" in done.stdout
+    assert (
+        "which limit holds back the largest run first: variant = trends continue: money_binds first in" in done.stdout
+    )
     # what is carried far outside its data says so, and nothing else is said
     assert all("outside the data" in w or "states no uncertainty" in w for w in done.stderr.splitlines())
     assert min(spent) < 6.0 * slowness

@@ -147,7 +147,7 @@ def test_an_answer_draws_its_trajectories_and_what_moves_it():
     assert np.asarray(horizon.get_ydata()) == pytest.approx(np.median(drawn, axis=1) / 60, rel=1e-9)
     axes = Figure().subplots()
     assert given.tornado(axes) is axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["window since"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["trend since"]
 
 
 def test_what_is_no_number_over_time_has_no_trajectories():

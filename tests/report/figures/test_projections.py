@@ -13,6 +13,7 @@ from forecast.report import figures
 from forecast.report.brief import brief
 from forecast.report.figures import dots, fans, tornado
 from forecast.report.figures.projections import compose
+from forecast.report.words.numbers import scale_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -271,7 +272,7 @@ def test_the_heading_of_a_ranking_is_whole_and_a_title_has_one_article():
     ranked = forecast.project("gpu-choice", draws=64)
     with paper.style():
         headings = [part._suptitle.get_text() for part in compose(ranked).subfigs if part._suptitle]
-    assert headings[0] == "the device on sale that does most work per dollar of ownership (use: 8-bit inference)"
+    assert headings[0] == "work per dollar of ownership (use: 8-bit inference)"
     made = {
         "title": "t", "start": 2025, "until": 2030, "quantities": {"x": {"expression": "{c}*(t - 2024)"}},
         "choices": {"c": {"values": ["1", "3"], "kind": "definition"}},
@@ -294,7 +295,7 @@ def test_names_that_are_too_long_lose_their_plugin_and_keep_their_end():
      ([0.1], "1/yr", (1.0, "a year")), ([2e3], "MW", (1e3, "GW"))],
 )  # fmt: skip
 def test_an_axis_is_in_units_of_people(values, unit, scaled):
-    assert dots.scale(values, unit) == scaled
+    assert scale_of(values, unit) == scaled
 
 
 def test_an_axis_of_few_decades_is_labelled_in_plain_text(tmp_path):

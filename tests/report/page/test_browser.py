@@ -11,6 +11,7 @@ from forecast.projection.answers.first import earliest
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
 from forecast.report.asked import firsts
 from forecast.report.brief import brief
+from forecast.report.headline import Words, headline, said_race
 from forecast.report.page import write
 from forecast.report.page.moves import moves
 from forecast.report.page.worlds import Worlds
@@ -226,6 +227,7 @@ def test_rankings_follow_as_the_same_condition_in_python(opened):
     page = opened("orders", "a.gain=30-60")
     rows = [row.note for row in brief(left.run).groups[0].rows[1:]]
     assert [row[4] for row in cells(page, "#orders section:first-child tbody")] == rows
+    assert text(page, "#sentence") == headline(left.run)
 
 
 def test_the_sentence_and_the_drawing_of_a_ranking_follow(opened, trees):
@@ -238,7 +240,7 @@ def test_the_sentence_and_the_drawing_of_a_ranking_follow(opened, trees):
     now(page)
     assert "remain: gain" in text(page, "#note")
     assert text(page, "#sentence") != before
-    assert text(page, "#sentence").startswith("The fastest machine: use: 2: ")
+    assert re.fullmatch(r"The fastest machine: 3 for every use, with a probability of .*\.", text(page, "#sentence"))
     assert page.locator("#orders svg").evaluate_all("(all) => all.map((n) => n.outerHTML)") != drawn
     page.get_by_label("use", exact=True).select_option(label="5")
     now(page)
@@ -247,17 +249,14 @@ def test_the_sentence_and_the_drawing_of_a_ranking_follow(opened, trees):
 
 
 def test_the_sentence_of_what_comes_first_follows(opened, trees):
-    tree, shorts = trees["raced"], {"q": "z reaches", "r": "slow is there"}
-    (row,) = firsts(tree)
-    order = sorted(row["first"].items(), key=lambda item: -item[1])
-    told = ", ".join(f"{shorts[name]} in {percent(share)} of worlds" for name, share in order)
+    tree = trees["raced"]
     page = opened("raced", "q=f")
-    whole = f"Which is first: {told}; none in {percent(row['none'])}; with speed = 0.05 instead of 0.04."
+    whole = f"{said_race(tree, 'f', Words(tree))}; with speed = 0.05 instead of 0.04."
     assert text(page, "#sentence") == whole
     page.locator("input[aria-label='x: highest']").fill("30")
     now(page)
     drawn = {each[0]: each[2] for each in cells(page, "#races tbody")}
-    assert f"slow is there in {drawn['slow is there']} of worlds" in text(page, "#sentence")
+    assert f"slow is there {drawn['slow is there']}" in text(page, "#sentence")
     assert text(page, "#sentence") != whole
 
 
