@@ -246,7 +246,8 @@ def leave(status: int) -> NoReturn:
     main = threading.main_thread()
     lasting = [t for t in threading.enumerate() if t is not main and not t.daemon]
     if lasting:
-        ended = f"{len(lasting)} thread{'s' * (len(lasting) > 1)} of a plugin still ran at the end and were stopped"
+        threads = "1 thread of a plugin" if len(lasting) == 1 else f"{len(lasting)} threads of plugins"
+        ended = f"stopped at the end: {threads} still ran"
         with contextlib.suppress(OSError):
             os.write(2, f"forecast: warning: {ended}\n".encode())
     for stream in (sys.stdout, sys.stderr):

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import httpx
 import pytest
@@ -401,6 +402,20 @@ def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder)
     assert process.returncode == 0, err
     assert out == ""
     assert err == "forecast: note: Ctrl-C ends it\n"
+
+
+def test_ctrl_c_does_not_wait_for_what_is_being_computed():
+    process, address = started("brain-parity", "--port", "0", "--no-browser", "--draws", "4096")
+    try:
+        port = int(re.search(r":(\d+)/", address)[1])
+        with socket.create_connection(("127.0.0.1", port)) as reader:
+            reader.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            time.sleep(0.5)  # it draws
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert (process.returncode, out, err) == (0, "", "forecast: note: Ctrl-C ends it\n")
 
 
 def test_a_port_that_is_taken_is_refused():

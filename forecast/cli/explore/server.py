@@ -8,15 +8,18 @@ so that no other page can ask for it (cross-site request forgery).
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import socket
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -28,6 +31,8 @@ from forecast.report.page import Live, Served, live
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+T = TypeVar("T")
 
 __all__ = ["TOKEN", "Guard", "app", "listen", "page", "serve"]
 
@@ -109,7 +114,7 @@ def app(session: Session, port: int, token: str) -> Guard:
 
     async def home(request: Request) -> Response:
         async with turn:
-            made = await run_in_threadpool(first)
+            made = await _aside(first)
         return HTMLResponse(made.html, headers={"content-security-policy": f"{made.policy}; frame-ancestors 'none'"})
 
     async def upload(request: Request) -> Response:
@@ -142,9 +147,25 @@ async def _told(request: Request, turn: asyncio.Lock, most: int, make: Callable[
         if await request.is_disconnected():
             return Response(status_code=499)
         try:
-            return await run_in_threadpool(lambda: _json(make(body)))
+            return await _aside(lambda: _json(make(body)))
         except ForecastError as problem:
             return _json({"error": " ".join(str(problem).split())}, 400)
+
+
+async def _aside(make: Callable[[], T]) -> T:
+    """Compute in a thread that ends with the server: those of a pool would be waited for."""
+    computed: Future[T] = Future()
+
+    def run() -> None:
+        if not computed.set_running_or_notify_cancel():  # whoever asked has gone
+            return
+        try:
+            computed.set_result(make())
+        except BaseException as problem:
+            computed.set_exception(problem)
+
+    Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    return await asyncio.wrap_future(computed)
 
 
 def _json(value: dict[str, Any], status: int = 200) -> Response:
@@ -191,6 +212,7 @@ def listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
+        listening.listen()  # whoever reads the address may ask before the server has begun
     except OSError as problem:
         listening.close()
         raise UsageError(
@@ -213,4 +235,7 @@ def serve(session: Session, listening: socket.socket) -> None:
         timeout_graceful_shutdown=1,
         h11_max_incomplete_event_size=64 * 1024,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    server = uvicorn.Server(config)
+    # what is cancelled by its end is no error
+    logging.getLogger("uvicorn.error").addFilter(lambda record: not server.should_exit)
+    server.run(sockets=[listening])
