@@ -34,8 +34,6 @@ _HEADING = 78
 MOST_ORDERS = 2
 #: What explains less than this share of the variance moves nothing worth a word.
 _LEAST_SHARE = 0.02
-#: What parameters of models of this house are called for people.
-_PARAMETERS = {"member": "which source is drawn", "log_level": "level"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +153,7 @@ def brief(tree: xr.DataTree, *, today: str = "", by: str = "") -> Brief:
         sentence=headline(tree),
         groups=tuple(groups),
         drivers=tuple(
-            (_plainly(words, d["name"], stated=d["name"] == stated), d["share"])
+            (words.driver(d["name"], stated=d["name"] == stated), d["share"])
             for d in moved[:_MOST_DRIVERS]
             if d["share"] >= _LEAST_SHARE
         ),
@@ -185,26 +183,6 @@ def _groups(tree: xr.DataTree, words: Words, name: str, kind: str, by: str) -> I
         yield from _orders(tree, words)
     if not kind:
         yield Group(rows=tuple(_last(tree, words)), kind="text")
-
-
-def _plainly(words: Words, name: str, *, stated: bool = False) -> str:
-    """Call what moves an answer by its label, or without the plugins behind its names; of many the first."""
-    (said, of), *others = (_called(words, each) for each in name.split(", "))
-    if len(others) == 1:
-        said, of = f"{said}{f' ({of})' if of else ''} with {others[0][0]}", others[0][1]
-    elif others:
-        said, of = f"{said}{f' ({of})' if of else ''} with {len(others)} more that move together", ""
-    beside = ", ".join(filter(None, (of, "stated, not fitted" if stated else "")))
-    return f"{said}{f' ({beside})' if beside else ''}"
-
-
-def _called(words: Words, name: str) -> tuple[str, str]:
-    """Return what a number is called, and the model and shape whose parameter it is: ``("growth", "hpcg, pooled")``."""
-    owner, dot, parameter = name.rpartition(".")
-    if not dot or words(name) != name:
-        return words(name), ""
-    series, _, shape = owner.rpartition("/")[2].partition("@")
-    return _PARAMETERS.get(parameter, parameter), ", ".join(words(each) for each in (series, shape) if each)
 
 
 # --- Dates ------------------------------------------------------------------------------------------------------------

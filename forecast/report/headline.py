@@ -37,6 +37,8 @@ MOST_SAID = 3
 _STATED = 6
 #: What is said where all worlds agree.
 _CERTAIN = "no uncertainty is stated"
+#: What parameters of models of this house are called for people.
+_PARAMETERS = {"member": "which source", "log_level": "level"}
 #: So many values of a choice are named in one sentence.
 MOST_NAMED = 6
 
@@ -64,6 +66,25 @@ class Words:
     def given(self, chosen: Mapping[str, str]) -> str:
         """Say values of choices: ``metric: HPCG``."""
         return ", ".join(f"{self(choice)}: {self(value)}" for choice, value in chosen.items())
+
+    def driver(self, name: str, *, stated: bool = False) -> str:
+        """Call what moves an answer by its label, or without the plugins behind its names; of many the first."""
+        (said, of), *others = (self._number(each) for each in name.split(", "))
+        if len(others) == 1:
+            said, of = f"{said}{f' ({of})' if of else ''} with {others[0][0]}", others[0][1]
+        elif others:
+            said, of = f"{said}{f' ({of})' if of else ''} with {len(others)} more that move together", ""
+        beside = ", ".join(filter(None, (of, "stated, not fitted" if stated else "")))
+        return f"{said}{f' ({beside})' if beside else ''}"
+
+    def _number(self, name: str) -> tuple[str, str]:
+        """Return what a number is called, and its model and shape: ``("growth", "hpcg, pooled")``."""
+        owner, dot, parameter = name.rpartition(".")
+        if not dot or self(name) != name:
+            return self(name), ""
+        series, _, shape = owner.rpartition("/")[2].partition("@")
+        of = ", ".join(self(each) for each in (series, shape) if each)
+        return _PARAMETERS.get(parameter, parameter.replace("_", " ")), of
 
     def title(self, text: str, chosen: Mapping[str, str]) -> str:
         """Fill the names in braces of a title: of a choice its value's label, of a quantity what it is."""

@@ -10,7 +10,7 @@ import pytest
 
 import forecast
 from forecast.report import summary
-from forecast.report.brief import Brief, Group, Row, _plainly, brief
+from forecast.report.brief import Brief, Group, Row, brief
 from forecast.report.headline import Words, headline
 from forecast.report.screen import HEIGHT, lines
 from forecast.report.spreads import Figure, Question, Spread
@@ -173,12 +173,12 @@ def test_what_comes_first_is_a_range_over_rivals_without_weights_and_stands_once
 
 def test_what_moves_an_answer_is_called_by_the_words_of_its_scenario():
     words = Words(forecast.project(rivals(), draws=50))
-    assert _plainly(words, "growth") == "growth"
-    assert _plainly(words, "metric") == "benchmark"
-    assert _plainly(words, "hardware/hpcg@0.6.log_level") == "level (hpcg, steep)"
-    assert _plainly(words, "brain/pooled.member", stated=True) == "which source is drawn (pooled, stated, not fitted)"
-    assert _plainly(words, "metric, a/b.x") == "benchmark with x (b)"
-    assert _plainly(words, "metric, a, b") == "benchmark with 2 more that move together"
+    assert words.driver("growth") == "growth"
+    assert words.driver("metric") == "benchmark"
+    assert words.driver("hardware/hpcg@0.6.log_level") == "level (hpcg, steep)"
+    assert words.driver("brain/pooled.member", stated=True) == "which source (pooled, stated, not fitted)"
+    assert words.driver("metric, a/b.x") == "benchmark with x (b)"
+    assert words.driver("metric, a, b") == "benchmark with 2 more that move together"
 
 
 def test_best_ones_that_agree_are_said_together():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -105,7 +106,7 @@ def tornado(tree: xr.DataTree, name: str) -> Tornado | None:
             low, high = np.quantile(along, [_END, 1 - _END])
             ends.append((answer(along <= low), answer(along >= high)))
     return Tornado(
-        labels=tuple(words(row["name"]) for row in moved), shares=tuple(row["share"] for row in moved),
+        labels=tuple(words.driver(row["name"]) for row in moved), shares=tuple(row["share"] for row in moved),
         ends=tuple(ends), choices=tuple(row["kind"] == "choice" for row in moved),
         base=_read(own, by, first, dates), dates=dates, most=last,
         says="median date" if dates else f"probability by {said(by)}",
@@ -146,7 +147,7 @@ def draw(axis: Axes, made: Tornado, *, width: int = 34) -> None:
     for place, (ends, choice) in enumerate(zip(made.ends, made.choices, strict=True)):
         _bar(axis, place, ends, made.base, edge, choice=choice)
     axis.axvline(made.base, color=paper.BLACK, linewidth=0.9)
-    rows = [Row(label=_short(label, width), spread=None, text="") for label in made.labels]
+    rows = [Row(label=label, spread=None, text="") for label in _shortened(made.labels, width)]
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_yticks(range(len(rows)), lines_of(rows, width))
     axis.tick_params(axis="y", length=0)
@@ -160,9 +161,10 @@ def draw(axis: Axes, made: Tornado, *, width: int = 34) -> None:
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
 
 
-def _short(label: str, width: int) -> str:
-    """Leave the plugins out of names that are too long: what comes behind them tells numbers apart."""
-    return label if len(label) <= width else ", ".join(part.rpartition("/")[2] for part in label.split(", "))
+def _shortened(labels: Sequence[str], width: int) -> list[str]:
+    """Leave the shapes of series out of what is longer than a line, where that keeps the labels apart."""
+    short = [re.sub(r", [^,()]*\)$", ")", label) if len(label) > width else label for label in labels]
+    return [one if short.count(one) == 1 else label for one, label in zip(short, labels, strict=True)]
 
 
 def _bar(axis: Axes, place: int, ends: tuple[float, ...], base: float, edge: float, *, choice: bool) -> None:
