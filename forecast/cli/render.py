@@ -40,6 +40,8 @@ CELL = 2000
 PAD = 60
 #: A table of one record's parts that is wider than this is written as blocks instead.
 WIDE = 110
+#: Columns that a table may take of a wide terminal.
+WIDEST = 400
 
 
 def write(text: str = "") -> None:
@@ -121,9 +123,9 @@ def _lined() -> bool:
     return bool(os.environ.get("COLUMNS") or (sys.stdout and sys.stdout.isatty()))
 
 
-def width() -> int:
-    """Return how many columns a line may have: those of the terminal, 80 where there is none."""
-    return min(max(shutil.get_terminal_size((80, 24)).columns, 40), 120)
+def width(most: int = 120) -> int:
+    """Return how many columns a line may have: those of the terminal, 80 where there is none; of prose not too many."""
+    return min(max(shutil.get_terminal_size((80, 24)).columns, 40), most)
 
 
 def screen(brief: Brief) -> None:
@@ -190,7 +192,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: i
     heads = [printable(c) for c in columns]
     if _lined():
         cells = [list(column) for column in zip(heads, *texts, strict=True)]
-        fitted = shared(cells, width() - indent)
+        fitted = shared(cells, width(WIDEST) - indent)
         if fitted is None:
             _blocks(columns, [dict(zip(columns, row, strict=True)) for row in raw], indent=indent)
             return

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 __all__ = [
-    "MOST_NAMED", "MOST_SAID", "Words", "best_of", "changed", "dates_of", "event", "headline", "opening", "said_race",
+    "MOST_NAMED", "MOST_SAID", "Words", "best_of", "changed", "contestant", "dates_of", "event", "headline", "opening",
+    "said_race",
 ]  # fmt: skip
 
 #: So many combinations stand in one sentence; of more the range is said.
@@ -335,8 +336,13 @@ def said_race(tree: xr.DataTree, name: str, words: Words) -> str:
     what = _capital(words.title(title or "what comes first", chosen))
     rest = {choice: value for choice, value in chosen.items() if f"{{{choice}}}" not in title}
     asked = attribute(tree, "questions")
-    told = [f"{event(tree, each, {}, words, short=True) if each in asked else each} {p}" for each, p in shares.items()]
+    told = [f"{contestant(tree, each, words) if each in asked else each} {p}" for each, p in shares.items()]
     return f"{what}{f' ({words.given(rest)})' if rest else ''}, by {said(dates_of(tree)[1])}: {', '.join(told)}"
+
+
+def contestant(tree: xr.DataTree, name: str, words: Words) -> str:
+    """Return what may come first, as a clause if it has a title."""
+    return event(tree, name, {}, words, short=True) if attribute(tree, "questions")[name]["title"] else words(name)
 
 
 def _rank(tree: xr.DataTree, name: str, words: Words) -> str:

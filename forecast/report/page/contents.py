@@ -18,7 +18,17 @@ from forecast.base.dates import decimal_year
 from forecast.errors import ForecastError
 from forecast.report import summary
 from forecast.report.brief import MOST_ORDERS, Group, brief
-from forecast.report.headline import MOST_NAMED, MOST_SAID, Words, changed, dates_of, event, headline, opening
+from forecast.report.headline import (
+    MOST_NAMED,
+    MOST_SAID,
+    Words,
+    changed,
+    contestant,
+    dates_of,
+    event,
+    headline,
+    opening,
+)
 from forecast.report.page.appendices import Called, about, appendices, foreign
 from forecast.report.page.moves import moves
 from forecast.report.page.worlds import Worlds
@@ -205,7 +215,7 @@ def _races(tree: xr.DataTree, words: Words) -> Iterator[dict[str, Any]]:
             "title": words.title(title, {}),
             "stated": foreign(title),
             "events": asked["first"],
-            "labels": [event(tree, each, {}, words, short=True) for each in asked["first"]],
+            "labels": [contestant(tree, each, words) for each in asked["first"]],
         }
 
 
