@@ -136,6 +136,15 @@ def test_families_stand_in_one_table_and_a_series_is_not_judged_by_its_own():
     assert fitted.shape.shape.told.families == len(set(record._hindcasts()[0]) - {"top500"})
 
 
+def test_no_series_is_counted_twice_under_two_names():
+    with record.HINDCASTS.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    told = {}
+    for row in rows:
+        told.setdefault(row["series"], []).append((row["origin"], row["outcome"], row["miss"]))
+    assert len({tuple(each) for each in told.values()}) == len(told) > 25
+
+
 @pytest.fixture
 def small(tmp_path, monkeypatch):
     """A record of three families: one asks for 4, one for 2, one came later."""

@@ -30,9 +30,7 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     import forecast
     from forecast.evaluation.rolling import backtest
 
-    with FAMILIES.open(encoding="utf-8", newline="") as file:
-        series = list(csv.DictReader(file))
-    for row in series:
+    for row in _series():
         if only and row["series"] not in only:
             continue
         model = forecast.model(row["series"], shape="trends/pool", options={"calibrated": False})
@@ -54,15 +52,30 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
                 }  # fmt: skip
 
 
+def _series() -> Iterator[dict[str, str]]:
+    """Walk the table of families; the same points under a second name, or in another unit, tell nothing new."""
+    import numpy as np
+
+    import forecast
+
+    seen = set()
+    with FAMILIES.open(encoding="utf-8", newline="") as file:
+        series = list(csv.DictReader(file))
+    for row in series:
+        points = forecast.model(row["series"]).fit().observed()
+        key = None if points is None else (points.time.tobytes(), np.round(points.value / points.value[0], 9).tobytes())
+        if key is None or key not in seen:
+            yield row
+        seen.add(key)
+
+
 def records() -> Iterator[dict[str, Any]]:
     """Walk how each shape has done, by kind of series and by horizon: means over forecasts, then over series."""
     from forecast.evaluation.record import tally
     from forecast.evaluation.rolling import backtest, of_name
 
-    with FAMILIES.open(encoding="utf-8", newline="") as file:
-        series = list(csv.DictReader(file))
     found = []
-    for row in series:
+    for row in _series():
         try:
             found.append((row["kind"], backtest(of_name(row["series"])[0], name=row["series"])))
         except ForecastError as problem:
