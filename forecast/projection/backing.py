@@ -53,7 +53,7 @@ def observed(graph: Graph, fits: Fits) -> Iterator[tuple[str, xr.Dataset]]:
         by_name.setdefault(name, {})[combination] = seen.time, value, _called(seen)
     for name, series in by_name.items():
         value, beside, called = _once_each(series, graph.nodes[name].own)
-        row = {"row": ("point", called)} if called.any() else {}
+        row = {"row": ("point", called)} if (called != "").any() else {}
         made = {"value": ("point", value, {"units": graph.nodes[name].unit}), **row}
         yield name, xr.Dataset(made, coords=beside)
 
