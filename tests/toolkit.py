@@ -143,6 +143,21 @@ def json_of(text: str) -> Any:
     return json.loads(text, parse_constant=no_constant)
 
 
+#: What a command that only lists loads none of.
+HEAVY = ("matplotlib", "numpy", "pandas", "pint", "rich", "scipy", "statsmodels", "sympy", "xarray")
+
+
+def heavy_imports(words: Iterable[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, which writes the heavy libraries that it has loaded to stderr."""
+    script = (
+        "import sys; from forecast.cli import main; code = main(sys.argv[1:]);"
+        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script, *words], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
 class Said(NamedTuple):
     """What a command left: its exit code and what it wrote."""
 
@@ -234,6 +249,26 @@ def every() -> Iterator[Case]:
 
 
 # --- projections ------------------------------------------------------------------------------------------------------
+
+
+def parity(**options: Any) -> Any:
+    """Return the projection of brain-parity to 2100, in few worlds."""
+    return forecast.project("brain-parity", **{"until": 2100, "draws": 200, **options})
+
+
+def small(quantities: Mapping[str, Any], when: str = "x >= limit", **options: Any) -> Any:
+    """Return a projection of a few quantities that asks one question, or none."""
+    made: dict[str, Any] = {"title": "When?", "start": 2025, "until": 2040, "quantities": quantities}
+    if when:
+        made["questions"] = {"q": {"when": when, "title": "x reaches its limit"}}
+    return forecast.project(made, **{"draws": 400, **options})
+
+
+def growing(limit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a quantity that doubles every year, from 1 FLOP in 2000, and its limit."""
+    data = {"t": [2000.0, 2001.0, 2002.0, 2003.0], "v": [1.0, 2.0, 4.0, 8.0]}
+    model = forecast.trend(data, x="t", y="v", unit="FLOP", shape="trends/exponential", name="x")
+    return {"x": {"model": model}, "limit": {**limit, "unit": "FLOP"}}
 
 
 def assert_bitwise(found: np.ndarray, expected: np.ndarray) -> None:

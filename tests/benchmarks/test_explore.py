@@ -20,15 +20,6 @@ def warm():
         yield session
 
 
-@pytest.fixture
-def say(capsys):
-    def show(text):
-        with capsys.disabled():
-            print(f"\n  {text}", end="")
-
-    return show
-
-
 def seconds(session, asked):
     """Return the seconds of CPU that an answer takes, as it is sent."""
     begun = time.process_time()

@@ -28,15 +28,6 @@ X = np.geomspace(10, 1e4, 24)
 LEVEL = 0.9
 
 
-@pytest.fixture
-def say(capsys):
-    def show(text):
-        with capsys.disabled():
-            print(f"\n  {text}", end="")
-
-    return show
-
-
 def drawn(seed):
     rng = np.random.default_rng(seed)
     true = {"E": rng.uniform(0.2, 3), "beta": rng.uniform(2, 9), "c": rng.uniform(0.05, 0.3)}

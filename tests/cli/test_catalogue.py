@@ -4,19 +4,16 @@ import hashlib
 import itertools
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
 from forecast.cli import main
 from forecast.contract.registry import get_registry
-from toolkit import json_of
+from toolkit import heavy_imports, json_of
 
 NOUNS = ("laws", "models", "tables", "scenarios", "plugins")
 #: Those whose list for people is a table.
 TABLES = tuple(noun for noun in NOUNS if noun != "models")
-HEAVY = ("matplotlib", "numpy", "pandas", "pint", "rich", "scipy", "statsmodels", "sympy", "xarray")
 
 DEMO = '''"""A plugin for tests."""
 from pathlib import Path
@@ -360,13 +357,7 @@ def test_a_conflict_is_a_warning_of_the_list_and_an_error_of_show(demo, capsys):
     "words", [("--help",), *((noun, "list") for noun in NOUNS), ("plugins", "show", "demo"), ("laws", "show", "line")]
 )
 def test_listing_loads_nothing_heavy(demo, command_line, words):
-    script = (
-        "import sys; from forecast.cli import main; code = main(sys.argv[1:]);"
-        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr); sys.exit(code)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words], env=demo.env, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = heavy_imports(words, demo.env)
     assert (done.returncode, done.stderr) == (0, "[]\n")
     assert done.stdout
 

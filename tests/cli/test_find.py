@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from forecast.cli import main
-from toolkit import json_of
-
-HEAVY = ("matplotlib", "numpy", "pandas", "pint", "rich", "scipy", "statsmodels", "sympy", "xarray")
+from toolkit import heavy_imports, json_of
 
 DEMO = '''"""A plugin for tests."""
 from pathlib import Path
@@ -187,12 +183,6 @@ def test_what_narrows_to_nothing_known_names_the_nearest(capsys, words, says):
 
 @pytest.mark.parametrize("words", [("find", "gpu", "zebra"), ("find", "gpu"), ("models", "list", "--kind", "trend")])
 def test_finding_loads_nothing_heavy(demo, words):
-    script = (
-        "import sys; from forecast.cli import main; code = main(sys.argv[1:]);"
-        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr); sys.exit(code)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script, *words], env=demo.env, capture_output=True, text=True, timeout=60, check=False
-    )
+    done = heavy_imports(words, demo.env)
     assert (done.returncode, done.stderr) == (0, "[]\n")
     assert done.stdout

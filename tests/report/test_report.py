@@ -12,31 +12,9 @@ from forecast.base.netcdf import save
 from forecast.report import figures, summary
 from forecast.report.brief import brief
 from forecast.report.headline import headline
-
-
-def parity(**options):
-    return forecast.project("brain-parity", **{"until": 2100, "draws": 200, **options})
-
-
-@pytest.fixture(scope="module")
-def run():
-    return parity()
-
+from toolkit import growing, parity, small
 
 # --- sentences --------------------------------------------------------------------------------------------------------
-
-
-def small(quantities, when="x >= limit", **options):
-    made = {"title": "When?", "start": 2025, "until": 2040, "quantities": quantities}
-    if when:
-        made["questions"] = {"q": {"when": when, "title": "x reaches its limit"}}
-    return forecast.project(made, **{"draws": 400, **options})
-
-
-def growing(limit):
-    data = {"t": [2000.0, 2001.0, 2002.0, 2003.0], "v": [1.0, 2.0, 4.0, 8.0]}
-    model = forecast.trend(data, x="t", y="v", unit="FLOP", shape="trends/exponential", name="x")
-    return {"x": {"model": model}, "limit": {**limit, "unit": "FLOP"}}
 
 
 def test_one_combination_is_a_date_with_its_interval():

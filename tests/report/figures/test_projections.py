@@ -14,30 +14,9 @@ from forecast.report.brief import brief
 from forecast.report.figures import dots, fans, tornado
 from forecast.report.figures.projections import compose
 from forecast.report.words.numbers import scale_of
+from toolkit import growing, parity, small
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def parity(**options):
-    return forecast.project("brain-parity", **{"until": 2100, "draws": 200, **options})
-
-
-@pytest.fixture(scope="module")
-def run():
-    return parity()
-
-
-def small(quantities, when="x >= limit", **options):
-    made = {"title": "When?", "start": 2025, "until": 2040, "quantities": quantities}
-    if when:
-        made["questions"] = {"q": {"when": when, "title": "x reaches its limit"}}
-    return forecast.project(made, **{"draws": 400, **options})
-
-
-def growing(limit):
-    data = {"t": [2000.0, 2001.0, 2002.0, 2003.0], "v": [1.0, 2.0, 4.0, 8.0]}
-    model = forecast.trend(data, x="t", y="v", unit="FLOP", shape="trends/exponential", name="x")
-    return {"x": {"model": model}, "limit": {**limit, "unit": "FLOP"}}
 
 
 def uncertain(low, high):
