@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BLACK", "COLOURS", "FORMATS", "GREY", "LINES", "MARKS", "WIDTHS", "check_format", "few_ticks", "laid_out",
-    "legend", "legend_below", "logarithmic", "new_axes", "number", "plain", "settle", "sheet", "spread", "style",
-    "write", "years",
+    "BLACK", "COLOURS", "FORMATS", "GREY", "LINES", "MARKS", "WIDTHS", "check_format", "few_ticks", "heading",
+    "laid_out", "legend", "legend_below", "logarithmic", "new_axes", "number", "plain", "settle", "sheet", "spread",
+    "style", "write", "years",
 ]  # fmt: skip
 
 FORMATS = (".svg", ".png", ".pdf")
@@ -136,6 +136,11 @@ def legend(axis: Axes) -> None:
             handles, labels, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.2,
             handlelength=1.8, columnspacing=1.2,
         )  # fmt: skip
+
+
+def heading(figure: Figure, text: str, width: str) -> None:
+    """Put a heading above a figure of one column or two, cut to one line."""
+    figure.suptitle(printable(text, 84 if width == "two" else 40), fontsize=9, weight="bold", x=0.01, ha="left")
 
 
 def legend_below(figure: Figure, columns: int) -> None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from forecast import units
 from forecast.base.dates import from_decimal_year
 from forecast.base.streams import BLOCK, Streams
+from forecast.contract.specs import Input
 from forecast.errors import ForecastError, printable
 from forecast.models import Model, Observations
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.weights import level_quantiles
 from forecast.projection.world import Fits, World
-from forecast.scenarios import graph as graphs
 from forecast.scenarios.graph import Combination, Graph
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     Points = tuple[Array, Array, NDArray[np.str_]]
     Series = Mapping[Combination, Points]
 
-__all__ = ["LONGEST", "described", "models_of", "notable", "observed", "past", "points", "posteriors"]
+T = TypeVar("T")
+
+__all__ = ["LONGEST", "described", "notable", "observed", "past", "points", "posteriors"]
 
 #: So many points of a series have names, of so many characters.
 NAMED, LONGEST = 6, 40
@@ -177,16 +180,19 @@ def _changes(series: Series, axis: int) -> bool:
     return False
 
 
-def models_of(graph: Graph) -> dict[str, Model]:
-    """Return every model behind the quantities, and the models these contain, by name."""
-    return {m.name: m for node in graph.nodes.values() for outer in node.models.values() for m in graphs.nested(outer)}
-
-
 def described(graph: Graph, fits: Fits, model: Model) -> dict[str, Any] | None:
     """Return what a model says of itself; None where it fails."""
     world = World(graph, fits, np.empty(0), fits.seed, range(0))
-    say = partial(fits.describe, model, graph.settings_of(model.name))
-    return say() if fits.rests is None else fits.rests.aside(world, model, "described", say)
+    return _aside(world, model, "described", partial(fits.describe, model, _set_inputs(graph, model.name)))
+
+
+def _set_inputs(graph: Graph, model: str) -> dict[str, Input]:
+    """Return the inputs of a model that were set, as that."""
+    return {
+        key.rpartition(".")[2]: replace(graph.inputs[key], distribution=stated, source="set for this run")
+        for key, stated in graph.set_inputs.items()
+        if key.rpartition(".")[0] == model
+    }
 
 
 def posteriors(graph: Graph, fits: Fits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
@@ -194,12 +200,17 @@ def posteriors(graph: Graph, fits: Fits, seed: int, draws: int) -> Iterator[tupl
     import xarray as xr
 
     blocks = range(-(-draws // BLOCK))
-    for name, model in models_of(graph).items():
+    for name, model in graph.models.items():
         world = World(graph, fits, np.empty(0), seed, blocks)
-        draw = partial(_posterior, world, model, draws)
-        data = draw() if fits.rests is None else fits.rests.aside(world, model, f"posterior {draws}", draw)
+        data = _aside(world, model, f"posterior {draws}", partial(_posterior, world, model, draws))
         if data:
             yield name, xr.Dataset({p: ("draw", v) for p, v in data.items()})
+
+
+def _aside(world: World, model: Model, what: str, make: Callable[[], T]) -> T:
+    """Return what is told of a model beside its level; where runs share it, what is held of it."""
+    rests = world.fits.rests
+    return make() if rests is None else rests.aside(world, model, what, make)
 
 
 def _posterior(world: World, model: Model, draws: int) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def project(
         graph = graphs.build(asked, set)
         rests = None if held is None else Rests(graph, held, as_of, seed)
         fits = Fits(as_of=as_of, seed=seed, rests=rests)
-        fits.check_settings(graph, backing.models_of(graph))
+        fits.check_settings(graph, graph.models)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step)
         _check_size(graph, len(steps.years), draws, kept, workers)
 
@@ -172,7 +172,7 @@ def project(
         job = Job.of(graph, fits, settings=set, years=steps.years, worlds=draws, kept=kept)
         described = {
             name: description
-            for name, m in backing.models_of(graph).items()
+            for name, m in graph.models.items()
             if (description := backing.described(graph, fits, m)) is not None
         }
         fitted_to = frozenset(read)  # before a world is drawn, which another process may do

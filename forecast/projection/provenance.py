@@ -18,7 +18,7 @@ from typing import Any
 from forecast.models.law_fits import LawModel
 from forecast.projection import tables_behind
 from forecast.scenarios import matching
-from forecast.scenarios.graph import Graph, nested
+from forecast.scenarios.graph import Graph
 from forecast.scenarios.quantities.inputs import OwnDraws
 from forecast.scenarios.quantities.laws import LawRef
 from forecast.scenarios.quantities.numbers import said
@@ -74,8 +74,7 @@ def provenance(
 ) -> dict[str, str]:
     """Return the attributes of a projection's root, each JSON text."""
     scenario = graph.scenario
-    behind = [m for node in graph.nodes.values() for outer in node.models.values() for m in nested(outer)]
-    used = [m.name for m in behind] + [m.law.name for m in behind if isinstance(m, LawModel)]
+    used = [*graph.models, *(m.law.name for m in graph.models.values() if isinstance(m, LawModel))]
     what = {
         "scenario": scenario.name,
         "title": scenario.title,

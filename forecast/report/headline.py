@@ -85,7 +85,7 @@ class Words:
             return self(name), ""
         series, _, shape = owner.rpartition("/")[2].partition("@")
         of = ", ".join(self(each) for each in (series, shape) if each)
-        return _PARAMETERS.get(parameter, parameter.replace("_", " ")), of
+        return _PARAMETERS.get(parameter, printable(parameter.replace("_", " "), 60)), of
 
     def title(self, text: str, chosen: Mapping[str, str]) -> str:
         """Fill the names in braces of a title: of a choice its value's label, of a quantity what it is."""

@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from forecast import models, units
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Combination", "Graph", "Node", "build", "nested", "swapped"]
+__all__ = ["Combination", "Graph", "Node", "build", "swapped"]
 
 #: More combinations of choices than this are refused before they are walked.
 MOST_COMBINATIONS = 100_000
@@ -189,6 +189,11 @@ class Graph:
         """The nodes that the scenario names, without the parts of formulas."""
         return {name: node for name, node in self.nodes.items() if not node.hidden}
 
+    @cached_property
+    def models(self) -> dict[str, Model]:
+        """Every model behind the quantities, and the models these contain, by name."""
+        return {m.name: m for node in self.nodes.values() for outer in node.models.values() for m in nested(outer)}
+
     def dims(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the choices that these quantities depend on together, in the scenario's order."""
         depends_on = {dim for name in names if name not in TIME for dim in self.nodes[name].dims}
@@ -201,14 +206,6 @@ class Graph:
     def bases(self, names: Sequence[str], dims: tuple[str, ...], combination: Combination) -> dict[str, Qualifiers]:
         """Return what quantities state beside their units, under these values of the choices."""
         return bases.at(self.nodes, names, dims, combination)
-
-    def settings_of(self, model: str) -> dict[str, Input]:
-        """Return the inputs of a model that were set, as that."""
-        keys = {key.removeprefix(f"{model}."): key for key in self.set_inputs if key.rpartition(".")[0] == model}
-        return {
-            name: replace(self.inputs[key], distribution=self.set_inputs[key], source="set for this run")
-            for name, key in keys.items()
-        }
 
     @property
     def weighed_by(self) -> tuple[str, ...]:

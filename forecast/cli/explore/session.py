@@ -197,12 +197,9 @@ class Session:
         from forecast.report import summary
         from forecast.report.page.appendices import command
         from forecast.report.page.contents import answer
-        from forecast.report.page.worlds import Worlds
         from forecast.report.plain import attribute
 
-        tree = self.run(asked)
-        worlds = Worlds(tree)
-        self._last = asked, tree, worlds
+        _, tree, worlds = self._last = self._answered(asked)
         said = [*attribute(tree, "failures"), *summary.warnings(tree)]
         return {
             "answer": answer(tree, worlds),
@@ -213,15 +210,18 @@ class Session:
     def part(self, name: str, asked: Mapping[str, Any]) -> dict[str, str]:
         """Return what stands around that answer on its page: see `forecast.report.page.part`."""
         from forecast.report.page import part
-        from forecast.report.page.worlds import Worlds
 
         asked = _checked(asked)
-        last, tree, worlds = self._last or (None, None, None)
-        if tree is None or worlds is None or last != asked:
-            tree = self.run(asked)
-            worlds = Worlds(tree)
+        last = self._last
+        _, tree, worlds = last if last is not None and last[0] == asked else self._answered(asked)
         with self._reach():
             return {"html": part(name, tree, worlds, toml=self._scenario(asked).to_toml())}
+
+    def _answered(self, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], xr.DataTree, Worlds]:
+        from forecast.report.page.worlds import Worlds
+
+        tree = self.run(asked)
+        return asked, tree, Worlds(tree)
 
     def run(self, asked: Mapping[str, Any]) -> xr.DataTree:
         """Return the projection that a page asks for."""

@@ -257,7 +257,7 @@ class Rests:
 
     def _parts(self, world: Any, key: Any) -> Any:
         if key[0] == "model" and key[2] is None:  # it needs no other quantity
-            return self._model(world, self._models[key[1]])
+            return self._model(world, self.graph.models[key[1]])
         if key[0] == "input" and key[1] in self.graph.inputs:
             return self.graph.inputs[key[1]], self.graph.set_inputs.get(key[1])
         if key[0] in ("quantity", "free", "binding"):
@@ -267,15 +267,6 @@ class Rests:
         if key[0] == "crossed":
             return self.graph.scenario.questions[key[1]].when.text, tuple(self._each(world, key, key[2]))
         return None
-
-    @cached_property
-    def _models(self) -> dict[str, Model]:
-        return {
-            made.name: made
-            for node in self.graph.nodes.values()
-            for outer in node.models.values()
-            for made in nested(outer)
-        }
 
     def _behind(self, *names: str) -> list[str]:
         if ("behind", names) not in self._known:

@@ -27,7 +27,6 @@ from forecast.base.json_text import strict_json
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import DataError, ForecastError, UsageError, printable
-from forecast.projection import backing
 from forecast.projection.failing import Part
 from forecast.projection.moments import pass_before
 from forecast.projection.streaming.holdings import packed, unpack
@@ -355,7 +354,7 @@ def _pool(job: Job, workers: int) -> ProcessPoolExecutor:
     """Return processes that know the job: by fork where that is safe, else sent to them."""
     import multiprocessing
 
-    for model in backing.models_of(job.graph).values():  # once, and not in each of them
+    for model in job.graph.models.values():  # once, and not in each of them
         with suppress(ForecastError):
             job.fits[model]
     forks = sys.platform == "linux"

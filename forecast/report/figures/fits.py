@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base import paper
-from forecast.errors import ForecastError, printable
+from forecast.errors import ForecastError
 from forecast.fit.diagnostics.drawing import drawable, panel
 
 if TYPE_CHECKING:
@@ -71,9 +71,7 @@ def plot(
         for axis in axes[len(names) :]:
             axis.remove()
         judged = "" if fit.converged is not False else "NOT CONVERGED: "
-        figure.suptitle(
-            printable(f"{judged}{fit.name}", 84 if width == "two" else 40), fontsize=9, weight="bold", x=0.01, ha="left"
-        )
+        paper.heading(figure, f"{judged}{fit.name}", width)
         paper.legend_below(figure, 4 if width == "two" else 2)
         return paper.write(figure, path)
 

@@ -63,7 +63,7 @@ def plot_predictions(
         output = printable(f"{fit.law.output} [{fit.law.unit}]" if fit.law.unit else fit.law.output, 60)
         (axis.set_ylabel if curve else axis.set_xlabel)(output)
         axis.grid(color="#e4e4e4", linewidth=0.5)
-        figure.suptitle(printable(fit.name, 84 if width == "two" else 40), fontsize=9, weight="bold", x=0.01, ha="left")
+        paper.heading(figure, fit.name, width)
         paper.legend_below(figure, 3 if width == "two" else 1)
         return paper.write(figure, path)
 
@@ -158,7 +158,6 @@ def plot_allocation(
             axis.grid(color="#e4e4e4", linewidth=0.5)
         for axis in axes[-across:]:
             axis.set_xlabel("cost" if asked.get("cost", "6*N*D") != "6*N*D" else "compute [FLOP]")
-        title = printable(found[0].attrs["fit"], 84 if width == "two" else 40)
-        figure.suptitle(title, fontsize=9, weight="bold", x=0.01, ha="left")
+        paper.heading(figure, found[0].attrs["fit"], width)
         paper.legend_below(figure, 4 if width == "two" else 2)
         return paper.write(figure, path)

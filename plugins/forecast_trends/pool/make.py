@@ -30,9 +30,7 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     import forecast
     from forecast.evaluation.rolling import backtest
 
-    for row in _series():
-        if only and row["series"] not in only:
-            continue
+    for row in _series(only):
         model = forecast.model(row["series"], shape="trends/pool", options={"calibrated": False})
         try:
             found = backtest({"pool": model}, name=row["series"]).sel(model="pool")
@@ -52,15 +50,15 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
                 }  # fmt: skip
 
 
-def _series() -> Iterator[dict[str, str]]:
-    """Walk the table of families; the same points under a second name, or in another unit, tell nothing new."""
+def _series(only: Collection[str] = ()) -> Iterator[dict[str, str]]:
+    """Walk the table of families, or some of it; the same points by another name or unit tell nothing new."""
     import numpy as np
 
     import forecast
 
     seen = set()
     with FAMILIES.open(encoding="utf-8", newline="") as file:
-        series = list(csv.DictReader(file))
+        series = [row for row in csv.DictReader(file) if not only or row["series"] in only]
     for row in series:
         points = forecast.model(row["series"]).fit().observed()
         key = None if points is None else (points.time.tobytes(), np.round(points.value / points.value[0], 9).tobytes())
