@@ -14,6 +14,7 @@ import pytest
 
 import forecast
 from forecast.cli import main
+from toolkit import started
 
 ESCAPES = """
 from forecast import LawSpec, hookimpl
@@ -131,10 +132,7 @@ def test_bad_input_068_a_plugin_that_prints_does_not_spoil_json(fake_plugins, co
 def test_bad_input_080_signals_end_quietly_with_their_code(fake_plugins, tmp_path, name, code):
     marker = tmp_path / "begun"
     fake_plugins.add("slow", SLOW.format(marker=str(marker)))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "forecast", "plugins", "list", "--json"],
-        env=fake_plugins.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = started("plugins", "list", "--json", env=fake_plugins.env)
     try:
         until = time.monotonic() + 30
         while not marker.exists() and time.monotonic() < until:
