@@ -172,7 +172,7 @@ def command_line(fake_plugins: FakePlugins, tmp_path: Path) -> Callable[..., sub
     """Run ``forecast ...`` in a process of its own, which sees the fake plugins."""
 
     def run(*words: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
-        return spawn(*words, env={**fake_plugins.env, **(env or {})}, **{"timeout": 60, "cwd": tmp_path, **options})
+        return spawn(*words, env={**fake_plugins.env, **(env or {})}, **{"timeout": 120, "cwd": tmp_path, **options})
 
     return run
 

@@ -334,11 +334,20 @@ CLOCKS = {
     "clock_gettime", "getrusage", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time",
     "process_time_ns", "thread_time", "thread_time_ns",
 }  # fmt: skip
+#: Seconds that a test waits at least before it says that something does not end.
+SHORTEST_TIMEOUT_S = 120
 
 
 def timed(tree: ast.AST) -> Iterator[str]:
-    """Name every assert whose outcome depends on how long something took, in whatever names the time was kept."""
+    """Name every assert whose outcome depends on how long something took, in whatever names the time was kept.
+
+    A limit on what is waited for is one too, unless it is so long that only what never ends reaches it.
+    """
     readings = set(CLOCKS)
+    for node in ast.walk(tree):
+        given = node.value if isinstance(node, ast.keyword) and node.arg == "timeout" else None
+        if isinstance(given, ast.Constant) and (given.value or SHORTEST_TIMEOUT_S) < SHORTEST_TIMEOUT_S:
+            yield f"{given.lineno}: a timeout under {SHORTEST_TIMEOUT_S} s"
 
     def reads(node: ast.AST) -> bool:
         return any(
@@ -375,7 +384,7 @@ def timed(tree: ast.AST) -> Iterator[str]:
 
 
 def test_no_test_asserts_a_time():
-    clocks = re.compile("|".join([*CLOCKS, r"time\.time"]))
+    clocks = re.compile("|".join([*CLOCKS, r"time\.time", "timeout="]))
     read = [p for p in sources("tests") if p.name != Path(__file__).name and clocks.search(p.read_text("utf-8"))]
     wrong = {f"{shown(p)}:{place}" for p in read for place in timed(tree_of(p))}
     assert sorted(wrong) == [], "measure it in tests/benchmarks, or count what is exact: calls, imports, bytes"
@@ -392,6 +401,7 @@ def test_no_test_asserts_a_time():
         ("end = monotonic() + 60\n    while not done() and monotonic() < end: pass\n    assert done()", False),
         ("then = time.time() - 10; os.utime(old, (then, then)); assert parts() == []", False),
         ("assert run(timeout=120) == 0", False),
+        ("process.wait(timeout=60)", True),
     ],
 )
 def test_the_check_for_times_sees(body, seen):

@@ -155,7 +155,7 @@ def heavy_imports(words: Iterable[str], env: Mapping[str, str]) -> subprocess.Co
         f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     return subprocess.run(
-        [sys.executable, "-c", script, *words], env=env, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script, *words], env=env, capture_output=True, text=True, timeout=120, check=False
     )
 
 

@@ -345,7 +345,7 @@ def test_bad_input_072_no_filter_is_loaded_from_outside(saved: Path, tmp_path: P
         env={**os.environ, "HDF5_PLUGIN_PATH": str(plugins)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=True,
     )
     says, read = done.stdout.splitlines()

@@ -28,12 +28,18 @@ def main(words: Sequence[str], rows: Iterable[Benchmark] = BENCHMARKS) -> int:
     parser.add_argument("words", nargs="*", metavar="WORD", help="measure the rows whose name has any of these in it")
     parser.add_argument("-k", metavar="TEXT", default="", help="and of them those whose name has this in it")
     parser.add_argument("--list", action="store_true", help="list the rows and measure nothing")
-    parser.add_argument("--save", type=Path, metavar="FILE", help="write the ratios to a file")
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="FILE",
+        help="write the ratios to a file, beside those it has",
+    )
     parser.add_argument(
         "--compare", type=Path, metavar="FILE",
         help="name the rows that became 20 %% slower than in the file; fail on one twice as slow, measured again first",
     )  # fmt: skip
     asked = parser.parse_args(words)
+    rows = list(rows)
     chosen = [r for r in rows if (not asked.words or any(w in r.name for w in asked.words)) and asked.k in r.name]
     if not chosen:
         parser.error("no row has such a name: --list has them all")
@@ -44,7 +50,9 @@ def main(words: Sequence[str], rows: Iterable[Benchmark] = BENCHMARKS) -> int:
     before: dict[str, float] = {} if asked.compare is None else json.loads(asked.compare.read_text(encoding="utf-8"))
     found = _measured(chosen, before)
     if asked.save is not None:
-        ratios = {name: float(f"{result.ratio:.3g}") for name, result in found.items()}
+        known = json.loads(asked.save.read_text(encoding="utf-8")) if asked.save.exists() else {}
+        ratios = {row.name: known[row.name] for row in rows if row.name in known}
+        ratios |= {name: float(f"{result.ratio:.3g}") for name, result in found.items()}
         asked.save.write_text(json.dumps(ratios, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return _compared(found, before)
 

@@ -45,11 +45,13 @@ def test_what_is_saved_is_what_is_compared(capsys, tmp_path):
     file = tmp_path / "b.json"
     assert main(["--save", str(file)], [Row("a", 1.0).benchmark, Row("b", 4.0).benchmark]) == 0
     assert json.loads(file.read_text()) == {"a": 10.0, "b": 2.5}
-    rows = [Row("a", 1.3), Row("b", 4.1), Row("c", 1.0)]
+    assert main(["a", "--save", str(file)], [Row("a", 2.0).benchmark, Row("b", 4.0).benchmark]) == 0
+    assert json.loads(file.read_text()) == {"a": 5.0, "b": 2.5}
+    rows = [Row("a", 2.6), Row("b", 4.1), Row("c", 1.0)]
     capsys.readouterr()
     assert main(["--compare", str(file)], [r.benchmark for r in rows]) == 0
     said = capsys.readouterr().out.splitlines()[4:]
-    assert said == ["slower: a: ratio 7.69, was 10", "new: c: the file has no ratio for it"]
+    assert said == ["slower: a: ratio 3.85, was 5", "new: c: the file has no ratio for it"]
     assert [r.prepared for r in rows] == [1, 1, 1]
 
 

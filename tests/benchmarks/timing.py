@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,9 +113,3 @@ def reference(*parts: str) -> Path:
     if not path.is_file():
         raise NotHereError("FORECAST_TEST_DATA names no folder with the reference data")
     return path
-
-
-def in_turn(works: Sequence[Work]) -> Work:
-    """Return what does the next of several works at each call."""
-    place = iter(range(10**9))
-    return lambda: works[next(place) % len(works)]()

@@ -124,6 +124,23 @@ def again() -> tuple[Cost, Cost]:
     return cpu(lambda: forecast.project("brain-parity")), cpu(draw_and_rank(4096, 76, 9))
 
 
+def variants() -> tuple[Cost, Cost]:
+    """Scenarios with another number or another choice each time, as a sweep asks them."""
+    turns: list[Callable[[int], Any]] = [
+        lambda n: forecast.project("scaling-ends", set={"wanted": 5.0 + n}, draws=2000),
+        lambda n: forecast.project("gpu-limit", set={"smallest": 0.4 + 0.01 * n}, draws=2000),
+        lambda n: forecast.project("gpu-choice", set={"budget": 500.0 + n, "memory": 12}, draws=2000),
+    ]
+    turn = iter(range(10**9))
+
+    def asked() -> None:
+        n = next(turn)
+        for each in turns:
+            each(n)
+
+    return cpu(asked), cpu(draw_and_rank(2048, 76, 9))
+
+
 def redraw() -> tuple[Cost, Cost]:
     """An answer as it is sent to the page, after each kind of change."""
     from forecast.cli.explore import server
@@ -201,6 +218,7 @@ BENCHMARKS = [
     Benchmark("worlds/memory of many worlds", "at most 350 MB", 1, memory, 1, "MB"),
     Benchmark("worlds/a small projection", "numpy: 1,000 x 11 drawn, ranked", 0.1, small, 15),
     Benchmark("worlds/brain-parity asked again", "numpy: 9 of 4,096 x 76 drawn, ranked", 0.1, again, 2),
+    Benchmark("worlds/variants of three scenarios", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, variants, 2),
     Benchmark("worlds/six changes on the page of explore", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, redraw, 2),
     Benchmark("worlds/1e6 draws of an estimate, attributed", "numpy: 1e6 x 9 drawn, ranked", 1, attributed, 2),
     Benchmark("worlds/random walk, 600 months", BLOCKS, 0.1, lambda: shape("random-walk", 600), 2),

@@ -71,7 +71,7 @@ def ask(session):
         async def every():
             served = server.app(session, PORT, TOKEN)
             async with httpx.AsyncClient(
-                transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=60
+                transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120
             ) as client:
                 return await asyncio.gather(*(client.request(**{**ours, **each}) for each in asked or [{}]))
 
@@ -378,7 +378,7 @@ def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder)
     process, address = serving(str(folder / "fast.toml"), "--port", "0", "--no-browser", "--draws", "64")
     try:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address), process.stderr.read()
-        page = httpx.get(address, timeout=60)
+        page = httpx.get(address, timeout=120)
         token = json.loads(re.search(r'id="live">(.*?)</script>', page.text, re.DOTALL)[1])["token"]
         assert len(token) > 30
         port = int(address.rsplit(":", 1)[1].strip("/"))
@@ -388,11 +388,11 @@ def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder)
                 said = f"POST /answer HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{server.TOKEN}: {token}\r\n"
                 head = f"{said}Content-Length: {len(body)}\r\n\r\n"
                 gone.sendall(head.encode() + body)
-        given = httpx.post(f"{address}answer", headers={server.TOKEN: token}, content=b"{}", timeout=60)
+        given = httpx.post(f"{address}answer", headers={server.TOKEN: token}, content=b"{}", timeout=120)
         assert given.json()["answer"]["sentence"]
         assert httpx.post(f"{address}answer", content=b"{}").status_code == 403
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 0, err
@@ -408,7 +408,7 @@ def test_ctrl_c_does_not_wait_for_what_is_being_computed():
             reader.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
             time.sleep(0.5)  # it draws
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert (process.returncode, out, err) == (0, "", "forecast: note: Ctrl-C ends it\n")

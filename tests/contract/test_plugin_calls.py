@@ -185,5 +185,5 @@ signal.pause()
 
 
 def test_an_alarm_on_its_way_does_not_end_the_command_that_is_begun_anew():
-    done = subprocess.run([sys.executable, "-c", BEGUN_ANEW], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", BEGUN_ANEW], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")

@@ -163,7 +163,7 @@ def test_bad_input_073_standard_input(stdin: str) -> None:
     command = [sys.executable, "-c", code]
     if stdin == "closed":
         command = ["sh", "-c", 'exec "$0" "$@" <&-', *command]
-    done = subprocess.run(command, stdin=subprocess.PIPE, capture_output=True, text=True, timeout=20)
+    done = subprocess.run(command, stdin=subprocess.PIPE, capture_output=True, text=True, timeout=120)
     assert done.stdout.startswith("/dev/stdin: "), done.stderr
 
 

@@ -41,7 +41,7 @@ def address(tmp_path):
         yield process.stdout.readline().strip()
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         process.stdout.close()
 
 
