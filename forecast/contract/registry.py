@@ -372,7 +372,12 @@ class Registry:
                 raise PluginContractError(f"{named} name: expected lower case letters, digits and hyphens")
             if what in ended_inside() and what not in plugin_calls.left_out():
                 _try_alone(entry, what)
-            with plugin_calls.code(what), plugin_calls.within(LOAD_S, what):
+            with (
+                plugin_calls.code(what),
+                plugin_calls.signals_of_its_own(),
+                plugin_calls.within(LOAD_S, what),
+                plugin_calls.Kept(),
+            ):
                 module = entry.load()
                 plugin = replace(plugin, title=_title(module))
                 plugin = replace(plugin, specs=_answers(module, entry.name, hooks))
