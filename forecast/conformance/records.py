@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.conformance import bounds
+from forecast.conformance.called_with_data import reader_reads, score_scores
 from forecast.conformance.laws import LAW_CHECKS, guarded, numbers, refuse
 from forecast.conformance.shapes import SHAPE_CHECKS
 from forecast.contract.registry import Record, get_registry, resolve
@@ -310,8 +311,8 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
     "scenario": (("reads", _scenario_reads), (f"runs at {WORLDS} worlds", _scenario_runs)),
     "claim": (("computes, and says where it disagrees", _claim_computes),),
     "unit": (("parses", _unit_parses),),
-    "score": (("its code loads", _target_loads),),
-    "reader": (("its code loads", _target_loads),),
+    "score": (("its code loads", _target_loads), ("scores in the grammar of scores", score_scores)),
+    "reader": (("its code loads", _target_loads), ("reads", reader_reads)),
     "command": (("its code loads", _command_loads),),
 }
 

@@ -577,11 +577,18 @@ class ReaderSpec(Spec):
 
     ``target`` names ``f(path)``, which is given the path of the file and returns a mapping of column to cells: text,
     numbers, dates, truth values, or None where a cell is missing. They then pass the schema as those of a CSV do.
+
+    Parameters
+    ----------
+    target : str
+    example : str
+        Path of a small file that it reads, for the conformance kit, which else tries a tiny CSV file.
     """
 
     kind: ClassVar[str] = "reader"
 
     target: str = text_field()
+    example: str = text_field(default="")
 
 
 @dataclass(frozen=True, kw_only=True)
