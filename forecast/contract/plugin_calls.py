@@ -210,7 +210,7 @@ def signals_of_its_own() -> Iterator[None]:
 
 def _sorted_signals() -> list[int]:
     """Take the signals that wait; note those of this process, and return the others."""
-    users = []
+    users: list[int] = []
     while _held_back and (sent := signal.sigtimedwait(_held_back, 0)) is not None:
         (_own if sent.si_pid == os.getpid() else users).append(sent.si_signo)
     return users
@@ -312,7 +312,9 @@ class Kept:
     def __enter__(self) -> None:
         self.builtins = dict(builtins.__dict__)
         self.modules = dict(sys.modules)
-        self.lists = {name: (getattr(sys, name), list(getattr(sys, name))) for name in _LISTS}
+        self.lists: dict[str, tuple[list[Any], list[Any]]] = {
+            name: (getattr(sys, name), list(getattr(sys, name))) for name in _LISTS
+        }
         self.streams = {name: getattr(sys, name) for name in _STREAMS}
         self.open = {name for name, stream in self.streams.items() if _usable(stream)}
         self.folder = _working_directory()
@@ -325,10 +327,8 @@ class Kept:
         took = [f"the built-in name {name}" for name in spoilt if name != "_"]  # an interactive session sets that one
         took += self._modules()
         for name, (place, entries) in self.lists.items():
-            now = getattr(sys, name, None)
-            if now is not place or any(each not in place for each in entries):
-                if now is not place or not isinstance(now, list):
-                    setattr(sys, name, place)
+            if getattr(sys, name, None) is not place or any(each not in place for each in entries):
+                setattr(sys, name, place)
                 place[:] = [*entries, *(each for each in place if each not in entries)]
                 took.append(f"sys.{name}")
         for name, stream in self.streams.items():
@@ -352,7 +352,8 @@ class Kept:
     def _modules(self) -> list[str]:
         """Put back modules that were removed, replaced or barred, those that nobody has imported yet among them."""
         took = [name for name, module in self.modules.items() if sys.modules.get(name) is not module]
-        barred = [name for name, module in [*sys.modules.items()] if module is None and name not in self.modules]
+        now: dict[str, Any] = dict(sys.modules)
+        barred = [name for name, module in now.items() if module is None and name not in self.modules]
         for name in took:
             sys.modules[name] = self.modules[name]
         for name in barred:

@@ -477,7 +477,8 @@ class Registry:
     def _settled(self, spec: T, plugin: Plugin) -> T:
         """Return a record whose references are those of its own distribution first (`at_home`)."""
         changed: dict[str, Any] = {}
-        for name, kind in references(type(spec)):
+        made: Any = type(spec)  # hashable, which mypy doubts of a class
+        for name, kind in references(made):
             stated: Any = getattr(spec, name)
             meant: Any
             if isinstance(stated, str):

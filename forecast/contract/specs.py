@@ -407,13 +407,16 @@ class FunctionSpec(ModelSpec):
     target : str
         ``"module:attribute"`` of a callable ``f(**inputs)``: given an array for each input by its name, all of one
         shape and read-only, it returns an array of that shape. Each element depends on the elements at its place
-        alone, and the same inputs give the same numbers.
+        alone, and the same inputs give the same numbers. An argument ``t`` is given the dates, as decimal years.
+    along : {"", "time"}
+        ``"time"``: it is given arrays (time, draw), and each element depends on those of its world up to its date.
     inputs : mapping of str to str
         Name to unit.
     domain : mapping of str to (float, float)
         A plausible range for each input, in which the conformance kit tries it; 1 to 2 where none is stated.
     """
 
+    along: str = checked(lambda v: v in ("", "time"), "'time', or nothing", default="")
     inputs: Mapping[str, str] = checked(maps(text), "a mapping of input to unit", default_factory=empty)
     domain: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
 
@@ -423,7 +426,7 @@ class FunctionSpec(ModelSpec):
         if not self.inputs:
             self._refuse("inputs", "is empty: say which quantities it takes, and in which units")
         for name in self.inputs:
-            if not name.isidentifier() or name in ("function", "unit", "inputs"):
+            if not name.isidentifier() or name in ("function", "unit", "inputs", "along"):
                 self._refuse("inputs", f"'{printable(name, 60)}' cannot be an argument and a key of a scenario")
         for name in self.domain:
             if name not in self.inputs:
