@@ -119,7 +119,7 @@ class Answer:
         if not self.conditions and not self.swapped:
             return self.base
         base = self.base
-        made = Scenario.remade(self._mapping, name=base.name, where=base.where, folder=base.folder)
+        made = base.restated(self._mapping)
         known = [name for name in self.swapped if name in base.quantities]
         return replace(made, alone=apart(build(base), known)) if base.correlations and known else made
 
@@ -367,7 +367,8 @@ class Answer:
             asked["quantities"] = {**asked["quantities"], **{name: each.record for name, each in named.items()}}
         asked.pop("questions", None)
         run = {key: each for key, each in self._run_options.items() if key in ("set", "seed", "as_of", *_INSTEAD)}
-        seen = _projected(asked, {**run, "draws": 100, "held": self.held})["projection"].to_dataset()
+        made = asked if self.base is None else self.base.restated(asked)
+        seen = _projected(made, {**run, "draws": 100, "held": self.held})["projection"].to_dataset()
         for name, side in sides.items():
             level = seen[name]
             if not bool((level == level.isel(time=0)).all()):

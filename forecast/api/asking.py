@@ -105,5 +105,4 @@ def _alone(scenario: Scenario, question: str) -> Scenario:
     kept = [question, *(stated[question].get("first", ()))]
     if kept == list(stated):
         return scenario
-    whole = {**scenario.stated, "questions": {name: stated[name] for name in kept}}
-    return type(scenario).remade(whole, name=scenario.name, where=scenario.where, folder=scenario.folder)
+    return scenario.restated({**scenario.stated, "questions": {name: stated[name] for name in kept}})

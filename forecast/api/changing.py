@@ -52,7 +52,7 @@ def changed_in(given: Scenario, changed: Mapping[str, Any]) -> Scenario:
         else:
             raise UnknownNameError("quantity or key", key, [*named, *_TOP], where=f"scenario '{given.name}'")
     whole = scenario_of({}, swapped=swapped, base=given.stated, **top)
-    return Scenario.remade(whole, name=given.name, where=given.where, folder=given.folder)
+    return given.restated(whole)
 
 
 def _other(given: Scenario, name: str, new: Any) -> Quantity:

@@ -146,7 +146,6 @@ def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
     import numpy as np
 
     from forecast.projection.engine import project
-    from forecast.scenarios.scenario import Scenario
     from forecast.sensitivity.answers import ranks
 
     said = _said(answer)
@@ -163,8 +162,7 @@ def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
             stated = _drawn_anew(given.stated, members, f"again{count}")
             if stated is None:
                 break
-            other = Scenario.remade(stated, name=given.name, where=given.where, folder=given.folder)
-            again = _said(replace(answer, run=project(other, **answer._run_options, held=answer.held)))
+            again = _said(replace(answer, run=project(given.restated(stated), **answer._run_options, held=answer.held)))
             # the same scale for all: where an answer would stand among those that were given
             outcomes.append(np.interp(again.transpose(*said.dims).values, *steps))
         if len(outcomes) > 1:

@@ -157,15 +157,24 @@ def path(times: ArrayLike, values: ArrayLike, /, *, unit: str = "", name: str, b
     return quantity(name, schedule=points, as_="level", between=between, unit=unit)
 
 
-def function(*, unit: str, **inputs: str) -> Callable[[Callable[..., Any]], Callable[..., Quantity]]:
+def function(*, unit: str, along: str = "", **inputs: str) -> Callable[[Callable[..., Any]], Callable[..., Quantity]]:
     """Make a Python function one of quantities.
 
     Parameters
     ----------
     unit : str
         Of what it returns.
+    along : {"", "time"}
+        Nothing: each element of what it returns is made of the elements at its place. ``"time"``: of its own world's
+        path up to its date, as a cumulative sum is. Anything else is refused at the first call.
     **inputs
-        Argument to unit: in it the function is handed plain arrays, (time, draw), and returns one of that shape.
+        Argument to unit: in it the function is handed plain arrays, (time, draw), and returns one of that shape. An
+        argument ``t``, which is no input, is handed the dates, as decimal years.
+
+    Raises
+    ------
+    UsageError
+        For ``along="draw"``: worlds are drawn and reduced in blocks, so that no function sees all of them.
 
     Examples
     --------
@@ -175,14 +184,25 @@ def function(*, unit: str, **inputs: str) -> Callable[[Callable[..., Any]], Call
     ...     return 0.4 * rate * chips
     >>> cluster(rate=forecast.value(1e15, "FLOP/s", name="peak"), chips=1e4).name
     'cluster_of_peak_and_value_10000'
+
+    What adds up over time says so, and weighs by the time from one step to the next:
+
+    >>> import numpy as np
+    >>> @forecast.function(unit="FLOP", along="time", rate="FLOP/year")
+    ... def spent(rate, t):
+    ...     return np.cumsum(rate * np.diff(t, axis=0, prepend=t[:1]), axis=0)
     """
+    from forecast.models.functions import check_along
+
+    check_along(along, "forecast.function")
 
     def of_quantities(call: Callable[..., Any]) -> Callable[..., Quantity]:
         label = getattr(call, "__name__", type(call).__name__)
+        said = {"along": along} if along else {}
 
         def called(**given: Any) -> Quantity:
             wired = {key: as_quantity(each) for key, each in given.items()}
-            stated = {"function": plain, "unit": unit, "inputs": dict(inputs), **wired}
+            stated = {"function": plain, "unit": unit, "inputs": dict(inputs), **said, **wired}
             return named_as(label if label.isidentifier() else "function", Quantity(stated=stated, automatic=True))
 
         functools.update_wrapper(called, call)

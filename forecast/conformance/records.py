@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.conformance import bounds
+from forecast.conformance.called_with_data import reader_reads, score_scores
 from forecast.conformance.laws import LAW_CHECKS, guarded, numbers, refuse
 from forecast.conformance.shapes import SHAPE_CHECKS
 from forecast.contract.registry import Record, get_registry, resolve
@@ -191,19 +192,23 @@ def _model_goes_on(record: Record) -> None:
 
 
 def _function_vectorises(record: Record) -> None:
-    """Each element rests on those at its place alone: a part of the inputs gives that part of the output."""
+    """A part of the inputs, in another order, gives that part of the output: along what the function declares."""
     import numpy as np
+
+    from forecast.models.functions import check_places, takes_time
 
     spec: Any = record.spec
     call = resolve(spec.target, what=f"function '{record.full_name}'")
-    given = _Trial(record).inputs
+    trial = _Trial(record)
+    given = dict(trial.inputs)
+    shape = next(iter(given.values())).shape
+    if takes_time(call) and "t" not in given:
+        given["t"] = np.broadcast_to(trial.time[:, None], shape)
     with guarded(record, "its function"):
         whole = np.asarray(call(**given))
-        if whole.shape != next(iter(given.values())).shape:
+        if whole.shape != shape:
             raise refuse(record, f"its function returns shape {whole.shape} for inputs of another")
-        part = np.asarray(call(**{name: values[3:5, 7:10] for name, values in given.items()}))
-    if part.shape != (2, 3) or not np.allclose(part, whole[3:5, 7:10], rtol=1e-12, atol=0, equal_nan=True):
-        raise refuse(record, "its function gives other numbers for a part of its inputs than for all of them")
+        check_places(call, given, whole, spec.along, f"function '{record.full_name}': its function")
 
 
 # The others ---------------------------------------------------------------------------------------------------------
@@ -310,8 +315,8 @@ CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
     "scenario": (("reads", _scenario_reads), (f"runs at {WORLDS} worlds", _scenario_runs)),
     "claim": (("computes, and says where it disagrees", _claim_computes),),
     "unit": (("parses", _unit_parses),),
-    "score": (("its code loads", _target_loads),),
-    "reader": (("its code loads", _target_loads),),
+    "score": (("its code loads", _target_loads), ("scores in the grammar of scores", score_scores)),
+    "reader": (("its code loads", _target_loads), ("reads", reader_reads)),
     "command": (("its code loads", _command_loads),),
 }
 

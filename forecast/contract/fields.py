@@ -26,6 +26,7 @@ __all__ = [
     "pair",
     "ranges",
     "records",
+    "references",
     "text",
     "text_field",
     "tuples",
@@ -126,9 +127,13 @@ numbers = maps(number)
 ranges = maps(pair)
 
 
-def checked(test: Callable[[object], bool], says: str, **options: Any) -> Any:
-    """Declare a field whose value must pass `test`; a failure names the record, the field and what was expected."""
-    return field(metadata={"test": test, "says": says}, **options)
+def checked(test: Callable[[object], bool], says: str, *, names: str = "", **options: Any) -> Any:
+    """Declare a field whose value must pass `test`; a failure names the record, the field and what was expected.
+
+    `names` is the kind of record that its text, or the keys of its mapping, name; ``"fact"`` are values of a mapping,
+    each a fact of a model.
+    """
+    return field(metadata={"test": test, "says": says, "names": names}, **options)
 
 
 def text_field(**options: Any) -> Any:
@@ -145,6 +150,20 @@ def records(of: type, **options: Any) -> Any:
     """Declare a field that holds a tuple of records; in a file they are tables, each under its name."""
     says = {"test": tuples(lambda v: isinstance(v, of)), "says": f"a tuple of {of.__name__}", "record": of}
     return field(metadata=says, **options)
+
+
+@functools.cache
+def references(kind: type[Any]) -> tuple[tuple[str, str], ...]:
+    """Return the fields of a record that name other records, each with what it names; ``""``: records that may.
+
+    Examples
+    --------
+    >>> from forecast import TrendSpec
+    >>> references(TrendSpec)
+    (('table', 'table'), ('shape', 'shape'), ('shapes', ''))
+    """
+    named = ((f.name, f.metadata.get("names", ""), f.metadata.get("record")) for f in fields(kind))
+    return tuple((name, to) for name, to, held in named if to or (held is not None and references(held)))
 
 
 @functools.cache

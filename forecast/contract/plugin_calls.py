@@ -8,21 +8,25 @@ the code returns; and code that is left out (``FORECAST_LEAVE_OUT``, set by ``--
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import FrameType
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from forecast.contract import recorder
 from forecast.errors import ForecastError, OverTimeError, PluginError, one_line, printable
 
 __all__ = [
     "Interrupted",
+    "Kept",
     "Terminated",
     "code",
     "guarded",
@@ -33,16 +37,22 @@ __all__ = [
     "run_exit_functions",
     "running_threads",
     "set_stdout_aside",
+    "signals_of_its_own",
     "stdout_is_data",
     "within",
 ]
 
 T = TypeVar("T")
 
-#: How often code that catches the end of its time is told again, and how long it may go on all the same, in seconds.
+#: How often it is looked whether code is over its time, and how long it may go on all the same, in seconds.
 AGAIN_S, PATIENCE_S = 0.2, 0.6
 #: The name of the thread that watches over those who cannot be interrupted.
 OURS = "forecast-limit"
+#: What may be added to, but not taken from, while a plugin loads; the standard streams, by their file descriptors.
+_LISTS = ("path", "meta_path", "path_hooks")
+_STREAMS = ("stdin", "stdout", "stderr")
+#: Signals that end a command.
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Interrupted(KeyboardInterrupt):
@@ -132,28 +142,85 @@ def within(seconds: float, what: str) -> Iterator[None]:
     """Give code so many seconds; what still runs then is interrupted by an `OverTimeError`.
 
     Only the main thread can be interrupted, and only where nobody else uses the alarm: elsewhere there is no limit.
-    Code that cannot be interrupted has the command begun anew without it, where the process is ours.
+    Code that cannot be interrupted has the command begun anew without it, where the process is ours. Meanwhile it is
+    looked again and again whether the user ends the command, where `signals_of_its_own` holds that back.
     """
     usable = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if not usable or signal.getitimer(signal.ITIMER_REAL)[0]:
         yield
         return
 
+    end = time.monotonic() + seconds
+
     def over(number: int, frame: FrameType | None) -> None:
-        raise OverTimeError(f"has not loaded after {seconds:g} s")
+        _sort_signals()
+        if time.monotonic() >= end:
+            raise OverTimeError(f"has not loaded after {seconds:g} s")
 
     stubborn = threading.Timer(seconds + PATIENCE_S, _begin_anew, [what, f"has not loaded after {seconds:g} s"])
     stubborn.name, stubborn.daemon = OURS, True
     if _stdout is not None:
         stubborn.start()
     before = signal.signal(signal.SIGALRM, over)
-    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
+    signal.setitimer(signal.ITIMER_REAL, AGAIN_S, AGAIN_S)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
         stubborn.cancel()
+
+
+#: The signals that are held back while code of a plugin loads, and those that it sent to its own process.
+_held_back: frozenset[int] = frozenset()
+_own: list[int] = []
+
+
+@contextlib.contextmanager
+def signals_of_its_own() -> Iterator[None]:
+    """Tell the signals that code sends to its own process from those that the user sends.
+
+    They wait while the code runs; then the kernel says who sent each. Those of the user are passed on, with `within`
+    around the code in a moment. Only the main thread does so, and not where the system cannot say (macOS, Windows).
+
+    Raises
+    ------
+    PluginError
+        If the code sent one that ends a command.
+    """
+    global _held_back
+    usable = hasattr(signal, "sigtimedwait") and threading.current_thread() is threading.main_thread()
+    if not usable or _held_back:
+        yield
+        return
+    _own.clear()
+    _held_back = frozenset(_ENDING)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _held_back)
+    try:
+        yield
+    finally:
+        users = _sorted_signals()
+        _held_back = frozenset()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number in users:
+            signal.raise_signal(number)
+    if _own:
+        raise PluginError(f"it sent {signal.Signals(_own[0]).name} to its own process")
+
+
+def _sorted_signals() -> list[int]:
+    """Take the signals that wait; note those of this process, and return the others."""
+    users: list[int] = []
+    while _held_back and (sent := signal.sigtimedwait(_held_back, 0)) is not None:
+        (_own if sent.si_pid == os.getpid() else users).append(sent.si_signo)
+    return users
+
+
+def _sort_signals() -> None:
+    """Pass on what the user has sent in the meantime."""
+    for number in _sorted_signals():
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        signal.raise_signal(number)
 
 
 def running_threads() -> int:
@@ -172,6 +239,9 @@ def _begin_anew(what: str, why: str) -> None:
     # an alarm that went off and that nobody has taken yet would end the new program: it is taken here
     for how in (signal.SIG_BLOCK, signal.SIG_UNBLOCK):
         signal.pthread_sigmask(how, {signal.SIGALRM})
+    if users := _sorted_signals():
+        _end("interrupted; nothing was written", 128 + users[0])
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     try:
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606 - our own command line, once more
     except OSError:
@@ -192,6 +262,103 @@ def _end(said: str, status: int) -> NoReturn:
     with contextlib.suppress(OSError):
         os.write(2, line.encode("ascii", "backslashreplace"))
     os._exit(status)
+
+
+# What belongs to the whole process ---------------------------------------------------------------------------------
+
+
+def _usable(stream: Any) -> bool:
+    return stream is not None and not getattr(stream, "closed", False)
+
+
+def _working_directory() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:  # it is gone
+        return ""
+
+
+def _opened_again(descriptor: int) -> Any:
+    """Return a standard stream that was closed; nothing is read or written where its file descriptor is gone too."""
+    mode = "r" if descriptor == 0 else "w"
+    try:
+        return open(descriptor, mode, encoding="utf-8", errors="backslashreplace", closefd=False)
+    except OSError:
+        return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123
+
+
+class Kept:
+    """Put back, when the context ends, what belongs to the whole process and a plugin may not take from others.
+
+    That is modules that are loaded, places where modules are looked for, built-in names, the standard streams, what the
+    signals that end a command do, and the working directory. A plugin may add to them. Its environment variables are
+    its own business: many a library is told by one how many threads it may take.
+
+    A class, since a generator would be resumed through built-in names, which may be gone.
+
+    Raises
+    ------
+    PluginError
+        If something had to be put back, and nothing else was raised.
+
+    Examples
+    --------
+    >>> with Kept():
+    ...     sys.modules["json"] = None
+    Traceback (most recent call last):
+    forecast.errors.PluginError: while loading it took from everybody else: sys.modules['json']
+    """
+
+    def __enter__(self) -> None:
+        self.builtins = dict(builtins.__dict__)
+        self.modules = dict(sys.modules)
+        self.lists: dict[str, tuple[list[Any], list[Any]]] = {
+            name: (getattr(sys, name), list(getattr(sys, name))) for name in _LISTS
+        }
+        self.streams = {name: getattr(sys, name) for name in _STREAMS}
+        self.open = {name for name, stream in self.streams.items() if _usable(stream)}
+        self.folder = _working_directory()
+        self.main = threading.current_thread() is threading.main_thread()
+        self.handlers = {number: signal.getsignal(number) for number in _ENDING} if self.main else {}
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        spoilt = {name: None for name, value in self.builtins.items() if builtins.__dict__.get(name) is not value}
+        builtins.__dict__.update(self.builtins)
+        took = [f"the built-in name {name}" for name in spoilt if name != "_"]  # an interactive session sets that one
+        took += self._modules()
+        for name, (place, entries) in self.lists.items():
+            if getattr(sys, name, None) is not place or any(each not in place for each in entries):
+                setattr(sys, name, place)
+                place[:] = [*entries, *(each for each in place if each not in entries)]
+                took.append(f"sys.{name}")
+        for name, stream in self.streams.items():
+            if name in self.open and _usable(stream) and not _usable(getattr(sys, name, None)):
+                setattr(sys, name, stream)
+                took.append(f"sys.{name}")
+            elif name in self.open and not _usable(stream):
+                setattr(sys, name, _opened_again(_STREAMS.index(name)))
+                took.append(f"sys.{name}")
+        for number, handler in self.handlers.items():
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+                took.append(f"the handler of {signal.Signals(number).name}")
+        if self.folder and _working_directory() != self.folder:
+            os.chdir(self.folder)
+            took.append("the working directory")
+        if took and kind is None:
+            more = f" and {len(took) - 3} more" if len(took) > 3 else ""
+            raise PluginError(f"while loading it took from everybody else: {', '.join(took[:3])}{more}")
+
+    def _modules(self) -> list[str]:
+        """Put back modules that were removed, replaced or barred, those that nobody has imported yet among them."""
+        took = [name for name, module in self.modules.items() if sys.modules.get(name) is not module]
+        now: dict[str, Any] = dict(sys.modules)
+        barred = [name for name, module in now.items() if module is None and name not in self.modules]
+        for name in took:
+            sys.modules[name] = self.modules[name]
+        for name in barred:
+            del sys.modules[name]
+        return [f"sys.modules['{printable(name, 60)}']" for name in [*took, *barred]]
 
 
 # The process of the command line -------------------------------------------------------------------------------------

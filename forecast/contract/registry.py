@@ -16,11 +16,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from importlib.metadata import Distribution, EntryPoint, distributions
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pluggy
 
 from forecast.contract import hookspecs, plugin_calls, recorder
+from forecast.contract.fields import references
 from forecast.contract.local_plugins import LOCAL, LocalPlugin, is_path, local_plugin
 from forecast.contract.specs import (
     NAME,
@@ -50,6 +51,8 @@ from forecast.errors import (
 )
 
 __all__ = ["HOOKS", "Plugin", "Record", "Registry", "ended_inside", "get_registry", "resolve"]
+
+T = TypeVar("T")
 
 GROUP = "forecast.plugins"
 #: A plugin that has not loaded after so many seconds is left out of this command.
@@ -345,6 +348,11 @@ class Registry:
             for spec in plugin.specs:
                 record = Record(f"{plugin.name}/{spec.name}", spec, plugin)
                 self._by_kind.setdefault(spec.kind, {}).setdefault(record.full_name, []).append(record)
+        for offers in (each for table in self._by_kind.values() for each in table.values()):
+            for index, record in enumerate(offers):
+                settled = self._settled(record.spec, record.plugin)
+                if settled is not record.spec:
+                    offers[index] = replace(record, spec=settled)
 
     @staticmethod
     def _load(
@@ -364,7 +372,12 @@ class Registry:
                 raise PluginContractError(f"{named} name: expected lower case letters, digits and hyphens")
             if what in ended_inside() and what not in plugin_calls.left_out():
                 _try_alone(entry, what)
-            with plugin_calls.code(what), plugin_calls.within(LOAD_S, what):
+            with (
+                plugin_calls.code(what),
+                plugin_calls.signals_of_its_own(),
+                plugin_calls.within(LOAD_S, what),
+                plugin_calls.Kept(),
+            ):
                 module = entry.load()
                 plugin = replace(plugin, title=_title(module))
                 plugin = replace(plugin, specs=_answers(module, entry.name, hooks))
@@ -435,6 +448,51 @@ class Registry:
                 f"it resolves to neither{hint}"
             )
         return offers[0]
+
+    def at_home(self, kind: str, name: str, plugin: Plugin) -> str:
+        """Return a name as what this plugin brings means it: its own distribution's, where others bring it too.
+
+        A name that only one brings stays as it is, and so does one that says its distribution. Of a name that choices
+        complete (``bioscale/{estimate}``) the plugin is looked at.
+        """
+        head, at, beside = name.partition("@")
+        if at and kind == "model" and "{" not in head:
+            return f"{self.at_home(kind, head, plugin)}@{self.at_home('shape', beside, plugin)}"
+        first, slash, bare = head.rpartition("/")
+        if not head or "::" in name or "{" in first or (not slash and "{" in head):
+            return name
+        mine = plugin.distribution
+        if "{" in bare:
+            clash = {p.distribution for p in self.plugins if p.name == first}
+            return f"{mine}::{name}" if len(clash) > 1 and mine in clash else name
+        table = self._by_kind.get(kind, {})
+        offers = table.get(head, ()) if slash else [r for rs in table.values() for r in rs if r.spec.name == head]
+        own = [r for r in offers if r.plugin.distribution == mine]
+        own = [r for r in own if r.plugin.name == plugin.name] or own
+        if len(offers) < 2 or len(own) != 1:
+            return name
+        full = own[0].full_name
+        return f"{mine}::{full}{at}{beside}" if len(table[full]) > 1 else f"{full}{at}{beside}"
+
+    def _settled(self, spec: T, plugin: Plugin) -> T:
+        """Return a record whose references are those of its own distribution first (`at_home`)."""
+        changed: dict[str, Any] = {}
+        made: Any = type(spec)  # hashable, which mypy doubts of a class
+        for name, kind in references(made):
+            stated: Any = getattr(spec, name)
+            meant: Any
+            if isinstance(stated, str):
+                meant = self.at_home(kind, stated, plugin)
+            elif isinstance(stated, tuple):
+                meant = tuple(self._settled(each, plugin) for each in stated)
+            elif kind == "fact":
+                parts = ((key, *text.rpartition(".")) for key, text in stated.items())
+                meant = {key: f"{self.at_home('model', of, plugin)}{dot}{fact}" for key, of, dot, fact in parts}
+            else:
+                meant = {self.at_home(kind, key, plugin): value for key, value in stated.items()}
+            if meant != stated:
+                changed[name] = meant
+        return replace(spec, **changed) if changed else spec  # type: ignore[type-var]
 
     def _of_distribution(self, kind: str, distribution: str, where: str) -> dict[str, list[Record]]:
         """Return the records that one distribution brings; those that clash have the distribution in their name."""

@@ -279,7 +279,7 @@ class SeriesShape(Checked):
         Why it makes no sense beside this series: whoever asks for it is told so.
     """
 
-    name: str = text_field()
+    name: str = text_field(names="shape")
     weight: float = checked(lambda v: number(v) and 0 <= v < float("inf"), "a weight >= 0", default=0.0)
     options: Mapping[str, object] = checked(maps(lambda v: True), "a mapping of option to value", default_factory=empty)
     needs: tuple[str, ...] = checked(tuples(text), "a tuple of options", default=())
@@ -325,10 +325,10 @@ class TrendSpec(ModelSpec):
         Keep the rows whose column has this value.
     """
 
-    table: str = text_field()
+    table: str = text_field(names="table")
     x: str = text_field()
     y: str = text_field()
-    shape: str = text_field(default="")
+    shape: str = text_field(default="", names="shape")
     options: Mapping[str, object] = checked(maps(lambda v: True), "a mapping of option to value", default_factory=empty)
     shapes: tuple[SeriesShape, ...] = records(SeriesShape, default=())
     frontier: bool = checked(lambda v: isinstance(v, bool), "True or False", default=False)
@@ -362,7 +362,7 @@ class MixtureSpec(ModelSpec):
     """Several models of one quantity with weights: each draw takes one of them."""
 
     weights: Mapping[str, float] = checked(
-        maps(lambda v: number(v) and v >= 0), "a mapping of model name to a weight >= 0"
+        maps(lambda v: number(v) and v >= 0), "a mapping of model name to a weight >= 0", names="model"
     )
 
     def _check(self) -> None:
@@ -390,8 +390,8 @@ class RelationSpec(ModelSpec):
         Instead of the law's own.
     """
 
-    law: str = text_field()
-    table: str = text_field()
+    law: str = text_field(names="law")
+    table: str = text_field(names="table")
     let: Mapping[str, str] = checked(maps(text), "a mapping of variable to formula")
     y: str = text_field()
     where: Mapping[str, str] = checked(maps(text), "a mapping of column to value", default_factory=empty)
@@ -407,13 +407,16 @@ class FunctionSpec(ModelSpec):
     target : str
         ``"module:attribute"`` of a callable ``f(**inputs)``: given an array for each input by its name, all of one
         shape and read-only, it returns an array of that shape. Each element depends on the elements at its place
-        alone, and the same inputs give the same numbers.
+        alone, and the same inputs give the same numbers. An argument ``t`` is given the dates, as decimal years.
+    along : {"", "time"}
+        ``"time"``: it is given arrays (time, draw), and each element depends on those of its world up to its date.
     inputs : mapping of str to str
         Name to unit.
     domain : mapping of str to (float, float)
         A plausible range for each input, in which the conformance kit tries it; 1 to 2 where none is stated.
     """
 
+    along: str = checked(lambda v: v in ("", "time"), "'time', or nothing", default="")
     inputs: Mapping[str, str] = checked(maps(text), "a mapping of input to unit", default_factory=empty)
     domain: Mapping[str, tuple[float, float]] = checked(ranges, "a mapping to (low, high)", default_factory=empty)
 
@@ -423,7 +426,7 @@ class FunctionSpec(ModelSpec):
         if not self.inputs:
             self._refuse("inputs", "is empty: say which quantities it takes, and in which units")
         for name in self.inputs:
-            if not name.isidentifier() or name in ("function", "unit", "inputs"):
+            if not name.isidentifier() or name in ("function", "unit", "inputs", "along"):
                 self._refuse("inputs", f"'{printable(name, 60)}' cannot be an argument and a key of a scenario")
         for name in self.domain:
             if name not in self.inputs:
@@ -502,8 +505,10 @@ class ClaimSpec(Spec):
     stated: str = text_field(default="")
     formula: str = text_field(default="")
     values: Mapping[str, float] = checked(numbers, "a mapping of name to number", default_factory=empty)
-    facts: Mapping[str, str] = checked(maps(text), "a mapping of name to 'model.fact'", default_factory=empty)
-    scenario: str = text_field(default="")
+    facts: Mapping[str, str] = checked(
+        maps(text), "a mapping of name to 'model.fact'", default_factory=empty, names="fact"
+    )
+    scenario: str = text_field(default="", names="scenario")
     settings: Mapping[str, str] = checked(maps(text), "a mapping of what is set to text", default_factory=empty)
     draws: int = checked(
         lambda v: isinstance(v, int) and not isinstance(v, bool) and v >= 1, "an integer of at least 1", default=2048
@@ -575,11 +580,18 @@ class ReaderSpec(Spec):
 
     ``target`` names ``f(path)``, which is given the path of the file and returns a mapping of column to cells: text,
     numbers, dates, truth values, or None where a cell is missing. They then pass the schema as those of a CSV do.
+
+    Parameters
+    ----------
+    target : str
+    example : str
+        Path of a small file that it reads, for the conformance kit, which else tries a tiny CSV file.
     """
 
     kind: ClassVar[str] = "reader"
 
     target: str = text_field()
+    example: str = text_field(default="")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.contract.registry import resolve
 from forecast.contract.specs import FunctionSpec
-from forecast.errors import PluginContractError, UsageError
+from forecast.errors import PluginContractError, UnknownNameError, UsageError
 from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, OtherQuantity
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["from_spec", "function"]
+__all__ = ["check_along", "check_places", "from_spec", "function", "takes_time"]
 
 
 def from_spec(name: str, spec: FunctionSpec) -> Model:
@@ -29,6 +30,7 @@ def from_spec(name: str, spec: FunctionSpec) -> Model:
         unit=spec.unit,
         inputs={n: OtherQuantity(unit=unit) for n, unit in spec.inputs.items()},
         spec=spec,
+        along=spec.along,
         title=spec.title,
         note=spec.note,
         sources=(spec.reference,),
@@ -36,18 +38,23 @@ def from_spec(name: str, spec: FunctionSpec) -> Model:
     )
 
 
-def function(call: Callable[..., Any], *, unit: str, inputs: Mapping[str, str], name: str = "function") -> Model:
+def function(
+    call: Callable[..., Any], *, unit: str, inputs: Mapping[str, str], name: str = "function", along: str = ""
+) -> Model:
     """Make a model of a Python function.
 
     Parameters
     ----------
     call : callable
-        Given an array for each of `inputs` by its name, it returns an array of that shape, each element of which is
-        that of the elements at its place.
+        Given an array for each of `inputs` by its name, (time, draw), it returns an array of that shape. An argument
+        ``t`` that is no input is given the dates, as decimal years.
     unit : str
     inputs : mapping of str to str
         Argument to unit.
     name : str
+    along : {"", "time"}
+        Nothing: each element is that of the elements at its place. ``"time"``: each is made of its own world's path up
+        to its date.
 
     Examples
     --------
@@ -57,7 +64,9 @@ def function(call: Callable[..., Any], *, unit: str, inputs: Mapping[str, str], 
     """
     if not callable(call):
         raise UsageError(f"{name}: expected a function, got {type(call).__name__}")
-    return _Function(name=name, unit=unit, inputs={n: OtherQuantity(unit=u) for n, u in inputs.items()}, call=call)
+    check_along(along, name)
+    needs = {n: OtherQuantity(unit=u) for n, u in inputs.items()}
+    return _Function(name=name, unit=unit, inputs=needs, call=call, along=along)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +74,7 @@ class _Function(ModelRecord):
     call: Callable[..., Any] | None = None
     spec: FunctionSpec | None = None
     title: str = ""
+    along: str = ""
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
         call, spec = self.call, self.spec
@@ -73,13 +83,15 @@ class _Function(ModelRecord):
             call = resolve(spec.target, what=f"model '{self.name}'")
         if not callable(call):
             raise PluginContractError(f"model '{self.name}': expected a function, got {type(call).__name__}")
-        return _FittedFunction(model=self, call=call)
+        return _FittedFunction(model=self, call=call, dated="t" not in self.inputs and takes_time(call))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _FittedFunction(FittedModel):
     model: _Function
     call: Callable[..., Any]
+    dated: bool
+    tried: list[bool] = field(default_factory=list, compare=False, repr=False)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         import numpy as np
@@ -87,12 +99,92 @@ class _FittedFunction(FittedModel):
         shape = (len(time), streams.draws)
         # what broadcasts is read-only: a function cannot write to what others read
         given = {name: np.broadcast_to(inputs[name], shape) for name in self.model.inputs}
-        return _checked(self.call(**given), shape, f"model '{self.model.name}': its function")
+        if self.dated:
+            given["t"] = np.broadcast_to(np.asarray(time, dtype=np.float64)[:, None], shape)
+        what = f"model '{self.model.name}': its function"
+        made = _checked(self.call(**given), shape, what)
+        if not self.tried:
+            check_places(self.call, given, made, self.model.along, what)
+            self.tried.append(True)
+        return made
 
     def describe(self) -> Description:
         said = f"{self.model.name}({', '.join(self.model.inputs)})"
         summary = "; ".join(filter(None, (self.model.title or said, self.model.note)))
         return Description(summary=summary, sources=self.model.sources)
+
+
+def check_along(along: object, name: str) -> None:
+    """Refuse what a function cannot be along.
+
+    Raises
+    ------
+    UsageError
+    """
+    if along == "draw":
+        raise UsageError(
+            f"{name}: along='draw': worlds are drawn and reduced in blocks, and fewer are a prefix of more, so that no "
+            "function sees all of them; take a mean over worlds of the result, or a distribution fitted to the worlds "
+            "of another quantity (fitted = 'normal')"
+        )
+    if along not in ("", "time"):
+        raise UnknownNameError("dimension of a function", str(along), ("time",), where=f"{name}: along")
+
+
+def takes_time(call: Callable[..., Any]) -> bool:
+    """Tell whether a function has an argument ``t``: the dates.
+
+    Examples
+    --------
+    >>> takes_time(lambda x, t: x * t), takes_time(lambda x: x)
+    (True, False)
+    """
+    try:
+        return "t" in inspect.signature(call).parameters
+    except (TypeError, ValueError):  # built-in code that does not say what it takes
+        return False
+
+
+def check_places(call: Callable[..., Any], given: Mapping[str, Array], whole: Array, along: str, what: str) -> None:
+    """Refuse a function that gives other numbers for a part of its inputs, in another order, than for all of them.
+
+    Parameters
+    ----------
+    call : callable
+    given : mapping of str to array
+        Its inputs, (time, draw).
+    whole : array
+        What it made of them.
+    along : {"", "time"}
+        As it declares.
+    what : str
+        Whose function it is, for the message.
+
+    Raises
+    ------
+    PluginContractError
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    if along == "time":  # other worlds, and fewer dates
+        steps, worlds = (len(whole) + 1) // 2, rng.permutation(whole.shape[1])[:7]
+        part = {name: values[:steps, worlds] for name, values in given.items()}
+        expected = whole[:steps, worlds]
+        how = "along='time' each element is made of its own world's path up to its date"
+    else:  # elements of any world and date, one under the other
+        picked = rng.permutation(whole.size)[:21]
+        place = picked.reshape(3, -1) if len(picked) % 3 == 0 else picked[:, None]
+        part = {name: np.ascontiguousarray(values).reshape(-1)[place] for name, values in given.items()}
+        expected = whole.reshape(-1)[place]
+        how = "each element is made of those at its place alone; what needs its world's path says along='time'"
+    for values in part.values():
+        values.flags.writeable = False
+    made = _checked(call(**part), expected.shape, what)
+    if not np.allclose(made, expected, rtol=1e-9, atol=1e-12 * float(np.max(np.abs(expected), initial=0.0))):
+        if not np.array_equal(_checked(call(**given), whole.shape, what), whole):
+            raise PluginContractError(f"{what} gives other numbers for the same inputs")
+        raise PluginContractError(f"{what} gives other numbers for a part of its inputs than for all of them: {how}")
 
 
 def _checked(returned: object, shape: tuple[int, int], what: str) -> Array:

@@ -16,6 +16,7 @@ from forecast.contract.inputs import below
 from forecast.errors import ForecastError, FormulaError, ScenarioError, UnknownNameError, printable
 from forecast.formula import Condition
 from forecast.models.shapes import track_record
+from forecast.scenarios import registered
 from forecast.scenarios.quantities import functions, inputs, laws
 from forecast.scenarios.quantities import numbers as by_choice
 from forecast.scenarios.spec import (
@@ -73,22 +74,17 @@ class Reader:
 
         With `choices` it may hold some in braces: it then stays as it is, and is checked when they are made.
         """
-        from forecast import tables
-
-        text = self.text(record, name, key)
-        if self._chosen(text, choices, f"{key}.{name}") or self.folder is None:
+        text, at = self.text(record, name, key), f"{key}.{name}"
+        if self._chosen(text, choices, at):
             return text
-        return tables.named(text, self.folder, where=f"{printable(self.where)}: {printable(f'{key}.{name}', 120)}")
+        return registered.data_of(text, self.folder, where=f"{printable(self.where)}: {printable(at, 120)}")
 
     def file(self, record: Mapping[str, Any], name: str, key: str, choices: Mapping[str, Any]) -> str:
         """Return a file that a scenario may reach; one with choices in braces as in `source`."""
-        from forecast.base import access
-
-        text = self.text(record, name, key)
-        if self._chosen(text, choices, f"{key}.{name}") or self.folder is None:
+        text, at = self.text(record, name, key), f"{key}.{name}"
+        if self._chosen(text, choices, at):
             return text
-        where = f"{printable(self.where)}: {printable(f'{key}.{name}', 120)}"
-        return str(access.within(self.folder, text, where=where, what="scenario", error=ScenarioError))
+        return registered.file_of(text, self.folder, where=f"{printable(self.where)}: {printable(at, 120)}")
 
     def _chosen(self, text: str, choices: Mapping[str, Any] | None, key: str) -> bool:
         """Check the choices that a text holds in braces, where it may, and tell whether it does."""

@@ -26,7 +26,6 @@ input of `forecast.scenarios.quantities.inputs`: ``draw``, ``schedule``, ``draws
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,6 +35,7 @@ from forecast.contract.fields import number
 from forecast.errors import ScenarioError, UnknownNameError, printable
 from forecast.formula import TIME, Formula
 from forecast.scenarios import questions as asking
+from forecast.scenarios import registered
 from forecast.scenarios.parse import TAKEN, Reader
 from forecast.scenarios.quantities import changes, dynamics, inputs, limits
 from forecast.scenarios.quantities.changes import Change
@@ -78,9 +78,6 @@ __all__ = [
     "braces",
     "fill",
 ]
-
-#: A scenario file larger than this is refused unread.
-LIMIT_BYTES = 1 << 20
 
 _TOP = (
     "title", "extends", "made", "start", "until", "step", "shown", "labels", "choices", "quantities", "stocks", "solve",
@@ -187,14 +184,10 @@ class Scenario:
 
         if isinstance(name, Path) or str(name).lower().endswith(".toml"):
             path = Path(name)
-            return cls._of_file(path, name=path.stem, where=str(path))
-        record = get_registry().find("scenario", name)
-        path = Path(record.spec.path)  # type: ignore[attr-defined]
-        return cls._of_file(path, name=record.full_name, where=path.name)
-
-    @classmethod
-    def _of_file(cls, path: Path, *, name: str, where: str) -> Scenario:
-        return cls.from_dict(_read(path), name=name, where=where, folder=path.parent)
+            return cls.from_dict(registered.read(path), name=path.stem, where=str(path), folder=path.parent)
+        origin = get_registry().find("scenario", name)
+        path, stated = registered.path_of(origin), registered.read_registered(origin)
+        return cls.from_dict(stated, name=origin.full_name, where=path.name, folder=path.parent)
 
     @property
     def _nameable(self) -> list[str]:
@@ -302,8 +295,15 @@ class Scenario:
             stated=_copied(record),
         )._labelled()
 
+    def restated(self, stated: Mapping[str, Any]) -> Scenario:
+        """Return what was made of this scenario, under its name and in its folder: its paths hold as they did."""
+        return Scenario.remade(stated, name=self.name, where=self.where, folder=self.folder)
+
     def to_toml(self) -> str:
         """Return the scenario as the text of a TOML file; what it extends is written out, paths stay as they were.
+
+        A path beside a registered scenario is written with the scenario's name,
+        ``capability/model-capability:switches/datapackage.json``: it holds in any folder.
 
         Raises
         ------
@@ -375,8 +375,7 @@ class Scenario:
         cells = (part for part in self.quantities.values() if isinstance(part, Cell))
         if start is None or start == self.start or not any(cell.dated for cell in cells):
             return self
-        again = Scenario.remade({**self.stated, "start": start}, name=self.name, where=self.where, folder=self.folder)
-        return replace(again, sweep=self.sweep)
+        return replace(self.restated({**self.stated, "start": start}), sweep=self.sweep)
 
     def changed(self, stated: object) -> Scenario:
         """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""
@@ -433,8 +432,8 @@ def _extended(record: Mapping[str, Any], reader: Reader, depth: int = 0) -> Mapp
         base = get_registry().find("scenario", reader.text(record, "extends", ""))
     except UnknownNameError as error:
         raise ScenarioError(f"{printable(reader.where)}: extends: {error}") from None
-    path = Path(base.spec.path)  # type: ignore[attr-defined]
-    whole = dict(_extended(_read(path), Reader(path.name, path.parent), depth + 1))
+    path = registered.path_of(base)
+    whole = dict(_extended(registered.read_registered(base), Reader(path.name, path.parent), depth + 1))
     for key, value in record.items():
         groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
         whole[key] = {**whole[key], **value} if groups else value
@@ -446,15 +445,3 @@ def _copied(stated: Any) -> Any:
     if isinstance(stated, Mapping):
         return {key: _copied(value) for key, value in stated.items()}
     return [_copied(value) for value in stated] if isinstance(stated, (list, tuple)) else stated
-
-
-def _read(path: Path) -> dict[str, Any]:
-    from forecast.base import files
-
-    text = files.read_bytes(path, limit=LIMIT_BYTES, error=ScenarioError)
-    try:
-        return tomllib.loads(text.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"{printable(path)}: expected UTF-8 text: byte {error.start} is not") from error
-    except (ValueError, RecursionError) as error:  # ValueError: also an integer of more digits than Python converts
-        raise ScenarioError(f"{printable(path)}: not TOML: {printable(error)}") from error

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from forecast.errors import ScenarioError
+from forecast.scenarios import registered
 from forecast.scenarios.spec import braces, fill
 
 if TYPE_CHECKING:
@@ -54,12 +53,8 @@ def source_of(scenario: Scenario, template: str, chosen: Mapping[str, str], *, k
     ------
     UnknownNameError, ScenarioError
     """
-    from forecast import tables
-
     text = fill(template, chosen)
-    if text == template or scenario.folder is None:
-        return text
-    return tables.named(text, scenario.folder, where=key)
+    return text if text == template else registered.data_of(text, scenario.folder, where=key)
 
 
 def file_of(scenario: Scenario, template: str, chosen: Mapping[str, str], *, key: str) -> str:
@@ -69,9 +64,5 @@ def file_of(scenario: Scenario, template: str, chosen: Mapping[str, str], *, key
     ------
     ScenarioError
     """
-    from forecast.base import access
-
     text = fill(template, chosen)
-    if text == template or scenario.folder is None:
-        return text
-    return str(access.within(Path(scenario.folder), text, where=key, what="scenario", error=ScenarioError))
+    return text if text == template else registered.file_of(text, scenario.folder, where=key)

@@ -409,7 +409,7 @@ def forecast_functions():
     [
         ("sorts", "vectorises", "its function gives other numbers for a part of its inputs than for all of them"),
         ("writes", "samples finite numbers and leaves its inputs alone", "sample writes into its inputs"),
-        ("counts", "same seed, same draws", "the same seed gives other draws"),
+        ("counts", "same seed, same draws", "gives other numbers for the same inputs"),
         ("few", "samples finite numbers and leaves its inputs alone", "expected the shape of its inputs"),
     ],
 )

@@ -105,3 +105,112 @@ def test_a_local_plugin_is_named_as_local(clash, fake_plugins, tmp_path, monkeyp
     monkeypatch.setenv("FORECAST_PLUGINS", f"{tmp_path}/alone.py")
     law = forecast.law("local::alone/rule")
     assert law.value({"a": 0.0}, x=[0.0])[0] == 4.0
+
+
+# --- what a record names is its own distribution's first ------------------------------------------------------------
+
+BIOSCALE = """
+from forecast import (ClaimSpec, EstimateSpec, Input, LawSpec, MixtureSpec, PublishedFit, RelationSpec, ScenarioSpec,
+                      SeriesShape, ShapeSpec, TableSpec, TrendSpec, hookimpl)
+
+@hookimpl
+def forecast_laws():
+    published = (PublishedFit(name="ours", parameters={{"a": {factor}.0}}, reference="r"),)
+    yield LawSpec(name="line", variables={{"x": ""}}, expression="a*x", published=published, reference="r")
+
+@hookimpl
+def forecast_shapes():
+    yield ShapeSpec(name="growth", target="forecast_trends.lines.exponential:Exponential", reference="r")
+
+@hookimpl
+def forecast_tables():
+    yield TableSpec(name="seen", descriptor={folder!r} + "/datapackage.json", reference="r")
+
+@hookimpl
+def forecast_models():
+    rate = Input(name="rate", unit="FLOP/s", distribution={{"value": {factor}.0}}, source="s")
+    yield EstimateSpec(name="speed", unit="FLOP/s", expression="2*rate", inputs=(rate,), reference="r")
+    yield MixtureSpec(name="either", unit="FLOP/s", weights={{"bioscale/speed": 1.0}}, reference="r")
+    yield MixtureSpec(name="bare", unit="FLOP/s", weights={{"speed": 1.0}}, reference="r")
+    yield TrendSpec(name="fastest", unit="FLOP/s", table="bioscale/seen", x="date", y="speed",
+                    shape="bioscale/growth", reference="r")
+    yield RelationSpec(name="fitted", unit="FLOP/s", law="bioscale/line", table="bioscale/seen",
+                       let={{"x": "count"}}, y="speed", reference="r")
+
+@hookimpl
+def forecast_scenarios():
+    yield ScenarioSpec(name="parity", path={folder!r} + "/parity.toml", reference="r")
+    yield ScenarioSpec(name="later", path={folder!r} + "/later.toml", reference="r")
+
+@hookimpl
+def forecast_claims():
+    yield ClaimSpec(name="speed", group="g", statement="s", stated="{twice}", formula="v",
+                    scenario="bioscale/parity", draws=8, answers={{"v": "speed p50 2027"}}, unit="FLOP/s",
+                    reference="r")
+"""
+PARITY = """
+start = 2026
+until = 2028
+[choices]
+which = ["speed", "either"]
+[quantities.speed]
+model = "bioscale/speed"
+[quantities.each]
+model = "bioscale/{which}"
+[quantities.either]
+model = "bioscale/either"
+[quantities.bare]
+model = "bioscale/bare"
+[quantities.fastest]
+model = "bioscale/fastest@growth"
+[quantities.count]
+value = 1
+unit = ""
+[quantities.fitted]
+model = "bioscale/fitted"
+inputs = { x = "count" }
+[quantities.stated]
+law = "bioscale/line@ours"
+x = "count"
+[quantities.seen]
+table = "bioscale/seen"
+column = "speed"
+where = { date = "2020-01-01" }
+[questions.parity]
+when = "fastest >= 1 EFLOP/s"
+"""
+
+
+def test_a_record_names_what_its_own_distribution_brings(fake_plugins, tmp_path):
+    from forecast import claims
+    from toolkit import package, resource
+
+    for factor, maker in ((1, "forecast-bioone"), (3, "forecast-biotwo")):
+        folder = tmp_path / maker
+        folder.mkdir()
+        fields = [
+            {"name": "date", "type": "date"},
+            {"name": "count", "type": "number", "unit": ""},
+            {"name": "speed", "type": "number", "unit": "FLOP/s"},
+        ]
+        rows = "".join(f"{2016 + i}-01-01,{i + 1},{factor * (i + 1)}\n" for i in range(5))
+        package(folder, "seen", resource(folder, "seen", f"date,count,speed\n{rows}", fields, ["date"]))
+        (folder / "parity.toml").write_text(PARITY)
+        (folder / "later.toml").write_text('extends = "bioscale/parity"\nuntil = 2029\n')
+        source = BIOSCALE.format(factor=factor, twice=2 * factor, folder=str(folder))
+        fake_plugins.add("bioscale", source, distribution=maker)
+    for factor, maker in ((1, "forecast-bioone"), (3, "forecast-biotwo")):
+        run = forecast.project(f"{maker}::bioscale/parity", draws=8)
+        assert run.attrs["failures"] == "[]"
+        seen = run["projection"]
+        for name, times in {"speed": 2, "each": 2, "either": 2, "bare": 2, "fitted": 1, "stated": 1, "seen": 5}.items():
+            assert seen[name].values == pytest.approx(times * factor), (maker, name)
+        assert float(run["observed/fastest"].to_dataset()["value"].max()) == 5 * factor
+        assert (
+            forecast.scenario(f"{maker}::bioscale/later").quantities
+            == forecast.scenario(f"{maker}::bioscale/parity").quantities
+        )
+        text = forecast.scenario(f"{maker}::bioscale/later").to_toml()
+        assert f'model = "{maker}::bioscale/speed"' in text
+        claim = get_registry().find("claim", f"{maker}::bioscale/speed")
+        assert claims.evaluate(claim.spec)["verdict"] == "agrees"

@@ -47,7 +47,9 @@ BROKEN = {
     "threads": (THREADS, None),
     "loud": ("print('loud')", None),
     "descriptor": ("import os; os.write(1, b'garbage')", None),
-    "stdout-none": ("import sys; sys.stdout = None", None),
+    "stdout-none": ("import sys; sys.stdout = None", "took from everybody else: sys.stdout"),
+    "json-none": ("import sys; sys.modules['json'] = None", "took from everybody else: sys.modules['json']"),
+    "sigterm": ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "it sent SIGTERM to its own process"),
 }
 #: Source of a plugin that ends the process at once, and how.
 DEADLY = {
@@ -127,6 +129,18 @@ def test_a_plugin_that_ends_the_process_is_named_at_the_next_start_and_left_out(
         assert "FORECAST_PLUGINS=-broken" in line
     fake_plugins.add("broken", GOOD)  # mended: it is tried by itself, and taken back
     answered(command_line("laws", "show", "broken/line", "--json"), "broken/line")
+
+
+@pytest.mark.parametrize("how", ["stdout-none", "json-none", "sigterm"])
+def test_isolated_it_is_named_and_the_others_work_too(fake_plugins, command_line, how):
+    source, reason = BROKEN[how]
+    fake_plugins.add("good", GOOD)
+    fake_plugins.add("broken", source)
+    done = command_line("--isolate", "plugins", "list", "--json")
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row for row in json.loads(done.stdout)["result"]}
+    assert rows["good"]["status"] == "loaded"
+    assert reason in rows["broken"]["reason"]
 
 
 @pytest.mark.parametrize("how", [*DEADLY, *LATE])

@@ -327,7 +327,7 @@ def test_wrong_choices(record, change, error, says):
 
 
 def test_the_command_line_shows_them(record, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("forecast.scenarios.scenario._read", lambda path: record)
+    monkeypatch.setattr("forecast.scenarios.registered.read", lambda path: record)
     (tmp_path / "mine.toml").write_text("")
     words = ["run", str(tmp_path / "mine.toml"), "--draws", "50", "--set", "budget=650"]
     assert main([*words, "--full"]) == 0

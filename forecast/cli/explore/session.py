@@ -105,7 +105,8 @@ class Session:
 
     def _scenario(self, asked: Mapping[str, Any]) -> Scenario:
         """Return the scenario that a page asks for, with what it puts in the place of its quantities."""
-        from forecast.scenarios.scenario import LIMIT_BYTES, Scenario
+        from forecast.scenarios.registered import LIMIT_BYTES
+        from forecast.scenarios.scenario import Scenario
 
         name = asked.get("scenario") or self.first
         if name != self.first and name not in self._registered:  # a page names no file

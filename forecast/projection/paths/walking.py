@@ -15,7 +15,7 @@ import numpy as np
 
 from forecast import units
 from forecast.base.budgets import check_time
-from forecast.errors import DataError
+from forecast.errors import DataError, ScenarioError
 from forecast.formula import TIME, Condition, Formula
 from forecast.models.protocol import OtherQuantity
 from forecast.planning.roots import roots
@@ -94,6 +94,12 @@ class _Walk:
             for n, node in self.nodes.items()
             if isinstance(node.quantity, FunctionRef) and node.fixed is None
         }
+        for name in self.functions:
+            if getattr(self._model(name), "along", ""):
+                raise ScenarioError(
+                    f"{world.graph.scenario.where}: quantities.{name}: its function needs the path up to a date "
+                    "(along='time'), and stands in a cycle, which is computed date by date: make what adds up a stock"
+                )
         self.free: Rows = {}
         self.rk4 = any(s.move != "next" and s.method == "rk4" for s in self.stocks.values())
         self.paths_so_far: Rows = {}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import ScenarioError, printable
+from forecast.models.functions import check_along
 from forecast.models.nesting import asks
 from forecast.scenarios.quantities.laws import check_wires, wires
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FunctionRef", "by_choice", "read"]
 
 #: The keys that are no inputs of the function.
-KEYS = ("function", "unit", "inputs")
+KEYS = ("function", "unit", "inputs", "along")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +43,15 @@ class FunctionRef:
         Of what a function of Python gives.
     arguments : mapping of str to str
         The inputs of a function of Python, and their units.
+    along : {"", "time"}
+        What a function of Python is along.
     """
 
     function: str | Callable[..., Any]
     inputs: Mapping[str, str]
     unit: str = ""
     arguments: Mapping[str, str] | None = None
+    along: str = ""
 
     @property
     def templates(self) -> dict[str, str]:
@@ -59,7 +63,8 @@ class FunctionRef:
         name = self.function
         if not isinstance(name, str):
             name = f"{getattr(name, '__module__', '?')}.{getattr(name, '__qualname__', type(name).__name__)}"
-        return f"FunctionRef({name}, {self.inputs}, {self.unit}, {self.arguments})"
+        along = f", {self.along}" if self.along else ""
+        return f"FunctionRef({name}, {self.inputs}, {self.unit}, {self.arguments}{along})"
 
 
 def read(reader: Reader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> FunctionRef:
@@ -68,7 +73,7 @@ def read(reader: Reader, record: Mapping[str, Any], key: str, choices: Mapping[s
 
     wired = dict(wires(reader, record, KEYS, key))
     if not callable(record["function"]):
-        for name in ("unit", "inputs"):
+        for name in KEYS[1:]:
             if name in record:
                 raise reader.fail(f"{key}.{name}", "is stated by the plugin that registered the function")
         text = reader.text(record, "function", key)
@@ -79,7 +84,10 @@ def read(reader: Reader, record: Mapping[str, Any], key: str, choices: Mapping[s
         if name in KEYS:
             raise reader.fail(f"{key}.inputs", f"'{name}' is a key here: give the argument another name")
         units.unit(unit, where=f"{reader.where}: {key}.inputs.{name}")
-    return FunctionRef(function=record["function"], inputs=wired, unit=reader.unit(record, key), arguments=arguments)
+    along = reader.text(record, "along", key, default="")
+    check_along(along, f"{reader.where}: {key}")
+    unit = reader.unit(record, key)
+    return FunctionRef(function=record["function"], inputs=wired, unit=unit, arguments=arguments, along=along)
 
 
 def by_choice(
@@ -102,7 +110,10 @@ def by_choice(
         else:
             from forecast.models.functions import function
 
-            made[values] = function(quantity.function, unit=quantity.unit, inputs=quantity.arguments or {}, name=name)
+            arguments = quantity.arguments or {}
+            made[values] = function(
+                quantity.function, unit=quantity.unit, inputs=arguments, name=name, along=quantity.along
+            )
     asked = {n: need.unit for model in made.values() for n, need in asks(model)}
     check_wires(quantity.inputs, asked, KEYS, what="function", key=key)
     return made

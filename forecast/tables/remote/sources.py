@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import file_hash
 from forecast.errors import (
@@ -24,7 +25,10 @@ from forecast.tables.schema import checks
 from forecast.tables.schema.descriptor import RECORDED, Package, Resource
 from forecast.tables.schema.validate import validated
 
-__all__ = ["Source", "command", "in_cache", "opened", "pinned", "readable", "where_of"]
+if TYPE_CHECKING:
+    from forecast.contract.registry import Record
+
+__all__ = ["Source", "command", "in_cache", "opened", "pinned", "read_with", "readable", "where_of"]
 
 #: In the place of a hash: the snapshot before the current one.
 EARLIER = "earlier"
@@ -186,16 +190,33 @@ def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvCol
 
 def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
     """Hand the file to the reader the descriptor names; what comes back passes the same schema as a CSV."""
-    from forecast.contract.plugin_calls import guarded
-    from forecast.contract.registry import get_registry, resolve
+    from forecast.contract.registry import get_registry
 
-    record = get_registry().find("reader", resource.parser, where=f"{where}: parser")
+    text = read_with(get_registry().find("reader", resource.parser, where=f"{where}: parser"), path, where=where)
+    rows = len(next(iter(text.values())))
+    return CsvColumns(text, list(range(1, rows + 1)), printable(path.name), digest)
+
+
+def read_with(record: Record, path: Path, *, where: str) -> dict[str, list[str]]:
+    """Return what a reader makes of a file, by column, as the text of a CSV.
+
+    Raises
+    ------
+    TableError
+        Naming the reader, where its code fails, or returns no mapping of columns of one length.
+    EmptyDataError
+    """
+    from forecast.contract.plugin_calls import guarded
+    from forecast.contract.registry import resolve
+
     spec: Any = record.spec
     parser = resolve(spec.target, what=f"reader '{record.full_name}'")
     what = f"{where}: reader {record.full_name}"
 
     def call() -> dict[str, list[str]]:
         given = parser(path)
+        if not isinstance(given, Mapping):
+            raise TableError(f"{what} returned no mapping of column to cells but {type(given).__name__}")
         return {str(n): [csv_format.plain_cell(v, f"{where}: {n}") for v in values] for n, values in given.items()}
 
     try:
@@ -204,7 +225,7 @@ def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColum
         raise TableError(str(error)) from error
     lengths = {len(values) for values in text.values()}
     if lengths in (set(), {0}):
-        raise EmptyDataError(f"{where}: reader {record.full_name} returned no rows")
+        raise EmptyDataError(f"{what} returned no rows")
     if len(lengths) > 1:
-        raise TableError(f"{where}: reader {record.full_name} returned columns of different length")
-    return CsvColumns(text, list(range(1, lengths.pop() + 1)), printable(path.name), digest)
+        raise TableError(f"{what} returned columns of different length")
+    return text

@@ -80,7 +80,7 @@ def test_a_function_of_python(demo):
     record = {"function": doubled, "unit": "", "inputs": {"chips": ""}, "chips": "bought"}
     levels = forecast.project(mapping(record), draws=20)["projection"]
     assert (levels["power"].values == 2 * levels["bought"].values).all()
-    assert seen == [((3, 1024), False)]
+    assert seen == [((3, 1024), False), ((3, 7), False)]  # the second to see that each element is made alone
     hashes = {forecast.project(mapping(record), draws=20).attrs["scenario_hash"] for _ in range(2)}
     assert len(hashes) == 1
 

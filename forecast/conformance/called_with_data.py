@@ -1,0 +1,136 @@
+"""Scores and readers are called with data, as a backtest and a table call them."""
+
+from __future__ import annotations
+
+import inspect
+import tempfile
+import unittest
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.conformance.laws import guarded, refuse
+from forecast.contract.registry import Record, resolve
+from forecast.errors import PluginError, one_line, printable
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["reader_reads", "score_scores"]
+
+GRAMMAR = "f(forecast, observed, *, reduce_dims=None, preserve_dims=None, weights=None)"
+#: What a reader is given where its record names no file.
+TINY_CSV = "date,value\n2020-01-01,1\n2021-01-01,2\n"
+
+
+def _code(record: Record) -> Callable[..., Any]:
+    spec: Any = record.spec
+    code = resolve(spec.target, what=f"{spec.kind} '{record.full_name}'")
+    if not callable(code):
+        raise refuse(record, f"target: expected something to call, got {type(code).__name__}")
+    return code  # type: ignore[no-any-return]
+
+
+def _takes(record: Record, code: Callable[..., Any], grammar: str, *given: Any, **named: Any) -> None:
+    """Refuse code that cannot be called so."""
+    try:
+        inspect.signature(code).bind(*given, **named)
+    except TypeError as problem:
+        raise refuse(record, f"cannot be called as {grammar}: {printable(problem, 120)}") from None
+    except ValueError:  # built-in code that does not say what it takes
+        pass
+
+
+# Scores -------------------------------------------------------------------------------------------------------------
+
+
+def _forecasts() -> Iterator[tuple[str, xr.DataArray, xr.DataArray]]:
+    """Walk forecasts of every form, each with what happened; code that writes into them is told so."""
+    import numpy as np
+    import xarray as xr
+
+    rng = np.random.default_rng(0)
+    dims, shape = ("origin", "place"), (3, 2)
+    draws, levels = np.exp(0.3 * rng.standard_normal((*shape, 24))), [0.05, 0.25, 0.5, 0.75, 0.95]
+    happened = np.exp(0.3 * rng.standard_normal(shape))
+    quantiles = np.moveaxis(np.quantile(draws, levels, axis=-1), 0, -1)
+    for array in (draws, happened, quantiles, chances := rng.uniform(0.1, 0.9, shape)):
+        array.flags.writeable = False
+    observed = xr.DataArray(happened, dims=dims)
+    yield "draws", xr.DataArray(draws, dims=(*dims, "draw")), observed
+    yield "quantiles", xr.DataArray(quantiles, dims=(*dims, "quantile"), coords={"quantile": levels}), observed
+    yield "a probability", xr.DataArray(chances, dims=dims), (observed > 1).astype(np.float64)
+
+
+def score_scores(record: Record) -> None:
+    """It follows the grammar of scores: what it gives, along which dimensions, and what weights do."""
+    import numpy as np
+    import xarray as xr
+
+    code = _code(record)
+    _takes(record, code, GRAMMAR, None, None, reduce_dims=None, preserve_dims=None, weights=None)
+    said: list[str] = []
+    for form, forecast, observed in _forecasts():
+        try:
+            with guarded(record, "its code"):
+                code(forecast, observed)
+            break
+        except PluginError:
+            raise
+        except Exception as problem:
+            said.append(f"{form}: {one_line(problem, 120)}")
+    else:
+        raise refuse(record, f"scores no form of a forecast ({'; '.join(said)})")
+
+    def scored(what: str, dims: tuple[str, ...], part: slice = slice(None), **options: Any) -> Any:
+        with guarded(record, "its code"):
+            made = xr.DataArray(code(forecast.isel(origin=part), observed.isel(origin=part), **options))
+        if made.dtype.kind not in "fiu" or not np.isfinite(made).all():
+            raise refuse(record, f"{what}: expected finite numbers, got {printable(made.values, 60)}")
+        if set(made.dims) != set(dims):
+            asked = f"the dimensions {', '.join(dims)}" if dims else "one number"
+            raise refuse(record, f"{what}: expected {asked}, got {', '.join(map(str, made.dims)) or 'one number'}")
+        return made.transpose(*dims).values
+
+    whole = scored("without options", ())
+    by_origin = scored("preserve_dims=['origin']", ("origin",), preserve_dims=["origin"])
+    scored("reduce_dims=['origin']", ("place",), reduce_dims=["origin"])
+    scored("preserve_dims of both dimensions", ("origin", "place"), preserve_dims=["origin", "place"])
+    even, first = xr.DataArray(np.full(3, 2.0), dims="origin"), xr.DataArray([1.0, 0.0, 0.0], dims="origin")
+    _like(record, "equal weights change it", scored("weights", (), weights=even), whole)
+    alone = scored("one origin", (), slice(0, 1))
+    _like(record, "preserve_dims gives another score than that part alone", by_origin[0], alone)
+    _like(record, "a weight of 0 does not leave a part out", scored("weights", (), weights=first), alone)
+
+
+def _like(record: Record, says: str, one: Any, other: Any) -> None:
+    import numpy as np
+
+    if not np.allclose(one, other, rtol=1e-9, atol=1e-12):
+        raise refuse(record, f"{says}: {float(one):.6g} instead of {float(other):.6g}")
+
+
+# Readers ------------------------------------------------------------------------------------------------------------
+
+
+def reader_reads(record: Record) -> None:
+    """It makes columns of one length of the file that its record names, or of a tiny CSV file."""
+    from forecast.tables.remote.sources import read_with
+
+    spec: Any = record.spec
+    code = _code(record)
+    _takes(record, code, "f(path)", Path("file"))
+    if spec.example:
+        read_with(record, Path(spec.example), where="its example")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "tiny.csv")
+        path.write_text(TINY_CSV, encoding="utf-8")
+        try:
+            code(path)
+        except (TypeError, AttributeError, NameError):  # no form of a file excuses these
+            raise
+        except Exception as problem:
+            refused = f"refuses a tiny CSV file ({one_line(problem, 80)})"
+            raise unittest.SkipTest(f"{refused}: give its record a small file of its form, example=...") from None
+        read_with(record, path, where="a tiny CSV file")
