@@ -97,7 +97,9 @@ def _step(value: Any) -> bool:
 
 
 def _group(value: Any) -> bool:
-    if not isinstance(value, dict) or set(value) != {"of", "matrix"} or not _list(_text)(value["of"]):
+    if not isinstance(value, dict) or set(value) - {"fitted"} != {"of", "matrix"} or not _list(_text)(value["of"]):
+        return False
+    if not _map(_list(_text))(value.get("fitted", {})):
         return False
     size = len(value["of"])
     return _list(_list(_number))(value["matrix"]) and [len(row) for row in value["matrix"]] == [size] * size

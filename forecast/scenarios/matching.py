@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from forecast.errors import UnknownNameError, UsageError, printable
@@ -13,7 +13,22 @@ from forecast.models.nesting import nested
 if TYPE_CHECKING:
     from forecast.scenarios.graph import Graph
 
-__all__ = ["apart", "asked_of", "behind", "check_asked", "check_no_model", "inputs", "meant", "models", "parameters"]
+__all__ = [
+    "apart",
+    "asked_of",
+    "behind",
+    "check_asked",
+    "check_no_model",
+    "inputs",
+    "listed",
+    "meant",
+    "models",
+    "owners",
+    "parameters",
+]
+
+#: An error names so many of what could be meant at most: they fit on three lines.
+MOST_LISTED = 12
 
 
 def apart(graph: Graph, swapped: Collection[str]) -> frozenset[str]:
@@ -24,7 +39,7 @@ def apart(graph: Graph, swapped: Collection[str]) -> frozenset[str]:
     kept = {model.name for name, node in graph.nodes.items() if name not in swapped for model in node.models.values()}
     gone = {model.name for name in swapped for model in graph.nodes[name].models.values()} - kept
     named = {name for group in graph.scenario.correlations for name in group.of}
-    return frozenset(name for name in named if name in swapped or name.rpartition(".")[0] in gone)
+    return frozenset(n for n in named if n in swapped or n.rpartition(".")[0] in {*swapped, *gone})
 
 
 def models(graph: Graph, quantity: str) -> list[str]:
@@ -45,6 +60,31 @@ def inputs(graph: Graph, key: str) -> list[str]:
     return matches
 
 
+def owners(graph: Graph, key: str) -> list[str]:
+    """Return the models whose fitted numbers a key may mean, ``QUANTITY.NUMBER`` or ``MODEL.NUMBER``; none for others.
+
+    Whether these models have such a number shows when they are fitted.
+    """
+    owner, _, name = str(key).rpartition(".")
+    if not owner or not name or inputs(graph, key):
+        return []
+    # what is never fitted says at once what can be set
+    fitted = [n for n, each in graph.models.items() if not isinstance(each, FittedModel) or each.settable]
+    return [n for n in models(graph, owner) if n in fitted] if owner in graph.nodes else _named(fitted, owner)
+
+
+def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """Say some names, the first ones of many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    rest = len(names) - most
+    return ", ".join(printable(n, 80) for n in names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def parameters(graph: Graph, given: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """Return what is set and is no input, by model and parameter.
 
@@ -55,16 +95,11 @@ def parameters(graph: Graph, given: Mapping[str, object]) -> dict[str, dict[str,
     UnknownNameError
         For what names neither a quantity with a model nor a model.
     """
-    made = {m.name: m for node in graph.nodes.values() for outer in node.models.values() for m in nested(outer)}
-    # what is never fitted says at once what can be set
-    every = [name for name, each in made.items() if not isinstance(each, FittedModel) or each.settable]
     out: dict[str, dict[str, object]] = {}
     for key, value in given.items():
-        owner, _, name = str(key).rpartition(".")
-        matches = _named(every, owner)
-        if owner in graph.nodes:
-            matches = [each for each in models(graph, owner) if each in every]
-        if not matches or not name:
+        name = str(key).rpartition(".")[2]
+        matches = owners(graph, key)
+        if not matches:
             known = [*graph.scenario.choices, *graph.quantities, *graph.inputs]
             raise UnknownNameError("choice, quantity or input", key, known, where="set")
         for match in matches:
