@@ -81,6 +81,9 @@ def provenance(
         "questions": {name: question.plain for name, question in scenario.questions.items()},
         **_rankings(graph),
         **_asked(graph.scenario),
+        **(
+            {"opens": first} if (first := matching.opens(graph, [*settings, *(c.of for c in scenario.changes)])) else {}
+        ),
         **_updates(graph, effective),
         **_limits(graph),
         **({"shown": list(scenario.shown)} if scenario.shown else {}),

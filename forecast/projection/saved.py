@@ -694,7 +694,9 @@ def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str)
     for name, each in about.get("first", {}).items():
         if not set(each["first"]) <= set(about["questions"]):
             _refuse(where, f"attribute 'first': {printable(name, 60)}", "expected names of questions")
-    if "opens" in about and about["opens"] not in {*asked, *about.get("first", {})}:
+    if "opens" in about and about["opens"] not in {
+        *asked, *about["questions"], *about.get("rankings", {}), *about.get("first", {}),
+    }:  # fmt: skip
         _refuse(where, "attribute 'opens'", "expected the name of a question")
 
 

@@ -309,6 +309,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     found = {key: matching.inputs(graph, key) for key in rest}
     parameters = matching.parameters(graph, {key: value for key, value in rest.items() if not found[key]})
     matching.check_asked(graph, given or {}, "set")
+    matching.check_changes(graph)
     return replace(
         graph,
         set_inputs={match: _stated(graph, key, match, rest[key]) for key in rest for match in found[key]},

@@ -18,11 +18,13 @@ __all__ = [
     "asked_of",
     "behind",
     "check_asked",
+    "check_changes",
     "check_no_model",
     "inputs",
     "listed",
     "meant",
     "models",
+    "opens",
     "owners",
     "parameters",
 ]
@@ -180,12 +182,119 @@ def check_asked(graph: Graph, keys: Iterable[str], verb: str) -> None:
     Raises
     ------
     UsageError
-        Listing what they depend on.
+        Listing what they depend on, the nearest first.
     """
-    asked = asked_of(graph, shown=verb == "set")
-    choices = graph.dims(list(asked))
     for key in keys:
-        if key not in graph.scenario.choices and meant(graph, key).isdisjoint(asked):
-            known = ", ".join((*choices, *(n for n in asked if not graph.nodes[n].hidden)))
-            reason = f"no answer depends on it; what is asked depends on {printable(known, 600)}"
-            raise UsageError(f"{verb} {printable(key, 80)}: {reason}")
+        if key in graph.scenario.choices:
+            continue
+        means = meant(graph, key)
+        if verb == "set":
+            own = key in graph.nodes
+            useless = not _told(graph, means, own=own, echo=own and graph.nodes[key].fixed is not None)
+        else:
+            useless = means.isdisjoint(asked_of(graph))
+        if useless:
+            raise UsageError(f"{verb} {printable(key, 80)}: {_instead(graph, means, shown=verb == 'set')}")
+
+
+def check_changes(graph: Graph) -> None:
+    """Refuse a change of a quantity on which nothing depends that an answer shows.
+
+    Raises
+    ------
+    UsageError
+        Listing what could be changed, the nearest first.
+    """
+    for number, change in enumerate(graph.scenario.changes, 1):
+        if not _told(graph, {change.of}, own=True):
+            where = f"{graph.scenario.where}: changes[{number}].of: '{change.of}'"
+            raise UsageError(f"{where}: {_instead(graph, {change.of}, shown=True)}")
+
+
+def opens(graph: Graph, keys: Iterable[str]) -> str:
+    """Return the question that opens an answer for which these were set or changed: the first that depends on them.
+
+    Empty where that is the one with which the scenario opens anyway.
+    """
+    means = {name for key in keys if key not in graph.scenario.choices for name in meant(graph, key)}
+    if not means:
+        return ""
+    reached = _reached(graph, means)
+    every = _questions(graph)
+    first = graph.scenario.opens or next(iter(every), "")
+    if not first or not reached.isdisjoint(every[first]):
+        return ""
+    return next((name for name, names in every.items() if not reached.isdisjoint(names)), "")
+
+
+def _questions(graph: Graph) -> dict[str, tuple[str, ...]]:
+    """Return the quantities that each question names, in the order in which they may open an answer."""
+    scenario = graph.scenario
+    out = {name: question.when.names for name, question in scenario.questions.items()}
+    out |= {name: (*r.rank.names, *(n for c in r.among for n in c.names)) for name, r in scenario.rankings.items()}
+    out |= {name: figure.of.names for name, figure in scenario.figures.items()}
+    firsts = {name: tuple(n for each in race.first for n in out[each]) for name, race in scenario.firsts.items()}
+    return {**out, **firsts}
+
+
+def _told(
+    graph: Graph, changed: Collection[str], *, own: bool, echo: bool = False, unset: Collection[str] = ()
+) -> bool:
+    """Tell whether an answer shows anything that depends on what is changed.
+
+    Parameters
+    ----------
+    graph : Graph
+    changed : collection of str
+        Quantities.
+    own : bool
+        They are changed as a whole: that they are shown themselves tells nobody anything.
+    echo : bool
+        They are numbers now: neither does a question for the value of one of them.
+    unset : collection of str
+        As if these were not set.
+    """
+    scenario, reached = graph.scenario, _reached(graph, changed, unset)
+    every = _questions(graph)
+    if not every:
+        return True
+    questions = [
+        names for q, names in every.items()
+        if not (echo and q in scenario.figures and {scenario.figures[q].of.text.strip()} <= set(changed))
+    ]  # fmt: skip
+    asked = {*(n for names in questions for n in names), *graph.weighed_by}
+    shown = set(scenario.shown or graph.quantities) - (set(changed) if own else set())
+    return not reached.isdisjoint(asked | shown)
+
+
+def _reached(graph: Graph, changed: Iterable[str], unset: Collection[str] = ()) -> set[str]:
+    """Return these quantities, and those that depend on them; what is set to a number depends on nothing but limits."""
+    users: dict[str, list[str]] = {}
+    for name, node in graph.nodes.items():
+        for source in node.sources if node.fixed is None or name in unset else node.bounds:
+            users.setdefault(source, []).append(name)
+    left, found = list(changed), set(changed)
+    while left:
+        new = [n for n in users.get(left.pop(), ()) if n not in found]
+        found.update(new)
+        left += new
+    return found
+
+
+def _instead(graph: Graph, changed: Collection[str], *, shown: bool) -> str:
+    """Say what an answer depends on, those first that are fewest steps away from what was to be changed."""
+    known = asked_of(graph, shown=shown)
+    beside: dict[str, list[str]] = {}
+    for name, node in graph.nodes.items():
+        for source in node.sources:
+            beside.setdefault(name, []).append(source)
+            beside.setdefault(source, []).append(name)
+    near = dict.fromkeys(changed)
+    left = list(near)
+    while left:
+        new = [n for n in beside.get(left.pop(0), ()) if n not in near]
+        near |= dict.fromkeys(new)
+        left += new
+    useful = [n for n in (*near, *known) if n in known and n not in changed and not graph.nodes[n].hidden]
+    useful = [n for n in dict.fromkeys(useful) if not shown or _told(graph, {n}, own=True, unset=changed)]
+    return f"no answer depends on it; what is asked depends on {listed([*useful, *graph.dims(list(known))])}"
