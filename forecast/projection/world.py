@@ -318,7 +318,7 @@ class World:
             If a model behind it fails in this combination of choices.
         """
         node = self.graph.nodes[name]
-        return self._once(("quantity", name, combination), lambda: self._within(node, combination))
+        return self._once(("quantity", name, combination), lambda: self._finite(node, self._within(node, combination)))
 
     def _free(self, node: Node, combination: Combination) -> Array:
         """Return a quantity with its changes, and without its limits."""
@@ -351,6 +351,14 @@ class World:
         where = f"quantities.{node.name}"
         check_kept(self.time, path, node.limits.keeps, node.limits.at_most, unit=node.unit, where=where)
         return path
+
+    def _finite(self, node: Node, path: Array) -> Array:
+        """Return the path of a quantity without those worlds in which its level is infinite: they fail."""
+        infinite = np.isinf(path)
+        if node.hidden or not infinite.any():  # a part of a formula may be: a date that never comes
+            return path
+        where = f"quantities.{node.name}"
+        return self.numbers(np.where(infinite, np.nan, path), partial(_infinite, where, path.size))
 
     def _frontier(self, node: Node, path: Array, combination: Combination) -> Array:
         """Return a path that never falls, from the last record observed before the first step."""
@@ -748,6 +756,10 @@ class World:
 
 def _no_numbers(what: str, size: int, bad: int) -> DataError:
     return DataError(f"{what}: {bad} of {size} values are not numbers (NaN)")
+
+
+def _infinite(what: str, size: int, bad: int) -> DataError:
+    return DataError(f"{what}: {bad} of {size} values are infinite")
 
 
 def _no_growth(what: str, bad: int) -> DataError:
