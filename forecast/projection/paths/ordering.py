@@ -48,7 +48,7 @@ def scores(group: Correlation, name: str, own: Mapping[str, Array], drawn: froze
     >>> group = Correlation(of=("a", "b"), matrix=((1.0, 0.7), (0.7, 1.0)))
     >>> own = dict(zip("ab", np.random.default_rng(0).standard_normal((2, 1024)), strict=True))
     >>> round(float(np.corrcoef(own["a"], scores(group, "b", own, frozenset("a")))[0, 1]), 2)
-    0.72
+    0.71
     """
     apart = {each: own[each] for each in group.of if each in drawn}
     for each in (n for n in group.of if n not in drawn):
