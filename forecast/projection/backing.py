@@ -11,7 +11,7 @@ import numpy as np
 
 from forecast import units
 from forecast.base.dates import from_decimal_year
-from forecast.base.streams import BLOCK, Streams
+from forecast.base.streams import BLOCK
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError, printable
 from forecast.models import Model, Observations
@@ -215,18 +215,4 @@ def _aside(world: World, model: Model, what: str, make: Callable[[], T]) -> T:
 
 def _posterior(world: World, model: Model, draws: int) -> dict[str, Any]:
     """Return draws of the inputs and of the fitted parameters of a model, (draw,) each."""
-    name, graph, blocks = model.name, world.graph, world.blocks
-    inputs = {key.rpartition(".")[2]: key for key in graph.inputs if key.rpartition(".")[0] == name}
-    whole = {short: world.input(key, graph.inputs[key]) for short, key in inputs.items()}
-    given, held = (_by_block(each, blocks) for each in (whole, world.held(model)))
-    drawn = [
-        world.fits.posterior(model, Streams(world.seed, name, b), g, h)
-        for b, g, h in zip(blocks, given, held, strict=True)
-    ]
-    data = {short: v[:draws] for short, v in whole.items()}
-    return data | {p: np.concatenate([d[p] for d in drawn])[:draws] for p in drawn[0] if all(p in d for d in drawn)}
-
-
-def _by_block(values: Mapping[str, Any], blocks: range) -> list[dict[str, Any]]:
-    """Cut draws, (draw,) each, into those of each block."""
-    return [{name: each[b * BLOCK : (b + 1) * BLOCK] for name, each in values.items()} for b in blocks]
+    return {name: each[:draws] for name, each in (world.inputs(model) | world.posterior(model)).items()}

@@ -156,6 +156,7 @@ def project(
         rests = None if held is None else Rests(graph, held, as_of, seed)
         fits = Fits(as_of=as_of, seed=seed, rests=rests)
         fits.check_settings(graph, graph.models)
+        fits.check_correlations(graph, seed)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step)
         _check_size(graph, len(steps.years), draws, kept, workers)
 

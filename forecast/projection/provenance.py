@@ -19,7 +19,7 @@ from forecast.models.law_fits import LawModel
 from forecast.projection import tables_behind
 from forecast.scenarios import matching
 from forecast.scenarios.graph import Graph
-from forecast.scenarios.quantities.inputs import OwnDraws
+from forecast.scenarios.quantities.inputs import Correlation, OwnDraws
 from forecast.scenarios.quantities.laws import LawRef
 from forecast.scenarios.quantities.numbers import said
 from forecast.scenarios.scenario import Scenario
@@ -81,6 +81,9 @@ def provenance(
         "questions": {name: question.plain for name, question in scenario.questions.items()},
         **_rankings(graph),
         **_asked(graph.scenario),
+        **(
+            {"opens": first} if (first := matching.opens(graph, [*settings, *(c.of for c in scenario.changes)])) else {}
+        ),
         **_updates(graph, effective),
         **_limits(graph),
         **({"shown": list(scenario.shown)} if scenario.shown else {}),
@@ -131,11 +134,23 @@ def _updates(graph: Graph, effective: float | None) -> dict[str, Any]:
     """Return by what worlds are weighed and how many are effective, and what moves together, where anything does."""
     scenario = graph.scenario
     updated = {name: tree.text for name, tree in scenario.updates.items()}
-    groups = [{"of": list(each.of), "matrix": [list(row) for row in each.matrix]} for each in scenario.correlations]
+    groups = [
+        {"of": list(each.of), "matrix": [list(row) for row in each.matrix], **_fitted(graph, each)}
+        for each in scenario.correlations
+    ]
     return {
         **({"update": updated, "effective_draws": effective} if updated else {}),
         **({"correlations": groups} if groups else {}),
     }
+
+
+def _fitted(graph: Graph, group: Correlation) -> dict[str, dict[str, list[str]]]:
+    """Return the fitted numbers for which names of a group stand, where any do: ``machine.growth`` on each shape."""
+    of: dict[str, list[str]] = {}
+    for owner, (number, name) in graph.ordered.items():
+        if name in group.of:
+            of.setdefault(name, []).append(f"{owner}.{number}")
+    return {"fitted": of} if of else {}
 
 
 def _limits(graph: Graph) -> dict[str, Any]:

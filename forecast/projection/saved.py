@@ -97,7 +97,9 @@ def _step(value: Any) -> bool:
 
 
 def _group(value: Any) -> bool:
-    if not isinstance(value, dict) or set(value) != {"of", "matrix"} or not _list(_text)(value["of"]):
+    if not isinstance(value, dict) or set(value) - {"fitted"} != {"of", "matrix"} or not _list(_text)(value["of"]):
+        return False
+    if not _map(_list(_text))(value.get("fitted", {})):
         return False
     size = len(value["of"])
     return _list(_list(_number))(value["matrix"]) and [len(row) for row in value["matrix"]] == [size] * size
@@ -692,7 +694,9 @@ def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str)
     for name, each in about.get("first", {}).items():
         if not set(each["first"]) <= set(about["questions"]):
             _refuse(where, f"attribute 'first': {printable(name, 60)}", "expected names of questions")
-    if "opens" in about and about["opens"] not in {*asked, *about.get("first", {})}:
+    if "opens" in about and about["opens"] not in {
+        *asked, *about["questions"], *about.get("rankings", {}), *about.get("first", {}),
+    }:  # fmt: skip
         _refuse(where, "attribute 'opens'", "expected the name of a question")
 
 

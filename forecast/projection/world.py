@@ -19,7 +19,7 @@ from forecast.base.distributions import Distribution, distribution
 from forecast.base.streams import BLOCK, Streams
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
-from forecast.errors import DataError, ForecastError, PluginContractError, UnknownNameError
+from forecast.errors import DataError, ForecastError, PluginContractError, ScenarioError, UnknownNameError
 from forecast.formula import TIME, Condition, Formula
 from forecast.models import Description, FittedModel, Model, Observations, OtherModel
 from forecast.models.check_output import (
@@ -36,8 +36,9 @@ from forecast.projection.paths.changes import grown, replaced
 from forecast.projection.paths.held import HeldStreams, Made, Rests
 from forecast.projection.paths.histories import Past, over_time
 from forecast.projection.paths.limits import binding, check_kept, frontier, limited
+from forecast.projection.paths.ordering import in_order, scores
 from forecast.projection.paths.walking import walk
-from forecast.scenarios import settings
+from forecast.scenarios import matching, settings
 from forecast.scenarios.graph import Combination, Graph, Node
 from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, OverTime, Prior
@@ -175,6 +176,32 @@ class Fits:
             for owner in fitted:
                 self.settings(graph, models[owner])
 
+    def check_correlations(self, graph: Graph, seed: int) -> None:
+        """Refuse a fitted number that is to move together with others, and that a model has not, or that is certain.
+
+        Raises
+        ------
+        UnknownNameError, ScenarioError
+            Listing what could be instead.
+        """
+        world = World(graph, self, np.empty(0), seed, range(1))
+        for owner, (number, name) in graph.ordered.items():
+            model = graph.models.get(owner)  # none where its quantity is set
+            if model is None or isinstance(self._outcome(model), ForecastError):
+                continue
+            if number in self.settings(graph, model):
+                continue
+            drawn = self.posterior(model, Streams(seed, owner, 0), world.inputs(model), {})
+            can = [f"{owner}.{each}" for each, values in drawn.items() if np.ptp(values) > 0]
+            if f"{owner}.{number}" in can:
+                continue
+            place = next(i for i, group in enumerate(graph.scenario.correlations, 1) if name in group.of)
+            where = f"{graph.scenario.where}: correlations[{place}].of"
+            if number in drawn:
+                told = f"what could be: {matching.listed(can)}" if can else "so are all numbers of this fit"
+                raise ScenarioError(f"{where}: '{owner}.{number}' is certain: it moves with nothing; {told}")
+            raise UnknownNameError("fitted number", f"{owner}.{number}", can, where=where)
+
     def describe(self, model: Model, inputs: Mapping[str, Input]) -> dict[str, Any] | None:
         """Return what a model says of itself, as plain data, with the inputs that were set; None where it fails."""
         what = f"model '{model.name}': describe"
@@ -291,7 +318,7 @@ class World:
             If a model behind it fails in this combination of choices.
         """
         node = self.graph.nodes[name]
-        return self._once(("quantity", name, combination), lambda: self._within(node, combination))
+        return self._once(("quantity", name, combination), lambda: self._finite(node, self._within(node, combination)))
 
     def _free(self, node: Node, combination: Combination) -> Array:
         """Return a quantity with its changes, and without its limits."""
@@ -324,6 +351,14 @@ class World:
         where = f"quantities.{node.name}"
         check_kept(self.time, path, node.limits.keeps, node.limits.at_most, unit=node.unit, where=where)
         return path
+
+    def _finite(self, node: Node, path: Array) -> Array:
+        """Return the path of a quantity without those worlds in which its level is infinite: they fail."""
+        infinite = np.isinf(path)
+        if node.hidden or not infinite.any():  # a part of a formula may be: a date that never comes
+            return path
+        where = f"quantities.{node.name}"
+        return self.numbers(np.where(infinite, np.nan, path), partial(_infinite, where, path.size))
 
     def _frontier(self, node: Node, path: Array, combination: Combination) -> Array:
         """Return a path that never falls, from the last record observed before the first step."""
@@ -445,6 +480,11 @@ class World:
             return distribution(record, where=node).ppf(self.uniform(node))
 
         return self._once(("input", node), draw)
+
+    def inputs(self, model: Model) -> dict[str, Array]:
+        """Return draws of the named uncertain numbers of a model, (draw,) each."""
+        asked = {name: each for name, each in model.inputs.items() if isinstance(each, Input)}
+        return {name: self.input(f"{model.name}.{name}", each) for name, each in asked.items()}
 
     def uniform(self, node: str) -> Array:
         """Return the uniforms of what draws one number a world, (draw,); correlated where the scenario says so."""
@@ -601,10 +641,57 @@ class World:
 
     def held(self, model: Model) -> dict[str, Array]:
         """Return draws, (draw,) each, of the parameters of a model that are set."""
+        together = dict([self.graph.ordered[model.name]] if model.name in self.graph.ordered else [])
         return {
-            name: distribution(record, where=key).ppf(self.uniform(key))
+            name: distribution(record, where=key).ppf(self.uniform(together.get(name, key)))
             for name, (key, record) in self.fits.settings(self.graph, model).items()
         }
+
+    def order(self, model: Model) -> NDArray[np.intp] | None:
+        """Return the order of a model's worlds, block by block, in which a number of it moves together with others.
+
+        None where they stay as they are drawn.
+        """
+        number, name = self.graph.ordered.get(model.name, ("", ""))
+        if not number or number in self.fits.settings(self.graph, model):
+            return None
+        return self._kept(("order", model.name), lambda: self._order(model, number, name))
+
+    def _order(self, model: Model, number: str, name: str) -> NDArray[np.intp]:
+        from scipy.special import ndtri
+
+        graph, given = self.graph, self.inputs(model)
+        group = next(each for each in graph.scenario.correlations if name in each.of)
+        own = {each: ndtri(self._own_uniform(each)) for each in group.of}
+        drawn = frozenset(n for n in group.of if n in graph.nodes or n in graph.inputs)
+        places = []
+        for place, block in enumerate(self.blocks):
+            here = slice(place * BLOCK, (place + 1) * BLOCK)
+            posterior = self.fits.posterior(
+                model, Streams(self.seed, model.name, block), {n: v[here] for n, v in given.items()}, {}
+            )
+            if number not in posterior:
+                raise DataError(f"model '{model.name}': posterior: '{number}' is to move with others, and is not there")
+            wanted = scores(group, name, {n: v[here] for n, v in own.items()}, drawn)
+            places.append(place * BLOCK + in_order(posterior[number], wanted))
+        return np.concatenate(places)
+
+    def posterior(self, model: Model) -> dict[str, Array]:
+        """Return draws of the fitted parameters of a model, (draw,) each."""
+        given, held, order = self.inputs(model), self.held(model), self.order(model)
+        if order is not None:
+            back = np.argsort(order)
+            given, held = ({n: v[back] for n, v in each.items()} for each in (given, held))
+        each = [
+            self.fits.posterior(
+                model,
+                Streams(self.seed, model.name, block),
+                *({n: v[place * BLOCK : (place + 1) * BLOCK] for n, v in own.items()} for own in (given, held)),
+            )
+            for place, block in enumerate(self.blocks)
+        ]
+        drawn = {n: np.concatenate([one[n] for one in each]) for n in each[0] if all(n in one for one in each)}
+        return drawn if order is None else {n: v[order] for n, v in drawn.items()}
 
     def _sample(self, model: Model, node: Node, combination: Combination) -> Array:
         fitted, held = self.fits[model], self.held(model)
@@ -618,8 +705,13 @@ class World:
                 source = node.source(name)
                 value = self.quantity(source, self.restrict(source, node.dims, combination))
                 given[name] = _frozen(units.convert(value, self.graph.nodes[source].unit, asked.unit, where=node.name))
+        order = self.order(model)
+        if order is not None:  # what it is handed belongs to the worlds, and stays there
+            back = np.argsort(order)
+            given, held = ({n: _frozen(v[..., back]) for n, v in each.items()} for each in (given, held))
         parts = [self._sampled(fitted, node, model, given, held, place) for place in range(len(self.blocks))]
         drawn = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        drawn = drawn if order is None else drawn[:, order]
         what = f"model '{model.name}': sample"
         return self.numbers(drawn, lambda bad: PluginContractError(f"{what}: {bad} of {drawn.size} values are NaN"))
 
@@ -664,6 +756,10 @@ class World:
 
 def _no_numbers(what: str, size: int, bad: int) -> DataError:
     return DataError(f"{what}: {bad} of {size} values are not numbers (NaN)")
+
+
+def _infinite(what: str, size: int, bad: int) -> DataError:
+    return DataError(f"{what}: {bad} of {size} values are infinite")
 
 
 def _no_growth(what: str, bad: int) -> DataError:

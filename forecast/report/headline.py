@@ -115,13 +115,11 @@ class Words:
 
 def opening(tree: xr.DataTree) -> tuple[str, str]:
     """Return which question opens the answer and its kind: when, value, first, rank; empty where none is asked."""
-    if "opens" in tree.attrs:
-        name = attribute(tree, "opens")
-        return name, "first" if name in (attribute(tree, "first") if "first" in tree.attrs else {}) else "value"
-    for kind, key in (("when", "questions"), ("rank", "rankings"), ("value", "values")):
+    first = attribute(tree, "opens") if "opens" in tree.attrs else ""
+    for kind, key in (("when", "questions"), ("rank", "rankings"), ("value", "values"), ("first", "first")):
         names = list(attribute(tree, key)) if key in tree.attrs else []
-        if names:
-            return names[0], kind
+        if names and (not first or first in names):
+            return first or names[0], kind
     return "", ""
 
 

@@ -25,6 +25,7 @@ from forecast.scenarios import qualifiers as bases
 from forecast.scenarios.parse import Reader
 from forecast.scenarios.quantities import functions, kept, laws, numbers, over_time
 from forecast.scenarios.quantities.changes import Change
+from forecast.scenarios.quantities.correlated import together
 from forecast.scenarios.quantities.dynamics import Solved, Stock
 from forecast.scenarios.quantities.functions import FunctionRef
 from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Rows, Schedule
@@ -175,6 +176,8 @@ class Graph:
         model is fitted.
     correlated : mapping of str to (tuple of str, tuple of float)
         Who moves with others: those before it in its group and itself, and the weights of their normal scores.
+    ordered : mapping of str to (str, str)
+        By model, the fitted number of it that moves with others, and the name under which it stands in its group.
     """
 
     scenario: Scenario
@@ -183,6 +186,7 @@ class Graph:
     set_inputs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     set_parameters: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     correlated: Mapping[str, tuple[tuple[str, ...], tuple[float, ...]]] = field(default_factory=dict)
+    ordered: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def quantities(self) -> dict[str, Node]:
@@ -235,6 +239,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     """
     rest = dict(given or {})
     narrowing = [k for k in rest if k in scenario.choices]
+    whole = partial(build, scenario) if narrowing else None
     for key in narrowing:
         scenario = scenario.narrowed(key, settings.texts(key, rest.pop(key)))
     before = scenario
@@ -250,7 +255,8 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
             raise UnknownNameError("quantity", change.of, named, where=f"{scenario.where}: changes[{number}].of")
         nodes[change.of] = replace(nodes[change.of], changes=(*nodes[change.of].changes, change))
     # what a run leaves out by its settings may still stand in a group: the others then move as before
-    correlated = dict(_correlated(scenario, nodes, _inputs(nodes.values()), narrowed=bool(narrowing)))
+    unset = Graph(scenario=scenario, nodes=nodes, inputs=_inputs(nodes.values()))
+    correlated, ordered = together(unset, whole)
     for key in [k for k in rest if k in named]:
         node = nodes[key]
         # an expression keeps its needs: they give it its unit
@@ -280,6 +286,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         nodes=_with_dims_and_units(scenario, nodes),
         inputs=_inputs(nodes.values()),
         correlated=correlated,
+        ordered=ordered,
     )
     for name, likelihood in scenario.updates.items():
         _check_update(graph, name, likelihood)
@@ -302,6 +309,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     found = {key: matching.inputs(graph, key) for key in rest}
     parameters = matching.parameters(graph, {key: value for key, value in rest.items() if not found[key]})
     matching.check_asked(graph, given or {}, "set")
+    matching.check_changes(graph)
     return replace(
         graph,
         set_inputs={match: _stated(graph, key, match, rest[key]) for key in rest for match in found[key]},
@@ -697,35 +705,6 @@ def _check_files(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
                     f"{scenario.where}: quantities.{node.name}.draws: another file of this name is read by "
                     f"'{owner}', and rows are chosen by name; give one of them another name"
                 )
-
-
-def _correlated(
-    scenario: Scenario, nodes: Mapping[str, Node], inputs: Mapping[str, Input], *, narrowed: bool
-) -> Iterator[tuple[str, tuple[tuple[str, ...], tuple[float, ...]]]]:
-    """Check who moves together, and walk those whose draws depend on others'."""
-    for number, group in enumerate(scenario.correlations, 1):
-        key = f"{scenario.where}: correlations[{number}]"
-        for name in (n for n in group.of if n not in scenario.alone):
-            if name not in nodes and name not in inputs:
-                if narrowed and "." in name:  # an input of a model of another choice
-                    continue
-                raise UnknownNameError("quantity or input", name, [*nodes, *inputs], where=f"{key}.of")
-            if not _drawn(nodes[name].quantity if name in nodes else inputs[name], name):
-                raise ScenarioError(
-                    f"{key}.of: '{printable(name, 80)}' has no distribution of its own to be drawn from: expected "
-                    "uncertain numbers, a draw, a fitted, or inputs of models"
-                )
-        for name, weights in group.rows(where=key).items():
-            yield name, (group.of[: len(weights)], weights)
-
-
-def _drawn(stated: Quantity | Input, name: str) -> bool:
-    """Tell whether something is drawn through one uniform of its own name."""
-    if isinstance(stated, Input):
-        return distribution(stated.distribution, where=name).family != "fixed"
-    if isinstance(stated, Prior):
-        return stated.distribution.family != "fixed"
-    return isinstance(stated, (Regime, Fitted))
 
 
 def _check_update(graph: Graph, name: str, tree: Formula) -> None:

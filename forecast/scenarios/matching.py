@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from forecast.errors import UnknownNameError, UsageError, printable
@@ -13,7 +13,24 @@ from forecast.models.nesting import nested
 if TYPE_CHECKING:
     from forecast.scenarios.graph import Graph
 
-__all__ = ["apart", "asked_of", "behind", "check_asked", "check_no_model", "inputs", "meant", "models", "parameters"]
+__all__ = [
+    "apart",
+    "asked_of",
+    "behind",
+    "check_asked",
+    "check_changes",
+    "check_no_model",
+    "inputs",
+    "listed",
+    "meant",
+    "models",
+    "opens",
+    "owners",
+    "parameters",
+]
+
+#: An error names so many of what could be meant at most: they fit on three lines.
+MOST_LISTED = 12
 
 
 def apart(graph: Graph, swapped: Collection[str]) -> frozenset[str]:
@@ -24,7 +41,7 @@ def apart(graph: Graph, swapped: Collection[str]) -> frozenset[str]:
     kept = {model.name for name, node in graph.nodes.items() if name not in swapped for model in node.models.values()}
     gone = {model.name for name in swapped for model in graph.nodes[name].models.values()} - kept
     named = {name for group in graph.scenario.correlations for name in group.of}
-    return frozenset(name for name in named if name in swapped or name.rpartition(".")[0] in gone)
+    return frozenset(n for n in named if n in swapped or n.rpartition(".")[0] in {*swapped, *gone})
 
 
 def models(graph: Graph, quantity: str) -> list[str]:
@@ -45,6 +62,31 @@ def inputs(graph: Graph, key: str) -> list[str]:
     return matches
 
 
+def owners(graph: Graph, key: str) -> list[str]:
+    """Return the models whose fitted numbers a key may mean, ``QUANTITY.NUMBER`` or ``MODEL.NUMBER``; none for others.
+
+    Whether these models have such a number shows when they are fitted.
+    """
+    owner, _, name = str(key).rpartition(".")
+    if not owner or not name or inputs(graph, key):
+        return []
+    # what is never fitted says at once what can be set
+    fitted = [n for n, each in graph.models.items() if not isinstance(each, FittedModel) or each.settable]
+    return [n for n in models(graph, owner) if n in fitted] if owner in graph.nodes else _named(fitted, owner)
+
+
+def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """Say some names, the first ones of many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    rest = len(names) - most
+    return ", ".join(printable(n, 80) for n in names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
 def parameters(graph: Graph, given: Mapping[str, object]) -> dict[str, dict[str, object]]:
     """Return what is set and is no input, by model and parameter.
 
@@ -55,16 +97,11 @@ def parameters(graph: Graph, given: Mapping[str, object]) -> dict[str, dict[str,
     UnknownNameError
         For what names neither a quantity with a model nor a model.
     """
-    made = {m.name: m for node in graph.nodes.values() for outer in node.models.values() for m in nested(outer)}
-    # what is never fitted says at once what can be set
-    every = [name for name, each in made.items() if not isinstance(each, FittedModel) or each.settable]
     out: dict[str, dict[str, object]] = {}
     for key, value in given.items():
-        owner, _, name = str(key).rpartition(".")
-        matches = _named(every, owner)
-        if owner in graph.nodes:
-            matches = [each for each in models(graph, owner) if each in every]
-        if not matches or not name:
+        name = str(key).rpartition(".")[2]
+        matches = owners(graph, key)
+        if not matches:
             known = [*graph.scenario.choices, *graph.quantities, *graph.inputs]
             raise UnknownNameError("choice, quantity or input", key, known, where="set")
         for match in matches:
@@ -145,12 +182,119 @@ def check_asked(graph: Graph, keys: Iterable[str], verb: str) -> None:
     Raises
     ------
     UsageError
-        Listing what they depend on.
+        Listing what they depend on, the nearest first.
     """
-    asked = asked_of(graph, shown=verb == "set")
-    choices = graph.dims(list(asked))
     for key in keys:
-        if key not in graph.scenario.choices and meant(graph, key).isdisjoint(asked):
-            known = ", ".join((*choices, *(n for n in asked if not graph.nodes[n].hidden)))
-            reason = f"no answer depends on it; what is asked depends on {printable(known, 600)}"
-            raise UsageError(f"{verb} {printable(key, 80)}: {reason}")
+        if key in graph.scenario.choices:
+            continue
+        means = meant(graph, key)
+        if verb == "set":
+            own = key in graph.nodes
+            useless = not _told(graph, means, own=own, echo=own and graph.nodes[key].fixed is not None)
+        else:
+            useless = means.isdisjoint(asked_of(graph))
+        if useless:
+            raise UsageError(f"{verb} {printable(key, 80)}: {_instead(graph, means, shown=verb == 'set')}")
+
+
+def check_changes(graph: Graph) -> None:
+    """Refuse a change of a quantity on which nothing depends that an answer shows.
+
+    Raises
+    ------
+    UsageError
+        Listing what could be changed, the nearest first.
+    """
+    for number, change in enumerate(graph.scenario.changes, 1):
+        if not _told(graph, {change.of}, own=True):
+            where = f"{graph.scenario.where}: changes[{number}].of: '{change.of}'"
+            raise UsageError(f"{where}: {_instead(graph, {change.of}, shown=True)}")
+
+
+def opens(graph: Graph, keys: Iterable[str]) -> str:
+    """Return the question that opens an answer for which these were set or changed: the first that depends on them.
+
+    Empty where that is the one with which the scenario opens anyway.
+    """
+    means = {name for key in keys if key not in graph.scenario.choices for name in meant(graph, key)}
+    if not means:
+        return ""
+    reached = _reached(graph, means)
+    every = _questions(graph)
+    first = graph.scenario.opens or next(iter(every), "")
+    if not first or not reached.isdisjoint(every[first]):
+        return ""
+    return next((name for name, names in every.items() if not reached.isdisjoint(names)), "")
+
+
+def _questions(graph: Graph) -> dict[str, tuple[str, ...]]:
+    """Return the quantities that each question names, in the order in which they may open an answer."""
+    scenario = graph.scenario
+    out = {name: question.when.names for name, question in scenario.questions.items()}
+    out |= {name: (*r.rank.names, *(n for c in r.among for n in c.names)) for name, r in scenario.rankings.items()}
+    out |= {name: figure.of.names for name, figure in scenario.figures.items()}
+    firsts = {name: tuple(n for each in race.first for n in out[each]) for name, race in scenario.firsts.items()}
+    return {**out, **firsts}
+
+
+def _told(
+    graph: Graph, changed: Collection[str], *, own: bool, echo: bool = False, unset: Collection[str] = ()
+) -> bool:
+    """Tell whether an answer shows anything that depends on what is changed.
+
+    Parameters
+    ----------
+    graph : Graph
+    changed : collection of str
+        Quantities.
+    own : bool
+        They are changed as a whole: that they are shown themselves tells nobody anything.
+    echo : bool
+        They are numbers now: neither does a question for the value of one of them.
+    unset : collection of str
+        As if these were not set.
+    """
+    scenario, reached = graph.scenario, _reached(graph, changed, unset)
+    every = _questions(graph)
+    if not every:
+        return True
+    questions = [
+        names for q, names in every.items()
+        if not (echo and q in scenario.figures and {scenario.figures[q].of.text.strip()} <= set(changed))
+    ]  # fmt: skip
+    asked = {*(n for names in questions for n in names), *graph.weighed_by}
+    shown = set(scenario.shown or graph.quantities) - (set(changed) if own else set())
+    return not reached.isdisjoint(asked | shown)
+
+
+def _reached(graph: Graph, changed: Iterable[str], unset: Collection[str] = ()) -> set[str]:
+    """Return these quantities, and those that depend on them; what is set to a number depends on nothing but limits."""
+    users: dict[str, list[str]] = {}
+    for name, node in graph.nodes.items():
+        for source in node.sources if node.fixed is None or name in unset else node.bounds:
+            users.setdefault(source, []).append(name)
+    left, found = list(changed), set(changed)
+    while left:
+        new = [n for n in users.get(left.pop(), ()) if n not in found]
+        found.update(new)
+        left += new
+    return found
+
+
+def _instead(graph: Graph, changed: Collection[str], *, shown: bool) -> str:
+    """Say what an answer depends on, those first that are fewest steps away from what was to be changed."""
+    known = asked_of(graph, shown=shown)
+    beside: dict[str, list[str]] = {}
+    for name, node in graph.nodes.items():
+        for source in node.sources:
+            beside.setdefault(name, []).append(source)
+            beside.setdefault(source, []).append(name)
+    near = dict.fromkeys(changed)
+    left = list(near)
+    while left:
+        new = [n for n in beside.get(left.pop(0), ()) if n not in near]
+        near |= dict.fromkeys(new)
+        left += new
+    useful = [n for n in (*near, *known) if n in known and n not in changed and not graph.nodes[n].hidden]
+    useful = [n for n in dict.fromkeys(useful) if not shown or _told(graph, {n}, own=True, unset=changed)]
+    return f"no answer depends on it; what is asked depends on {listed([*useful, *graph.dims(list(known))])}"

@@ -170,7 +170,8 @@ def uncertain(tree: xr.DataTree) -> dict[str, Number]:
 def _groups(tree: xr.DataTree, drawn: Mapping[str, Number]) -> list[tuple[str, ...]]:
     """Return the numbers that are explained together: those that the scenario correlates, each other alone."""
     stated = json.loads(tree.attrs.get("correlations", "[]"))
-    together = [tuple(name for name in group["of"] if name in drawn) for group in stated]
+    every = [[n for name in group["of"] for n in group.get("fitted", {}).get(name, [name])] for group in stated]
+    together = [tuple(name for name in names if name in drawn) for names in every]
     grouped = {name for group in together for name in group}
     return [*filter(None, together), *((name,) for name in drawn if name not in grouped)]
 

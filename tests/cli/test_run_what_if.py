@@ -43,3 +43,9 @@ def test_a_what_if_is_in_the_sentence_and_in_json(said, scenario):
 )
 def test_a_wrong_what_if_is_one_line(said, scenario, text, says):
     assert says in said("run", scenario(TEXT), "--what-if", text).refused()
+
+
+def test_a_what_if_that_moves_nothing_is_refused_with_what_could_be_changed(said, scenario):
+    path = scenario(TEXT.replace("[questions.q]", '[quantities.cost]\nexpression = "2*machine"\n[questions.q]'))
+    for words in (("--what-if", "cost.growth*0 since 2028"), ("--set", "cost=3")):
+        assert "no answer depends on it; what is asked depends on machine" in said("run", path, *words).refused()

@@ -165,7 +165,7 @@ def test_what_cannot_be_swept_is_refused(sweep, error, says):
 
 def test_what_no_answer_depends_on_is_not_swept():
     with pytest.raises(
-        UsageError, match="sweep other: no answer depends on it; what is asked depends on share, machine, goal"
+        UsageError, match="sweep other: no answer depends on it; what is asked depends on goal, share, machine"
     ):
         run(sweep={"other": [1, 2]})
     with pytest.raises(UsageError, match="sweep goal: it is set to 3; one of them is enough"):

@@ -139,11 +139,12 @@ SET = {
     "made": {"model": forecast.estimate("a*b", inputs={"a": {"value": 2.0, "unit": "TFLOP/s"},
                                                        "b": {"p05": 1, "p95": 2, "unit": ""}},
                                         unit="TFLOP/s", name="made-of-two")},
+    "twice": {"expression": "2*made"},
 }  # fmt: skip
 
 
 def projected(draws=500, **given):
-    record = {**SPAN, "quantities": SET, "questions": {"q": {"when": "machine >= 90 PFLOP/s"}}, "shown": ["made"]}
+    record = {**SPAN, "quantities": SET, "questions": {"q": {"when": "machine >= 90 PFLOP/s"}}, "shown": ["twice"]}
     return forecast.project(record, draws=draws, set=given)
 
 

@@ -91,8 +91,9 @@ def swept(
         raise UsageError(f"sweep: {runs:,} runs; at most {MOST_RUNS:,}")
     done = iter(range(runs))
     first = {key: next(iter(each.values())) for key, each in others.items()}
-    graph = graphs.build(graphs.swapped(scenario, swaps), {**given, **first})
-    matching.check_asked(graph, others, "sweep")
+    swept_over = graphs.swapped(scenario, swaps)
+    matching.check_asked(graphs.build(swept_over, given), others, "sweep")
+    graph = graphs.build(swept_over, {**given, **first})
     touched = {key: _touched(graph, key) for key in others}
 
     def side_by_side(left: Sequence[str], chosen: Mapping[str, Any]) -> xr.DataTree:

@@ -176,7 +176,7 @@ class Rests:
         """Return what is told of a fitted model beside its level: held, or made; what failed is made anew."""
         failed = len(world.fits.failures)
         try:
-            rests = self.seed, self.as_of, self.graph.correlated, self._model(world, model)
+            rests = self.seed, self.as_of, self._together, self._model(world, model)
         except ForecastError:
             return make()
         return self._noting((what, model.name), rests, make, lambda _: len(world.fits.failures) == failed)
@@ -253,7 +253,12 @@ class Rests:
         if parts is None:
             return None
         scenario = self.graph.scenario
-        return world.time.tobytes(), self.seed, self.as_of, scenario.start, self.graph.correlated, parts
+        return world.time.tobytes(), self.seed, self.as_of, scenario.start, self._together, parts
+
+    @property
+    def _together(self) -> Any:
+        """What moves together with what."""
+        return self.graph.correlated, self.graph.ordered
 
     def _parts(self, world: Any, key: Any) -> Any:
         if key[0] == "model" and key[2] is None:  # it needs no other quantity

@@ -44,6 +44,15 @@ __all__ = ["walk"]
 DECADES = np.linspace(-15.0, 15.0, 121)
 #: A place is a solution if the sides differ by less than this share of their size there: a pole is none.
 CLOSE = 1e-6
+#: Two places are one solution if they differ by less than this share of their size.
+SAME = 1e-9
+#: Sides that differ by less than this share of their size are equal but for rounding.
+ROUNDING = 1e-14
+#: Below this, a number beside others of ordinary size is lost to rounding: sides that stay equal there say nothing.
+SMALL = 1e-4
+#: So many places where the sides change order are looked at on each side of zero, and within one so many more.
+MOST_SOLUTIONS = 12
+WITHIN = np.arange(1, 16) / 16
 
 
 def walk(world: World, members: tuple[str, ...], combination: Combination) -> dict[str, Array]:
@@ -195,14 +204,18 @@ class _Walk:
         Those of limited members are without their limits, which the world takes of whole paths, to the same numbers.
         """
         self.paths_so_far |= self.free
-        bad = np.logical_or.reduce([np.isnan(path) for path in self.paths_so_far.values()])
+        failing = {
+            n: ~np.isfinite(path) if n in self.stocks else np.isnan(path) for n, path in self.paths_so_far.items()
+        }
+        bad = np.logical_or.reduce(list(failing.values()))
         if not bad.any():
             return self.paths_so_far
-        name, path = next((n, p) for n, p in self.paths_so_far.items() if np.isnan(p).any())
-        what = f"{_kind(self.nodes[name])}.{name}"
+        # of a cycle, what fails first fails the others
+        name = min((n for n, each in failing.items() if each.any()), key=lambda n: int(failing[n].any(axis=1).argmax()))
+        what, path = f"{_kind(self.nodes[name])}.{name}", self.paths_so_far[name]
+        count, why = int(failing[name].sum()), "not numbers (NaN)" if np.isnan(path).any() else "infinite"
         self.world.numbers(
-            np.where(bad, np.nan, 0.0),
-            lambda _: DataError(f"{what}: {int(np.isnan(path).sum())} of {path.size} values are not numbers (NaN)"),
+            np.where(bad, np.nan, 0.0), lambda _: DataError(f"{what}: {count} of {path.size} values are {why}")
         )
         return {n: others_instead(p, bad.any(axis=0)) for n, p in self.paths_so_far.items()}
 
@@ -327,7 +340,8 @@ class _Walk:
         unit_of = {n: graph.nodes[n].measured for n in quantity.so.names if n not in TIME}
         sides = units.sides(quantity.so, unit_of, where=where)
         left, right = (self._prepared(side, name, target=sides.unit, rates=True) for side in (sides.left, sides.right))
-        size: Array = np.ones(self.world.draws)
+        draws = self.world.draws
+        size: Array = np.ones(draws)
 
         def difference(trial: Array) -> Array:
             nonlocal size
@@ -338,19 +352,50 @@ class _Walk:
             size = np.maximum(np.abs(a), np.abs(b))
             return a - b
 
-        best = np.full(self.world.draws, np.nan)
+        best, several = np.full(draws, np.nan), np.zeros(draws, dtype=bool)
+
+        def found_at(place: Array) -> None:
+            """Take what is a solution; where there is another one already, the world has several."""
+            apart = np.abs(difference(place))
+            solves = np.isfinite(size) & (apart <= CLOSE * size)
+            new = solves & np.isnan(best)
+            again = solves & ~new & (np.abs(place - best) > SAME * np.maximum(np.abs(place), np.abs(best)))
+            best[new] = place[new]
+            if again.any():  # two places of one solution, between which rounding hides that the sides differ
+                between = np.abs(difference((place + best) / 2))
+                several[again & (between > ROUNDING * size)] = True
+
         for sign in (1.0, -1.0):
             trials = sign * 10.0**DECADES
-            values = np.array([difference(np.full(self.world.draws, trial)) for trial in trials])
-            changes = np.isfinite(values[:-1]) & np.isfinite(values[1:]) & (values[:-1] * values[1:] <= 0)
-            place, found = changes.argmax(axis=0), changes.any(axis=0) & np.isnan(best)
-            root = roots(difference, np.where(found, trials[place], np.nan), np.where(found, trials[place + 1], np.nan))
-            apart = np.abs(difference(root))
-            best = np.where(found & (apart <= CLOSE * size), root, best)
-            if not np.isnan(best).any():
-                break
-        said = f"{where}: '{quantity.so.text}' has no solution in"
-        solved = self.world.numbers(best[None], lambda bad: DataError(f"{said} {bad} of {best.size} worlds"))
+            values, zero = np.empty((2, len(trials), draws))
+            for i, trial in enumerate(trials):
+                values[i] = difference(np.full(draws, trial))
+                zero[i] = np.isfinite(size) & (np.abs(values[i]) <= ROUNDING * size)
+            flat = (zero[:-1] > 0) & (zero[1:] > 0)
+            several |= flat[np.abs(trials[:-1]) >= SMALL].any(axis=0)
+            changes = np.isfinite(values[:-1]) & np.isfinite(values[1:]) & (values[:-1] * values[1:] <= 0) & ~flat
+            for _ in range(MOST_SOLUTIONS):
+                place, found = changes.argmax(axis=0), changes.any(axis=0) & ~several
+                if not found.any():
+                    break
+                changes[place, np.arange(draws)] = False
+                low, high = (np.where(found, ends, np.nan) for ends in (trials[place], trials[place + 1]))
+                found_at(roots(difference, low, high))
+                inside = np.array([difference(low + share * (high - low)) for share in WITHIN])
+                signs = np.sign(
+                    np.concatenate([[values[place, np.arange(draws)]], inside, [values[place + 1, np.arange(draws)]]])
+                )
+                several |= found & (np.sum(signs[:-1] * signs[1:] < 0, axis=0) > 1)
+        found_at(np.zeros(draws))
+        none = np.isnan(best) & ~several
+        said = f"{where}: '{quantity.so.text}' has"
+
+        def problem(bad: int) -> DataError:
+            told = [(none, "no solution"), (several, "several solutions")]
+            counts = [f"{what} in {int(each.sum())}" for each, what in told if each.any()]
+            return DataError(f"{said} {' and '.join(counts)} of {best.size} worlds")
+
+        solved = self.world.numbers(np.where(several, np.nan, best)[None], problem)
         return np.asarray(solved[0])
 
 

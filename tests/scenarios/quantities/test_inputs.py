@@ -230,7 +230,7 @@ WRONG = {
         ScenarioError, "correlations[2].of: 'y' stands there in group 1 too: put both into one"),
     "correlation with the unknown": (
         XY + "[[correlations]]\nof = ['x', 'yy']\nrho = 0.5",
-        UnknownNameError, "unknown quantity or input 'yy'; did you"),
+        UnknownNameError, "unknown quantity, input or fitted number 'yy'; did you"),
     "correlation with a formula": (
         XY + "[quantities.z]\nexpression = 'x'\n[[correlations]]\nof = ['x', 'z']\nrho = 0.5",
         ScenarioError, "'z' has no distribution of its own to be drawn from"),

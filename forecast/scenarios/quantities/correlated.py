@@ -1,0 +1,104 @@
+"""Who moves together with whom: numbers, inputs of models, and fitted numbers, by the names that an answer prints.
+
+::
+
+    [[correlations]]
+    of = ["machine.growth", "cost", "brain/dettmers-2015.firing_rate"]
+    rho = 0.7
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from forecast.base.distributions import distribution
+from forecast.contract.specs import Input
+from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.scenarios import matching
+from forecast.scenarios.quantities.inputs import Fitted, Regime
+from forecast.scenarios.spec import Prior
+
+if TYPE_CHECKING:
+    from forecast.scenarios.graph import Graph
+    from forecast.scenarios.scenario import Quantity
+
+__all__ = ["together"]
+
+
+def together(
+    graph: Graph, whole: Callable[[], object] | None
+) -> tuple[dict[str, tuple[tuple[str, ...], tuple[float, ...]]], dict[str, tuple[str, str]]]:
+    """Check who moves together; return whose draws depend on others', and the fitted numbers among them, by model.
+
+    Parameters
+    ----------
+    graph : Graph
+        Before anything in it is set.
+    whole : callable or None
+        Where choices are narrowed: builds the graph with all their values, of which what is left out may be named too.
+
+    Raises
+    ------
+    UnknownNameError, ScenarioError
+        Naming what could move together.
+    """
+    scenario = graph.scenario
+    weights: dict[str, tuple[tuple[str, ...], tuple[float, ...]]] = {}
+    fitted: dict[str, tuple[str, str]] = {}
+    for number, group in enumerate(scenario.correlations, 1):
+        key = f"{scenario.where}: correlations[{number}]"
+        for name in (n for n in group.of if n not in scenario.alone):
+            if name in graph.nodes or name in graph.inputs:
+                if not _drawn(graph.nodes[name].quantity if name in graph.nodes else graph.inputs[name], name):
+                    raise ScenarioError(f"{key}.of: '{printable(name, 80)}' has no distribution of its own to be "
+                                        f"drawn from; {_could_be(graph, name)}")  # fmt: skip
+                continue
+            found = matching.owners(graph, name)
+            if not found and whole is not None:
+                whole()  # where the name is known to nothing at all, this says so
+            elif not found:
+                offered = _correlatable(graph, graph.quantities)
+                raise UnknownNameError("quantity, input or fitted number", name, offered, where=f"{key}.of")
+            parameter = name.rpartition(".")[2]
+            for owner in found:
+                if owner in fitted:
+                    others = " and ".join(f"'{printable(each, 80)}'" for each in (fitted[owner][1], name))
+                    raise ScenarioError(
+                        f"{key}.of: {others} are numbers of one fit, '{owner}', which vary together as it says: "
+                        "expected one of each model at most"
+                    )
+                fitted[owner] = parameter, name
+        weights |= {name: (group.of[: len(each)], each) for name, each in group.rows(where=key).items()}
+    return weights, fitted
+
+
+def _correlatable(graph: Graph, names: Iterable[str]) -> list[str]:
+    """Return what may move together with others, of these quantities: numbers, inputs of models, growths of trends."""
+    out: dict[str, None] = {}
+    for name in names:
+        node = graph.nodes[name]
+        if _drawn(node.quantity, name):
+            out[name] = None
+        behind = matching.models(graph, name)
+        inputs = {key: asked for key, asked in graph.inputs.items() if key.rpartition(".")[0] in behind}
+        out |= dict.fromkeys(key for key, asked in inputs.items() if _drawn(asked, key))
+        if any(hasattr(graph.models[each], "shape") for each in behind):
+            out[f"{name}.growth"] = None
+    return list(out)
+
+
+def _could_be(graph: Graph, name: str) -> str:
+    """Say what may move together with others instead of a quantity: of what stands behind it, the nearest first."""
+    known = _correlatable(graph, [each for each in matching.behind(graph, [name]) if not graph.nodes[each].hidden])
+    known = known or _correlatable(graph, graph.quantities)
+    return f"what could be: {matching.listed(known)}" if known else "the scenario has nothing that could be"
+
+
+def _drawn(stated: Quantity | Input, name: str) -> bool:
+    """Tell whether something is drawn through one uniform of its own name."""
+    if isinstance(stated, Input):
+        return distribution(stated.distribution, where=name).family != "fixed"
+    if isinstance(stated, Prior):
+        return stated.distribution.family != "fixed"
+    return isinstance(stated, (Regime, Fitted))

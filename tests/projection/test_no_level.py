@@ -1,0 +1,134 @@
+"""Worlds without a level: an equation with several solutions or none, and what overflows, fail as NaN does."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.errors import DataError
+
+SPAN = {"start": 2025, "until": 2030}
+
+
+def project(draws=2000, **record):
+    return forecast.project({**SPAN, **record}, draws=draws)
+
+
+def solved(so, **quantities):
+    return project(solve={"k": {"so": so}}, quantities={n: {"expression": e} for n, e in quantities.items()})
+
+
+#: Equations with one solution, and it.
+ONE = {
+    "y == 7": ("2*k", 3.5),
+    "y == 8": ("k**3", 2.0),
+    "y == 0": ("k", 0.0),
+    "y == 5": ("k + 5", 0.0),
+    "y == -3": ("k", -3.0),
+    "y == 4": ("where(k > 0, k*k, -1)", 2.0),
+    "y == 0.5": ("1 - exp(-k)", np.log(2)),
+    "y == 1e12": ("exp(k)", 12 * np.log(10)),
+}
+
+#: Equations with several solutions, or infinitely many: none is taken.
+SEVERAL = {
+    "of either sign": "k*k - 4",
+    "far apart": "(k - 1)*(k - 100)",
+    "three in a row": "(k - 1)*(k - 1.2)*(k - 1.5)",
+    "of a sine": "sin_of",
+    "a flat region": "min(k, 5) - 5",
+    "everything": "k - k",
+    "a flat region below zero": "max(k, -2) + 2",
+}
+
+
+def test_an_equation_with_one_solution_has_it():
+    for so, (expression, answer) in ONE.items():
+        found = solved(so, y=expression)["projection"]["k"].values
+        np.testing.assert_allclose(found, answer, rtol=1e-9, atol=1e-9, err_msg=f"{so}, y = {expression}")
+
+
+def test_an_equation_with_several_solutions_has_none():
+    for case, expression in SEVERAL.items():
+        if expression == "sin_of":
+            expression = "k*(k - 3)*(k + 3)"
+        with pytest.raises(DataError) as caught:
+            solved("y == 0", y=expression)
+        says = "solve.k.so: 'y == 0' has several solutions in 2048 of 2048 worlds"
+        assert says in str(caught.value), (case, str(caught.value))
+
+
+def failing(run):
+    return {row["name"]: row for row in json.loads(run.attrs.get("failing", "[]"))}
+
+
+def test_worlds_in_which_an_equation_has_several_solutions_or_none_are_counted_and_left_out():
+    # x is uniform from -1 to 4,000: below 0 there is no solution, just above it there are two, and above 1 there is one
+    run = project(
+        draws=10_000,
+        solve={"k": {"so": "y == x"}},
+        quantities={
+            "x": {"low": -1, "high": 4000, "unit": ""},
+            "y": {"expression": "where(k > 0, k*k, where(k > -1, k*k, -9))"},
+            "z": {"expression": "k + 1"},
+        },
+        questions={"q": {"when": "z >= 2"}},
+    )
+    x, k = run["projection"]["x"].values, run["projection"]["k"].values
+    x, k = (np.broadcast_to(each, (6, each.shape[-1]))[0] for each in (x, k))
+    bad = np.isnan(k)
+    assert bad[x < 0.3].all()
+    assert not bad[x >= 1].any()
+    np.testing.assert_allclose(k[~bad], np.sqrt(x[~bad]), rtol=1e-9)
+    rows = failing(run)
+    assert bad.any()
+    assert {"k", "z", "q"} <= set(rows)
+    assert rows["k"]["worlds"] == bad.sum()
+    assert "solution" in rows["k"]["reason"]
+
+
+def test_what_overflows_fails_in_the_worlds_in_which_it_does():
+    stocks = {"S": {"initial": 1, "log_rate": "g"}}
+    run = project(
+        draws=10_000,
+        stocks=stocks,
+        quantities={
+            "u": {"low": 0, "high": 1, "unit": ""},
+            "g": {"expression": "where(u > 0.9997, 300, 0.1)"},
+            "e": {"expression": "10**(where(u > 0.9997, 400, 1)*(t - start))"},
+            "twice": {"expression": "2*S"},
+        },
+        questions={"q": {"when": "S >= 1e9"}},
+    )
+    data = run["projection"].to_dataset()
+    bad = data["u"].values[0] > 0.9997
+    assert 0 < bad.sum() < 20
+    for name in ("S", "e", "twice"):
+        assert np.isnan(data[name].values[:, bad]).all(), name
+        assert np.isfinite(data[name].values[:, ~bad]).all(), name
+    rows = failing(run)
+    assert {"S", "e", "twice", "q"} <= set(rows)
+    assert rows["S"]["first"] == "2028-01-01"
+    assert rows["e"]["first"] == "2026-01-01"
+    assert "infinite" in rows["S"]["reason"]
+    assert "infinite" in rows["e"]["reason"]
+    with pytest.raises(DataError, match=r"stocks\.S: .* values are infinite"):
+        project(stocks={"S": {"initial": 1, "log_rate": "500"}})
+    with pytest.raises(DataError, match=r"quantities\.e: .* values are infinite"):
+        project(quantities={"e": {"expression": "10**(400*(t - start))"}})
+
+
+def test_a_date_that_never_comes_stays_infinite_and_is_no_failure():
+    run = project(
+        quantities={
+            "x": {"expression": "u*(t - start)"},
+            "u": {"low": 0.5, "high": 2, "unit": ""},
+            "later": {"expression": "where(since(x >= 6) >= 0, 1, 0)"},
+        },
+        questions={"q": {"when": "x >= 6"}},
+    )
+    assert 0 < float(run["questions"]["q_never"]) < 1
+    assert "failing" not in run.attrs
