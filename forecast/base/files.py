@@ -32,6 +32,7 @@ __all__ = [
     "arriving",
     "check_regular",
     "file_hash",
+    "open_regular",
     "read_bytes",
     "replacing",
     "safe_output",
@@ -52,7 +53,7 @@ def _why(error: OSError) -> str:
 
 
 @contextlib.contextmanager
-def _open_regular(path: Path, limit: int, error: type[ForecastError]) -> Iterator[int]:
+def open_regular(path: Path, limit: int, error: type[ForecastError]) -> Iterator[int]:
     """Open a regular file of at most `limit` bytes. Opening does not block, and what was opened is what is checked."""
     shown = printable(path)
     if "\0" in str(path):
@@ -96,7 +97,7 @@ def read_bytes(path: str | os.PathLike[str], *, limit: int, error: type[Forecast
     b'hello'
     """
     source = Path(path)
-    with _open_regular(source, limit, error) as handle, open(handle, "rb", closefd=False) as stream:
+    with open_regular(source, limit, error) as handle, open(handle, "rb", closefd=False) as stream:
         try:
             data = stream.read(limit + 1)
         except OSError as fault:
@@ -115,7 +116,7 @@ def check_regular(path: Path, *, limit: int = 1 << 40, error: type[ForecastError
     Traceback (most recent call last):
     forecast.errors.DataError: /: is a folder; expected a file
     """
-    with _open_regular(path, limit, error):
+    with open_regular(path, limit, error):
         pass
 
 
@@ -131,7 +132,7 @@ def file_hash(path: str | os.PathLike[str], *, limit: int = 1 << 40) -> str:
     'sha256:2cf24dba'
     """
     source = Path(path)
-    with _open_regular(source, limit, DataError) as handle, open(handle, "rb", closefd=False) as stream:
+    with open_regular(source, limit, DataError) as handle, open(handle, "rb", closefd=False) as stream:
         try:
             return "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as fault:

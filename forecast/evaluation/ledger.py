@@ -2,7 +2,10 @@
 
 Every line holds ``sha256``, over its own canonical JSON (keys in order, no spaces, ASCII), and ``previous``, the hash
 of the line before: a line that was altered, taken out or put in between is found. What was cut off at the end is not,
-unless somebody has the last hash; publish it, and the whole file is fixed.
+nor a file that was written anew from some line on, unless somebody has a hash from before: publish the last one, with
+the number of its line, and everything up to it is fixed. `verified` holds a ledger to what was published.
+
+Lines are added under a lock, to a file that is replaced whole: see `forecast.base.store`.
 """
 
 from __future__ import annotations
@@ -10,17 +13,23 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
+import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from forecast.base.files import read_bytes, replacing
+from forecast.base.files import read_bytes
 from forecast.base.json_text import strict_json
+from forecast.base.store import update
 from forecast.contract.fields import date
-from forecast.errors import DataError, ResultError, UnknownNameError, UsageError, printable
+from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.projection.crossing import QUANTILES
 
-__all__ = ["NEVER", "append", "canonical", "dated", "find", "read", "sealed"]
+__all__ = [
+    "NEVER", "append", "canonical", "dated", "extend", "find", "past", "published", "read", "sealed", "today",
+    "verified",
+]  # fmt: skip
 
 #: A larger ledger is refused unread.
 LIMIT_BYTES = 1 << 26
@@ -31,6 +40,9 @@ SHORT = 8
 
 #: The largest number that a line may hold.
 MOST = 1e300
+
+#: A published hash, with or without the number of its line.
+_PUBLISHED = re.compile(r"(?:([1-9][0-9]{0,8}):)?([0-9a-f]{64})", re.ASCII | re.IGNORECASE)
 
 Test = Callable[[Any], bool]
 
@@ -73,10 +85,30 @@ def dated(text: str, where: str) -> str:
     '2026-11-22'
     """
     if text == "today":
-        return datetime.date.today().isoformat()
+        return today()
     if not date(text):
         raise UsageError(f"{where}: expected a date such as 2026-11-22, or today, got '{printable(text, 40)}'")
     return text
+
+
+def today() -> str:
+    """Return the day, ISO, by the clock of whoever asks."""
+    return datetime.date.today().isoformat()
+
+
+def past(text: str, where: str) -> str:
+    """Return an ISO date that has come: what is known on a date cannot be written down before it.
+
+    Examples
+    --------
+    >>> past("2099-01-01", "--on")
+    Traceback (most recent call last):
+    forecast.errors.UsageError: --on 2099-01-01: comes after today, ...
+    """
+    day, now = dated(text, where), today()
+    if day > now:
+        raise UsageError(f"{where} {day}: comes after today, {now}; expected a date that has come")
+    return day
 
 
 # --- what a line holds ------------------------------------------------------------------------------------------------
@@ -176,16 +208,24 @@ def _checked(record: Any, where: str) -> dict[str, Any]:
 # --- the file ---------------------------------------------------------------------------------------------------------
 
 
-def read(path: str | Path) -> list[dict[str, Any]]:
+def read(path: str | Path, *, expect: str | Iterable[str] = ()) -> list[dict[str, Any]]:
     """Return the lines of a ledger, each checked, and the chain of their hashes.
+
+    Parameters
+    ----------
+    path : str or path
+    expect : str or iterable of str
+        Hashes that were published, which it must hold; see `published` and `verified`.
 
     Raises
     ------
     DataError
         Naming file and line: for what is no record of a ledger, for a line that is not what it was, for one that does
-        not follow on the line before it, and for an outcome of no forecast.
+        not follow on the line before it, for an outcome of no forecast, and for what was published otherwise.
     """
-    return _parsed(read_bytes(path, limit=LIMIT_BYTES), printable(path))
+    records = _parsed(read_bytes(path, limit=LIMIT_BYTES), printable(path))
+    verified(records, published(expect), where=printable(path))
+    return records
 
 
 def _parsed(content: bytes, name: str) -> list[dict[str, Any]]:
@@ -215,36 +255,55 @@ def _parsed(content: bytes, name: str) -> list[dict[str, Any]]:
 
 
 def append(path: str | Path, records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Add records to a ledger, a new one where there is none, and return them with their hashes.
+    """Add records to a ledger, a new one where there is none, and return them with their hashes; see `extend`."""
+    given = list(records)
+    return extend(path, lambda known: given)
 
-    The whole file is read and checked first, written under another name and renamed: it holds all of them or none.
+
+def extend(
+    path: str | Path,
+    make: Callable[[list[dict[str, Any]]], Iterable[Mapping[str, Any]]],
+    *,
+    expect: str | Iterable[str] = (),
+) -> list[dict[str, Any]]:
+    """Add to a ledger what follows from its lines, and return the new lines with their hashes.
+
+    From reading to writing nobody else adds a line. The whole file is checked first, and replaced by a new one: it
+    holds all of the new lines or none, whenever the writer ends.
+
+    Parameters
+    ----------
+    path : str or path
+        Made where there is none.
+    make : callable
+        Takes the lines there are and returns what is to be added.
+    expect : str or iterable of str
+        As in `read`.
 
     Raises
     ------
     DataError
         For what `read` refuses.
+    UsageError
+        For a record of a day that has not come.
     ResultError
-        For what cannot be written, and where somebody else added a line in the meantime.
+        For what cannot be locked or written.
     """
-    content = _content(path)
-    known = _parsed(content, printable(path))
-    before = known[-1]["sha256"] if known else None
-    added = []
-    for record in records:
-        added.append(_checked(sealed(record, before), printable(path)))
-        before = added[-1]["sha256"]
-    gap = b"\n" if content and not content.endswith(b"\n") else b""
-    with replacing(path) as temporary:
-        temporary.write_bytes(content + gap + "".join(f"{canonical(record)}\n" for record in added).encode("ascii"))
-        if _content(path) != content:
-            raise ResultError(
-                f"{printable(path)}: somebody else added to it in the meantime; nothing was added: try again"
-            )
+    name, hashes, added = printable(path), published(expect), list[dict[str, Any]]()
+
+    def change(content: bytes) -> bytes:
+        known = _parsed(content, name)
+        verified(known, hashes, where=name)
+        before = known[-1]["sha256"] if known else None
+        for record in make(known):
+            added.append(_checked(sealed(record, before), name))
+            past(added[-1]["on"], f"{added[-1]['kind']}: on")
+            before = added[-1]["sha256"]
+        gap = b"\n" if content and not content.endswith(b"\n") else b""
+        return content + gap + "".join(f"{canonical(record)}\n" for record in added).encode("ascii")
+
+    update(path, change, limit=LIMIT_BYTES)
     return added
-
-
-def _content(path: str | Path) -> bytes:
-    return read_bytes(path, limit=LIMIT_BYTES) if Path(path).exists() else b""
 
 
 def find(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
@@ -262,3 +321,118 @@ def find(records: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
     if len(found) > 1:
         raise UsageError(f"'{printable(name, 80)}' begins the names of {len(found)} forecasts: give more of its digits")
     return dict(known[found[0]])
+
+
+# --- what was published -----------------------------------------------------------------------------------------------
+
+
+def published(expect: str | Iterable[str]) -> list[tuple[int | None, str]]:
+    """Return hashes that were published, each with the number of its line or None.
+
+    Parameters
+    ----------
+    expect : str or iterable of str
+        Each a hash of 64 digits; ``"7:HASH"``, the hash of line 7; a file with one of these a line; or an earlier copy
+        of the ledger, which has the hash of every line.
+
+    Raises
+    ------
+    UsageError
+        For what is no hash and no file.
+    DataError
+        For a file that holds anything else.
+
+    Examples
+    --------
+    >>> published(["AB" * 32, f"7:{'0' * 64}"]) == [(None, "ab" * 32), (7, "0" * 64)]
+    True
+    """
+    found: list[tuple[int | None, str]] = []
+    for text in [expect] if isinstance(expect, str) else map(str, expect):
+        if match := _PUBLISHED.fullmatch(text.strip()):
+            found.append(_numbered(match))
+        elif os.path.exists(text):  # noqa: PTH110 - of any text, also one that is too long for a name
+            found += _in_file(text)
+        else:
+            raise UsageError(
+                "--expect: expected a hash of 64 digits, the number of its line before it (7:HASH), or a file of them; "
+                f"got '{printable(text, 80)}'"
+            )
+    return found
+
+
+def _numbered(match: re.Match[str]) -> tuple[int | None, str]:
+    return int(match[1]) if match[1] else None, match[2].lower()
+
+
+def _in_file(path: str) -> list[tuple[int | None, str]]:
+    content, name = read_bytes(path, limit=LIMIT_BYTES), printable(path)
+    if content.lstrip()[:1] == b"{":
+        return [(number, record["sha256"]) for number, record in enumerate(_parsed(content, name), 1)]
+    found = []
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _PUBLISHED.fullmatch(line.strip())
+        if match is None:
+            raise DataError(f"{name}:{number}: expected a hash of 64 digits or N:HASH, got {printable(line, 60)}")
+        found.append(_numbered(match))
+    if not found:
+        raise DataError(f"{name}: holds no hash; expected one a line")
+    return found
+
+
+def verified(records: Sequence[Mapping[str, Any]], expect: Iterable[tuple[int | None, str]], *, where: str) -> int:
+    """Hold a ledger to hashes that were published, and return how many lines these fix.
+
+    A line whose hash was published is as it was then, and so is every line before it; what follows was added since.
+    The number returned is that of the last such line.
+
+    Raises
+    ------
+    DataError
+        Where a published hash is not there: naming the first line that differs as closely as the hashes tell. That is
+        one line where that of the line before was published too; a hash without a number says only that something was
+        changed after the last line that is known to be as it was.
+    """
+    hashes = [str(record["sha256"]) for record in records]
+    places = {hashed: number for number, hashed in enumerate(hashes, 1)}
+    fixed, wrong = 0, list[tuple[int | None, str]]()
+    for number, hashed in expect:
+        if hashed in places and number in (None, places[hashed]):
+            fixed = max(fixed, places[hashed])
+        else:
+            wrong.append((number, hashed))
+    if wrong:
+        raise DataError(f"{where}: is not what was published: {_difference(hashes, places, fixed, wrong)}")
+    return fixed
+
+
+def _difference(
+    hashes: Sequence[str], places: Mapping[str, int], fixed: int, wrong: Sequence[tuple[int | None, str]]
+) -> str:
+    """Say where a ledger first differs from hashes that it does not hold, as closely as these tell."""
+    number, hashed = min(wrong, key=lambda each: (each[0] is None, each[0] or 0))
+    same = f"records 1 to {fixed} are as published" if fixed > 1 else "record 1 is as published" if fixed else ""
+    if number is None:
+        if fixed == len(hashes):
+            return f"no record has the hash {hashed}, and {same or 'it is empty'}: what followed was cut off"
+        begins = f"{same}, so the first change is at record {fixed + 1} or later" if fixed else "any may be the first"
+        return (
+            f"no record has the hash {hashed}; it ends with record {len(hashes)}, {hashes[-1]}. It was changed or cut "
+            f"off before that hash; {begins}: which record, only hashes with numbers (7:HASH) or an earlier copy tell"
+        )
+    if hashed in places:
+        return f"the hash expected of record {number}, {hashed}, is that of record {places[hashed]}"
+    if number <= fixed:
+        return f"record {number} has the hash {hashes[number - 1]}, expected {hashed}; yet {same}: two ledgers"
+    if number > len(hashes):
+        what = f"record {number} is missing: expected {hashed}, and it ends with record {len(hashes)}"
+        return f"{what}; {same}" if same else what
+    what = f"record {number} differs: its hash is {hashes[number - 1]}, expected {hashed}"
+    if number == fixed + 1:
+        return f"{what}; {same or 'it is the first'}"
+    return (
+        f"{what}; {same + ', so ' if same else ''}the first change is in one of the records {fixed + 1} to {number}: "
+        "which, only the hashes of these tell"
+    )

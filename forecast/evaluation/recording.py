@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from forecast import formula
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
-from forecast.evaluation.ledger import append, dated
+from forecast.evaluation.ledger import append, dated, past
 from forecast.projection.answers.pooling import pooled
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.tables_behind import last
@@ -69,7 +69,7 @@ def forecasts(
     run : xarray.DataTree
         As `forecast.project` returns it, with every world.
     on : str
-        The date of the forecast, or ``"today"``.
+        The date of the forecast, or ``"today"``; none that has not come.
     questions : sequence of str
         By default all that ask for dates or values.
     by : sequence of str
@@ -90,7 +90,7 @@ def forecasts(
     >>> forecasts(run, on="2025-01-01")[0]["median"]
     '2027-01-01'
     """
-    on = dated(on, "--on")
+    on = past(on, "--on")
     asked = {name: ("when", each) for name, each in _attribute(run, "questions").items()}
     asked |= {name: ("growth" if "growth" in e else "value", e) for name, e in _attribute(run, "values").items()}
     others = {*_attribute(run, "rankings"), *_attribute(run, "first")}

@@ -9,14 +9,15 @@ where it is positive.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base.dates import decimal_year
+from forecast.base.files import check_regular
 from forecast.errors import UsageError, printable
 from forecast.evaluation import scores
-from forecast.evaluation.ledger import NEVER, append, dated, find, read
+from forecast.evaluation.ledger import NEVER, dated, extend, find, past
 from forecast.evaluation.ledger import SHORT as DIGITS
 from forecast.projection.crossing import QUANTILES
 
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["due", "held_share", "listed", "resolve", "scored", "summary"]
 
 
-def resolve(path: str | Path, name: str, outcome: str | float, *, on: str, source: str = "") -> dict[str, Any]:
+def resolve(
+    path: str | Path,
+    name: str,
+    outcome: str | float,
+    *,
+    on: str,
+    source: str = "",
+    expect: str | Iterable[str] = (),
+) -> dict[str, Any]:
     """Add what happened to a ledger, and return the scores of the forecast; its own line stays as it is.
 
     Parameters
@@ -37,9 +46,11 @@ def resolve(path: str | Path, name: str, outcome: str | float, *, on: str, sourc
     outcome : str or float
         The date on which it first was so, ``"never"`` for not by `on`, or a number in the unit of the forecast.
     on : str
-        The date on which this was known, or ``"today"``.
+        The date on which this was known, or ``"today"``; none that has not come.
     source : str
         Where it was read, if that is not what the forecast says.
+    expect : str or iterable of str
+        Hashes that were published, which the ledger must hold; see `forecast.evaluation.ledger.published`.
 
     Returns
     -------
@@ -50,14 +61,22 @@ def resolve(path: str | Path, name: str, outcome: str | float, *, on: str, sourc
     ------
     UsageError
         For an outcome that is none of this forecast.
+    DataError
+        For what `forecast.evaluation.ledger.read` refuses.
     """
-    records = read(path)
-    forecast = find(records, name)
-    on = dated(on, "--on")
-    told = _outcome(forecast, outcome, on)
-    before = _outcomes(records).get(forecast["sha256"])
-    line = {"kind": "outcome", "of": forecast["sha256"], "on": on, "outcome": told}
-    (added,) = append(path, [{**line, "source": source.strip() or forecast["resolves"]}])
+    check_regular(Path(path))
+    known: list[dict[str, Any]] = []
+
+    def line(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        known[:] = records
+        forecast = find(records, name)
+        day = past(on, "--on")
+        told = _outcome(forecast, outcome, day)
+        decided = source.strip() or forecast["resolves"]
+        return [{"kind": "outcome", "of": forecast["sha256"], "on": day, "outcome": told, "source": decided}]
+
+    (added,) = extend(path, line, expect=expect)
+    forecast, before = find(known, name), _outcomes(known).get(added["of"])
     return {**scored(forecast, added), "replaces": None if before is None else before["outcome"]}
 
 

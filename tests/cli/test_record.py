@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from forecast.evaluation import ledger as ledgers
 from toolkit import every, spawn
 
 TEXT = """
@@ -26,6 +27,12 @@ dates = [2030]
 """
 WORDS = ("mine.toml", "--to", "ledger.jsonl", "--on", "2026-01-01", "--draws", "200")
 ONE = (*WORDS, "--question", "reached")
+
+
+@pytest.fixture(autouse=True)
+def later(monkeypatch):
+    """Let the dates of these tests have come; a process of its own knows nothing of it."""
+    monkeypatch.setattr(ledgers, "today", lambda: "2046-01-01")
 
 
 @pytest.fixture
@@ -86,11 +93,14 @@ def test_an_outcome_is_scored_and_the_forecast_stays(said, recorded):
 
 
 def test_end_to_end_in_processes_of_their_own(tmp_path):
-    Path(tmp_path, "mine.toml").write_text(TEXT)
-    done = spawn("record", *ONE, cwd=tmp_path)
+    text = TEXT
+    for year, then in (("2026", "1926"), ("2046", "1946"), ("2036", "1936"), ("2030", "1940")):
+        text = text.replace(year, then)
+    Path(tmp_path, "mine.toml").write_text(text)
+    done = spawn("record", *ONE[:3], "--on", "1926-01-01", *ONE[5:], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     name = done.stdout.splitlines()[2].split()[0]
-    words = ("--id", name, "--outcome", "2034-01-01", "--on", "2034-02-01")
+    words = ("--id", name, "--outcome", "1934-01-01", "--on", "1934-02-01")
     done = spawn("resolve", "ledger.jsonl", *words, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert "the 90 % interval held" in done.stdout
@@ -138,4 +148,41 @@ def test_refusals(said, recorded, scenario):
             assert "--id: goes with an --outcome" in said("resolve", ledger, "--id", name).refused()
         with case("a source of nothing"):
             assert "--source: goes with an --outcome" in said("resolve", ledger, "--source", "x").refused()
+    assert Path(ledger).read_bytes() == before
+
+
+def test_a_ledger_is_held_to_a_published_hash(said, recorded):
+    name, _ = recorded
+    said("record", *WORDS, "--source", "a report")
+    (first, *_, head) = (json.loads(line) for line in Path(name).read_text().splitlines())
+    got = said("resolve", name, "--expect", first["sha256"])
+    assert (got.code, got.out.splitlines()[2]) == (0, "as published up to record 1; 2 records were added since.")
+    got = said("resolve", name, "--expect", f"3:{head['sha256']}", "--json")
+    assert (got.json["result"]["published"], got.json["result"]["records"]) == (3, 3)
+    assert "published" not in said("resolve", name, "--json").json["result"]
+    Path("published.txt").write_text(f"1:{first['sha256']}\n3:{head['sha256']}\n")
+    records = [json.loads(line) for line in Path(name).read_text().splitlines()]
+    chain, before = [], None
+    for record in records:  # rewritten from the first line on, and hashed again
+        record |= {"resolves": "my own word"}
+        chain.append(ledgers.sealed({k: v for k, v in record.items() if k not in ("previous", "sha256")}, before))
+        before = chain[-1]["sha256"]
+    Path(name).write_text("".join(f"{ledgers.canonical(record)}\n" for record in chain))
+    assert said("resolve", name).code == 0
+    refusal = said("resolve", name, "--expect", "published.txt").refused(1)
+    assert f"record 1 differs: its hash is {chain[0]['sha256']}, expected {first['sha256']}" in refusal
+    assert "no record has the hash" in said("resolve", name, "--expect", head["sha256"]).refused(1)
+    assert "--expect: expected a hash of 64 digits" in said("resolve", name, "--expect", "1d7f834d").refused()
+
+
+def test_nothing_is_written_down_for_a_day_that_has_not_come(said, recorded, monkeypatch):
+    ledger, name = recorded
+    before = Path(ledger).read_bytes()
+    monkeypatch.setattr(ledgers, "today", lambda: "2026-03-01")
+    for words in (
+        ("record", *WORDS[:4], "2099-01-01", "--question", "reached"),
+        ("resolve", ledger, "--on", "2099-01-01"),
+        ("resolve", ledger, "--id", name, "--outcome", "never", "--on", "2099-01-01"),
+    ):
+        assert "--on 2099-01-01: comes after today, 2026-03-01; expected a date that has come" in said(*words).refused()
     assert Path(ledger).read_bytes() == before

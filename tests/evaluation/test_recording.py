@@ -129,7 +129,7 @@ def test_what_the_source_is_survives_a_file_and_a_text(tmp_path, run):
     assert text.count('resolves = "the yearbook"') == 3
 
 
-def test_what_nobody_could_decide_is_refused_with_what_to_add(run):
+def test_what_nobody_could_decide_is_refused_with_what_to_add(monkeypatch, run):
     def refused(scenario: object, says: str, error: type = UsageError, **options: object) -> None:
         with pytest.raises(error, match=says):
             recording.forecasts(forecast.project(scenario, draws=50), **{"on": "2026-01-01", **options})
@@ -137,6 +137,7 @@ def test_what_nobody_could_decide_is_refused_with_what_to_add(run):
     moving = {**SCENARIO["quantities"], "goal": {"p05": 10, "p95": 30, "unit": ""}}
     unweighted = {**SCENARIO["choices"], "speed": {"values": ["1", "2"]}}
     ranked = {"rank": "machine", "over": "speed"}
+    monkeypatch.setattr(ledger, "today", lambda: "2046-01-01")
     with every() as case:
         with case("no source"):
             refused(changed(resolves=None), r'add resolves = "..." to \[questions.reached\], or give --source')

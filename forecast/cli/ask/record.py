@@ -21,7 +21,7 @@ COMMAND = "record"
 @click.command()
 @drawing
 @click.option("--to", required=True, metavar="FILE.jsonl", help="The ledger; a new one where there is none.")
-@click.option("--on", required=True, metavar="DATE", help="The date of the forecast, or today.")
+@click.option("--on", required=True, metavar="DATE", help="The date of the forecast, or today; none later.")
 @click.option("--question", "questions", multiple=True, metavar="NAME", help="Only this one; may be given again.")
 @click.option("--by", multiple=True, metavar="DATE", help="How likely is it by then? May be given again.")
 @click.option("--source", default="", metavar="TEXT", help="The table or page that will decide it.")
@@ -52,7 +52,7 @@ def record(
     of a value, is a forecast of its own. `forecast resolve` scores them.
 
     \b
-    forecast record brain-parity --to ledger.jsonl --on 2026-01-01 --set brain=1e20 --set metric=linpack --by 2030-01-01
+    forecast record brain-parity --to ledger.jsonl --on today --set brain=1e20 --set metric=linpack --by 2030-01-01
     forecast record mine.toml --to ledger.jsonl --on today --question revenue --source "annual report, page 3"
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.base.files import safe_output
@@ -62,7 +62,7 @@ def record(
     from forecast.scenarios.quantities.changes import parse
 
     safe_output(to)
-    on = ledger.dated(on, "--on")
+    on = ledger.past(on, "--on")
     dates = [ledger.dated(date, "--by") for date in by]
     with render.progress("drawing") as report:
         tree = project(
@@ -80,7 +80,8 @@ def record(
         )
     added = recording.record(tree, to, on=on, questions=questions, by=dates, source=source)
     rows = [{"id": line["sha256"][: ledger.SHORT], **line} for line in added]
-    result = {"to": printable(to, 200), "head": rows[-1]["sha256"], "forecasts": rows}
+    number = next(n for n, line in enumerate(ledger.read(to), 1) if line["sha256"] == rows[-1]["sha256"])
+    result = {"to": printable(to, 200), "head": rows[-1]["sha256"], "records": number, "forecasts": rows}
     render.emit(
         result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=summary.warnings(tree),
         provenance={**render.provenance(computed=True, seed=seed), "plugins": summary.attribute(tree, "plugins")},
@@ -99,4 +100,8 @@ def _text(result: dict[str, Any]) -> None:
         render.prose(f"          decided by: {printable(row['resolves'], 200)}", hanging=12)
     render.write()
     render.write(f"last line: {result['head']}")
-    render.prose("Publish that hash: whoever has it can tell whether anything above it was changed.")
+    published = f"{result['records']}:{result['head'][:8]}..."
+    render.prose(
+        f"Publish that hash, and that it is of record {result['records']}: with it, forecast resolve --expect "
+        f"{published} tells whoever asks whether anything up to there was changed."
+    )

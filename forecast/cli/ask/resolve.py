@@ -24,24 +24,47 @@ COMMAND = "resolve"
 @click.option("--id", "name", metavar="ID", help="The forecast, by the first digits of its hash.")
 @click.option("--outcome", metavar="VALUE|DATE|never", help="What happened; never says: not by --on.")
 @click.option(
-    "--on", metavar="DATE", help="When the outcome was known; without one, list what is due by then. A date, or today."
+    "--on",
+    metavar="DATE",
+    help="When the outcome was known; without one, list what is due by then. A date, or today; none later.",
 )
 @click.option(
     "--source", default="", metavar="TEXT", help="Where you read it, if not in the source that the forecast names."
 )
+@click.option(
+    "--expect",
+    multiple=True,
+    metavar="HASH|N:HASH|FILE",
+    help="Fail unless the ledger holds this published hash (as record N), or those in a file, one a line.",
+)
 @access_options
 @json_option
-def resolve(ledger: str, name: str | None, outcome: str | None, on: str | None, source: str, as_json: bool) -> None:
+def resolve(
+    ledger: str,
+    name: str | None,
+    outcome: str | None,
+    on: str | None,
+    source: str,
+    expect: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Say what became of the forecasts in a ledger, and score them.
 
     Without --outcome it lists what is open, what is due on --on, and the scores so far. With it the outcome of one
     forecast is added; no line is ever changed, and the last outcome of a forecast counts. An event that has not come by
     --on is never until then: what the forecast says beyond that date is not scored yet.
 
+    --expect holds the ledger to hashes that were published, as `forecast record` prints them: a record whose hash is
+    there is as it was, and so are all before it. Where one is not, the ledger was rewritten or cut off, and this exits
+    with 1 and says which record differs. A hash alone tells only that one does, up to the record that had it; N:HASH
+    says which record had it, and with the hashes of more records, or an earlier copy of the ledger as FILE, the first
+    that differs is named.
+
     \b
     forecast resolve ledger.jsonl --on today
-    forecast resolve ledger.jsonl --id 1d7f834d --outcome 2031-06-15 --on 2031-07-01
-    forecast resolve ledger.jsonl --id 1d7f834d --outcome never --on 2031-01-01 --source "TOP500 list of 2030-11"
+    forecast resolve ledger.jsonl --id 1d7f834d --outcome 2026-06-15 --on 2026-07-01
+    forecast resolve ledger.jsonl --id 1d7f834d --outcome never --on 2026-07-01 --source "TOP500 list of 2026-06"
+    forecast resolve ledger.jsonl --expect published.txt --expect earlier.jsonl
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.evaluation import ledger as lines
     from forecast.evaluation import resolving
@@ -52,12 +75,16 @@ def resolve(ledger: str, name: str | None, outcome: str | None, on: str | None, 
     if outcome is not None:
         if name is None or on is None:
             raise UsageError(f"--outcome: {'of which forecast? --id' if name is None else 'known when? --on DATE'}")
-        added = resolving.resolve(ledger, name, outcome, on=on, source=source)
-    records = lines.read(ledger)
-    rows = resolving.listed(records, None if on is None else lines.dated(on, "--on"))
+        added = resolving.resolve(ledger, name, outcome, on=on, source=source, expect=expect)
+    day = None if on is None else lines.past(on, "--on")
+    records, hashes = lines.read(ledger), lines.published(expect)
+    fixed = lines.verified(records, hashes, where=printable(ledger))
+    rows = resolving.listed(records, day)
     result = {
         "ledger": printable(Path(ledger).name, 200),
         "head": records[-1]["sha256"] if records else None,
+        "records": len(records),
+        **({"published": fixed} if hashes else {}),
         **({} if added is None else {"scored": added}),
         "scores": resolving.summary(rows),
         "forecasts": rows,
@@ -94,6 +121,10 @@ def _text(result: dict[str, Any]) -> None:
     parts = [f"{len(rows) - len(open_)} decided", f"{len(open_)} open"]
     parts += [f"{len(due)} of them due"] if any(row["due"] is not None for row in rows) else []
     render.headline(f"{len(rows)} forecast{'s' * (len(rows) != 1)} in {result['ledger']}: {', '.join(parts)}.")
+    if "published" in result:
+        since = result["records"] - result["published"]
+        added = f"{since} record{'s were' if since != 1 else ' was'} added since" if since else "none was added since"
+        render.write(f"as published up to record {result['published']}; {added}.")
     if "scored" in result:
         _one(result["scored"])
     if open_:

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base import access, budgets
-from forecast.base.files import replacing
-from forecast.base.json_text import strict_json
+from forecast.base.store import load_arrays, save_arrays
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
-from forecast.errors import DataError, ForecastError, UsageError, printable
+from forecast.errors import DataError, ForecastError, UsageError, one_line, printable
 from forecast.projection.failing import Part
 from forecast.projection.moments import pass_before
-from forecast.projection.streaming.holdings import packed, unpack
+from forecast.projection.streaming.holdings import Layout, check_layout, check_values, packed, unpack
 from forecast.projection.streaming.reduce import Sampled, Size
 from forecast.projection.weights import Updates
 from forecast.projection.world import Fits, World
@@ -217,30 +216,36 @@ class Checkpoint:
         Raises
         ------
         DataError
-            If it is of another run, or no checkpoint.
+            If it is of another run, no checkpoint, damaged, or larger than the budget. Nothing is taken up then.
         """
         if not self.resume or not self.path.exists():
             return 0
         where = printable(self.path.name)
-        try:
-            with np.load(self.path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files if name != "about"}
-                about = strict_json(bytes(file["about"]), where=where)
+
+        def check(about: Mapping[str, Any], layout: Layout) -> None:
             if about["of"] != fingerprint:
                 raise DataError(f"{where}: is of another run: the scenario, its data, a setting or a version differs")
+            if type(about["next"]) is not int or not 1 <= about["next"] < job.batches:
+                raise ValueError(f"expected a batch from 1 to {job.batches - 1} to go on with, got {about['next']}")
+            check_layout(whole.holdings(), layout)
+
+        try:
+            about, arrays = load_arrays(self.path, what="checkpoint", check=check)
             unpack(whole.holdings(), arrays)
             whole.note(about["notes"])
+            failing = bool([*whole.reasons(), *whole.failing(), *about["notes"]["unanswered"]])
+            drawn = min(about["next"] * BATCH, job.worlds)
+            weighted = bool(whole.updates.asked)
+            check_values(whole.holdings(), worlds=drawn, kept=min(drawn, job.kept), weighted=weighted, failing=failing)
             job.warn(about["warnings"])
             return int(about["next"])
-        except (KeyError, ValueError, TypeError, OSError, EOFError) as problem:
-            raise DataError(f"{where}: is no checkpoint of this run: {printable(str(problem), 200)}") from problem
+        except (LookupError, ValueError, TypeError, AttributeError) as problem:
+            raise DataError(f"{where}: is no checkpoint of this run: {one_line(problem, 200)}") from problem
 
     def save(self, job: Job, whole: Sampled, fingerprint: str, following: int) -> None:
         """Write what there is so far, to a temporary name that is then renamed."""
         about = {"of": fingerprint, "next": following, "notes": whole.notes(), "warnings": job.warnings()}
-        with replacing(self.path) as temporary, temporary.open("wb") as file:
-            text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-            np.savez(file, about=text, **packed(whole.holdings()))  # type: ignore[arg-type]
+        save_arrays(self.path, about, packed(whole.holdings()))
 
     def remove(self) -> None:
         """Take it away: the run has ended."""

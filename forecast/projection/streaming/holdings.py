@@ -13,7 +13,18 @@ from forecast.projection.streaming.counted import DateCounts, LevelCounts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Counted", "Holding", "Kept", "Total", "merge", "packed", "side_by_side", "unpack"]
+__all__ = [
+    "Counted",
+    "Holding",
+    "Kept",
+    "Total",
+    "check_layout",
+    "check_values",
+    "merge",
+    "packed",
+    "side_by_side",
+    "unpack",
+]
 
 
 def side_by_side(kept: Sequence[int], choices: Sequence[int]) -> NDArray[np.float64]:
@@ -27,10 +38,14 @@ def side_by_side(kept: Sequence[int], choices: Sequence[int]) -> NDArray[np.floa
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """Numbers of the worlds that are kept one by one, which stand along one axis."""
+    """Numbers of the worlds that are kept one by one, which stand along one axis.
+
+    Where they are `complete`, every world has its number unless something is noted that failed.
+    """
 
     values: NDArray[Any]
     axis: int = 0
+    complete: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +57,13 @@ class Total:
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """Counts of all worlds."""
+    """Counts of all worlds.
+
+    Where they are `complete`, every world is counted once unless something is noted that failed.
+    """
 
     counts: LevelCounts | DateCounts
+    complete: bool = False
 
 
 Holding = Kept | Total | Counted
@@ -72,6 +91,57 @@ def _named(holdings: Sequence[Holding]) -> Iterator[tuple[str, NDArray[Any]]]:
             yield from ((f"{number}.{part}", values) for part, values in each.counts.arrays().items())
         else:
             yield f"{number}", each.values
+
+
+Layout = Mapping[str, "tuple[np.dtype[Any], tuple[int, ...]]"]
+
+
+def check_layout(holdings: Sequence[Holding], layout: Layout) -> None:
+    """Refuse arrays of other names, types and shapes than such holdings have, before any is read.
+
+    Raises
+    ------
+    ValueError
+    """
+    growing = {
+        f"{number}.{part}"
+        for number, each in enumerate(holdings)
+        if isinstance(each, Counted)
+        for part in each.counts.growing
+    }
+    expected = packed(holdings)
+    if set(expected) != set(layout):
+        raise ValueError(f"expected {len(expected)} arrays of its quantities and questions, got {len(layout)} others")
+    for name, own in expected.items():
+        dtype, shape = layout[name]
+        if dtype != own.dtype or (len(shape) != 1 if name in growing else shape != own.shape):
+            raise ValueError(f"array {name}: expected {own.dtype} of shape {own.shape}, got {dtype} of shape {shape}")
+
+
+def check_values(holdings: Sequence[Holding], *, worlds: int, kept: int, weighted: bool, failing: bool) -> None:
+    """Refuse what `worlds` worlds cannot hold, the first `kept` of them one by one.
+
+    Where worlds count differently (`weighted`) their sums have no bound; where something is noted that failed, numbers
+    may be missing.
+
+    Raises
+    ------
+    ValueError
+    """
+    for number, each in enumerate(holdings):
+        if isinstance(each, Kept):
+            drawn = each.values[(*(slice(None),) * each.axis, slice(kept))]
+            if each.complete and not failing and np.isnan(drawn).any():
+                raise ValueError(f"array {number}: a world has no number, and nothing is noted that failed")
+            continue
+        sound = bool((each.values >= 0).all()) if isinstance(each, Total) else each.counts.sound()
+        if not sound:
+            raise ValueError(f"array {number}: counts of worlds are negative, missing or of bins that there are not")
+        totals = each.values if isinstance(each, Total) else each.counts.totals()
+        if not weighted and (totals > worlds).any():
+            raise ValueError(f"array {number}: counts more than the {worlds:,} worlds that were drawn")
+        if isinstance(each, Counted) and each.complete and not (weighted or failing) and (totals != worlds).any():
+            raise ValueError(f"array {number}: counts other than the {worlds:,} worlds that were drawn")
 
 
 def unpack(holdings: Sequence[Holding], arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -213,9 +213,14 @@ class Sampled:
     def holdings(self) -> list[Holding]:
         """Return what is held of the worlds."""
         counts: list[LevelCounts | DateCounts] = [*self._level_counts.values(), *self._date_counts.values()]
-        own = [*(Kept(v, 1) for v in self._levels.values()), *(Kept(v) for v in self._dates.values())]
+        own = [Kept(v, 1, complete=True) for v in self._levels.values()]
+        own += [Kept(v, complete=True) for v in self._dates.values()]
         parts = (self.updates, self._pools, self._earliest, self._ranked, self._figures, self._binding)
-        return [*own, *(Counted(each) for each in counts), *(each for part in parts for each in part.holdings())]
+        return [
+            *own,
+            *(Counted(each, complete=True) for each in counts),
+            *(each for part in parts for each in part.holdings()),
+        ]
 
     def notes(self) -> dict[str, Any]:
         """Return what failed, as plain data."""

@@ -255,7 +255,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, monkeypatch):
     ):
         forecast.project(record(), draws=DRAWS, seed=1, checkpoint=place, resume=True)
     place.write_bytes(b"nothing")
-    with pytest.raises(DataError, match="part: is no checkpoint of this run"):
+    with pytest.raises(DataError, match="part: is no checkpoint, or one of another version"):
         forecast.project(record(), draws=DRAWS, checkpoint=place, resume=True)
 
 

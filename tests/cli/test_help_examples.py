@@ -1,0 +1,178 @@
+"""Every example of every ``--help`` is run, in a folder that holds the files it names."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+import forecast
+from forecast.base.netcdf import save
+from forecast.cli import cli
+from forecast.evaluation import ledger
+from forecast.tables import csv_format
+from forecast.tables.remote import first_use
+from toolkit import DATE, noise
+
+ROOT = Path(__file__).resolve().parents[2]
+#: The id that stands in the examples for one that a ledger of one's own has.
+SHOWN_ID = "1d7f834d"
+#: What draws takes few of them here.
+DRAWING = (["run"], ["sweep"], ["record"], ["tables", "refresh"])
+#: Here only one table can be fetched; the help says that this exits with 1, and the others are listed.
+OFFLINE = "forecast tables refresh"
+
+
+def commands(command: click.Command, words: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], click.Command]]:
+    """Return every command, also those of groups, with the words that call it."""
+    found = [(words, command)]
+    if isinstance(command, click.Group):
+        with click.Context(command) as ctx:
+            for name in command.list_commands(ctx):
+                inner = command.get_command(ctx, name)
+                assert inner is not None
+                found += commands(inner, (*words, name))
+    return found
+
+
+def examples() -> list[str]:
+    """Return the lines of help that are commands: those of paragraphs that click may not wrap."""
+    found = []
+    for _, command in commands(cli):
+        for paragraph in (command.help or "").split("\n\n"):
+            lines = paragraph.strip().splitlines()
+            if lines and lines[0].strip() == "\b":
+                found += [line.strip() for line in lines if line.strip().startswith("forecast ")]
+    return list(dict.fromkeys(found))
+
+
+EXAMPLES = examples()
+#: What takes many seconds, however few worlds are drawn, by how the line begins.
+LONG = (
+    "forecast backtest", "forecast published compare", "forecast tables refresh", "forecast run brain-parity",
+    "forecast sweep brain-parity", "forecast explore brain-parity", "forecast models attribute brain/pooled",
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the tables and the scenario that the examples name."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.toml").write_text(
+        'start = 2025\nuntil = 2030\n[quantities.machine]\np05 = 1\np95 = 4\nunit = "FLOP"\n'
+        '[questions.revenue]\nvalue = "machine"\ndates = [2029]\n[questions.soon]\nwhen = "machine >= 2 FLOP"\n'
+    )
+    rng = np.random.default_rng(0)
+    steps = np.geomspace(10, 1e4, 40)
+    loss = (1.7 + 8 * steps**-0.35) * noise(40, 0.01)
+    csv_format.write("run.csv", {"steps": steps, "loss": loss})
+    csv_format.write("curve.csv", {"x": steps, "y": loss})
+    runs = [f"{name}" for name in ("a", "b", "c", "d") for _ in steps]
+    curves = np.concatenate([loss * factor * noise(40, 0.01, seed) for seed, factor in enumerate((1, 1.1, 1.2, 1.3))])
+    csv_format.write("curves.csv", {"run": runs, "steps": np.tile(steps, 4), "loss": curves})
+    dates = [f"{year}-01-01" for year in range(2000, 2026)]
+    growing = 1e9 * np.exp(0.4 * np.arange(26)) * noise(26, 0.1)
+    csv_format.write("series.csv", {"date": dates, "flops": growing})
+    names = [name for name in ("solar", "wind", "cells") for _ in dates]
+    falling = np.concatenate([100 * np.exp(-0.05 * np.arange(26)) * noise(26, 0.05, seed) for seed in range(3)])
+    csv_format.write("costs.csv", {"technology": names, "year": np.tile(np.arange(2000, 2026), 3), "cost": falling})
+    law = forecast.law("scaling/chinchilla")
+    n, d = 10 ** rng.uniform(8, 10, 80), 10 ** rng.uniform(9, 11, 80)
+    found = law.value(law.published("besiroglu2024").values, N=n, D=d) * noise(80, 0.01)
+    of = ["dense", "moe"] * 40
+    power = 3 * (n / 1e9) ** -0.1 * noise(80, 0.01)
+    csv_format.write(
+        "runs.csv",
+        {"params": n, "params_b": n / 1e9, "tokens": d, "loss": found, "x": n / 1e9,
+         "score": (1 + n / 1e10) * noise(80),
+         "family": of, "y": power},
+    )  # fmt: skip
+    csv_format.write("planned.csv", {"N": n[:3], "D": d[:3]})
+    shutil.copytree(ROOT / "datasets/forecast_datasets/supercomputers", "old")
+    shutil.copy("old/supercomputers.csv", "mine.csv")
+    return tmp_path
+
+
+def runs_fit(**options):
+    return forecast.law("scaling/chinchilla").fit("runs.csv", let={"N": "params", "D": "tokens"}, y="loss", **options)
+
+
+def projection():
+    """Save the projection that ``show`` opens."""
+    save(forecast.project("mine.toml", draws=64), "mine.nc")
+
+
+def one_ledger():
+    """Write a ledger, the hashes that were published of it, and an earlier copy; return the id of its forecast."""
+    (first,) = ledger.append("ledger.jsonl", [DATE])
+    shutil.copy("ledger.jsonl", "earlier.jsonl")
+    (second,) = ledger.append("ledger.jsonl", [{**DATE, "question": "another"}])
+    Path("published.txt").write_text(f"2:{second['sha256']}\n")
+    return first["sha256"][:8]
+
+
+#: What is made before an example is run, by what stands in it; the first that fits.
+NEEDS = {
+    "forecast show mine.nc": projection,
+    "forecast allocate mine.nc": lambda: runs_fit().save("mine.nc"),
+    "fit.nc": lambda: runs_fit().save("fit.nc"),
+    "families.nc": lambda: runs_fit(by="family").save("families.nc"),
+}
+
+
+def upstream(monkeypatch):
+    """Let a download of one table bring another row each time, and any other fail; nothing opens a connection."""
+    head = "Model,Publication date,Training compute (FLOP),Notability criteria\n"
+    rows: list[str] = []
+
+    def transfer(url, target, limit=0):
+        if not url.endswith("all_ai_models.csv"):
+            return "nobody answers here"
+        rows.append(f"model-{len(rows)},20{10 + len(rows)}-01-01,1e{20 + len(rows)},\n")
+        target.write_text(head + "".join(rows))
+        return ""
+
+    monkeypatch.setattr(first_use, "transfer", transfer)
+    monkeypatch.setenv("FORECAST_DATA", str(Path("cache").absolute()))
+
+
+def check(said, monkeypatch, example):
+    words = shlex.split(example)[1:]
+    with forecast.allow(paths=["."]), monkeypatch.context() as patch:
+        for name, make in NEEDS.items():
+            if name in example and "--out " + name not in example:
+                make()
+                break
+        if SHOWN_ID in words or words[0] == "resolve":
+            own = one_ledger()
+            words = [own if word == SHOWN_ID else word for word in words]
+        if any(words[: len(each)] == each for each in DRAWING) and "--draws" not in words:
+            words += ["--draws", "64"]
+        if words[0] == "explore":
+            patch.setattr("forecast.cli.explore.server.serve", lambda session, listening: None)
+        if "epoch-models" in example or example == OFFLINE:
+            upstream(patch)
+            for earlier in ((), ("--update",)) if "@" in example or "--update" in words else ():
+                assert said("tables", "fetch", "epoch-models", *earlier).code == 0
+        done = said(*words)
+    assert done.code == (example == OFFLINE), f"exit {done.code}: {done.err}"
+    assert example != OFFLINE or ("nobody answers here" in done.out and "epoch-models" in done.out)
+
+
+def slow(example):
+    return example.startswith(LONG)
+
+
+@pytest.mark.parametrize("example", [pytest.param(e, marks=pytest.mark.slow) if slow(e) else e for e in EXAMPLES])
+def test_an_example_of_help_runs(said, folder, monkeypatch, example):
+    check(said, monkeypatch, example)
+
+
+def test_most_commands_show_examples():
+    assert len(EXAMPLES) > 40
+    own = [words for words, command in commands(cli) if not isinstance(command, click.Group)]
+    assert {"run", "record", "resolve", "fit", "sweep"} <= {words[0] for words in own}

@@ -1,0 +1,245 @@
+"""Checkpoints that were cut, altered or forged: one kind of error, before anything is taken up, or the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import forecast
+from forecast.base.store import load_arrays, save_arrays
+from forecast.errors import DataError
+from forecast.projection.streaming import batches
+from toolkit import every
+
+SCENARIO = {
+    "start": 2025,
+    "until": 2028,
+    "choices": {"pace": {"values": ["0.7", "1"], "weights": [0.25, 0.75]}},
+    "quantities": {
+        "growth": {"normal": [0.1, 0.4], "unit": "1/year"},
+        "amount": {"expression": "exp({pace}*growth*(t - start)) - 1.2"},
+        "goal": {"lognormal": [1, 3], "unit": "", "limit": "2.5", "how": "hard"},
+    },
+    "questions": {
+        "there": {"when": "amount >= goal", "dates": [2027]},
+        "soon": {"when": "amount >= 0.1"},
+        "how_far": {"value": "amount", "dates": [2027]},
+        "race": {"first": ["there", "soon"]},
+    },
+}
+DRAWS = 2 * batches.BATCH + 100
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Return the place of a checkpoint after one of three batches, and its bytes."""
+    place = tmp_path_factory.mktemp("kept") / "run.nc.part"
+
+    def stop(done, of):
+        if place.exists():
+            raise Stop
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "EVERY", 0)
+        with pytest.raises(Stop):
+            forecast.project(SCENARIO, draws=DRAWS, keep=300, checkpoint=place, progress=stop)
+    return place, place.read_bytes()
+
+
+def resumed(kept, content):
+    """Go on from a checkpoint of these bytes, as far as the first batch after it."""
+    place, _ = kept
+    place.write_bytes(content)
+
+    def stop(done, of):
+        raise Stop
+
+    forecast.project(SCENARIO, draws=DRAWS, keep=300, checkpoint=place, resume=True, progress=stop)
+
+
+def refusal(kept, content):
+    with pytest.raises(DataError) as refused:
+        resumed(kept, content)
+    text = str(refused.value)
+    assert text.startswith("run.nc.part: ")
+    assert text.isprintable()
+    return text
+
+
+MORE = {
+    "plain": {},
+    "worlds are weighed": {"update": {"goal": {"log_likelihood": "-(log(goal) - 0.5)**2/0.02"}}},
+    "few worlds fail": {"quantities": {**SCENARIO["quantities"], "seldom": {"expression": "log(goal - 0.6)"}}},
+    "all worlds fail": {"quantities": {**SCENARIO["quantities"], "no": {"expression": "log({pace} - 0.8 + 0*goal)"}}},
+    "a ranking": {"questions": {**SCENARIO["questions"], "best": {"rank": "amount", "over": "pace"}}},
+}
+
+
+def test_a_whole_checkpoint_goes_on_to_the_same_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "EVERY", 0)
+    place = tmp_path / "a.part"
+
+    def stop(done, of):
+        if place.exists():
+            raise Stop
+
+    with every() as case:
+        for name, more in MORE.items():
+            with case(name):
+                given = {"scenario": {**SCENARIO, **more}, "draws": DRAWS, "keep": 300, "checkpoint": place}
+                once = forecast.project(**given)
+                with pytest.raises(Stop):
+                    forecast.project(**given, progress=stop)
+                went_on = forecast.project(**given, resume=True)
+                assert dict(went_on.attrs) == dict(once.attrs)
+                for node in once.subtree:
+                    assert node.to_dataset().identical(went_on[node.path].to_dataset()), node.path
+                assert not place.exists()
+
+
+def cuts(content, step):
+    """Return places in the first line, in the header, at its end, between and inside arrays, and at the end."""
+    header = content.index(b"\n", content.index(b"\n") + 1) + 1
+    return sorted(
+        {0, 1, 17, 50, 81, 82, 83, header - 1, header, header + 1, len(content) - 1, *range(0, len(content), step)}
+    )
+
+
+def check_cut(kept, step):
+    with every() as case:
+        for at in cuts(kept[1], step):
+            with case(at):
+                assert "checkpoint" in refusal(kept, kept[1][:at])
+        with case("lengthened"):
+            assert "was cut or altered" in refusal(kept, kept[1] + b"\0")
+
+
+def check_flipped(kept, places):
+    with every() as case:
+        for at in places:
+            with case(int(at)):
+                content = bytearray(kept[1])
+                content[at] ^= 1 << (int(at) % 8)
+                assert "checkpoint" in refusal(kept, bytes(content))
+
+
+def test_a_cut_checkpoint_is_refused(kept):
+    check_cut(kept, len(kept[1]) // 10)
+
+
+def test_a_checkpoint_with_a_flipped_bit_is_refused(kept):
+    size, rng = len(kept[1]), np.random.default_rng(0)
+    check_flipped(kept, [*range(0, 100, 9), *rng.integers(0, size, 20), size - 1])
+
+
+@pytest.mark.slow
+def test_every_sampled_cut_and_flip_is_refused(kept):
+    check_cut(kept, len(kept[1]) // 300)
+    check_flipped(kept, [*range(120), *np.random.default_rng(1).integers(0, len(kept[1]), 400)])
+
+
+@pytest.fixture
+def forge(kept, tmp_path):
+    """Return what writes a checkpoint with the right checksum whose parts were changed."""
+    place = tmp_path / "forged.part"
+    place.write_bytes(kept[1])
+    about, arrays = load_arrays(place, what="checkpoint", check=lambda about, layout: None)
+
+    def written(change):
+        own = {name: np.array(each) for name, each in arrays.items()}
+        said = json.loads(json.dumps(about))
+        change(said, own)
+        save_arrays(place, said, own)
+        return place.read_bytes()
+
+    return written, arrays
+
+
+def test_a_forged_checkpoint_is_refused(kept, forge):
+    written, arrays = forge
+    levels = next(name for name, each in arrays.items() if "." not in name and each.dtype == np.float64)
+    counts = [name for name in arrays if name.endswith("counts")]
+    filled = next(name for name in counts if name.endswith("positive_counts") and arrays[name].sum() > 0)
+    dated = next(name for name in counts if name.endswith(".counts"))
+    total = next(n for n, each in arrays.items() if "." not in n and each.dtype == np.float64 and each.shape == (1,))
+    widths = filled.replace("counts", "width")
+
+    def put(name, value, at=0):
+        return lambda about, own: own[name].reshape(-1).__setitem__(at, value)
+
+    def become(name, made):
+        return lambda about, own: own.update({name: made(own[name])})
+
+    changes = {
+        "a world without its number": (put(levels, np.nan), "a world has no number"),
+        "a shape that would spread": (become(levels, lambda a: a.reshape(-1)[:1]), "expected float64 of shape"),
+        "one number": (become(levels, lambda a: np.array(1.0)), "expected float64 of shape"),
+        "another type": (become(levels, lambda a: a.astype("f4")), "expected float64 of shape"),
+        "a missing array": (lambda about, own: own.__delitem__(levels), "arrays of its quantities"),
+        "one too many": (lambda about, own: own.update({"more": np.zeros(3)}), "arrays of its quantities"),
+        "negative counts": (put(filled, -1, arrays[filled].argmax()), "counts of worlds are negative"),
+        "too many counts": (put(filled, 10**6), "counts more than the"),
+        "too few": (put(filled, 0, arrays[filled].argmax()), "counts other than the"),
+        "bins that there are not": (put(widths, 10**9), "of bins that there are not"),
+        "negative bins": (put(widths, -5), "of bins that there are not"),
+        "dates counted twice": (become(dated, lambda a: 2 * a + 1), "counts more than the"),
+        "NaN in a sum": (put(total, np.nan), "counts of worlds are negative, missing"),
+        "infinity in a sum": (put(total, np.inf), "counts more than the"),
+        "another run": (lambda about, own: about.update(of="0" * 32), "is of another run"),
+        "a batch beyond the last": (lambda about, own: about.update(next=99), "expected a batch from 1 to 2"),
+        "no batch": (lambda about, own: about.update(next=True), "expected a batch from 1 to 2"),
+        "the first batch": (lambda about, own: about.update(next=0), "expected a batch from 1 to 2"),
+        "another batch": (lambda about, own: about.update(next=2), "other than the|has no number"),
+        "no notes": (lambda about, own: about.__delitem__("notes"), "no checkpoint of this run"),
+        "notes of nothing": (lambda about, own: about["notes"].update(failed=[["x", [], 0, "E", "?"]]), "KeyError"),
+        "notes that are none": (lambda about, own: about["notes"].update(failed=7), "no checkpoint of this run"),
+        "warnings that are none": (lambda about, own: about.update(warnings=[[1]]), "no checkpoint of this run"),
+    }  # fmt: skip
+    with every() as case:
+        for name, (change, says) in changes.items():
+            with case(name):
+                text = refusal(kept, written(change))
+                assert any(each in text for each in says.split("|")), text
+        with case("nothing changed"), pytest.raises(Stop):
+            resumed(kept, written(lambda about, own: None))
+
+
+def sealed(header, payload=b""):
+    """Return a file with the right checksum over a header of one's own."""
+    rest = json.dumps(header).encode() + b"\n" + payload
+    return b"lawcast arrays 1 " + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+
+
+def test_what_says_that_it_is_large_takes_no_memory(kept, forge):
+    """A header may promise what it likes, and a packed file of zeros is no checkpoint."""
+    _, arrays = forge
+    layout = [[name, each.dtype.str, list(each.shape)] for name, each in arrays.items()]
+    about = json.loads(kept[1].split(b"\n")[1])["about"]
+    grown = [[n, d, [1 << 40] if n.endswith("positive_counts") else s] for n, d, s in layout]
+    packed = io.BytesIO()
+    np.savez_compressed(packed, about=np.zeros(1, dtype=np.uint8), big=np.zeros(1 << 22))
+    tracemalloc.start()
+    try:
+        assert "not of the size that its header says" in refusal(kept, sealed({"about": about, "arrays": grown}))
+        assert "is no checkpoint, or one of another version" in refusal(kept, packed.getvalue())
+        for strange in ([["x", "|O8", [1]]], [["x", "<f8", [-1]]], [["x", "<f8", [1.5]]], [["x", "<U4", [1]]], 5, [[]]):
+            assert "the header of the checkpoint is not" in refusal(kept, sealed({"about": about, "arrays": strange}))
+        assert tracemalloc.get_traced_memory()[1] < 32e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_budget_is_asked_before_arrays_are_read(tmp_path):
+    place = tmp_path / "a.part"
+    save_arrays(place, {}, {"x": np.zeros(200_000)})
+    with forecast.budget(memory="1MB"), pytest.raises(DataError, match=r"a\.part: the checkpoint takes 1\.53 MiB; "):
+        load_arrays(place, what="checkpoint", check=lambda about, layout: None)
