@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from forecast.report.brief import Brief
 
 __all__ = [
-    "answered", "details", "drawn", "emit", "error", "headline", "note", "progress", "prose", "provenance", "screen", "table",
-    "verbatim", "warn", "width", "write",
+    "answered", "details", "drawn", "emit", "error", "headline", "note", "progress", "prose", "provenance", "screen",
+    "table", "verbatim", "warn", "width", "write",
 ]  # fmt: skip
 
 #: Work shorter than this shows no progress bar.

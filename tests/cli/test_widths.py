@@ -1,13 +1,13 @@
 """An answer on terminals of every width: its sentence and its table, and no error of display that costs them."""
 
 import pytest
-from toolkit import command, every
 
 import forecast
 from forecast.cli import render
 from forecast.contract.registry import get_registry
 from forecast.report import brief as briefs
 from forecast.report import screen
+from toolkit import command, every
 
 #: Dates, numbers and rankings.
 FOUR = ("brain/brain-parity", "capability/metr-2025", "hardware/gpu-choice", "hardware/gpu-cluster")
