@@ -39,7 +39,7 @@ def test_every_kind_of_table_is_predicted_at(fit, tmp_path):
 
 def test_a_name_goes_before_a_column_and_a_missing_column_is_named(fit):
     assert fit.predict(POINTS, x=5e4).identical(fit.predict(x=5e4))
-    with pytest.raises(UnknownNameError, match="variable 'x' .*unknown column 'x'.*"):
+    with pytest.raises(UnknownNameError, match=r"variable 'x'.*column"):
         fit.predict({"X1": [1.0]})
     with pytest.raises(UnknownNameError, match="variable 'z'"):
         fit.predict(POINTS, z=1)
