@@ -28,6 +28,7 @@ __all__ = [
     "inherit",
     "memory",
     "of_command_line",
+    "of_request",
     "shown",
     "work",
 ]
@@ -110,6 +111,14 @@ def budget(*, memory: int | str | None = None, seconds: float | str | None = Non
     forecast.errors.BudgetError: ...
     """
     with _limits(memory, seconds, ("budget: memory", "budget: seconds"), ("forecast.budget",) * 2):
+        yield
+
+
+@contextlib.contextmanager
+def of_request(memory: str | None, seconds: float) -> Iterator[None]:
+    """Set what one request to ``forecast explore`` may take: its options."""
+    names = "--request-memory", "--request-seconds"
+    with _limits(memory, seconds, names, names):
         yield
 
 

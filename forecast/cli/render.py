@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from forecast.report.brief import Brief
 
 __all__ = [
-    "answered", "details", "emit", "error", "headline", "note", "progress", "prose", "provenance", "screen", "table",
-    "verbatim", "warn", "width", "write",
+    "answered", "details", "drawn", "emit", "error", "headline", "note", "progress", "prose", "provenance", "screen",
+    "table", "verbatim", "warn", "width", "write",
 ]  # fmt: skip
 
 #: Work shorter than this shows no progress bar.
@@ -40,8 +40,10 @@ CELL = 2000
 PAD = 60
 #: A table of one record's parts that is wider than this is written as blocks instead.
 WIDE = 110
-#: Columns that a table may take of a wide terminal.
-WIDEST = 400
+#: Columns that a table may take of a wide terminal, and that every terminal is taken to have.
+WIDEST, NARROWEST = 400, 20
+#: The environment variable that has errors of display raised.
+STRICT = "FORECAST_STRICT_DISPLAY"
 
 
 def write(text: str = "") -> None:
@@ -125,7 +127,40 @@ def _lined() -> bool:
 
 def width(most: int = 120) -> int:
     """Return how many columns a line may have: those of the terminal, 80 where there is none; of prose not too many."""
-    return min(max(shutil.get_terminal_size((80, 24)).columns, 40), most)
+    return min(max(shutil.get_terminal_size((80, 24)).columns, NARROWEST), most)
+
+
+def drawn(what: str, *ways: Callable[[], list[str]]) -> list[str]:
+    """Return the lines of the first way of drawing something that does not fail; no lines where none is left.
+
+    The one guard around what is laid out for a terminal: an error of display costs no answer. It is told as a warning,
+    with its traceback under ``--debug``. The answer itself is computed outside, so that its errors are not hidden.
+    ``FORECAST_STRICT_DISPLAY=1`` raises the error instead.
+
+    Examples
+    --------
+    >>> drawn("a chart", lambda: ["a line"])
+    ['a line']
+    """
+    for way in ways:
+        try:
+            return way()
+        except Exception as problem:
+            if os.environ.get(STRICT, "") not in ("", "0"):
+                raise
+            warn(
+                f"{what} could not be drawn as usual ({type(problem).__name__}: {problem}); the answer is not affected"
+            )
+            if _debug():
+                traceback_of(problem)
+    return []
+
+
+def _debug() -> bool:
+    import click
+
+    context = click.get_current_context(silent=True)
+    return bool(context and (context.find_root().obj or {}).get("debug"))
 
 
 def screen(brief: Brief) -> None:
@@ -139,7 +174,9 @@ def screen(brief: Brief) -> None:
     except (LookupError, UnicodeEncodeError):
         ascii_only = True
     bold = _bold()
-    for line in lines(brief, width(), ascii_only=ascii_only):
+    laid_out = partial(lines, brief, width(), ascii_only=ascii_only)
+    sentence = partial(_wrapped, printable(brief.sentence, 1000))
+    for line in drawn("the answer", laid_out, partial(laid_out, charts=False), sentence):
         bold = bold and bool(line)  # the sentence ends at the first empty line
         write(f"\033[1m{line}\033[0m" if bold else line)
 
@@ -183,6 +220,15 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: i
     """
     raw = [list(row) for row in rows]
     texts = [[cell(v) for v in row] for row in raw]
+    aligned = partial(_aligned, columns, raw, texts, indent=indent)
+    for line in drawn("a table", aligned, lambda: ["  ".join(row) for row in [list(columns), *texts]]):
+        write(line)
+
+
+def _aligned(
+    columns: Sequence[str], raw: Sequence[Sequence[object]], texts: Sequence[Sequence[str]], *, indent: int
+) -> list[str]:
+    """Return the lines of a table: its columns aligned, or a block for each row where they do not fit."""
     widths = [min(max(width_of(t) for t in column), PAD) for column in zip(columns, *texts, strict=True)]
     right = [
         bool(raw) and all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in column)
@@ -194,8 +240,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: i
         cells = [list(column) for column in zip(heads, *texts, strict=True)]
         fitted = shared(cells, width(WIDEST) - indent)
         if fitted is None:
-            _blocks(columns, [dict(zip(columns, row, strict=True)) for row in raw], indent=indent)
-            return
+            return _block_lines(columns, [dict(zip(columns, row, strict=True)) for row in raw], indent=indent)
         widths = fitted
 
     def line(cells: Sequence[str]) -> str:
@@ -205,21 +250,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, indent: i
             parts.append(pad + text if numeric else text + pad)
         return (" " * indent + "  ".join(parts)).rstrip()
 
-    write_row = partial(_row, line=line, widths=widths if _lined() else None)
-    write_row(heads)
-    write(line(["-" * w for w in widths]))
-    for row in texts:
-        write_row(row)
+    row_lines = partial(_row, line=line, widths=widths if _lined() else None)
+    return [*row_lines(heads), line(["-" * w for w in widths]), *(each for row in texts for each in row_lines(row))]
 
 
-def _row(texts: Sequence[str], *, line: Callable[[Sequence[str]], str], widths: Sequence[int] | None) -> None:
-    """Write one row: a line in a pipe, else as many as its cells take."""
+def _row(texts: Sequence[str], *, line: Callable[[Sequence[str]], str], widths: Sequence[int] | None) -> list[str]:
+    """Return one row: a line in a pipe, else as many as its cells take."""
     if widths is None:
-        write(line(texts))
-        return
+        return [line(texts)]
     split_cells = [split(text, max(wide, 1)) for text, wide in zip(texts, widths, strict=True)]
-    for cells in itertools.zip_longest(*split_cells, fillvalue=""):
-        write(line(cells))
+    return [line(cells) for cells in itertools.zip_longest(*split_cells, fillvalue="")]
 
 
 def details(record: Mapping[str, Any]) -> None:
@@ -245,24 +285,26 @@ def details(record: Mapping[str, Any]) -> None:
         ):
             table(columns, [[row.get(c) for c in columns] for row in value], indent=2)
         else:
-            _blocks(columns, value)
+            for line in drawn("a table", partial(_block_lines, columns, value)):
+                write(line)
 
 
-def _blocks(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, indent: int = 2) -> None:
-    """Write records that are too wide for a table, one below the other: the first value, then the others by name."""
+def _block_lines(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, indent: int = 2) -> list[str]:
+    """Return records that are too wide for a table, one below the other: the first value, then the others by name."""
     wide = max((width_of(printable(c)) for c in columns[1:]), default=0)
     room = width() if _lined() else WIDE
     lead = " " * (indent + 2)
+    out = []
     for row in rows:
-        write(f"{' ' * indent}{cell(row.get(columns[0]))}")
+        out.append(f"{' ' * indent}{cell(row.get(columns[0]))}")
         for column in columns[1:]:
             if row.get(column) in (None, "", [], {}):
                 continue
             label = printable(column)
             first, *others = split(cell(row[column]), max(room - len(lead) - wide - 2, 20))
-            write(f"{lead}{label:<{wide}}  {first}")
-            for line in others:
-                write(f"{lead}{'':<{wide}}  {line}")
+            out.append(f"{lead}{label:<{wide}}  {first}")
+            out += [f"{lead}{'':<{wide}}  {line}" for line in others]
+    return out
 
 
 def verbatim(text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -83,17 +83,17 @@ class Extrapolation:
     Attributes
     ----------
     x, y : ndarray
-        What was known. Dates are decimal years.
+        What was known, x rising. Dates are decimal years.
     to : ndarray
-        The places that were asked for.
+        The places that were asked for, as they were asked for.
     median, lower, upper : ndarray
         Of an observation there.
     level : float
         Of the interval.
     laws : tuple of dict
-        What was pooled: ``name``, ``weight``, and ``says``, its own median at the last place.
+        What was pooled: ``name``, ``weight``, and ``says``, its own median at the farthest place.
     beyond : float
-        How far beyond the data the last place lies: decades of x, or years.
+        How far beyond the data the farthest place lies: decades of x, or years.
     tried : dict
         The same forecast from the first part of these points alone: ``from`` (its last x), ``points`` (later ones),
         ``held`` (the share of them inside the interval), ``error``; empty where there are too few points.
@@ -126,10 +126,11 @@ class Extrapolation:
         x, y = self.names
         if self.threshold is not None:
             return self._when()
-        at = f"in {_date(self.to[-1])}" if self.dates else f"at {x} = {self.to[-1]:.6g}"
-        band = f"{self.lower[-1]:.4g} to {self.upper[-1]:.4g}"
+        last = int(np.argmax(self.to))
+        at = f"in {_date(self.to[last])}" if self.dates else f"at {x} = {self.to[last]:.6g}"
+        band = f"{self.lower[last]:.4g} to {self.upper[last]:.4g}"
         sure = f"{100 * self.level:g} % interval"
-        return f"{y} is expected to be {self.median[-1]:.4g} {at} ({sure}: {band}), {self._far()}."
+        return f"{y} is expected to be {self.median[last]:.4g} {at} ({sure}: {band}), {self._far()}."
 
     def _when(self) -> str:
         begin = f"{self.names[1]} reaches {self.threshold:.6g}"
@@ -137,10 +138,10 @@ class Extrapolation:
             return f"{begin} already."
         middle, low, high = (self.when[q] for q in ("p50", "p05", "p95"))
         if not np.isfinite(middle):
-            return f"The probability that {begin} by {_date(self.to[-1])} is {100 * (1 - self.when['never']):.0f} %."
-        late = _date(high) if np.isfinite(high) else f"after {_date(self.to[-1])}"
+            return f"The probability that {begin} by {_date(self.to.max())} is {100 * (1 - self.when['never']):.0f} %."
+        late = _date(high) if np.isfinite(high) else f"after {_date(self.to.max())}"
         ends = f"{_date(low)} to {late}"
-        never = f"not by {_date(self.to[-1])}: {100 * self.when['never']:.0f} %"
+        never = f"not by {_date(self.to.max())}: {100 * self.when['never']:.0f} %"
         return f"{begin} in {_date(middle)} (90 % interval: {ends}; {never})."
 
     def _far(self) -> str:
@@ -189,7 +190,7 @@ class Extrapolation:
             import matplotlib.pyplot as plt
 
             _, axis = plt.subplots(figsize=(7, 4), layout="constrained")
-        start, end = self.x[-1], self.to[-1]
+        start, end = self.x[-1], self.to.max()
         between = (np.linspace if self.dates else np.geomspace)(start, end, DRAWN + 1)[1:]
         at = from_decimal_year(between) if self.dates else between
         known = from_decimal_year(self.x) if self.dates else self.x
@@ -230,10 +231,10 @@ def extrapolate(
     Parameters
     ----------
     x : array of numbers above 0, or of dates
-        Rising; points that share their x are averaged.
+        In any order; points that share their x are averaged.
     y : array of numbers above 0
     to : number, date, or array of them, optional
-        Where to; all beyond the last x. Needed, except with `reach` along dates.
+        Where to; all beyond the last x. Each gets its answer, in this order. Needed, except with `reach` along dates.
     level : float
         Of the interval.
     reach : float, optional
@@ -250,7 +251,7 @@ def extrapolate(
     Raises
     ------
     DataError
-        If there are too few points, x does not rise, or a value has no logarithm.
+        If there are too few points, or a value has no logarithm.
     UsageError
         If `to` lies inside the data.
 
@@ -270,9 +271,15 @@ def extrapolate(
     places, values = _checked(places, y, names, dated)
     if to is None and reach is None:
         raise UsageError("extrapolate: to: expected where to extrapolate to, got nothing")
+    goal, which = _goal(to, places, names[0], dated)
     if dated:
-        return _along_dates(places, values, _goal(to, places, names[0], dated), level, reach, names, seed)
-    return _along_numbers(places, values, _goal(to, places, names[0], dated), level, names)
+        answer = _along_dates(places, values, goal, level, reach, names, seed)
+    else:
+        answer = _along_numbers(places, values, goal, level, names)
+    if which.size == 0:  # nothing was asked for but when a level is reached
+        return answer
+    columns = {name: getattr(answer, name)[which] for name in ("to", "median", "lower", "upper")}
+    return replace(answer, **columns)
 
 
 def _axis(x: Any, name: str) -> tuple[Array, bool]:
@@ -309,35 +316,27 @@ def _checked(x: Array, y: Any, names: tuple[str, str], dated: bool) -> tuple[Arr
         if bad.size:
             what = "numbers above 0" if positive else "dates"
             raise DataError(f"extrapolate: '{name}', row {bad[0] + 1}: expected {what}, got {column[bad[0]]:g}")
-    falls = np.flatnonzero(np.diff(x) < 0)
-    if falls.size:
-        i = int(falls[0])
-        before, after = (_date(v) if dated else f"{v:g}" for v in (x[i], x[i + 1]))
-        raise DataError(
-            f"extrapolate: '{shown[0]}', row {i + 2}: expected a column that rises, got {after} after {before}; "
-            "sort the rows, or keep those of one curve"
-        )
     distinct, place = np.unique(x, return_inverse=True)
     if distinct.size < LEAST:
         raise DataError(f"extrapolate: '{shown[0]}': expected at least {LEAST} different values, got {distinct.size}")
     return distinct, np.exp(np.bincount(place, np.log(values)) / np.bincount(place))
 
 
-def _goal(to: Any, x: Array, name: str, dated: bool) -> Array:
-    """Return where to, rising, all beyond the data; nothing where nothing was asked for."""
+def _goal(to: Any, x: Array, name: str, dated: bool) -> tuple[Array, NDArray[np.intp]]:
+    """Return where to, rising and each once, all beyond the data, and which of these was asked for in each place."""
     if to is None:
-        return np.zeros(0)
+        return np.zeros(0), np.zeros(0, dtype=np.intp)
     goal = np.atleast_1d(np.asarray(to))
     if goal.dtype.kind in "MUO" and dated:
         goal, _ = _axis(goal, "to")
-    goal = np.unique(_numbers(goal, "to"))
+    goal, which = np.unique(_numbers(goal, "to").ravel(), return_inverse=True)
     inside = goal[~(np.isfinite(goal) & (goal > x[-1]))]
     if not goal.size or inside.size:
         last = _date(x[-1]) if dated else f"{x[-1]:g}"
         got = "nothing" if not goal.size else _date(inside[0]) if dated else f"{inside[0]:g}"
         shown = printable(name, 40)
         raise UsageError(f"extrapolate: to: expected a place beyond the data, which end at {shown} = {last}; got {got}")
-    return goal
+    return goal, which
 
 
 def _percent(share: float) -> str:
@@ -372,12 +371,12 @@ def _band(
 
 def quantiles(x: Any, y: Any, to: Array, shares: Array) -> Array:
     """Return quantiles of an observation of a curve beyond its data, (to, share), as `extrapolate` would say them."""
-    upward = np.argsort(x, kind="stable")
-    places, values = _checked(np.asarray(x, dtype=float)[upward], np.asarray(y)[upward], ("x", "y"), False)
+    places, values = _checked(np.asarray(x, dtype=float), y, ("x", "y"), False)
     sign = -1.0 if _rises(places, values) else 1.0
-    made = pool(places, values**sign, _goal(to, places, "x", False), TUNING)
+    goal, which = _goal(to, places, "x", False)
+    made = pool(places, values**sign, goal, TUNING)
     said = np.stack([np.exp(sign * made.quantile(share, TUNING.spread)) for share in shares], axis=1)
-    return said if sign > 0 else said[:, ::-1]
+    return (said if sign > 0 else said[:, ::-1])[which]
 
 
 def _rises(x: Array, y: Array) -> bool:

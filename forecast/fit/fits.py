@@ -364,7 +364,9 @@ class Fits:
         attrs = {"parameter": name, "level": level, "method": method or "default", "warnings": "\n".join(notes)}
         return xr.Dataset({"lower": self.along(low), "upper": self.along(high)}, attrs=attrs)
 
-    def predict(self, *, level: float = 0.9, statistic: str = "median", **variables: Any) -> xr.Dataset:
+    def predict(
+        self, data: Any = None, /, *, level: float = 0.9, statistic: str = "median", **variables: Any
+    ) -> xr.Dataset:
         """Evaluate the law of every fit, with two bands: of the law itself, and of one observation.
 
         As `forecast.Fit.predict`, over the dimension and then over the points. A variable may have the dimension
@@ -373,7 +375,7 @@ class Fits:
         """
         from forecast.fit.predict import predict_many
 
-        return predict_many(self, level, statistic, variables)
+        return predict_many(self, data, level, statistic, variables)
 
     def select(self, label: Any) -> Fit:
         """Return one of the fits by itself: everything that `forecast.Fit` can do is then at hand.

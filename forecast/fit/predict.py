@@ -13,6 +13,7 @@ from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
 from forecast.fit.data.following import widened
 from forecast.fit.data.groups import coded
+from forecast.fit.data.observations import points_of
 from forecast.fit.diagnostics.departure import departures
 from forecast.fit.kernels.general import program_of
 from forecast.fit.options import check_level
@@ -38,11 +39,13 @@ STATISTICS = ("median", "mean")
 CELLS = 2_000_000
 
 
-def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
+def predict(fit: Fit, data: Any, *, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
     """Return the law at given points with its bands; see `forecast.Fit.predict`."""
     import xarray as xr
 
     _check(level, statistic, fit.name)
+    if data is not None:
+        variables = points_of(fit.law, data, variables, fit.name)
     values = broadcast(fit, variables)
     shape = next(iter(values.values())).shape
     points = {n: v.reshape(1, -1) for n, v in values.items()}
@@ -96,11 +99,13 @@ def predict(fit: Fit, *, level: float, statistic: str, variables: Mapping[str, A
     return xr.Dataset(arrays, coords=coords, attrs=attrs)
 
 
-def predict_many(fits: Fits, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
+def predict_many(fits: Fits, data: Any, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
     """Return the law of every fit at given points with its bands; see `forecast.fit.fits.Fits.predict`."""
     import xarray as xr
 
     _check(level, statistic, fits.name)
+    if data is not None:
+        variables = points_of(fits.law, data, variables, fits.name)
     points, dims, coords = _points(fits, variables)
     shape = next(iter(points.values())).shape[1:]
     count, size = len(fits), int(np.prod(shape, dtype=int))

@@ -370,11 +370,16 @@ class Fit(Plans):
 
         return np.asarray(extrapolation(self, variables)[0])
 
-    def predict(self, *, level: float = 0.9, statistic: str = "median", **variables: Any) -> xr.Dataset:
+    def predict(
+        self, data: Any = None, /, *, level: float = 0.9, statistic: str = "median", **variables: Any
+    ) -> xr.Dataset:
         """Evaluate the law, with two bands: of the law itself, and of one observation.
 
         Parameters
         ----------
+        data : Dataset, DataFrame, mapping of arrays, path or table name, optional
+            Points, a row each: whatever `forecast.Law.fit` takes, with a column for every variable of the law that is
+            not given by its name.
         level : float
             Of both bands.
         statistic : {"median", "mean"}
@@ -395,7 +400,7 @@ class Fit(Plans):
         """
         from forecast.fit.predict import predict
 
-        return predict(self, level=level, statistic=statistic, variables=variables)
+        return predict(self, data, level=level, statistic=statistic, variables=variables)
 
     def plot(self, ax: Axes | None = None, *, variable: str | None = None, level: float = 0.9) -> Axes:
         """Draw the points, the law, and both of its bands along one variable.

@@ -15,14 +15,21 @@ __all__ = ["HEIGHT", "lines"]
 
 #: Lines of a screen that shows all of an answer in brief.
 HEIGHT = 24
+#: Lines of the tables on a terminal so narrow that the sentences fill the screen: it is scrolled then.
+_LEAST_BODY = 4
 #: Columns of the chart, and of its labels, at most and at least.
-_LEAST_CHART, _MOST_CHART, _MOST_LABEL = 10, 60, 44
+_LEAST_CHART, _MOST_CHART, _LEAST_LABEL, _MOST_LABEL = 10, 60, 16, 44
 _UNICODE = {"line": "─", "box": "━", "dot": "●", "more": "▶", "tick": "┬", "left": "◀"}
 _ASCII = {"line": "-", "box": "=", "dot": "o", "more": ">", "tick": "|", "left": "<"}
 
 
-def lines(brief: Brief, width: int = 80, height: int = HEIGHT, *, ascii_only: bool = False) -> list[str]:
-    """Return a brief answer as at most `height` lines of at most `width` columns.
+def lines(
+    brief: Brief, width: int = 80, height: int = HEIGHT, *, ascii_only: bool = False, charts: bool = True
+) -> list[str]:
+    """Return a brief answer as lines of at most `width` columns, but for longer words, and at most `height` of them.
+
+    The first rows are shown even where the sentences alone fill the height. A chart is left out where it does not fit,
+    and a row whose numbers do not fit beside its label has them below it.
 
     Parameters
     ----------
@@ -30,27 +37,29 @@ def lines(brief: Brief, width: int = 80, height: int = HEIGHT, *, ascii_only: bo
     width, height : int
     ascii_only : bool
         Draw without characters that some terminals lack.
+    charts : bool
+        False leaves every chart out.
     """
     marks = _ASCII if ascii_only else _UNICODE
     head = _wrapped(brief.sentence, width)
     foot = [line for text in _foot(brief, width) for line in _wrapped(text, width, hanging=2)]
-    room = height - len(head) - len(foot) - 4  # two blank lines, and two for what is not shown
-    body, missing = _body(brief.groups, width, room, marks)
+    room = max(height - len(head) - len(foot) - 4, _LEAST_BODY)  # two blank lines, and two for what is not shown
+    body, missing = _body(brief.groups, width, room, marks if charts else None)
     left = ", ".join([*([f"{missing} more rows"] if missing > 1 else ["1 more row"] if missing else []), *brief.left])
     tail = _wrapped(f"More with --full: {left}. Exact values: --json.", width, hanging=2)
     out = [*head, *(["", *body] if body else []), "", *foot, *tail]
     return [line.replace("…", ".") for line in out] if ascii_only else out
 
 
-def _body(groups: Sequence[Group], width: int, room: int, marks: dict[str, str]) -> tuple[list[str], int]:
-    """Return the charts that there is room for, the first group before the others, and how many rows are missing."""
+def _body(groups: Sequence[Group], width: int, room: int, marks: dict[str, str] | None) -> tuple[list[str], int]:
+    """Return the tables that there is room for, the first group before the others, and how many rows are missing."""
     body: list[str] = []
     missing = 0
     for place, group in enumerate(groups):
         # what comes after keeps a few lines, so that the first does not take all
-        kept = min(3, sum(len(later.rows) + 2 for later in groups[place + 1 :]))
+        kept = min(3, room // 2, sum(len(later.rows) + 2 for later in groups[place + 1 :]))
         free = room - len(body) - (1 if body else 0) - kept
-        drawn, left = _chart(group, width, free, marks)
+        drawn, left = _table(group, width, free, marks)
         body += ([""] if body and drawn else []) + drawn
         missing += left
     return body, missing
@@ -85,37 +94,56 @@ def _wrapped(text: str, width: int, hanging: int = 0) -> list[str]:
     return [line.replace("\u00a0", " ") for line in made]
 
 
-def _chart(group: Group, width: int, room: int, marks: dict[str, str]) -> tuple[list[str], int]:
-    """Return the rows of a group that there is room for, and how many are missing."""
-    drawn = any(row.spread is not None for row in group.rows) and group.kind != "text" and group.ends[1] > group.ends[0]
-    rows = _first_rows(group.rows, room - drawn)
+def _table(group: Group, width: int, room: int, marks: dict[str, str] | None) -> tuple[list[str], int]:
+    """Return the rows of a group that there is room for, with a chart where it fits, and how many rows are missing."""
+    numbers = any(row.spread is not None for row in group.rows) and group.kind != "text"
+    rows = _first_rows(group.rows, room - numbers)
+    cells = [(row.text, row.interval, row.note) for row in rows]
+    heads = ("median", "90 %", group.note) if numbers else ("", "", "")
+    used = [i for i in range(3) if any(cell[i] for cell in cells)]
+    widths = {i: max(_width(heads[i]), *(_width(cell[i]) for cell in cells)) for i in used}
+    free = width - sum(widths.values()) - 2 * len(used)
+    labels = _labels(rows)
+    longest = max((_width(label) for row, label in zip(rows, labels, strict=True) if not _heads(row)), default=0)
+    if free < min(longest, _LEAST_LABEL):  # each row takes two lines or more
+        rows = _first_rows(group.rows, room // 2)
+        return _stacked(rows, group.note, width), len(group.rows) - len(rows)
     missing = len(group.rows) - len(rows)
     if not rows or all(_heads(row) for row in rows):
         return [], len(group.rows)
-    cells = [(row.text, row.interval, row.note) for row in rows]
-    heads = ("median", "90 %", group.note)
-    used = [i for i in range(3) if any(cell[i] for cell in cells)]
-    widths = {i: max(len(heads[i]) if drawn else 0, *(len(cell[i]) for cell in cells)) for i in used}
-    right = sum(widths.values()) + 2 * len(used)
-    free = width - right - 2 * drawn
-    labels = _labels(rows)
-    longest = max((_width(label) for row, label in zip(rows, labels, strict=True) if not _heads(row)), default=0)
-    longest = min(longest, _MOST_LABEL, max(free - _LEAST_CHART, 8)) if drawn else min(longest, free)
+    # an axis needs two ends, and a chart its columns beside labels that can still be read
+    fits = free - 2 - _LEAST_CHART >= min(longest, _LEAST_LABEL)
+    if marks is None or not numbers or not group.ends[1] > group.ends[0] or not fits:
+        marks = None
+    longest = min(longest, free if marks is None else min(_MOST_LABEL, free - 2 - _LEAST_CHART))
     labels = _shortened(labels, longest)
-    chart = min(free - longest, _MOST_CHART) if drawn else 0
+    chart = 0 if marks is None else min(free - 2 - longest, _MOST_CHART)
 
-    out = []
-    out += [_cut(row.label, width) for row in rows if _heads(row)]  # over the whole width
-    if drawn:
-        head = "".join(f"  {heads[i]:>{widths[i]}}" for i in used)
+    out = [_cut(row.label, width) for row in rows if _heads(row)]  # over the whole width
+    head = "".join(f"  {_padded(heads[i], widths[i], right=True)}" for i in used)
+    if marks is not None:
         out.append(f"{_scale(group, chart, longest + 2)}{head}".rstrip())
+    elif head.strip():
+        out.append(f"{' ' * longest}{head}".rstrip())
     for row, label, cell in zip(rows, labels, cells, strict=True):
         if _heads(row):
             continue
-        text = "".join(f"  {cell[i]:>{widths[i]}}" for i in used)
-        bar = f"  {_bar(group, row, chart, marks)}" if drawn else ""
+        text = "".join(f"  {_padded(cell[i], widths[i], right=True)}" for i in used)
+        bar = "" if marks is None else f"  {_bar(group, row, chart, marks)}"
         out.append(f"{_padded(label, longest)}{bar}{text}".rstrip())
     return out, missing
+
+
+def _stacked(rows: Sequence[Row], note: str, width: int) -> list[str]:
+    """Return rows whose numbers stand below their labels: a table for a terminal that has no room for columns."""
+    out = []
+    for row in rows:
+        out += _wrapped(" ".join(filter(None, (row.of, row.label.strip()))), width)
+        beside = [f"90 %: {row.interval}"] if row.interval else []
+        beside += [f"{note}: {row.note}" if note else row.note] if row.note else []
+        numbers = f"{row.text} ({'; '.join(beside)})" if beside else row.text
+        out += _wrapped(f"  {numbers}", width, hanging=2) if numbers else []
+    return out
 
 
 def _heads(row: Row) -> bool:
@@ -240,6 +268,7 @@ def _cut(text: str, width: int) -> str:
     return f"{text[: width - 1]}…"
 
 
-def _padded(text: str, width: int) -> str:
+def _padded(text: str, width: int, *, right: bool = False) -> str:
     made = _cut(text, width)
-    return made + " " * (width - _width(made))
+    pad = " " * (width - _width(made))
+    return pad + made if right else made + pad

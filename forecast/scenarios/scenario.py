@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.contract.fields import number
-from forecast.errors import ScenarioError, UnknownNameError, printable
+from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import TIME, Formula
 from forecast.scenarios import questions as asking
 from forecast.scenarios import registered
@@ -389,6 +389,11 @@ class Scenario:
         """Return the scenario with one choice cut to some of its values."""
         for value in values:
             if value not in self.choices[choice].values:
+                if lacks := self.choices[choice].left_out.get(value):
+                    known = ", ".join(printable(each, 60) for each in self.choices[choice].values)
+                    raise UsageError(
+                        f"choice '{choice}': '{printable(value, 60)}': {lacks}; with all that is needed: {known}"
+                    )
                 raise UnknownNameError(f"value of choice '{choice}'", value, self.choices[choice].values)
         kept = self.choices[choice].narrowed(values)
         weights = {} if kept.weights is None else {"weights": list(kept.weights)}

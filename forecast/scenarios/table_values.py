@@ -173,6 +173,7 @@ def resolve(
     options = {
         n: c.values if isinstance(c, Choice) else tuple(tables.values(c, f"choices.{n}")) for n, c in choices.items()
     }
+    left_out: dict[str, dict[str, str]] = {name: {} for name in choices}
     for name, choice in choices.items():
         if isinstance(choice, Choice):
             continue
@@ -181,12 +182,18 @@ def resolve(
             if known not in cells:
                 raise UnknownNameError("quantity read in a table", known, cells, where=f"{tables.where}: {key}")
             others = [c for c in options if c != name and c in set(choices_of(cells[known]))]
-            options[name] = tuple(
-                v for v in options[name] if _known(cells[known], {name: v}, others, options, tables, known)
-            )
+            kept = [v for v in options[name] if _known(cells[known], {name: v}, others, options, tables, known)]
+            cell = cells[known]
+            within = "" if cell.within is None else f" of the {cell.within:g} years before the start"
+            lacks = f"no {printable(known, 60)} in {printable(cell.table, 60)}{within}"
+            left_out[name] |= {v: lacks for v in options[name] if v not in kept}
+            options[name] = tuple(kept)
         if not options[name]:
             raise EmptyDataError(f"{tables.where}: choices.{name}: no value is left")
-    return {n: c if isinstance(c, Choice) else Choice(values=options[n], kind=c.kind) for n, c in choices.items()}
+    return {
+        n: c if isinstance(c, Choice) else Choice(values=options[n], kind=c.kind, left_out=left_out[n])
+        for n, c in choices.items()
+    }
 
 
 def _known(

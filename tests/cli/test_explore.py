@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 import time
 
 import httpx
@@ -118,6 +119,16 @@ def test_without_the_token_nothing_is_asked(ask, headers, url):
     assert ask(url=url, headers=headers).status_code == 403
 
 
+def test_without_the_token_there_is_no_page(ask):
+    for url in ("/", "/?token=", f"/?token={TOKEN[:-1]}", f"/?token={TOKEN}&token={TOKEN}", "/nowhere", "/favicon.ico"):
+        for method in ("GET", "HEAD"):
+            refused = ask(method=method, url=url, headers={})
+            assert refused.status_code == 403, url
+            assert TOKEN not in refused.text
+    assert "open the whole address" in ask(method="GET", url="/", headers={}).text
+    assert ask(url=f"/answer?token={TOKEN}", headers={}).status_code == 403  # an address asks for the page alone
+
+
 def test_what_changes_anything_is_a_post(ask):
     for url in ("/answer", "/scenario", "/upload", "/about", "/appendices"):
         assert ask(method="GET", url=url).status_code == 405
@@ -137,7 +148,7 @@ def test_every_answer_forbids_what_a_page_does_not_need(ask):
 
 
 def test_the_page_may_ask_its_server_and_nobody_else(ask):
-    page = ask(method="GET", url="/", headers={})
+    page = ask(method="GET", url=f"/?token={TOKEN}", headers={})
     policy = page.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "; connect-src 'self';" in policy
@@ -366,6 +377,66 @@ def test_who_has_gone_is_not_answered(session, monkeypatch):
     assert asked == []
 
 
+def test_a_request_over_its_budget_is_told_so_and_the_server_lives_on(session):
+    async def asked(budget, **given):
+        served = server.app(session, PORT, TOKEN, budget)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=60) as client:
+            ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN: TOKEN}, "content": b"{}"}
+            over = await client.request(**{**ours, **given})
+            return over, await client.request(**{**ours, "url": "/scenario"})
+
+    slow = {"content": json.dumps({"set": {"goal": "7e3"}})}
+    over, after = asyncio.run(asked(server.Budget(seconds=1e-9), **slow))
+    assert over.status_code == 503
+    assert "1e-09 s is the limit, which --request-seconds sets" in over.json()["error"]
+    assert after.status_code == 200
+    wide = {"content": json.dumps({"set": {"goal": "8e3"}})}
+    over, after = asyncio.run(asked(server.Budget(memory="1kB"), **wide))
+    assert over.status_code == 400
+    assert "the limit, which --request-memory sets" in over.json()["error"]
+    over, _ = asyncio.run(asked(server.Budget(seconds=1e-9), method="GET", url=f"/?token={TOKEN}"))
+    assert over.status_code == 503
+    assert "--request-seconds" in over.text
+
+
+def test_code_that_never_looks_at_its_time_is_not_waited_for(session, monkeypatch):
+    released = threading.Event()
+    monkeypatch.setattr(server, "_PATIENCE", 0.0)
+    monkeypatch.setattr(session, "answer", lambda body: released.wait(30) and {})
+    served = server.app(session, PORT, TOKEN, server.Budget(seconds=0.05))
+
+    async def asked():
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME) as client:
+            return await client.post("/answer", headers={server.TOKEN: TOKEN}, content=b"{}")
+
+    try:
+        over = asyncio.run(asked())
+    finally:
+        released.set()
+    assert over.status_code == 503
+    assert "no answer after 0.05 s" in over.json()["error"]
+
+
+def test_one_slow_request_does_not_block_the_others(session, monkeypatch):
+    released = threading.Event()
+    monkeypatch.setattr(session, "answer", lambda body: {"came": released.wait(30)})
+    served = server.app(session, PORT, TOKEN)
+
+    async def asked():
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=60) as client:
+            token = {server.TOKEN: TOKEN}
+            slow = asyncio.create_task(client.post("/answer", headers=token, content=b"{}"))
+            quick = await client.post("/scenario", headers=token, content=b"{}")
+            waited = slow.done()
+            released.set()
+            return waited, quick, await slow
+
+    waited, quick, slow = asyncio.run(asked())
+    assert not waited
+    assert quick.json()["title"] == "When is it fast?"
+    assert slow.json() == {"came": True}
+
+
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
@@ -377,10 +448,13 @@ def serving(*words):
 def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder):
     process, address = serving(str(folder / "fast.toml"), "--port", "0", "--no-browser", "--draws", "64")
     try:
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address), process.stderr.read()
-        page = httpx.get(address, timeout=120)
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+", address), process.stderr.read()
+        whole, address = address, address.partition("?")[0]
+        assert httpx.get(address, timeout=120).status_code == 403
+        page = httpx.get(whole, timeout=120)
         token = json.loads(re.search(r'id="live">(.*?)</script>', page.text, re.DOTALL)[1])["token"]
         assert len(token) > 30
+        assert whole.endswith(f"?token={token}")
         port = int(address.rsplit(":", 1)[1].strip("/"))
         for _ in range(3):
             with socket.create_connection(("127.0.0.1", port)) as gone:
@@ -405,7 +479,7 @@ def test_ctrl_c_does_not_wait_for_what_is_being_computed():
     try:
         port = int(re.search(r":(\d+)/", address)[1])
         with socket.create_connection(("127.0.0.1", port)) as reader:
-            reader.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+            reader.sendall(f"GET /?{address.partition('?')[2]} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
             time.sleep(0.5)  # it draws
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=120)

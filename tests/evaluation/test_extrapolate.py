@@ -82,6 +82,24 @@ def test_points_of_one_x_are_averaged():
     )
 
 
+def test_rows_come_in_any_order_and_every_place_is_answered_as_asked():
+    y, shuffled = loss(), np.random.default_rng(0).permutation(STEPS.size)
+    sorted_, mixed = (
+        forecast.extrapolate(x, y, to=to)
+        for x, y, to in ((STEPS, y, [2e6, 3e6, 5e6]), (STEPS[shuffled], y[shuffled], [3e6, 5e6, 2e6, 3e6]))
+    )
+    np.testing.assert_array_equal(mixed.x, STEPS)
+    np.testing.assert_array_equal(mixed.to, [3e6, 5e6, 2e6, 3e6])
+    for name in ("median", "lower", "upper"):
+        np.testing.assert_array_equal(getattr(mixed, name), getattr(sorted_, name)[[1, 2, 0, 1]])
+    assert mixed.sentence == sorted_.sentence  # of the farthest
+    assert mixed.laws == sorted_.laws
+    assert mixed.dataset().sizes["point"] == 4
+    dates = forecast.extrapolate(DATES[::-1], GROWTH[::-1], to=["2026-01-01", "2025-01-01", "2026-01-01"])
+    plain = forecast.extrapolate(DATES, GROWTH, to=["2025-01-01", "2026-01-01"])
+    np.testing.assert_array_equal(dates.median, plain.median[[1, 0, 1]])
+
+
 def test_what_comes_later_does_not_reach_the_trial_on_earlier_points():
     y = loss()
     first = extrapolating._tried(STEPS, y, 4.0, 0.9)
@@ -184,7 +202,6 @@ def test_a_level_is_reached_at_a_date():
 @pytest.mark.parametrize(
     ("x", "y", "options", "error", "says"),
     [
-        (STEPS[::-1], loss(), {"to": 2e6}, DataError, "row 2: expected a column that rises"),
         (STEPS[:4], loss()[:4], {"to": 2e6}, DataError, "at least 5 different values, got 4"),
         (np.full(9, 7.0), loss()[:9], {"to": 2e6}, DataError, "at least 5 different values, got 1"),
         (STEPS, loss() - 2, {"to": 2e6}, DataError, "'y', row .*: expected numbers above 0"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from contextlib import suppress
 
 import click
 
+from forecast.base import budgets
 from forecast.cli import completion, render
 from forecast.cli.allowed import access_options
 from forecast.contract.plugin_calls import Interrupted
@@ -23,9 +25,24 @@ __all__ = ["explore"]
     "--draws", type=click.IntRange(1, 4096), default=2048, show_default=True, metavar="N", help="Joint samples."
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
+@click.option(
+    "--request-seconds", type=click.FloatRange(0, 86400, min_open=True), default=60, show_default=True, metavar="S",
+    help="What one change may take; one that takes longer is answered with an error.",
+)  # fmt: skip
+@click.option("--request-memory", metavar="SIZE", help="The same of memory, as 2GiB.  [default: as --max-memory]")
 @access_options
-def explore(scenario: str, port: int, browser: bool | None, draws: int, seed: int) -> None:
+def explore(
+    scenario: str,
+    port: int,
+    browser: bool | None,
+    draws: int,
+    seed: int,
+    request_seconds: float,
+    request_memory: str | None,
+) -> None:
     """Serve the page of SCENARIO on this machine, with the engine behind it: whatever is changed is answered at once.
+
+    It prints an address with a token, and answers nobody who does not have it.
 
     Numbers go beyond the range that is sampled, models can be swapped, choices narrowed, a CSV file put in the place of
     a quantity, and the scenario edited. Ctrl-C ends it, with exit code 0. Needs: pip install 'lawcast[explore]'.
@@ -38,17 +55,21 @@ def explore(scenario: str, port: int, browser: bool | None, draws: int, seed: in
     try:
         import uvicorn  # noqa: F401
 
-        from forecast.cli.explore.server import listen, serve
+        from forecast.cli.explore.server import PARAMETER, Budget, listen, serve
         from forecast.report.page import live  # noqa: F401 - its template needs one too
     except ImportError as problem:
         name = (problem.name or "").partition(".")[0]
         raise UsageError(f"explore: needs {name}: pip install 'lawcast[explore]'") from problem
     from forecast.cli.explore.session import Session
 
+    with budgets.of_request(request_memory, request_seconds):
+        pass  # a size that is none is refused here
+
     with Session(scenario, draws=draws, seed=seed) as session, listen(port) as listening:
         with render.progress("drawing"):
             session.run({})  # so that a scenario that cannot be drawn is refused here, and the page comes at once
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        token = secrets.token_urlsafe(32)
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}/?{PARAMETER}={token}"
         render.write(address)
         sys.stdout.flush()
         render.note("Ctrl-C ends it")
@@ -57,4 +78,4 @@ def explore(scenario: str, port: int, browser: bool | None, draws: int, seed: in
 
             webbrowser.open(address)
         with suppress(Interrupted):
-            serve(session, listening)
+            serve(session, listening, token, Budget(request_seconds, request_memory))

@@ -1,8 +1,12 @@
 """The server: who may ask it, what it answers, and how it ends.
 
-It listens on 127.0.0.1 alone. A request whose ``Host`` is another name is refused, so that no page of another site can
-reach it under a name of its own (DNS rebinding); what changes anything is a POST with a token that only our page knows,
-so that no other page can ask for it (cross-site request forgery).
+It listens on 127.0.0.1 alone, and answers nothing without its token, which stands in the address that the command
+prints: neither another user of the machine nor a page of another site has it (cross-site request forgery). A request
+whose ``Host`` is another name is refused as well, so that no page of another site can reach it under a name of its own
+(DNS rebinding).
+
+A few requests are computed at the same time, each in a thread of its own and within its budget: one that takes long
+does not hold up the others, and one that takes too long is answered with an error.
 """
 
 from __future__ import annotations
@@ -17,16 +21,18 @@ from contextvars import copy_context
 from functools import cache, partial
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
 from forecast.cli.explore.session import LARGEST, Session
-from forecast.errors import ForecastError, UsageError
+from forecast.errors import BudgetError, ForecastError, UsageError
 from forecast.report.page import Live, Served, live
 
 if TYPE_CHECKING:
@@ -34,11 +40,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["TOKEN", "Guard", "app", "listen", "page", "serve"]
+__all__ = ["PARAMETER", "TOKEN", "Budget", "Guard", "app", "listen", "page", "serve"]
 
 HOST = "127.0.0.1"
-#: The header that carries the token.
-TOKEN = "x-forecast-token"  # noqa: S105 - its name
+#: The header that carries the token, and the parameter of an address that does.
+TOKEN, PARAMETER = "x-forecast-token", "token"
+#: Requests that are computed at the same time, and seconds for which one over its time is waited for.
+_AT_ONCE, _PATIENCE = 4, 2.0
 #: Bytes of a question.
 _MOST_ASKED = 2_000_000
 _HERE = Path(__file__).parent
@@ -50,6 +58,13 @@ _HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
+
+
+class Budget(NamedTuple):
+    """What one request may take: seconds, and memory as text (by default what the command may take)."""
+
+    seconds: float = 60.0
+    memory: str | None = None
 
 
 class Guard:
@@ -91,14 +106,18 @@ class Guard:
             return PlainTextResponse("Another page asks: refused.\n", 403)
         if any(site not in ("same-origin", "none") for site in told.get("sec-fetch-site", [])):
             return PlainTextResponse("Another site asks: refused.\n", 403)
-        if scope["method"] not in ("GET", "HEAD"):
-            given = told.get(TOKEN, [])
-            if len(given) != 1 or not secrets.compare_digest(given[0].encode(), self.token.encode()):
-                return PlainTextResponse(f"The header {TOKEN} is missing or wrong: open the page anew.\n", 403)
+        # an address with a token opens the page and nothing else: what asks for anything carries it in a header
+        given = told.get(TOKEN, [])
+        if not given and scope["method"] in ("GET", "HEAD"):
+            given = parse_qs(scope["query_string"].decode("latin-1")).get(PARAMETER, [])
+        if len(given) != 1 or not secrets.compare_digest(given[0].encode(), self.token.encode()):
+            return PlainTextResponse(
+                "The token is missing or wrong: open the whole address that forecast explore printed.\n", 403
+            )
         return None
 
 
-def app(session: Session, port: int, token: str) -> Guard:
+def app(session: Session, port: int, token: str, budget: Budget | None = None) -> Guard:
     """Return the application that answers the page.
 
     Parameters
@@ -107,23 +126,42 @@ def app(session: Session, port: int, token: str) -> Guard:
     port : int
         Where it will listen: what ``Host`` must say.
     token : str
-        What every POST must carry.
+        What every request must carry.
+    budget : Budget, optional
+        What each request may take.
     """
-    turn = asyncio.Lock()
+    budget = budget or Budget()
+    opening, turn = asyncio.Lock(), asyncio.Semaphore(_AT_ONCE)
     first = cache(partial(page, session, token))
 
     async def home(request: Request) -> Response:
-        async with turn:
-            made = await _aside(first)
+        try:
+            async with opening:  # it is made once
+                made = await _aside(first, budget)
+        except ForecastError as problem:
+            return PlainTextResponse(f"{_said(problem)}\n", _status(problem))
         return HTMLResponse(made.html, headers={"content-security-policy": f"{made.policy}; frame-ancestors 'none'"})
+
+    async def told(request: Request, most: int, make: Callable[[bytes], dict[str, Any]]) -> Response:
+        """Answer with JSON, and nobody who has gone."""
+        body = await _body(request, most)
+        if body is None:
+            return _json({"error": f"more than {most:,} bytes"}, 413)
+        async with turn:
+            if await request.is_disconnected():
+                return Response(status_code=499)
+            try:
+                return await _aside(lambda: _json(make(body)), budget)
+            except ForecastError as problem:
+                return _json({"error": _said(problem)}, _status(problem))
 
     async def upload(request: Request) -> Response:
         name = request.query_params.get("name", "")
-        return await _told(request, turn, LARGEST, lambda body: session.upload(name, body))
+        return await told(request, LARGEST, lambda body: session.upload(name, body))
 
     def asking(ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Any]:
         async def answered(request: Request) -> Response:
-            return await _told(request, turn, _MOST_ASKED, lambda body: ask(_mapping(body)))
+            return await told(request, _MOST_ASKED, lambda body: ask(_mapping(body)))
 
         return answered
 
@@ -138,34 +176,37 @@ def app(session: Session, port: int, token: str) -> Guard:
     return Guard(Starlette(routes=routes), port, token)
 
 
-async def _told(request: Request, turn: asyncio.Lock, most: int, make: Callable[[bytes], dict[str, Any]]) -> Response:
-    """Answer with JSON: one question after another, and none whose reader has gone."""
-    body = await _body(request, most)
-    if body is None:
-        return _json({"error": f"more than {most:,} bytes"}, 413)
-    async with turn:
-        if await request.is_disconnected():
-            return Response(status_code=499)
-        try:
-            return await _aside(lambda: _json(make(body)))
-        except ForecastError as problem:
-            return _json({"error": " ".join(str(problem).split())}, 400)
+def _said(problem: ForecastError) -> str:
+    return " ".join(str(problem).split())
 
 
-async def _aside(make: Callable[[], T]) -> T:
-    """Compute in a thread that ends with the server: those of a pool would be waited for."""
+def _status(problem: ForecastError) -> int:
+    return 503 if isinstance(problem, BudgetError) else 400
+
+
+async def _aside(make: Callable[[], T], budget: Budget) -> T:
+    """Compute within a budget, in a thread that ends with the server: those of a pool would be waited for.
+
+    Long loops end by themselves once their seconds are used up; what has none is no longer waited for a little later.
+    """
     computed: Future[T] = Future()
 
     def run() -> None:
         if not computed.set_running_or_notify_cancel():  # whoever asked has gone
             return
         try:
-            computed.set_result(make())
+            with budgets.of_request(budget.memory, budget.seconds):
+                computed.set_result(make())
         except BaseException as problem:
             computed.set_exception(problem)
 
     Thread(target=copy_context().run, args=(run,), daemon=True).start()
-    return await asyncio.wrap_future(computed)
+    waiting = asyncio.wrap_future(computed)
+    done, _ = await asyncio.wait([waiting], timeout=budget.seconds + _PATIENCE)
+    if not done:
+        waiting.add_done_callback(lambda late: late.cancelled() or late.exception())  # nobody asks what became of it
+        raise BudgetError(f"the request has no answer after {budget.seconds:g} s, which --request-seconds sets")
+    return waiting.result()
 
 
 def _json(value: dict[str, Any], status: int = 200) -> Response:
@@ -221,13 +262,13 @@ def listen(port: int) -> socket.socket:
     return listening
 
 
-def serve(session: Session, listening: socket.socket) -> None:
+def serve(session: Session, listening: socket.socket, token: str, budget: Budget) -> None:
     """Answer until SIGINT or SIGTERM; what is being computed then is not waited for."""
     import uvicorn
 
     port = listening.getsockname()[1]
     config = uvicorn.Config(
-        app(session, port, secrets.token_urlsafe(32)),
+        app(session, port, token, budget),
         log_config=None,
         access_log=False,
         server_header=False,

@@ -17,6 +17,7 @@ from forecast.fit.options import Request
 
 if TYPE_CHECKING:
     from forecast.laws import Law
+    from forecast.tables import Columns
 
 __all__ = ["Observed", "gather", "no_counts"]
 
@@ -106,6 +107,38 @@ def _extra(given: Any, columns: Mapping[str, Any], size: int, where: str) -> Arr
     return values
 
 
+def _variable(law: Law, variable: str, source: Any, columns: Columns, name: str, hint: str) -> Array:
+    """Return a variable of a law: a column, or a formula over columns; the groups' places of one with levels."""
+    where = f"{name}: variable '{variable}'"
+    if source == variable and variable not in columns:
+        raise UnknownNameError("column", variable, columns, where=f"{where} ({hint})")
+    if variable in law.levels and source in columns:
+        coded: Array = law._coded(variable, labels_of(columns[source], columns.rows, name)[0])
+        return coded
+    return _compute(source, columns, where)
+
+
+def points_of(law: Law, data: Any, stated: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the variables of a law at the rows of a table, read as a fit reads its data; what is stated goes first.
+
+    Raises
+    ------
+    EmptyDataError, UnknownNameError, DataError
+        As `gather`.
+    """
+    from forecast.fit.data.units import in_units
+
+    columns = in_units(law, data, Request(), name)
+    if columns.rows == 0:
+        raise EmptyDataError(f"{name}: no rows to predict")
+    found: dict[str, Any] = dict(stated)
+    for variable in (each for each in law.variables if each not in stated):
+        given = _variable(law, variable, variable, columns, name, f"{variable}= may state it for all rows")
+        levels = law.levels.get(variable)
+        found[variable] = given if levels is None else np.array(levels)[given.astype(int)]
+    return found
+
+
 def gather(
     law: Law,
     data: Any,
@@ -137,22 +170,12 @@ def gather(
     for key in asked:
         if key not in law.variables:
             raise UnknownNameError("variable", key, law.variables, where=f"{name}: let")
-    variables = {}
-    for variable in law.variables:
-        where = f"{name}: variable '{variable}'"
-        if variable not in asked and variable not in columns:
-            have = ", ".join(printable(c, 40) for c in list(columns)[:8])
-            raise UnknownNameError(
-                "column",
-                variable,
-                columns,
-                where=f"{where} (let may make it, by a formula over the columns {have})",
-            )
-        source = asked.get(variable, variable)
-        if variable in law.levels and source in columns:
-            variables[variable] = law._coded(variable, labels_of(columns[source], size, name)[0])
-        else:
-            variables[variable] = _compute(source, columns, where)
+    have = ", ".join(printable(c, 40) for c in list(columns)[:8])
+    hint = f"let may make it, by a formula over the columns {have}"
+    variables = {
+        variable: _variable(law, variable, asked.get(variable, variable), columns, name, hint)
+        for variable in law.variables
+    }
     explained = y if y is not None else law.output
     if y is None and explained not in columns:
         raise UnknownNameError("column", explained, columns, where=f"{name}: say y=, the column that the law explains")
