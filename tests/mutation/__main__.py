@@ -10,6 +10,7 @@
 The tests of another version of the tree meet the survivors in a folder of their own: `plan OTHER --tree PATH --same
 FOLDER` finds the survivors again where their line is the same; `map` and `run` follow as above, and
 `report FOLDER --against OTHER` compares. Results are kept after each mutant: what was cut off goes on where it stood.
+`report` writes all of them into report.json too.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ PROBE = "forecast._mutation_probe"
 COSTS_S = (0.1, 1.0, 5.0)
 #: A test that takes longer than this and that many times what it took is taken for one that does not end.
 LIMIT_S, LIMIT_FACTOR = 60.0, 10.0
+#: What a process may write to, so that a mutant fails before the machine does; a browser reserves far more than that.
 MAX_MEMORY_BYTES = 12 * 2**30
 
 
@@ -270,7 +272,7 @@ def wake(work: Work, number: int, tests: list[str], seconds: dict[str, float], *
     late = False
     with log.open("w", encoding="utf-8") as out:
         process = pytest(work, ["-q", "--tb=short", *words, *files], environment, stdout=out, stderr=subprocess.STDOUT)
-        resource.prlimit(process.pid, resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
         try:
             process.wait(3 * LIMIT_S + LIMIT_FACTOR * sum(seconds[t] for t in tests))
         except subprocess.TimeoutExpired:
@@ -376,8 +378,9 @@ def report(asked: argparse.Namespace) -> None:
     results = work.results
     before = Work(asked.against) if asked.against else None
     tiers = list(dict.fromkeys(t for r in results.values() for t in r))
+    mapped = [path.stem.removeprefix("map-") for path in work.folder.glob("map-*.json")]
     count = dict.fromkeys(tiers, 0)
-    survivors, untried = [], []
+    survivors, untried, rows = [], [], []
     print(f"revision {work.plan['revision']}, seed {work.plan['seed']}, {len(work.sites)} mutants\n")
     for k, site in work.sites.items():
         result = results.get(str(k), {})
@@ -387,10 +390,12 @@ def report(asked: argparse.Namespace) -> None:
             end = f"{killed['tier']}: {killed['test'] or killed['why']}"
         else:
             met = ", ".join(f"{r['met']} of {r['of']} tests of {t}" for t, r in result.items())
-            complete = all(r["met"] == r["of"] for r in result.values())
-            (survivors if result and complete else untried).append(k)
+            complete = all(t in result and result[t]["met"] == result[t]["of"] for t in mapped)
+            (survivors if complete else untried).append(k)
             end = f"LIVES ({met or 'not tried'})"
+        rows.append({"number": k, "site": described(site), "kind": site.kind, "killed": killed, "tiers": result})
         print(f"{k:3} {site.kind:10} {described(site)}\n    {end}")
+    save(work.folder / "report.json", {"revision": work.plan["revision"], "seed": work.plan["seed"], "mutants": rows})
     print("\nkilled " + ", ".join(f"{n} by {t}" for t, n in count.items()) + f"; live {len(survivors)}: {survivors}")
     if untried:
         print(f"not all tests were tried on {untried}: shares are not final")
