@@ -59,6 +59,7 @@ def test_a_scenario_answers_within_its_time(name, tmp_path, cpu_of, slowness):
     assert min(spent) < 3.0 * slowness
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_bytes(tmp_path, capsys):
     words = ("emergence", "--draws", "60", "--json", "--seed")
     first = spawned(tmp_path, "run", *words, "7")

@@ -167,6 +167,7 @@ def test_algorithms_of_one_model_drive_another():
     assert read(other, "algorithms p50 2030") < read(own, "algorithms p50 2030")
 
 
+@pytest.mark.slow
 def test_the_doubling_time_of_metr_moves_the_automated_coder():
     own = date("ai-futures-2025-defaults", draws=1)
     faster = date("ai-futures-2025-defaults", swap={"doubling": "capability/horizon-2024-p80"}, draws=64)
