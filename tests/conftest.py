@@ -6,12 +6,10 @@ import csv
 import gc
 import http.server
 import json
-import math
 import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from forecast.contract import registry
 from forecast.contract.registry import Registry
 from toolkit import package, spawn
 
-# How long an example takes says how busy the machine is; what may be slow is measured in tests/benchmarks.
+# How long an example takes says how busy the machine is; what may be slow is a row of tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
 hypothesis.settings.load_profile("lawcast")
 
@@ -46,38 +44,6 @@ def pytest_collection_finish() -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--fuzz N``."""
     parser.addoption("--fuzz", type=int, default=10_000, metavar="N", help="try N hostile inputs  [default: 10000]")
-
-
-#: Seconds of CPU that an interpreter takes to import click where the budgets of the tests were set.
-CLICK = 0.04
-
-
-@pytest.fixture
-def cpu_of() -> Callable[[Callable[[], Any]], tuple[Any, float]]:
-    """Call what starts a process and waits for it: what it returned, and the seconds of CPU that the process took."""
-    import resource
-
-    def measured(call: Callable[[], Any]) -> tuple[Any, float]:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        found = call()
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return found, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    return measured
-
-
-#: How slow the machine was when that was last measured, and when; it stays so for some seconds.
-_slowness = {"then": -math.inf, "found": 1.0}
-
-
-@pytest.fixture
-def slowness(cpu_of: Callable[[Callable[[], Any]], tuple[Any, float]]) -> float:
-    """How many times slower this machine is just now than the one on which budgets in seconds were set; at least 1."""
-    if time.monotonic() - _slowness["then"] > 5:
-        click = [sys.executable, "-c", "import click"]
-        spent = [cpu_of(lambda: subprocess.run(click, check=True))[1] for _ in range(4)]
-        _slowness.update(found=max(1.0, min(spent) / CLICK), then=time.monotonic())
-    return _slowness["found"]
 
 
 @pytest.fixture(scope="session")
@@ -206,7 +172,7 @@ def command_line(fake_plugins: FakePlugins, tmp_path: Path) -> Callable[..., sub
     """Run ``forecast ...`` in a process of its own, which sees the fake plugins."""
 
     def run(*words: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
-        return spawn(*words, env={**fake_plugins.env, **(env or {})}, **{"timeout": 60, "cwd": tmp_path, **options})
+        return spawn(*words, env={**fake_plugins.env, **(env or {})}, **{"timeout": 120, "cwd": tmp_path, **options})
 
     return run
 

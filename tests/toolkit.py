@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -154,7 +155,7 @@ def heavy_imports(words: Iterable[str], env: Mapping[str, str]) -> subprocess.Co
         f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr); sys.exit(code)"
     )
     return subprocess.run(
-        [sys.executable, "-c", script, *words], env=env, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", script, *words], env=env, capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -211,6 +212,20 @@ def spawn(*words: object, env: Mapping[str, str] | None = None, **options: Any) 
     return subprocess.run(
         [sys.executable, "-m", "forecast", *map(str, words)], env={**os.environ, **(env or {})}, **given
     )
+
+
+def started(*words: object, **options: Any) -> subprocess.Popen[str]:
+    """Start ``forecast ...`` in a process of its own; the options are those of `subprocess.Popen`.
+
+    Ctrl-C reaches it, even where the tests run in the background of a script: such a job ignores SIGINT and hands that
+    down to what it starts.
+    """
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "preexec_fn": _heeds_ctrl_c} | options
+    return subprocess.Popen([sys.executable, "-m", "forecast", *map(str, words)], **given)
+
+
+def _heeds_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def forked(folder: Path, *words: object) -> BaseProcess:

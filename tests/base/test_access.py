@@ -260,7 +260,7 @@ def test_reading_a_descriptor_loads_no_plugin(places, described):
         "from forecast.tables.schema import descriptor\n"
         "print(descriptor.read(pathlib.Path(sys.argv[1])).resources[0].parser)"
     )
-    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.returncode) == ("datasets/gpu-trends\n", 0), done.stderr
 
 

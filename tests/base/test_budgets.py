@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +26,7 @@ from forecast.cli import main
 from forecast.errors import BudgetError, FitError, ResultError, UsageError
 from forecast.fit.compare import compare
 from forecast.fit.solve.parallel import share
+from forecast.projection import engine
 from forecast.tables.remote import download
 
 SMALL = {"start": 2025, "until": 2030, "quantities": {
@@ -74,12 +74,11 @@ def test_the_sentence() -> None:
     assert shown(1 << 60) == "1.05e+06 TiB"
 
 
-def test_steps_times_draws_beyond_the_limit_are_refused_before_any_work() -> None:
-    began = time.monotonic()
+def test_steps_times_draws_beyond_the_limit_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "add_up", lambda *_, **__: pytest.fail("drawn"))
     for more in ({"until": 9999, "step": "month", "start": 1}, {"draws": 10**8, "keep": 10**8}, {"until": 9999}):
         with pytest.raises(UsageError, match=r"^draws: .* GiB is the limit, which FORECAST_MAX_MEMORY sets: "):
             forecast.project("brain-parity", **more)  # type: ignore[arg-type]
-    assert time.monotonic() - began < 20
     with budget(memory="10MB"), pytest.raises(UsageError, match=r"6 steps take .*; 9\.54 MiB is the limit.*draws fit$"):
         forecast.project(SMALL, draws=200_000, keep=200_000)
 
@@ -130,19 +129,6 @@ def test_a_block_within_another_ends_with_it() -> None:
         check_time("work")
     with budget(seconds=100), pytest.raises(BudgetError, match="1e-09 s is"), budget(seconds=1e-9, memory="1MB"):
         check_time("work")
-
-
-def test_a_check_of_the_time_costs_nothing_to_speak_of() -> None:
-    with budget(seconds=100):
-        spent = min(_seconds_of(10_000) for _ in range(5)) / 10_000
-    assert spent < 2e-6  # 130 ns on a quiet machine
-
-
-def _seconds_of(times: int) -> float:
-    began = time.process_time()
-    for _ in range(times):
-        check_time("work", 1, 2, "things")
-    return time.process_time() - began
 
 
 def test_threads_and_processes_end_with_their_caller() -> None:
@@ -204,10 +190,8 @@ def test_a_download_ends_with_its_seconds() -> None:
 
 def test_a_tower_of_powers_fits_in_the_budget_or_ends_in_a_sentence() -> None:
     law = forecast.Law("**".join(f"(a{i}+x)" for i in range(12)), variables=["x"])
-    began = time.monotonic()
-    with budget(seconds=5), pytest.raises((BudgetError, FitError)) as caught:
+    with budget(seconds=1), pytest.raises((BudgetError, FitError)) as caught:
         law.fit({"x": np.linspace(1, 1.2, 40), "y": np.linspace(1, 1.2, 40)})
-    assert time.monotonic() - began < 8
     assert "\n" not in str(caught.value)
 
 

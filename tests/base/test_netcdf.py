@@ -73,7 +73,7 @@ def test_equal_trees_are_equal_bytes_in_any_process(saved: Path, tmp_path: Path)
     assert save(example(), tmp_path / "other name.nc").read_bytes() == saved.read_bytes()
     assert save(load(saved), tmp_path / "again.nc").read_bytes() == saved.read_bytes()
     code = f"from forecast.base.netcdf import *; save(load({str(saved)!r}), {str(tmp_path / 'p.nc')!r})"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
     assert (tmp_path / "p.nc").read_bytes() == saved.read_bytes()
     assert str(tmp_path).encode() not in saved.read_bytes()
 
@@ -171,7 +171,7 @@ def test_a_full_disk_leaves_the_previous_result(saved: Path, tmp_path: Path) -> 
         "    try: do()\n"
         "    except ResultError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
     assert "r.nc: cannot write" in first

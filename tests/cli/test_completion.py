@@ -1,4 +1,4 @@
-"""What shells offer after TAB: by the protocol of each, in time, and without what a forecast needs."""
+"""What shells offer after TAB: by the protocol of each, and without what a forecast needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -110,21 +109,15 @@ def test_a_broken_selection_of_plugins_says_nothing() -> None:
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, [], "")
 
 
-def test_nothing_heavy_is_imported_and_it_is_quick(slowness: float) -> None:
+def test_nothing_heavy_is_imported() -> None:
     code = (
         "import sys; from forecast.cli import main; main([]);"
         f"print(*[m for m in {HEAVY!r} if m in sys.modules], sep=',', file=sys.stderr)"
     )
     for line in ("forecast run b", "forecast models show ", "forecast run brain-parity --set "):
-        spent, env = [], {**os.environ, **asked(line, "zsh")}
-        for _ in range(5):  # a busy machine may need another try
-            before = time.perf_counter()
-            done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-            spent.append(time.perf_counter() - before)
-            assert done.stderr == "\n"
-            if spent[-1] < 0.2 * slowness:
-                break
-        assert min(spent) < 0.2 * slowness
+        env = {**os.environ, **asked(line, "zsh")}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        assert done.stderr == "\n"
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -14,6 +14,7 @@ import pytest
 
 import forecast
 from forecast.cli import main
+from toolkit import started
 
 ESCAPES = """
 from forecast import LawSpec, hookimpl
@@ -131,16 +132,13 @@ def test_bad_input_068_a_plugin_that_prints_does_not_spoil_json(fake_plugins, co
 def test_bad_input_080_signals_end_quietly_with_their_code(fake_plugins, tmp_path, name, code):
     marker = tmp_path / "begun"
     fake_plugins.add("slow", SLOW.format(marker=str(marker)))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "forecast", "plugins", "list", "--json"],
-        env=fake_plugins.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = started("plugins", "list", "--json", env=fake_plugins.env)
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while not marker.exists() and time.monotonic() < until:
             time.sleep(0.02)
         process.send_signal(getattr(signal, name))
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     word = {"SIGINT": "interrupted", "SIGTERM": "terminated"}[name]
@@ -154,7 +152,7 @@ def test_bad_input_080_a_reader_that_leaves_is_no_error(fake_plugins):
     fake_plugins.add("many", source)
     command = f"{sys.executable} -m forecast laws list | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
-        ["bash", "-c", command], env=fake_plugins.env, capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-c", command], env=fake_plugins.env, capture_output=True, text=True, timeout=120, check=False
     )
     header, code = done.stdout.splitlines()
     assert header.startswith("name")
@@ -207,7 +205,7 @@ def test_bad_input_081_works_in_any_surroundings(fake_plugins, command_line, sur
 def test_bad_input_081_a_deleted_folder_is_no_obstacle(fake_plugins):
     script = 'd=$(mktemp -d); cd "$d"; rmdir "$d"; exec "$0" -m forecast plugins list'
     done = subprocess.run(
-        ["bash", "-c", script, sys.executable], env=fake_plugins.env, capture_output=True, text=True, timeout=60,
+        ["bash", "-c", script, sys.executable], env=fake_plugins.env, capture_output=True, text=True, timeout=120,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -222,7 +220,7 @@ def test_bad_input_081_a_stdout_that_takes_nothing_is_a_clear_error(fake_plugins
         pytest.skip("this system has no /dev/full")
     done = subprocess.run(
         ["bash", "-c", f'"$0" -m forecast {words} {redirection}', sys.executable],
-        env=fake_plugins.env, capture_output=True, text=True, timeout=60, check=False,
+        env=fake_plugins.env, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.startswith("forecast: error: ")
@@ -234,7 +232,7 @@ def test_bad_input_081_a_stdout_that_takes_nothing_is_a_clear_error(fake_plugins
 def test_bad_input_081_a_closed_stderr_keeps_the_exit_code(fake_plugins):
     done = subprocess.run(
         ["bash", "-c", '"$0" -m forecast laws show nope 2>&-', sys.executable],
-        env=fake_plugins.env, stdout=subprocess.PIPE, text=True, timeout=60, check=False,
+        env=fake_plugins.env, stdout=subprocess.PIPE, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -266,7 +264,7 @@ def test_only_render_prints():
 def test_python_m_forecast_and_the_command_are_one(fake_plugins, words):
     outputs = [
         subprocess.run(
-            [*command, *words.split()], env=fake_plugins.env, capture_output=True, text=True, timeout=60, check=True
+            [*command, *words.split()], env=fake_plugins.env, capture_output=True, text=True, timeout=120, check=True
         ).stdout
         for command in ([sys.executable, "-m", "forecast"], [str(Path(sys.executable).with_name("forecast"))])
     ]

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 
@@ -22,6 +21,7 @@ from forecast.report.page import part
 from forecast.report.page.contents import answer
 from forecast.report.page.worlds import Worlds
 from forecast.scenarios.scenario import Scenario
+from toolkit import started
 
 PORT, TOKEN = 8765, "the-token-of-the-test"
 HOME = f"http://127.0.0.1:{PORT}"
@@ -71,7 +71,7 @@ def ask(session):
         async def every():
             served = server.app(session, PORT, TOKEN)
             async with httpx.AsyncClient(
-                transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=60
+                transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120
             ) as client:
                 return await asyncio.gather(*(client.request(**{**ours, **each}) for each in asked or [{}]))
 
@@ -369,20 +369,16 @@ def test_who_has_gone_is_not_answered(session, monkeypatch):
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
-def started(*words):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "forecast", "explore", *words],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+def serving(*words):
+    process = started("explore", *words, env={**os.environ, "OMP_NUM_THREADS": "1"})
     return process, process.stdout.readline().strip()
 
 
 def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder):
-    process, address = started(str(folder / "fast.toml"), "--port", "0", "--no-browser", "--draws", "64")
+    process, address = serving(str(folder / "fast.toml"), "--port", "0", "--no-browser", "--draws", "64")
     try:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address), process.stderr.read()
-        page = httpx.get(address, timeout=60)
+        page = httpx.get(address, timeout=120)
         token = json.loads(re.search(r'id="live">(.*?)</script>', page.text, re.DOTALL)[1])["token"]
         assert len(token) > 30
         port = int(address.rsplit(":", 1)[1].strip("/"))
@@ -392,11 +388,11 @@ def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder)
                 said = f"POST /answer HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{server.TOKEN}: {token}\r\n"
                 head = f"{said}Content-Length: {len(body)}\r\n\r\n"
                 gone.sendall(head.encode() + body)
-        given = httpx.post(f"{address}answer", headers={server.TOKEN: token}, content=b"{}", timeout=60)
+        given = httpx.post(f"{address}answer", headers={server.TOKEN: token}, content=b"{}", timeout=120)
         assert given.json()["answer"]["sentence"]
         assert httpx.post(f"{address}answer", content=b"{}").status_code == 403
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 0, err
@@ -405,14 +401,14 @@ def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder)
 
 
 def test_ctrl_c_does_not_wait_for_what_is_being_computed():
-    process, address = started("brain-parity", "--port", "0", "--no-browser", "--draws", "4096")
+    process, address = serving("brain-parity", "--port", "0", "--no-browser", "--draws", "4096")
     try:
         port = int(re.search(r":(\d+)/", address)[1])
         with socket.create_connection(("127.0.0.1", port)) as reader:
             reader.sendall(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
             time.sleep(0.5)  # it draws
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     assert (process.returncode, out, err) == (0, "", "forecast: note: Ctrl-C ends it\n")
@@ -436,3 +432,9 @@ def test_without_what_it_needs_it_says_what_to_install(monkeypatch, said):
 
 def test_a_scenario_that_cannot_be_drawn_is_refused_at_once(said, tmp_path):
     assert "unknown scenario 'brain-party'" in said("explore", "brain-party", "--port", "0").refused(2)
+
+
+@pytest.mark.slow
+def test_what_is_sent_fits_the_page():
+    with Session("brain-parity") as session:
+        assert len(json.dumps(session.answer({})["answer"])) < 3_000_000

@@ -238,7 +238,7 @@ def with_stderr(folder, env, words, terminal):
     os.close(ours)
     out = process.stdout.read().decode()
     process.stdout.close()
-    assert process.wait(timeout=60) == 0, said
+    assert process.wait(timeout=120) == 0, said
     return out, said.decode()
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 import forecast
-from toolkit import json_of
+from toolkit import json_of, started
 
 QUICK = ["--draws", "40", "--until", "2060"]
 
@@ -105,16 +103,13 @@ def test_bad_input_066_where_nothing_is_left_it_fails_loudly(bad, said):
 def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_plugins, tmp_path, name, code):
     scenario = bad("good", "slow")
     words = [scenario, "--out", "a.nc", "--plot", "a.svg", "--json"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "forecast", "run", *words], env=fake_plugins.env, cwd=tmp_path,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    process = started("run", *words, env=fake_plugins.env, cwd=tmp_path)
     try:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while not (tmp_path / "begun").exists() and time.monotonic() < until:
             time.sleep(0.02)
         process.send_signal(getattr(signal, name))
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     finally:
         process.kill()
     word = {"SIGINT": "interrupted", "SIGTERM": "terminated"}[name]

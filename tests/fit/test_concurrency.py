@@ -83,5 +83,5 @@ if __name__ == "__main__":
 def test_bad_input_084_no_deadlock_and_the_same_bits(part: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
-    done = subprocess.run([sys.executable, program, part], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, program, part], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

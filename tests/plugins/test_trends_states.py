@@ -281,18 +281,6 @@ def test_what_cannot_be_fitted_is_refused(shape, time, value, error, says):
         shape.fit(time, value)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=IDS)
-def test_a_forecast_takes_less_than_three_seconds(shape):
-    from time import process_time
-
-    y = np.exp(wandering(10, 120))
-    start = process_time()
-    shape.fit(2000 + np.arange(120) / 12, y).sample(np.arange(2010.0, 2041.0), Streams(0, "test", 0))
-    taken = process_time() - start
-    print(f"fit to 120 months and 30 years of draws: {taken:.2f} s")
-    assert taken < 3
-
-
 # --- coverage ---------------------------------------------------------------------------------------------------------
 
 

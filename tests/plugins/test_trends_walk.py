@@ -281,19 +281,6 @@ def test_a_noiseless_doubling_time_is_exact(doubling):
     )
 
 
-@pytest.mark.parametrize("given", [POOLED, "fitted"])
-def test_a_forecast_takes_less_than_three_seconds(given):
-    from time import process_time
-
-    t = 1950 + np.arange(600) / 12
-    y = np.exp(0.1 * (t - 1950) + np.cumsum(0.02 * np.random.default_rng(0).standard_normal(600)))
-    start = process_time()
-    RandomWalk(given).fit(t, y).sample(np.arange(2000.0, 2101.0, 1 / 12), Streams(0, "test", 0))
-    taken = process_time() - start
-    print(f"theta {given}: fit to 600 months and 1200 months of draws: {taken:.2f} s")
-    assert taken < 3
-
-
 def test_a_flat_series_says_that_it_does_not_grow():
     said = RandomWalk().fit(years(12), np.full(12, 7.0)).describe()
     assert said.summary.startswith("does not grow from 12 points")

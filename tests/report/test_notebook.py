@@ -162,7 +162,7 @@ def test_matplotlib_is_imported_when_something_is_shown_and_no_window_is_opened(
         "f.summary(); assert 'matplotlib' not in sys.modules; f._repr_html_();"
         "assert 'matplotlib' in sys.modules; assert 'matplotlib.pyplot' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

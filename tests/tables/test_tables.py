@@ -119,7 +119,7 @@ def test_bad_input_062_messages_print_under_the_c_locale(tmp_path: Path) -> None
         "except e.TableError as x: print(ascii(str(x)))"
     )
     environment = {**os.environ, "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=environment)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
     assert r"\\u202e" in done.stdout, done.stderr
 
 
@@ -343,7 +343,7 @@ def test_a_column_asked_for_by_a_wrong_name() -> None:
 def test_importing_tables_is_cheap() -> None:
     heavy = {"numpy", "xarray", "pandas", "pint", "pooch"}
     code = f"import sys, forecast.tables, forecast.base.netcdf; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "[]", done.stderr
 
 

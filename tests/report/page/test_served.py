@@ -3,10 +3,10 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
+
+from toolkit import started
 
 SCENARIO = """
 title = "When is it enough?"
@@ -36,15 +36,12 @@ STATUS = "document.getElementById('explore-status').textContent"
 def address(tmp_path):
     (tmp_path / "enough.toml").write_text(SCENARIO)
     words = ["explore", str(tmp_path / "enough.toml"), "--port", "0", "--no-browser", "--draws", "1024"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "forecast", *words], stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+    process = started(*words, stderr=None, env={**os.environ, "OMP_NUM_THREADS": "1"})
     try:
         yield process.stdout.readline().strip()
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         process.stdout.close()
 
 

@@ -1,0 +1,229 @@
+"""Projections against numpy: the same worlds on whole arrays, or worlds drawn and ranked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import forecast
+from forecast.base.budgets import budget, check_time
+from forecast.streams import Streams
+
+from .timing import Benchmark, Cost, NotHereError, cpu, draw_and_rank
+
+DATA = """
+import json, pathlib, sys, time
+import numpy as np
+WORLDS, YEARS = int(sys.argv[1]), np.arange(2025.0, 2085.0)
+t = np.linspace(2000, 2025, 25)
+y = 10 ** (9 + 0.25 * (t - 2000) + 0.1 * np.random.default_rng(0).standard_normal(25))
+def report(began, median):
+    lines = pathlib.Path("/proc/self/status").read_text().splitlines()  # getrusage counts who started us, too
+    memory = next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    print(json.dumps({"cpu": time.process_time() - began, "memory": memory, "median": median}))
+"""
+PLAIN = """
+began, rng, levels = time.process_time(), np.random.default_rng(0), [0.05, 0.25, 0.5, 0.75, 0.95]
+x = np.stack([np.ones(25), t - t.mean()], 1)
+b, rss, *_ = np.linalg.lstsq(x, np.log(y), rcond=None)
+root = np.linalg.cholesky(rss[0] / 23 * np.linalg.inv(x.T @ x))
+z = rng.standard_normal((2, WORLDS)) / np.sqrt(rng.chisquare(23, WORLDS) / 23)
+level, growth = b[:, None] + root @ z
+machine = np.exp(level + growth * (YEARS[:, None] - t.mean()))
+def lognormal(low, high):
+    middle, spread = np.log(low * high) / 2, np.log(high / low) / 2 / 1.6448536269514722
+    return np.exp(middle + spread * rng.standard_normal(WORLDS))
+brain, price = lognormal(1e16, 1e21), lognormal(1e6, 1e9)
+for path in (machine, machine / price, machine / brain, brain, price):
+    np.quantile(path, levels, axis=-1)
+apart = np.log(machine) - np.log(brain)
+first, worlds = (apart >= 0).argmax(0), np.arange(WORLDS)
+before = np.maximum(first - 1, 0)
+low, high = apart[before, worlds], apart[first, worlds]
+with np.errstate(all="ignore"):
+    date = np.where(first == 0, YEARS[0], YEARS[before] - low / (high - low))
+date[~(apart >= 0).any(0)] = np.inf
+report(began, float(np.sort(date)[WORLDS // 2]))
+"""
+OURS = """
+import forecast, forecast.projection.engine, xarray
+from forecast.report import summary
+machine = forecast.trend({"year": t, "v": y}, shape="trends/exponential", x="year", y="v", unit="FLOP/s", name="m")
+record = {
+    "start": 2025, "until": 2084,
+    "quantities": {
+        "machine": {"model": machine}, "per": {"expression": "machine/price"}, "ratio": {"expression": "machine/brain"},
+        "brain": {"p05": 1e16, "p95": 1e21, "unit": "FLOP/s"}, "price": {"p05": 1e6, "p95": 1e9, "unit": "USD"},
+    },
+    "questions": {"there": {"when": "machine >= brain"}},
+}
+forecast.project(record, draws=8)  # imports what is needed
+began = time.process_time()
+run = forecast.project(record, draws=WORLDS)
+summary.quantities(run)
+(answer,) = summary.questions(run)
+report(began, float(answer["crossing"]["p50"][:4]) + (float(answer["crossing"]["p50"][5:7]) - 0.5) / 12)
+"""
+
+
+def run_program(program: str, draws: int) -> dict[str, float]:
+    """Run one of the two programs in a process of its own: its CPU seconds beyond imports, its memory, its median."""
+    if sys.platform != "linux":
+        raise NotHereError("memory is read in /proc")
+    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", DATA + program, str(draws)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | threads)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def million() -> tuple[Cost, Cost]:
+    """A million worlds; theirs are a quarter as many, four times."""
+    return lambda: run_program(OURS, 1_000_000)["cpu"], lambda: 4 * run_program(PLAIN, 250_000)["cpu"]
+
+
+def memory() -> tuple[Cost, Cost]:
+    """What a million worlds need; three hundred thousand need as much."""
+    return lambda: run_program(OURS, 300_000)["memory"], lambda: 350
+
+
+# --- small scenarios --------------------------------------------------------------------------------------------------
+
+SMALL = {
+    "start": 2025, "until": 2035,
+    "quantities": {
+        "machine": {"expression": "now*exp(growth*(t - start))"}, "now": {"p05": 1, "p95": 4, "unit": "FLOP/s"},
+        "growth": {"normal": [0.2, 0.6], "unit": "1/year"}, "goal": {"value": 20, "unit": "FLOP/s"},
+    },
+    "questions": {"enough": {"when": "machine >= goal"}},
+}  # fmt: skip
+
+#: What a reader of the page of ``forecast explore`` moves, and moves on: a new value each time.
+MOVES: list[Callable[[int], dict[str, Any]]] = [
+    lambda n: {"set": {"brain/dettmers-2015.firing_rate": str(100 + n)}},
+    lambda n: {"set": {"brain": f"{1 + n}e15"}},
+    lambda n: {"set": {"trend": ("exponential", "changepoint", "random-walk", "pool")[n % 4]}},
+    lambda n: {"set": {"metric": ("hpcg", "linpack", "ai-cluster")[n % 3]}},
+    lambda n: {},
+    lambda n: {"swap": {"brain": ("brain/moravec-1997", "brain/cotra-2020", "brain/drexler-2018")[n % 3]}},
+]
+
+
+def small() -> tuple[Cost, Cost]:
+    return cpu(lambda: forecast.project(SMALL, draws=1000)), cpu(draw_and_rank(1000, 11))
+
+
+def again() -> tuple[Cost, Cost]:
+    """The founding question asked a second time in a process."""
+    return cpu(lambda: forecast.project("brain-parity")), cpu(draw_and_rank(4096, 76, 9))
+
+
+def variants() -> tuple[Cost, Cost]:
+    """Scenarios with another number or another choice each time, as a sweep asks them."""
+    turns: list[Callable[[int], Any]] = [
+        lambda n: forecast.project("scaling-ends", set={"wanted": 5.0 + n}, draws=2000),
+        lambda n: forecast.project("gpu-limit", set={"smallest": 0.4 + 0.01 * n}, draws=2000),
+        lambda n: forecast.project("gpu-choice", set={"budget": 500.0 + n, "memory": 12}, draws=2000),
+    ]
+    turn = iter(range(10**9))
+
+    def asked() -> None:
+        n = next(turn)
+        for each in turns:
+            each(n)
+
+    return cpu(asked), cpu(draw_and_rank(2048, 76, 9))
+
+
+def redraw() -> tuple[Cost, Cost]:
+    """An answer as it is sent to the page, after each kind of change."""
+    from forecast.cli.explore import server
+    from forecast.cli.explore.session import Session
+
+    session = Session("brain-parity").__enter__()
+    session.answer({})
+    turn = iter(range(10**9))
+
+    def moved() -> None:
+        n = next(turn)
+        for move in MOVES:
+            server._json(session.answer(move(n)))
+
+    return cpu(moved), cpu(draw_and_rank(2048, 76, 9))
+
+
+def attributed() -> tuple[Cost, Cost]:
+    """A million draws of an estimate of the brain, with the shares of its uncertain numbers."""
+    from forecast.sensitivity.estimates import attribution
+
+    attribution("brain/dettmers-2015", draws=10_000)
+    return cpu(lambda: attribution("brain/dettmers-2015", draws=1_000_000)), cpu(draw_and_rank(1_000_000, 9))
+
+
+# --- shapes -----------------------------------------------------------------------------------------------------------
+
+
+def _walks(n: int) -> Any:
+    t = np.arange(n) / 12
+    return np.exp(0.1 * t + np.cumsum(0.02 * np.random.default_rng(0).standard_normal(n)))
+
+
+def shape(name: str, months: int) -> tuple[Cost, Cost]:
+    """A fit to months, and a block of draws of thirty years."""
+    from forecast_trends.walks.damped import DampedTrend
+    from forecast_trends.walks.local_linear import LocalLinear
+    from forecast_trends.walks.walk import RandomWalk
+
+    made: Any = {"random-walk": RandomWalk, "damped-trend": DampedTrend, "local-linear": LocalLinear}[name]()
+    t, y, years = 1970 + np.arange(months) / 12, _walks(months), np.arange(2020.0, 2051.0)
+    return cpu(lambda: made.fit(t, y).sample(years, Streams(0, "b", 0))), cpu(draw_and_rank(1024, 31, 10))
+
+
+# --- the rest ---------------------------------------------------------------------------------------------------------
+
+
+def quantised() -> tuple[Cost, Cost]:
+    from forecast_emergence.quantisation.hidden import hidden_states
+    from forecast_emergence.quantisation.primitives import decompose
+
+    x = hidden_states(6.7e9, tokens=2048, width=2048)
+
+    def plain() -> Any:
+        scale = 127 / np.abs(x).max(axis=1, keepdims=True)
+        return np.rint(x * scale).astype(np.int8)
+
+    return cpu(lambda: decompose(x)), cpu(plain)
+
+
+def budgeted() -> tuple[Cost, Cost]:
+    """A look at the time that is left, which inner loops take."""
+
+    def ours() -> None:
+        with budget(seconds=100):
+            for _ in range(20_000):
+                check_time("work", 1, 2, "things")
+
+    return cpu(ours), cpu(lambda: [np.float64(1.0) + 1.0 for _ in range(20_000)])
+
+
+BLOCKS = "numpy: 10 of 1,024 x 31 drawn, ranked"
+BENCHMARKS = [
+    Benchmark("worlds/1e6 worlds, 60 years, 5 quantities", "numpy on whole arrays", 3.4, million, 1),
+    Benchmark("worlds/memory of many worlds", "at most 350 MB", 1, memory, 1, "MB"),
+    Benchmark("worlds/a small projection", "numpy: 1,000 x 11 drawn, ranked", 0.1, small, 15),
+    Benchmark("worlds/brain-parity asked again", "numpy: 9 of 4,096 x 76 drawn, ranked", 0.1, again, 2),
+    Benchmark("worlds/variants of three scenarios", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, variants, 2),
+    Benchmark("worlds/six changes on the page of explore", "numpy: 9 of 2,048 x 76 drawn, ranked", 0.05, redraw, 2),
+    Benchmark("worlds/1e6 draws of an estimate, attributed", "numpy: 1e6 x 9 drawn, ranked", 1, attributed, 2),
+    Benchmark("worlds/random walk, 600 months", BLOCKS, 0.1, lambda: shape("random-walk", 600), 2),
+    Benchmark("worlds/damped trend, 120 months", BLOCKS, 0.1, lambda: shape("damped-trend", 120), 2),
+    Benchmark("worlds/local linear, 120 months", BLOCKS, 0.1, lambda: shape("local-linear", 120), 2),
+    Benchmark("worlds/quantising 2,048 x 2,048, decomposed", "numpy: rows to 8 bits", 0.2, quantised, 3),
+    Benchmark("worlds/20,000 looks at the time left", "20,000 additions of a numpy number", 0.2, budgeted),
+]
