@@ -39,7 +39,7 @@ def test_all_questions_on_one_screen_s_width():
 
 
 def test_the_answer_as_json(capsys):
-    assert main(["published", "compare", "largest-run-2025", "horizon-8h", "--json", "--draws", "512"]) == 0
+    assert main(["published", "compare", "largest-run-2025", "horizon-8h", "--json", "--draws", "128"]) == 0
     answer = json_of(capsys.readouterr().out)
     assert answer["command"] == "published compare"
     assert {p["name"] for p in answer["provenance"]["plugins"]} == {"capability"}
