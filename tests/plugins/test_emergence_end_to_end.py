@@ -53,6 +53,7 @@ def test_a_scenario_answers_what_it_asks(name, capsys):
     assert all(note in done.out for note in notes)
 
 
+@pytest.mark.slow
 def test_equal_seeds_give_equal_bytes(tmp_path, capsys):
     words = ("emergence", "--draws", "60", "--json", "--seed")
     first = spawned(tmp_path, "run", *words, "7")

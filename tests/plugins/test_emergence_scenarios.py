@@ -208,6 +208,7 @@ def test_the_figures_that_disagree_stand_side_by_side():
     assert [at[f"layers-6b-{k}"] for k in ("essay", "paper", "table-4")] == [60, 65, 62]
 
 
+@pytest.mark.slow
 def test_conformance():
     from forecast.testing import run_checks
 

@@ -6,7 +6,13 @@ import pytest
 import forecast
 from forecast.contract.registry import get_registry
 
-LAWS = [r.spec.name for r in get_registry().records("law") if r.plugin.name == "scaling"]
+#: What the default tier recovers: a law of each kind (powers, sums of powers, breaks, saturating data, curves in time).
+REPRESENTATIVE = {"power", "saturating-power", "chinchilla", "kaplan", "broken-power", "m4", "data-constrained", "bass"}
+LAWS = [
+    pytest.param(r.spec.name, marks=[] if r.spec.name in REPRESENTATIVE else pytest.mark.slow)
+    for r in get_registry().records("law")
+    if r.plugin.name == "scaling"
+]
 NOISE = 1e-4
 
 

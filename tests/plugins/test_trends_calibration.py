@@ -118,6 +118,7 @@ def ranks(case, seed=20):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_ninety_per_cent_intervals_hold_ninety_per_cent(name, capsys):
     case = CASES[name]
@@ -136,6 +137,7 @@ def test_ninety_per_cent_intervals_hold_ninety_per_cent(name, capsys):
         assert np.abs(found.mean(axis=0) - 0.5).max() < 4 * np.sqrt(1 / 12 / len(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [0.5, 1.0])
 def test_the_growth_after_a_break_is_held_wherever_the_break_is(change, capsys):
     """n = 40, white noise of 1, a break in the middle third at any date, growth that doubles."""
@@ -153,6 +155,7 @@ def test_the_growth_after_a_break_is_held_wherever_the_break_is(change, capsys):
     assert held / series == pytest.approx(0.91, abs=3 * np.sqrt(0.09 / series))
 
 
+@pytest.mark.slow
 def test_the_frontier_holds_its_growth_and_its_level(capsys):
     series, held = 150 * MORE, np.zeros(2)
     for i in range(series):

@@ -32,6 +32,7 @@ def curves(path):
     }
 
 
+@pytest.mark.slow
 def test_hindcasts_of_the_shared_technologies(path, curves):
     """Every origin from the sixth point, up to 20 years, production forecast too; four in five outcomes are wheat's."""
     shapes = {

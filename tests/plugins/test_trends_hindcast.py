@@ -105,6 +105,7 @@ def test_only_the_named_series_are_used():
 # --- what they show where the truth is known --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", [0.0, POOLED])
 def test_the_errors_of_simulated_walks_grow_as_the_formula_says(theta):
     found = hindcasts(table(*walks(3, 300, 60, theta=theta)), **COLUMNS)
@@ -113,6 +114,7 @@ def test_the_errors_of_simulated_walks_grow_as_the_formula_says(theta):
         assert np.mean(error**2) == pytest.approx(forecast_variance(horizon, 5, theta), rel=0.08)
 
 
+@pytest.mark.slow
 def test_on_simulated_walks_the_normalised_errors_are_student_t():
     found = hindcasts(table(*walks(4, 300, 60)), **COLUMNS)
     compared = found.compare(theta=0.0)
@@ -122,6 +124,7 @@ def test_on_simulated_walks_the_normalised_errors_are_student_t():
     assert found.coverage(theta=0.0).attrs["coverage"] == pytest.approx(0.9, abs=0.01)
 
 
+@pytest.mark.slow
 def test_with_moving_average_noise_the_plain_formula_is_too_narrow_and_the_right_one_less_so():
     found = hindcasts(table(*walks(5, 300, 60, theta=POOLED)), **COLUMNS)
     plain, right = (found.coverage(theta=t).attrs["coverage"] for t in (0.0, POOLED))
@@ -130,6 +133,7 @@ def test_with_moving_average_noise_the_plain_formula_is_too_narrow_and_the_right
     assert 0.85 < right < 0.92  # the published scale ignores that K̂ is low by 2θ/m
 
 
+@pytest.mark.slow
 def test_a_drift_in_driftless_noise_is_a_false_alarm_one_time_in_ten():
     found = improvers(table(*walks(6, 600, 30, mu=0.0)), **COLUMNS)
     assert len(found) / 600 == pytest.approx(0.1, abs=3 * np.sqrt(0.09 / 600))
@@ -218,6 +222,7 @@ def test_hindcasts_of_the_shared_technologies(reference_data):
     assert held.attrs["count"] == int(held["count"].sum()) == 685
 
 
+@pytest.mark.slow
 def test_a_straight_line_holds_far_less_than_it_says_on_history_and_the_walk_does_not(reference_data):
     data = reference_data / "technology" / "experience_curves_dev.csv"
     shapes = {"plain regression": PlainLine(), "exponential": "trends/exponential", "random walk": "trends/random-walk"}

@@ -60,6 +60,7 @@ def test_an_exponential_shows_no_cap(shape):
     assert "cap_p05" in said.facts
 
 
+@pytest.mark.slow
 def test_the_interval_of_an_identified_cap_covers():
     rng, inside, runs = np.random.default_rng(2), 0, 60
     for _ in range(runs):

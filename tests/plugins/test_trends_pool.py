@@ -185,6 +185,7 @@ def test_the_shipped_record_is_what_its_command_writes():
         assert float(new["miss"]) == pytest.approx(float(old["miss"]), rel=0.15, abs=0.03)
 
 
+@pytest.mark.slow
 def test_walks_that_slow_are_forecast_better_than_by_a_straight_line():
     """Growth that dies away, 12 series: the pool scores better than its simplest rival, and its intervals hold."""
     found = []

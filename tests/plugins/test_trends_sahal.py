@@ -71,6 +71,7 @@ def test_an_exact_curve_shows_experience_alone():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.19, 0.6])
 @pytest.mark.parametrize("truth", ["experience", "time"])
 def test_what_adds_nothing_is_seen_one_time_in_ten(truth, rho):

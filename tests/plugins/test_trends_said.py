@@ -72,6 +72,7 @@ def test_a_growth_beyond_percentages_is_said_in_logs(growth):
     assert len(said) < 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plugin", ["trends", "resources"])
 def test_the_plugins_meet_their_contract(plugin):
     """The frontier refuses twenty points and is tried on sixty."""

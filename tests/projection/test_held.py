@@ -90,7 +90,7 @@ def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["brain-parity", "gpu-capability", "model-capability", "token-cost"])
+@pytest.mark.parametrize("scenario", ["brain-parity", "model-capability"])
 def test_every_choice_of_a_shipped_scenario_gives_what_a_fresh_run_gives(scenario):
     held = Held()
     for asked in [{}, {}, *({name: c.values[-1]} for name, c in forecast.scenario(scenario).choices.items())]:

@@ -62,7 +62,7 @@ def test_a_projection_comes_back(tree: xr.DataTree, tmp_path: Path) -> None:
     assert forecast.load(netcdf.save(tree, tmp_path / "p.nc")).identical(tree)
 
 
-@pytest.mark.parametrize(("made", "every"), [("tree", 8), ("asked", 2)])
+@pytest.mark.parametrize(("made", "every"), [pytest.param("tree", 16, marks=pytest.mark.slow), ("asked", 4)])
 def test_every_change_is_refused_or_read_without_a_surprise(
     made: str, every: int, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ def command(*words):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_all_questions_on_one_screen_s_width():
     done = command("--draws", "100")
     assert done.returncode == 0, done.stderr
@@ -38,7 +39,7 @@ def test_all_questions_on_one_screen_s_width():
 
 
 def test_the_answer_as_json(capsys):
-    assert main(["published", "compare", "largest-run-2025", "horizon-8h", "--json", "--draws", "512"]) == 0
+    assert main(["published", "compare", "largest-run-2025", "horizon-8h", "--json", "--draws", "128"]) == 0
     answer = json_of(capsys.readouterr().out)
     assert answer["command"] == "published compare"
     assert {p["name"] for p in answer["provenance"]["plugins"]} == {"capability"}
@@ -51,6 +52,7 @@ def test_the_answer_as_json(capsys):
     assert all(row["seen"] and row["score"] is None for row in day["answers"])  # made when it was known
 
 
+@pytest.mark.slow
 def test_the_brier_score_is_that_of_the_probability_by_the_day_to_which_it_is_known():
     (question,) = compare(["superhuman-coder"], draws=512)
     row = next(r for r in question["answers"] if r["scenario"] == "capability/ai-2027-a")

@@ -81,7 +81,7 @@ def test_the_first_worlds_are_kept_as_a_sample(counted, exact):
     assert exact["projection"].sizes["draw"] == DRAWS
 
 
-@pytest.mark.parametrize("update", [None, SEEN])
+@pytest.mark.parametrize("update", [None, pytest.param(SEEN, marks=pytest.mark.slow)])
 def test_counts_say_what_all_worlds_say(counted, exact, update):
     if update:
         counted = forecast.project(record(update=update), draws=DRAWS)
@@ -138,13 +138,17 @@ def test_a_counted_projection_is_saved_and_comes_back(counted, tmp_path):
     assert headline(counted) == headline(forecast.load(tmp_path / "many.nc"))
 
 
-@pytest.mark.parametrize("workers", [2, 4])
-@pytest.mark.parametrize("more", [{}, {"update": SEEN}], ids=["plain", "weighed"])
-def test_processes_give_the_same_bytes(workers, more):
-    here = forecast.project(record(**more), draws=DRAWS)
-    same(here, forecast.project(record(**more), draws=DRAWS, workers=workers))
+def test_processes_give_the_same_bytes(counted):
+    same(counted, forecast.project(record(), draws=DRAWS, workers=2))
 
 
+@pytest.mark.slow
+def test_more_processes_than_cores_give_the_same_bytes_of_weighed_worlds():
+    here = forecast.project(record(update=SEEN), draws=DRAWS)
+    same(here, forecast.project(record(update=SEEN), draws=DRAWS, workers=4))
+
+
+@pytest.mark.slow
 def test_two_workers_of_a_cluster_give_the_same_bytes(counted):
     distributed = pytest.importorskip("distributed")
     with (
@@ -182,6 +186,7 @@ except forecast.errors.ForecastError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("again", "says"), [(False, "0.5"), (True, "their process ended twice without an answer")])
 def test_a_batch_whose_process_ends_is_drawn_again_alone(tmp_path, again, says):
     script = tmp_path / "ends.py"

@@ -106,7 +106,7 @@ def test_rivals_are_drawn_in_their_order_and_failures_are_named(tmp_path):
         ("allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e25"),
         ("fit", "scaling/chinchilla", "--data", "runs.csv"),
         ("backtest", "hardware/linpack", "--shape", "exponential", "--origins", "1"),
-        ("run", "metr-2025", "--draws", "32"),
+        pytest.param(("run", "metr-2025", "--draws", "32"), marks=pytest.mark.slow),
     ],
     ids=lambda words: words[0],
 )

@@ -289,12 +289,13 @@ def test_an_axis_of_few_decades_is_labelled_in_plain_text(tmp_path):
 # --- files and names --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("ending", "other"), [("svg", "SVG"), ("png", "png"), ("pdf", "pdf")])
-def test_equal_projections_give_equal_files(tmp_path, ending, other):
+def test_equal_projections_give_equal_files(tmp_path):
     options = {"draws": 40, "set": {"metric": "hpcg", "trend": "exponential,changepoint"}}
-    a, b = (figures.plot(parity(**options), tmp_path / n).read_bytes() for n in (f"a.{ending}", f"b.{other}"))
-    assert a == b
-    assert len(a) > 5000
+    one, two = parity(**options), parity(**options)
+    for ending, other in [("svg", "SVG"), ("png", "png"), ("pdf", "pdf")]:
+        a = figures.plot(one, tmp_path / f"a.{ending}").read_bytes()
+        assert a == figures.plot(two, tmp_path / f"b.{other}").read_bytes()
+        assert len(a) > 5000
 
 
 @pytest.mark.bad_input(24)

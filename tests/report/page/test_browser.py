@@ -19,6 +19,8 @@ from forecast.report.plain import attribute
 from forecast.report.spreads import Question
 from forecast.report.words.numbers import percent
 
+pytestmark = pytest.mark.slow  # a browser
+
 WIDTHS = (1280, 380)
 #: A range of an assumption, one of the values of a regime, and the other value of the definition.
 NARROWED = {"growth": [20, 55], "kind": [1]}

@@ -45,6 +45,7 @@ def address(tmp_path):
         process.stdout.close()
 
 
+@pytest.mark.slow
 def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
     context = browser.new_context(viewport={"width": 380, "height": 900})
     page = context.new_page()
@@ -107,6 +108,7 @@ def test_what_is_changed_in_a_browser_is_answered(browser, address, tmp_path):
         context.close()
 
 
+@pytest.mark.slow
 def test_the_served_page_has_no_serious_fault(browser, address):
     from axe_playwright_python.sync_playwright import Axe
 

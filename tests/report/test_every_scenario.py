@@ -1,7 +1,7 @@
-"""The figure of every shipped scenario, judged by the boxes of what is drawn: nothing empty, clipped or overlapping."""
+"""What every shipped scenario shows: one screen of whole words, and a figure judged by the boxes of what is drawn."""
 
-import functools
 import itertools
+import re
 
 import pytest
 from matplotlib.text import Text
@@ -9,16 +9,23 @@ from matplotlib.text import Text
 import forecast
 from forecast.base import paper
 from forecast.contract.registry import get_registry
+from forecast.report.brief import brief
 from forecast.report.figures.projections import compose
+from forecast.report.screen import HEIGHT, lines
 
-SCENARIOS = sorted(record.full_name for record in get_registry().records("scenario"))
+#: Scenarios that stand for the others in the default tier: choices and dates, a ranking, a published model.
+REPRESENTATIVE = {"brain/brain-parity", "hardware/gpu-choice", "capability/ho-2024"}
+SCENARIOS = [
+    pytest.param(name, marks=[] if name in REPRESENTATIVE else pytest.mark.slow)
+    for name in sorted(record.full_name for record in get_registry().records("scenario"))
+]
 #: Pixels by which boxes may touch.
 SLACK = 1.0
 
 
-@functools.cache
-def tree(name):
-    return forecast.project(name, draws=64)
+@pytest.fixture(scope="module", params=SCENARIOS)
+def run(request):
+    return forecast.project(request.param, draws=64)
 
 
 def parts_of(figure):
@@ -113,10 +120,23 @@ _NONE = _None()
 
 
 @pytest.mark.parametrize("width", ["two", "one"])
-@pytest.mark.parametrize("name", SCENARIOS)
-def test_its_figure_can_be_printed(name, width):
+def test_its_figure_can_be_printed(run, width):
     with paper.style():
-        figure = compose(tree(name), width=width)
+        figure = compose(run, width=width)
         assert sorted(set(faults(figure))) == []
     assert figure.get_size_inches()[0] == paper.WIDTHS[width]
     assert figure.axes
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_it_is_one_screen_without_a_broken_word(run, width):
+    found = brief(run, today="2026-11-22")
+    out = lines(found, width)
+    assert len(out) <= HEIGHT
+    assert max(map(len, out)) <= width
+    words = set(" ".join(out).split())
+    assert set(found.sentence.split()) <= words | {"%"}  # none is cut, and a percentage keeps its sign
+    assert not [line for line in out if line.lstrip().startswith("% ")]
+    assert any(char.isdigit() for char in found.sentence)
+    assert found.sentence.endswith(".")
+    assert not re.search(r"\d{7,}|\bnan\b|\binf\b|\{|\}", found.sentence)
