@@ -15,6 +15,7 @@ import pytest
 import forecast
 from forecast.contract.registry import get_registry
 from forecast.report import notebook
+from toolkit import every
 
 HOSTILE = '<script>alert("x")</script> & $\\frac{1}{2}$'
 
