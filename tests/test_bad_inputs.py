@@ -1,38 +1,52 @@
-"""Every numbered bad input of the fitting core has a test that holds it to its required answer."""
+"""Every bad input of the table is run, and what must happen happens."""
 
-import re
-from pathlib import Path
+from __future__ import annotations
 
 import pytest
 
-TESTS = Path(__file__).resolve().parent
-#: Numbers of the bad inputs of data, fits, formulas, JSON, caches, pickles, archives of arrays, exports, environments,
-#: runs, and programs side by side.
-NUMBERS = (
-    1,
-    2,
-    3,
-    6,
-    7,
-    8,
-    *range(11, 14),
-    *range(16, 23),
-    *range(25, 53),
-    61,
-    73,
-    *range(75, 79),
-    83,
-    84,
-    *range(86, 92),
+from bad_inputs import data, safety
+from bad_inputs.table import Case, Row
+
+ROWS: tuple[Row, ...] = (*safety.ROWS, *data.ROWS)
+#: How many bad inputs there are: none is left out.
+COUNT = 91
+
+
+def ident(row: Row) -> str:
+    return f"{row.number:03}-{row.input}".replace(" ", "-")
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=ident(row), marks=[pytest.mark.slow] if row.slow else []) for row in ROWS]
 )
+def test_what_must_happen_happens(row: Row, tmp_path, monkeypatch, request):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name, content in row.files.items():
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    case = Case(folder, request)
+    if row.command:
+        outcome = case.run(*row.command)
+        assert outcome.code == row.exit_code, outcome.err
+        text = outcome.refused(row.exit_code) if row.exit_code else outcome.out + outcome.err
+    elif row.raises is not None:
+        with pytest.raises(row.raises) as raised:
+            row.call(case)
+        outcome, text = raised.value, str(raised.value)
+    else:
+        outcome = row.call(case)
+        text = str(outcome)
+    assert [name for name in row.names if name not in text] == [], text
+    for name, content in row.after.items():
+        path = folder / name
+        if content is None:
+            assert not path.exists(), name
+        else:
+            assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
+    if row.holds is not None:
+        row.holds(case, outcome)
 
 
-@pytest.fixture(scope="module")
-def marked():
-    texts = [path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py")]
-    return {int(number) for text in texts for number in re.findall(r"^@pytest\.mark\.bad_input\((\d+)\)", text, re.M)}
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_a_bad_input_has_a_test(number, marked):
-    assert number in marked
+def test_no_number_is_left_out_of_the_default_tier():
+    assert sorted({row.number for row in ROWS if not row.slow}) == list(range(1, COUNT + 1))

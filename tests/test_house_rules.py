@@ -199,7 +199,7 @@ def test_rooms_are_small():
 
 
 #: Rooms of tests that stand for no room of the framework: shelves, benchmarks, hostile inputs, mutants.
-TESTS_BESIDE = ("benchmarks", "datasets", "fuzz", "mutation", "plugins")
+TESTS_BESIDE = ("bad_inputs", "benchmarks", "datasets", "fuzz", "mutation", "plugins")
 #: Files of tests about the whole house, not about one room.
 TESTS_OF_ALL = (
     "bad_inputs", "docs", "docs_home", "hooks_docs", "house_rules", "no_privilege", "packaging", "pickling", "readme",

@@ -1,0 +1,5 @@
+"""Bad inputs: data."""
+
+from bad_inputs.table import Case, Row
+
+ROWS: tuple[Row, ...] = ()

@@ -1,0 +1,5 @@
+"""Bad inputs: safety."""
+
+from bad_inputs.table import Case, Row
+
+ROWS: tuple[Row, ...] = ()
