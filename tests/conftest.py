@@ -7,6 +7,7 @@ import gc
 import http.server
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -29,6 +30,10 @@ hypothesis.settings.load_profile("lawcast")
 
 # a width of whoever runs the tests is not theirs: lines are as long as in a pipe
 os.environ.pop("COLUMNS", None)
+
+# a shell without job control starts what runs in the background with SIGINT ignored: here it interrupts, as at a terminal
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # an error of display costs no answer, but it fails a test
 os.environ["FORECAST_STRICT_DISPLAY"] = "1"
 

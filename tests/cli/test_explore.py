@@ -380,7 +380,7 @@ def test_who_has_gone_is_not_answered(session, monkeypatch):
 def test_a_request_over_its_budget_is_told_so_and_the_server_lives_on(session):
     async def asked(budget, **given):
         served = server.app(session, PORT, TOKEN, budget)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=60) as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
             ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN: TOKEN}, "content": b"{}"}
             over = await client.request(**{**ours, **given})
             return over, await client.request(**{**ours, "url": "/scenario"})
@@ -423,7 +423,7 @@ def test_one_slow_request_does_not_block_the_others(session, monkeypatch):
     served = server.app(session, PORT, TOKEN)
 
     async def asked():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=60) as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
             token = {server.TOKEN: TOKEN}
             slow = asyncio.create_task(client.post("/answer", headers=token, content=b"{}"))
             quick = await client.post("/scenario", headers=token, content=b"{}")

@@ -153,7 +153,7 @@ def check(said, monkeypatch, example):
         if any(words[: len(each)] == each for each in DRAWING) and "--draws" not in words:
             words += ["--draws", "64"]
         if words[0] == "explore":
-            patch.setattr("forecast.cli.explore.server.serve", lambda session, listening: None)
+            patch.setattr("forecast.cli.explore.server.serve", lambda *_: None)
         if "epoch-models" in example or example == OFFLINE:
             upstream(patch)
             for earlier in ((), ("--update",)) if "@" in example or "--update" in words else ():

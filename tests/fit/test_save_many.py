@@ -45,7 +45,7 @@ def lines_of_days():
 
 FITS = {
     "ordinary": lambda: LAW.fit(grid(), by="run"),
-    "bootstrap": lambda: LAW.fit(grid(), by="run", bootstrap=30),
+    "bootstrap": lambda: LAW.fit(grid(), by="run", bootstrap=6),
     "huber": lambda: LAW.fit(grid(), by="run", objective="huber_log"),
     "quantile": lambda: LAW.fit(grid(), by="run", objective="quantile_log", options={"tau": 0.3}),
     "exact": lambda: LAW.fit({"x": X, LAW.output: 1 + 3 * X**-0.5, "run": np.repeat(["p", "q"], 12)}, by="run"),

@@ -110,16 +110,6 @@ def test_a_loaded_projection_gives_the_same_answers(run, tmp_path):
     assert figures.plot(back, tmp_path / "a.svg").read_bytes() == figures.plot(run, tmp_path / "b.svg").read_bytes()
 
 
-def test_infinite_levels_are_null():
-    made = {
-        "start": 2025,
-        "until": 2026,
-        "quantities": {"x": {"value": 1e6, "unit": ""}, "y": {"expression": "exp(x)"}},
-    }
-    (row,) = [r for r in summary.quantities(forecast.project(made, draws=3)) if r["name"] == "y"]
-    assert row["p50"] == [None, None]
-
-
 def test_attributes_are_json_text(run):
     assert summary.attribute(run, "seed") == 0
     assert all(json.loads(v) is not ... for v in run.attrs.values())

@@ -359,14 +359,7 @@ def test_figures_of_odd_projections(tmp_path, recwarn):
     negative = small({"x": {"low": -1, "high": 1, "unit": "FLOP"}, "limit": {"value": 0, "unit": "FLOP"}})
     none = small(growing({"value": 1.0}), when="")
     numbers = small({"x": {"low": 1, "high": 2, "unit": ""}}, when="x >= 1.5")
-    endless = {
-        "start": 2025,
-        "until": 2026,
-        "quantities": {"x": {"value": 1e6, "unit": ""}, "y": {"expression": "exp(x)"}},
-        "questions": {"q": {"when": "y >= x"}},
-    }
-    infinite = forecast.project(endless, draws=5)
-    for i, tree in enumerate((failed, far, negative, none, numbers, infinite)):
+    for i, tree in enumerate((failed, far, negative, none, numbers)):
         ET.parse(figures.plot(tree, tmp_path / f"{i}.svg"))
     assert [str(w.message) for w in recwarn] == []
 
