@@ -31,9 +31,10 @@ hypothesis.settings.load_profile("lawcast")
 # a width of whoever runs the tests is not theirs: lines are as long as in a pipe
 os.environ.pop("COLUMNS", None)
 
-# a shell without job control starts what runs in the background with SIGINT ignored: here it interrupts, as at a terminal
+# a shell without job control ignores SIGINT in what it starts in the background: here it interrupts, as at a terminal
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # an error of display costs no answer, but it fails a test
 os.environ["FORECAST_STRICT_DISPLAY"] = "1"
 

@@ -30,9 +30,9 @@ def lines(
 ) -> list[str]:
     """Return a brief answer as lines of at most `width` columns, but for longer words, and at most `height` of them.
 
-    On less than 80 columns the same text takes more lines, and so does the answer: what a wider terminal shows is not left
-    out on a narrow one, which is scrolled. The first rows are shown even where the sentences fill the height. A chart is left out where it does not fit,
-    and a row whose numbers do not fit beside its label has them below it.
+    On less than 80 columns the same text takes more lines, and so does the answer: what a wider terminal shows is not
+    left out on a narrow one, which is scrolled. The first rows are shown even where the sentences fill the height. A
+    chart is left out where it does not fit, and a row whose numbers do not fit beside its label has them below it.
 
     Parameters
     ----------
