@@ -102,8 +102,8 @@ def test_everything_loads_through_the_entry_points():
         (["plugins", "check", "scaling"], 1),
     ],
 )
-def test_the_command_line_works_without_any_plugin(command_line, words, code):
-    done = command_line(*words, env={"FORECAST_PLUGINS": "none"})
+def test_the_command_line_works_without_any_plugin(command_copied, words, code):
+    done = command_copied(*words, env={"FORECAST_PLUGINS": "none"})
     assert (done.returncode, bool(done.stdout)) == (code, code != 2), done.stderr
     assert "Traceback" not in done.stderr
     if words == ["plugins", "list"]:
