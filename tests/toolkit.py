@@ -281,10 +281,10 @@ def _copied(out: int, err: int, words: list[str], env: dict[str, str], cwd: Path
         os.environ.clear()
         os.environ.update(env)
         time.tzset()
-        os.chdir(cwd or os.getcwd())
+        os.chdir(cwd or Path.cwd())
         for number, file in ((1, out), (2, err)):
             os.dup2(file, number)
-        sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
         registry.get_registry.cache_clear()
         code = main(words)
     except SystemExit as end:
