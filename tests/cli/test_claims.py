@@ -129,6 +129,7 @@ def test_one_dated_forecast_and_the_rest_of_the_claims(capsys):
     assert none == {"headline": "No dated forecast has an outcome that counts.", "kinds": [], "claims": []}
 
 
+@pytest.mark.slow
 def test_the_record_of_others_in_a_process_of_its_own():
     done = spawn("claims", "--forecasts")
     assert (done.returncode, done.stderr) == (0, "")

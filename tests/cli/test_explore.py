@@ -350,6 +350,7 @@ def test_what_the_user_has_allowed_holds_and_no_more(folder):
 # --- many, and gone --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hundred_questions_at_once_are_answered_each_as_asked(ask):
     asked = [{"content": json.dumps({"set": {"goal": str(10 ** (3 + number % 4))}})} for number in range(100)]
     given = ask(*asked)
@@ -474,6 +475,7 @@ def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder)
     assert err == "forecast: note: Ctrl-C ends it\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_does_not_wait_for_what_is_being_computed():
     process, address = serving("brain-parity", "--port", "0", "--no-browser", "--draws", "4096")
     try:

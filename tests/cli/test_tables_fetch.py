@@ -72,6 +72,7 @@ def site(fake_plugins, upstream, here, monkeypatch):
     return upstream
 
 
+@pytest.mark.slow
 def test_end_to_end(site, fake_plugins, here):
     def run(verb, *words):
         env = {**fake_plugins.env, "NO_COLOR": "1"}
@@ -217,6 +218,7 @@ def test_a_server_without_the_file(site, said):
     assert "the server answers 404; it has not been fetched yet: run 'forecast tables fetch demo/speeds' where" in line
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_agree(site, fake_plugins, here):
     words = [sys.executable, "-m", "forecast", "tables", "fetch", "several", "--json", "--allow-host", "127.0.0.1"]
     running = [
