@@ -126,10 +126,13 @@ def places(tree: ast.Module) -> Iterator[str]:
 def found() -> set[str]:
     files = [p for p in sorted((ROOT / "forecast").rglob("*.py")) if "templates" not in p.parts]
     shelf = ROOT / "forecast"
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    named = (*IMPORTS, *ATTRIBUTES, "load", "resolve")
     return {
         f"{path.relative_to(shelf)}: {place}"
-        for path in files
-        for place in places(ast.parse(path.read_text(encoding="utf-8")))
+        for path, text in texts.items()
+        if any(name in text for name in named)
+        for place in places(ast.parse(text))
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import json
 import multiprocessing
@@ -286,7 +287,7 @@ def _copied(out: int, err: int, words: list[str], env: dict[str, str], cwd: Path
             os.dup2(file, number)
         sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
         registry.get_registry.cache_clear()
-        code = main(words)
+        code = contextvars.Context().run(main, words)  # with none of the limits and permissions of a test
     except SystemExit as end:
         code = int(end.code or 0)
     finally:

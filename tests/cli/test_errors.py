@@ -147,7 +147,7 @@ def test_bad_input_080_signals_end_quietly_with_their_code(fake_plugins, tmp_pat
 
 @pytest.mark.bad_input(80)
 def test_bad_input_080_a_reader_that_leaves_is_no_error(fake_plugins):
-    source = "from forecast import LawSpec, hookimpl\n@hookimpl\ndef forecast_laws():\n    for i in range(20000):\n"
+    source = "from forecast import LawSpec, hookimpl\n@hookimpl\ndef forecast_laws():\n    for i in range(5000):\n"
     source += "        yield LawSpec(name=f'law-{i}', variables={'x': ''}, expression='a*x', reference='r')\n"
     fake_plugins.add("many", source)
     command = f"{sys.executable} -m forecast laws list | head -1; echo ${{PIPESTATUS[0]}}"
