@@ -67,6 +67,7 @@ def test_which_assumption_matters_most(tmp_path):
     assert re.search(r"What moves it \(share of the variance, each alone\): \w[^:]* \d+ %", said)
 
 
+@pytest.mark.slow
 def test_it_is_sent_to_a_colleague_as_one_file(tmp_path):
     (command,) = [command for asked, command in ASKED if "colleague" in asked]
     words = shlex.split(command)

@@ -298,6 +298,15 @@ def _copied(out: int, err: int, words: list[str], env: dict[str, str], cwd: Path
 
 # --- many cases in one test -------------------------------------------------------------------------------------------
 
+
+def sample(cases: Iterable[Any], step: int) -> list[Any]:
+    """Return the cases of a parametrised test: one in `step`, the first among them, by default, the others as slow."""
+    return [
+        case if i % step == 0 else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+        for i, case in enumerate(cases)
+    ]
+
+
 Case = Callable[[object], AbstractContextManager[None]]
 
 

@@ -190,6 +190,7 @@ def test_a_name_that_two_plugins_offer_is_named_in_full(fake_plugins, capsys):
 # --- what is printed --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_line_fits_a_terminal_and_breaks_no_word(capsys):
     whole = run(capsys, "--group", "brain,resources,forecasts", "--json").json["result"]
     out = run(capsys, "--group", "brain,resources,forecasts").out

@@ -242,6 +242,7 @@ def with_stderr(folder, env, words, terminal):
     return out, said.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), pytest.param(("--workers", "2"), marks=pytest.mark.slow)], ids=["one", "two"])
 def test_a_bar_with_a_rate_on_a_terminal_and_nothing_else(data, here, fake_plugins, words):
     asked = ["fit", "scaling/saturating-power", "--data", data, "--bootstrap", "3000", *words, "--json"]

@@ -51,10 +51,10 @@ def examples() -> list[str]:
 
 
 EXAMPLES = examples()
-#: What takes many seconds, however few worlds are drawn, by how the line begins.
+#: What draws, fits or starts a server, by how the line begins: the others list and show.
 LONG = (
-    "forecast backtest", "forecast published compare", "forecast tables refresh", "forecast run brain-parity",
-    "forecast sweep brain-parity", "forecast explore brain-parity", "forecast models attribute brain/pooled",
+    "forecast run", "forecast sweep", "forecast explore", "forecast backtest", "forecast compare", "forecast models",
+    "forecast claims", "forecast find", "forecast published compare", "forecast tables refresh",
 )  # fmt: skip
 
 

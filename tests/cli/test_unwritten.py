@@ -29,6 +29,7 @@ def full_disk(limit: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(21)
 def test_bad_input_021_a_full_disk_costs_no_answer(said, here: Path) -> None:
     (here / "d.csv").write_text(DATA)
@@ -80,6 +81,7 @@ def test_bad_input_021_one_file_that_cannot_be_written_costs_no_other(said, here
     assert "a" in out
 
 
+@pytest.mark.slow
 def test_a_reader_who_closes_stdout_loses_no_file(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(DATA)
     command = [sys.executable, "-m", "forecast", *FIT, "--out", "f.nc"]

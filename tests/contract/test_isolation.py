@@ -269,6 +269,7 @@ def test_bad_input_066_code_of_a_law_that_ends_the_fit_is_named(fitted, law, rea
     assert f"law 'bad/{law}': its code: {reason}" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(68)
 def test_bad_input_068_what_code_writes_to_file_descriptor_1_leaves_stdout_alone(fitted):
     done = fitted("writes")

@@ -101,6 +101,7 @@ def test_the_law_behind_the_data_does_best_and_beats_the_last_value(two_laws):
     assert own["origins"] == 6
 
 
+@pytest.mark.slow
 def test_without_a_law_the_usual_six_are_tried():
     found = backtest_laws(data=curve(), y="loss", most_origins=1)
     assert list(found["model"].values) == [*USUAL, POOL, "last-value", "drift"]

@@ -77,6 +77,7 @@ def test_a_bootstrap_is_the_same_bits_for_any_number_of_workers(resample):
     np.testing.assert_allclose(again["c"].values, alone.bootstrap["c"].values, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_curves_are_the_same_bits_for_any_number_of_workers(monkeypatch):
     monkeypatch.setattr("forecast.fit.batch.POINTS", 500)
     data = curves(70)

@@ -102,6 +102,7 @@ def test_quantiles_of_quantities_are_those_of_the_draws(run):
     assert row["time"][0] == "2027-01-01"
 
 
+@pytest.mark.slow
 def test_a_loaded_projection_gives_the_same_answers(run, tmp_path):
     back = forecast.load(save(run, tmp_path / "a.nc"))
     assert headline(back) == headline(run)
