@@ -7,6 +7,7 @@ import gc
 import http.server
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ import pytest
 from forecast.base import access
 from forecast.contract import registry
 from forecast.contract.registry import Registry
-from toolkit import package, spawn
+from toolkit import copied, package, spawn
 
 # How long an example takes says how busy the machine is; what may be slow is a row of tests/benchmarks.
 hypothesis.settings.register_profile("lawcast", deadline=None)
@@ -29,6 +30,11 @@ hypothesis.settings.load_profile("lawcast")
 
 # a width of whoever runs the tests is not theirs: lines are as long as in a pipe
 os.environ.pop("COLUMNS", None)
+
+# a shell without job control ignores SIGINT in what it starts in the background: here it interrupts, as at a terminal
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # an error of display costs no answer, but it fails a test
 os.environ["FORECAST_STRICT_DISPLAY"] = "1"
 
@@ -175,6 +181,16 @@ def command_line(fake_plugins: FakePlugins, tmp_path: Path) -> Callable[..., sub
 
     def run(*words: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
         return spawn(*words, env={**fake_plugins.env, **(env or {})}, **{"timeout": 120, "cwd": tmp_path, **options})
+
+    return run
+
+
+@pytest.fixture
+def command_copied(fake_plugins: FakePlugins, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run ``forecast ...`` in a copy of this process, which sees the fake plugins: as `command_line`, and sooner."""
+
+    def run(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return copied(*words, env={**fake_plugins.env, **(env or {})}, cwd=tmp_path)
 
     return run
 

@@ -159,6 +159,7 @@ def modules():
             yield importlib.import_module(found.name)
 
 
+@pytest.mark.slow
 def test_every_example_of_a_docstring_gives_what_it_shows(capsys):
     tried = wrong = 0
     for module in modules():

@@ -1,5 +1,6 @@
 """What the README says: its snippet runs, its commands exist, its answers are the program's own."""
 
+import functools
 import re
 import shlex
 import subprocess
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit import spawn
+from toolkit import copied
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,8 +22,9 @@ SETUP = blocks("sh")
 SHOWN = [block for block in blocks("text") if block.startswith("$ forecast ")]
 
 
+@functools.cache
 def forecast(*words: str) -> subprocess.CompletedProcess[str]:
-    done = spawn(*words)
+    done = copied(*words)
     assert done.returncode == 0, done.stderr
     return done
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextvars
+import functools
 import json
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.process import BaseProcess
@@ -19,6 +23,7 @@ import pytest
 
 import forecast
 from forecast.cli import main
+from forecast.contract import registry
 from forecast.tables import file_hash
 
 # --- data from known laws ---------------------------------------------------------------------------------------------
@@ -242,7 +247,65 @@ def _silent(folder: Path, words: list[str]) -> NoReturn:
     os._exit(main(words))
 
 
+def copied(
+    *words: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run ``forecast ...`` in a copy of this process: apart, as by `spawn`, without importing everything anew.
+
+    Settings that Python reads when it starts, such as PYTHONHASHSEED or LC_ALL, need `spawn`.
+    """
+    _warm()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given = (out.fileno(), err.fileno(), [*map(str, words)], {**os.environ, **(env or {})}, cwd)
+        process = multiprocessing.get_context("fork").Process(target=_copied, args=given)
+        process.start()
+        process.join(120)
+        if process.is_alive():
+            process.kill()
+            raise subprocess.TimeoutExpired([*map(str, words)], 120)
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode())
+        return subprocess.CompletedProcess([*map(str, words)], process.exitcode or 0, *texts)
+
+
+@functools.cache
+def _warm() -> None:
+    """Import here what every answer needs, lest each copy do it."""
+    small({"x": {"value": 1, "unit": "FLOP"}}, "", draws=2)
+
+
+def _copied(out: int, err: int, words: list[str], env: dict[str, str], cwd: Path | None) -> NoReturn:
+    code = 70
+    try:
+        os.environ.clear()
+        os.environ.update(env)
+        time.tzset()
+        os.chdir(cwd or Path.cwd())
+        for number, file in ((1, out), (2, err)):
+            os.dup2(file, number)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
+        registry.get_registry.cache_clear()
+        code = contextvars.Context().run(main, words)  # with none of the limits and permissions of a test
+    except SystemExit as end:
+        code = int(end.code or 0)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
 # --- many cases in one test -------------------------------------------------------------------------------------------
+
+
+def sample(cases: Iterable[Any], step: int) -> list[Any]:
+    """Return the cases of a parametrised test: one in `step`, the first among them, by default, the others as slow."""
+    return [
+        case if i % step == 0 else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+        for i, case in enumerate(cases)
+    ]
+
 
 Case = Callable[[object], AbstractContextManager[None]]
 

@@ -117,7 +117,7 @@ def run_checks(plugin: str, *, report: Callable[[float, float], None] | None = N
 
     Examples
     --------
-    >>> all(outcome.ok for outcome in run_checks("trends"))
+    >>> all(outcome.ok for outcome in run_checks("brain"))
     True
     """
     todo = checks(plugin)

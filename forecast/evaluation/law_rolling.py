@@ -103,11 +103,12 @@ def backtest_laws(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import forecast, numpy as np
     >>> from forecast.evaluation.rolling import summary
     >>> x = np.geomspace(1e3, 1e6, 24)
     >>> noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(24))
-    >>> found = backtest_laws(data={"x": x, "loss": (1.7 + 40 * x**-0.4) * noise}, y="loss", most_origins=2)
+    >>> data = {"x": x, "loss": (1.7 + 40 * x**-0.4) * noise}
+    >>> found = backtest_laws([forecast.law("scaling/saturating-power")], data, y="loss", most_origins=2)
     >>> rows = {row["model"]: row for row in summary([found])}
     >>> rows["scaling/saturating-power"]["skill_last_value"] > 0
     True

@@ -15,7 +15,9 @@ __all__ = ["HEIGHT", "lines"]
 
 #: Lines of a screen that shows all of an answer in brief.
 HEIGHT = 24
-#: Lines of the tables on a terminal so narrow that the sentences fill the screen: it is scrolled then.
+#: Columns for which the height is meant: a narrower terminal takes as many more lines as the same text needs there.
+_FULL_WIDTH = 80
+#: Lines of the tables, at least, where the sentences fill the height.
 _LEAST_BODY = 4
 #: Columns of the chart, and of its labels, at most and at least.
 _LEAST_CHART, _MOST_CHART, _LEAST_LABEL, _MOST_LABEL = 10, 60, 16, 44
@@ -28,8 +30,9 @@ def lines(
 ) -> list[str]:
     """Return a brief answer as lines of at most `width` columns, but for longer words, and at most `height` of them.
 
-    The first rows are shown even where the sentences alone fill the height. A chart is left out where it does not fit,
-    and a row whose numbers do not fit beside its label has them below it.
+    On less than 80 columns the same text takes more lines, and so does the answer: what a wider terminal shows is not
+    left out on a narrow one, which is scrolled. The first rows are shown even where the sentences fill the height. A
+    chart is left out where it does not fit, and a row whose numbers do not fit beside its label has them below it.
 
     Parameters
     ----------
@@ -41,6 +44,7 @@ def lines(
         False leaves every chart out.
     """
     marks = _ASCII if ascii_only else _UNICODE
+    height = max(height, math.ceil(height * _FULL_WIDTH / width))
     head = _wrapped(brief.sentence, width)
     foot = [line for text in _foot(brief, width) for line in _wrapped(text, width, hanging=2)]
     room = max(height - len(head) - len(foot) - 4, _LEAST_BODY)  # two blank lines, and two for what is not shown

@@ -184,7 +184,9 @@ def resolve(
             others = [c for c in options if c != name and c in set(choices_of(cells[known]))]
             kept = [v for v in options[name] if _known(cells[known], {name: v}, others, options, tables, known)]
             cell = cells[known]
-            within = "" if cell.within is None else f" of the {cell.within:g} years before the start"
+            within = ""
+            if cell.within is not None:
+                within = f" of the {'year' if cell.within == 1 else f'{cell.within:g} years'} before the start"
             lacks = f"no {printable(known, 60)} in {printable(cell.table, 60)}{within}"
             left_out[name] |= {v: lacks for v in options[name] if v not in kept}
             options[name] = tuple(kept)

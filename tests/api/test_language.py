@@ -16,7 +16,7 @@ from toolkit import assert_bitwise
 
 PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "the-language.md").read_text(encoding="utf-8")
 PAIRS = re.findall(r"```toml\n(.*?)```\n```python\n(.*?)```", PAGE, re.S)
-(HEAD,) = re.findall(r"```python\n(import .*?)```", PAGE, re.S)
+(HEAD, *_) = re.findall(r"```python\n(import .*?)```", PAGE, re.S)
 
 
 def canonical(record):

@@ -68,6 +68,7 @@ def test_what_is_saved_comes_back_bitwise(saved: Path) -> None:
     assert load(saved).attrs == example().attrs
 
 
+@pytest.mark.slow
 def test_equal_trees_are_equal_bytes_in_any_process(saved: Path, tmp_path: Path) -> None:
     time.sleep(1.1)  # HDF5 would store times in seconds
     assert save(example(), tmp_path / "other name.nc").read_bytes() == saved.read_bytes()
@@ -85,6 +86,7 @@ def test_saving_does_not_change_the_tree(tmp_path: Path) -> None:
     assert tree["projection/machine"].encoding == {}
 
 
+@pytest.mark.slow
 @given(
     hnp.arrays("i8", hnp.array_shapes(max_dims=1, max_side=5), elements=st.integers(-62_135_596_800, 253_402_300_799))
 )

@@ -129,6 +129,7 @@ def test_one_dated_forecast_and_the_rest_of_the_claims(capsys):
     assert none == {"headline": "No dated forecast has an outcome that counts.", "kinds": [], "claims": []}
 
 
+@pytest.mark.slow
 def test_the_record_of_others_in_a_process_of_its_own():
     done = spawn("claims", "--forecasts")
     assert (done.returncode, done.stderr) == (0, "")
@@ -189,6 +190,7 @@ def test_a_name_that_two_plugins_offer_is_named_in_full(fake_plugins, capsys):
 # --- what is printed --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_line_fits_a_terminal_and_breaks_no_word(capsys):
     whole = run(capsys, "--group", "brain,resources,forecasts", "--json").json["result"]
     out = run(capsys, "--group", "brain,resources,forecasts").out

@@ -350,6 +350,7 @@ def test_what_the_user_has_allowed_holds_and_no_more(folder):
 # --- many, and gone --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hundred_questions_at_once_are_answered_each_as_asked(ask):
     asked = [{"content": json.dumps({"set": {"goal": str(10 ** (3 + number % 4))}})} for number in range(100)]
     given = ask(*asked)
@@ -380,7 +381,7 @@ def test_who_has_gone_is_not_answered(session, monkeypatch):
 def test_a_request_over_its_budget_is_told_so_and_the_server_lives_on(session):
     async def asked(budget, **given):
         served = server.app(session, PORT, TOKEN, budget)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=60) as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
             ours = {"method": "POST", "url": "/answer", "headers": {server.TOKEN: TOKEN}, "content": b"{}"}
             over = await client.request(**{**ours, **given})
             return over, await client.request(**{**ours, "url": "/scenario"})
@@ -423,7 +424,7 @@ def test_one_slow_request_does_not_block_the_others(session, monkeypatch):
     served = server.app(session, PORT, TOKEN)
 
     async def asked():
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=60) as client:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=served), base_url=HOME, timeout=120) as client:
             token = {server.TOKEN: TOKEN}
             slow = asyncio.create_task(client.post("/answer", headers=token, content=b"{}"))
             quick = await client.post("/scenario", headers=token, content=b"{}")
@@ -474,6 +475,7 @@ def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder)
     assert err == "forecast: note: Ctrl-C ends it\n"
 
 
+@pytest.mark.slow
 def test_ctrl_c_does_not_wait_for_what_is_being_computed():
     process, address = serving("brain-parity", "--port", "0", "--no-browser", "--draws", "4096")
     try:

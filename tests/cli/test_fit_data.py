@@ -314,6 +314,7 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(86)
 def test_bad_input_086_the_environment_changes_nothing(data, here):
     answers = []

@@ -242,7 +242,8 @@ def with_stderr(folder, env, words, terminal):
     return out, said.decode()
 
 
-@pytest.mark.parametrize("words", [(), ("--workers", "2")], ids=["one", "two"])
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), pytest.param(("--workers", "2"), marks=pytest.mark.slow)], ids=["one", "two"])
 def test_a_bar_with_a_rate_on_a_terminal_and_nothing_else(data, here, fake_plugins, words):
     asked = ["fit", "scaling/saturating-power", "--data", data, "--bootstrap", "3000", *words, "--json"]
     out, err = with_stderr(here, fake_plugins.env, asked, terminal=True)

@@ -51,10 +51,10 @@ def examples() -> list[str]:
 
 
 EXAMPLES = examples()
-#: What takes many seconds, however few worlds are drawn, by how the line begins.
+#: What draws, fits or starts a server, by how the line begins: the others list and show.
 LONG = (
-    "forecast backtest", "forecast published compare", "forecast tables refresh", "forecast run brain-parity",
-    "forecast sweep brain-parity", "forecast explore brain-parity", "forecast models attribute brain/pooled",
+    "forecast run", "forecast sweep", "forecast explore", "forecast backtest", "forecast compare", "forecast models",
+    "forecast claims", "forecast find", "forecast published compare", "forecast tables refresh",
 )  # fmt: skip
 
 
@@ -153,7 +153,7 @@ def check(said, monkeypatch, example):
         if any(words[: len(each)] == each for each in DRAWING) and "--draws" not in words:
             words += ["--draws", "64"]
         if words[0] == "explore":
-            patch.setattr("forecast.cli.explore.server.serve", lambda session, listening: None)
+            patch.setattr("forecast.cli.explore.server.serve", lambda *_: None)
         if "epoch-models" in example or example == OFFLINE:
             upstream(patch)
             for earlier in ((), ("--update",)) if "@" in example or "--update" in words else ():

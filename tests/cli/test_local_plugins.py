@@ -39,8 +39,8 @@ def here(tmp_path):
         ("--isolate", "run", "mine/race", "--draws", "20", "--json", "--plugin", "./mine.py"),
     ],
 )
-def test_a_scenario_runs_with_it(here, command_line, words):
-    done = command_line(*words)
+def test_a_scenario_runs_with_it(here, command_copied, words):
+    done = command_copied(*words)
     assert done.returncode == 0, done.stderr
     provenance = json.loads(done.stdout)["provenance"]
     (used,) = [p for p in provenance["plugins"] if p["name"] == "mine"]
@@ -49,44 +49,44 @@ def test_a_scenario_runs_with_it(here, command_line, words):
     assert str(here) not in done.stdout
 
 
-def test_without_it_nobody_knows_it(here, command_line):
-    done = command_line("run", "race.toml")
+def test_without_it_nobody_knows_it(here, command_copied):
+    done = command_copied("run", "race.toml")
     assert done.returncode == 2
     assert "unknown model 'mine/speed'" in done.stderr
 
 
-def test_it_is_listed_with_its_path(here, command_line):
-    listed = command_line("plugins", "list", env={"FORECAST_PLUGINS": "./mine.py", "COLUMNS": "300"})
+def test_it_is_listed_with_its_path(here, command_copied):
+    listed = command_copied("plugins", "list", env={"FORECAST_PLUGINS": "./mine.py", "COLUMNS": "300"})
     (line,) = [line for line in listed.stdout.splitlines() if line.startswith("mine ")]
     assert f"local {here / 'mine.py'}" in line
-    rows = json.loads(command_line("plugins", "list", "--json", "--plugin", "mine.py").stdout)["result"]
+    rows = json.loads(command_copied("plugins", "list", "--json", "--plugin", "mine.py").stdout)["result"]
     assert [r["module"] for r in rows if r["local"]] == [str(here / "mine.py")]
 
 
-def test_it_is_checked(here, command_line):
-    done = command_line("--plugin", "./mine.py", "plugins", "check", "mine")
+def test_it_is_checked(here, command_copied):
+    done = command_copied("--plugin", "./mine.py", "plugins", "check", "mine")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("Plugin mine meets its contract: ")
 
 
-def test_a_broken_one_is_named_and_the_rest_goes_on(here, command_line):
+def test_a_broken_one_is_named_and_the_rest_goes_on(here, command_copied):
     (here / "mine.py").write_text("1/0")
-    done = command_line("--plugin", "./mine.py", "laws", "list")
+    done = command_copied("--plugin", "./mine.py", "laws", "list")
     assert done.returncode == 0
     assert "plugin mine (local sha256:" in done.stderr
     assert "failed: ZeroDivisionError: division by zero (forecast plugins show mine)" in done.stderr
-    shown = command_line("--plugin", "./mine.py", "plugins", "show", "mine")
+    shown = command_copied("--plugin", "./mine.py", "plugins", "show", "mine")
     assert 'mine.py", line 1' in shown.stdout
-    strict = command_line("--plugin", "./mine.py", "laws", "list", env={"FORECAST_STRICT": "1"})
+    strict = command_copied("--plugin", "./mine.py", "laws", "list", env={"FORECAST_STRICT": "1"})
     assert strict.returncode == 1
     assert strict.stdout == ""
 
 
 @pytest.mark.parametrize("deadly", ["import os; os._exit(3)", "import time; time.sleep(60)"])
-def test_one_that_ends_or_hangs_python_is_left_out_as_others_are(here, command_line, deadly):
+def test_one_that_ends_or_hangs_python_is_left_out_as_others_are(here, command_copied, deadly):
     (here / "mine.py").write_text(deadly)
     for _ in range(2):
-        done = command_line("--plugin", "./mine.py", "laws", "show", "scaling/power")
+        done = command_copied("--plugin", "./mine.py", "laws", "show", "scaling/power")
     assert done.returncode == 0, done.stderr
     assert "plugin mine (local sha256:" in done.stderr
     assert "is left out" in done.stderr
@@ -101,20 +101,20 @@ def test_one_that_ends_or_hangs_python_is_left_out_as_others_are(here, command_l
         (("laws", "list", "--plugin"), "Option '--plugin' requires an argument"),
     ],
 )
-def test_what_is_no_plugin_is_a_usage_error(here, command_line, words, says):
-    done = command_line(*words)
+def test_what_is_no_plugin_is_a_usage_error(here, command_copied, words, says):
+    done = command_copied(*words)
     assert done.returncode == 2
     assert done.stdout == ""
     assert says in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_a_file_of_somebody_else_names_none(here, command_line):
+def test_a_file_of_somebody_else_names_none(here, command_copied):
     """A path where a scenario names a model is a name nobody has; the file beside it is not run."""
     (here / "trap.py").write_text("import pathlib\npathlib.Path('sprung').touch()\n" + SOURCE)
     for name in ("./trap.py", "./trap.py::trap/speed", "trap/speed", f"{here}/trap.py/speed"):
         (here / "race.toml").write_text(RACE.replace("mine/speed", name))
-        assert command_line("run", "race.toml").returncode == 2
+        assert command_copied("run", "race.toml").returncode == 2
     assert not (here / "sprung").exists()
 
 

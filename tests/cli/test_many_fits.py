@@ -99,6 +99,7 @@ def test_many_fits_are_small_multiples_of_one_style(said, runs, monkeypatch):
     assert failed.texts[0].get_text().startswith("not")
 
 
+@pytest.mark.slow
 def test_of_very_many_fits_the_first_are_drawn(said, here):
     x = np.arange(1.0, 7.0)
     columns = {"x": np.tile(x, 30), "y": np.tile(2 * x, 30) + np.tile([0, 0.1], 90), "who": np.repeat(np.arange(30), 6)}

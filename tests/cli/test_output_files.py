@@ -12,6 +12,7 @@ RUN = ("run", "brain-parity", "--draws", "20", "--until", "2030", "--set", "metr
 FIT = ("fit", LAW, "--data", "runs.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [RUN, FIT], ids=lambda words: words[0])
 def test_every_plot_is_drawn(said, data, here, words):
     found = said(*words, "--plot", "a.svg", "--plot", "b.png", "--plot", "c.svg", "--json")

@@ -92,6 +92,7 @@ def test_an_outcome_is_scored_and_the_forecast_stays(said, recorded):
     assert "1 of 1 90 % intervals held, which leaves a share of 5 to 100 % possible" in said_now
 
 
+@pytest.mark.slow
 def test_end_to_end_in_processes_of_their_own(tmp_path):
     text = TEXT
     for year, then in (("2026", "1926"), ("2046", "1946"), ("2036", "1936"), ("2030", "1940")):

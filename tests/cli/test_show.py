@@ -102,6 +102,7 @@ def test_a_projection_is_narrowed_as_when_it_is_run(said, there, words):
     assert said("show", "projection.nc", *words).out == said(*MADE["projection.nc"], *words).out
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_shows_and_exports(there):
     done = spawn("show", "projection.nc", "--csv", "a.csv", "--plot", "a.svg", "--json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -250,7 +251,13 @@ def test_a_comparison_that_was_changed_is_refused(said, there, change, says):
 
 
 @pytest.mark.parametrize("key", ["models", "questions", "set", "choices", "versions", "title"])
-@pytest.mark.parametrize("change", [lambda v: {"a": {}}, lambda v: {"a": {"summary": 3}}, lambda v: "\x1b[2J", list])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda v: {"a": {"summary": 3}},
+        *(pytest.param(c, marks=pytest.mark.slow) for c in (lambda v: {"a": {}}, lambda v: "\x1b[2J", list)),
+    ],
+)
 def test_a_projection_that_was_changed_costs_one_line(said, there, key, change):
     """What no check compares still ends in an answer, or in one line of error."""
     found = said("show", _changed("projection.nc", key, change), "--full")

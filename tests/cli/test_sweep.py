@@ -67,6 +67,7 @@ def test_a_scenario_may_hold_the_sweep(said, scenario):
         assert [row["choices"] for row in done.json["result"]["questions"]] == [{"goal": "2"}, {"goal": "20"}]
 
 
+@pytest.mark.slow
 def test_all_values_of_a_choice_in_a_process_of_its_own():
     options = ("--draws", "64", "--until", "2060", "--set", "metric=hpcg", "--json")
     done = spawn("sweep", "brain-parity", "--set", "trend=*", "--set", "machine.growth=0.2,0.4", *options)

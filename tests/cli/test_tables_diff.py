@@ -11,7 +11,7 @@ import pytest
 import forecast_datasets
 from forecast.cli import main
 from forecast.tables import file_hash
-from toolkit import json_of, spawn
+from toolkit import copied, json_of
 
 SHIPPED = Path(forecast_datasets.__file__).parent / "supercomputers"
 TREND = ("--trend", "trends/exponential", "--x", "date", "--y", "rmax_top1")
@@ -39,7 +39,7 @@ def former(tmp_path):
 
 
 def run(*words, cwd):
-    return spawn("tables", "diff", *words, cwd=cwd, env={"NO_COLOR": "1"})
+    return copied("tables", "diff", *words, cwd=cwd, env={"NO_COLOR": "1"})
 
 
 def test_end_to_end(former, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import cache_folder
-from toolkit import package, spawn
+from toolkit import copied, package
 
 DAY = "2026-01-31"
 ONE = b"date,v\n2020-01-01,1\n2021-01-01,2\n2022-01-01,4\n2023-01-01,8.5\n"
@@ -75,7 +75,7 @@ def site(fake_plugins, upstream, here, monkeypatch):
 def test_end_to_end(site, fake_plugins, here):
     def run(verb, *words):
         env = {**fake_plugins.env, "NO_COLOR": "1"}
-        return spawn("tables", verb, "--allow-host", "127.0.0.1", *words, cwd=here, env=env)
+        return copied("tables", verb, "--allow-host", "127.0.0.1", *words, cwd=here, env=env)
 
     done = run("fetch", "speeds")
     assert (done.returncode, done.stderr) == (0, "")
@@ -217,6 +217,7 @@ def test_a_server_without_the_file(site, said):
     assert "the server answers 404; it has not been fetched yet: run 'forecast tables fetch demo/speeds' where" in line
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_agree(site, fake_plugins, here):
     words = [sys.executable, "-m", "forecast", "tables", "fetch", "several", "--json", "--allow-host", "127.0.0.1"]
     running = [
@@ -259,9 +260,7 @@ def test_a_warning_is_said_once(site, fake_plugins, here, upstream):
     upstream.pages["/speeds.csv"] = ONE + b"2025-01-01,-1\n"
     series = SCENARIO[SCENARIO.index("shape") : SCENARIO.index("[quantities.goal]")]
     (here / "s.toml").write_text(f"{SCENARIO}[quantities.too]\n{series}")
-    done = subprocess.run(
-        [sys.executable, "-m", "forecast", "run", "s.toml", "--allow-download", "--allow-host", "127.0.0.1"],
-        cwd=here, env=fake_plugins.env, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    words = ("run", "s.toml", "--allow-download", "--allow-host", "127.0.0.1")
+    done = copied(*words, env=fake_plugins.env, cwd=here)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("the row date = 2025-01-01 is left out: ") == 1

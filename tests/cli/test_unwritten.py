@@ -3,58 +3,40 @@
 from __future__ import annotations
 
 import json
+import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from forecast.cli import main
-
 DATA = "x,y\n" + "\n".join(f"{i},{2 * i + (i % 3) / 10}" for i in range(1, 40)) + "\n"
 FIT = ["fit", "a + b*x", "--variables", "x", "--data", "d.csv", "--y", "y"]
-RUN = ["run", "brain-parity", "--draws", "100"]
+RUN = ["run", "brain-parity", "--draws", "40", "--set", "metric=hpcg", "--set", "trend=exponential"]
 POINTS = "x=" + ",".join(map(str, range(200)))
 
-#: Runs commands with files of at most `limit` bytes; stdout and stderr of each between marks.
-LIMITED = """
-import json, resource, sys
-from forecast.cli import main
-limit, commands = json.loads(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-for words in commands:
-    code = main(words)
-    print("CODE", code, flush=True)
-    print("END", file=sys.stderr, flush=True)
-"""
+
+@contextmanager
+def full_disk(limit: int) -> Iterator[None]:
+    """Let no file grow beyond some bytes, as on a disk that is full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def limited(folder: Path, limit: int, *commands: list[str]) -> list[tuple[int, str, str]]:
-    """Run commands on a disk that is full beyond some bytes: the exit code, stdout and stderr of each."""
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, json.dumps([limit, commands])],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    outs = done.stdout.split("CODE ")
-    codes = [int(part.split("\n", 1)[0]) for part in outs[1:]]
-    texts = [outs[0], *(part.split("\n", 1)[1] for part in outs[1:])]
-    assert len(codes) == len(commands), done.stderr
-    return list(zip(codes, texts, done.stderr.split("END\n"), strict=False))
-
-
+@pytest.mark.slow
 @pytest.mark.bad_input(21)
-def test_bad_input_021_a_full_disk_costs_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "d.csv").write_text(DATA)
-    monkeypatch.chdir(tmp_path)
-    assert main([*FIT, "--out", "s.nc"]) == 0
+def test_bad_input_021_a_full_disk_costs_no_answer(said, here: Path) -> None:
+    (here / "d.csv").write_text(DATA)
+    assert said(*FIT, "--out", "s.nc").code == 0
     for name in ("r.nc", "f.nc", "f.svg"):
-        (tmp_path / name).write_text("before")
-    every = limited(
-        tmp_path,
-        700,
+        (here / name).write_text("before")
+    commands = (
         [*RUN, "--out", "r.nc"],
         [*RUN, "--plot", "r.svg", "--json"],
         [*FIT, "--out", "f.nc", "--plot", "f.svg"],
@@ -67,6 +49,8 @@ def test_bad_input_021_a_full_disk_costs_no_answer(tmp_path: Path, monkeypatch: 
         ["claims", "--group", "gpu-limits", "--out", "q.json"],
         ["show", "s.nc", "--out", "s.json", "--csv", "s.csv", "--plot", "s.png"],
     )
+    with full_disk(700):
+        every = [said(*words) for words in commands]
     named = (
         ["r.nc"], ["r.svg"], ["f.nc", "f.svg"], ["f.nc"], ["p.csv"], ["c.nc"], ["e.json"], ["a.json"], ["b.json"],
         ["q.json"], ["s.json", "s.png"],
@@ -78,16 +62,17 @@ def test_bad_input_021_a_full_disk_costs_no_answer(tmp_path: Path, monkeypatch: 
             assert f"forecast: error: {name}: cannot write: file too large\n" in err
     assert json.loads(every[1][1])["command"] == "run"
     assert json.loads(every[3][1])["result"]
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv", "f.nc", "f.svg", "r.nc", "s.csv", "s.nc"]
-    assert {(tmp_path / name).read_text() for name in ("r.nc", "f.nc", "f.svg")} == {"before"}
+    assert sorted(p.name for p in here.iterdir()) == ["d.csv", "f.nc", "f.svg", "r.nc", "s.csv", "s.nc"]
+    assert {(here / name).read_text() for name in ("r.nc", "f.nc", "f.svg")} == {"before"}
 
 
 @pytest.mark.bad_input(21)
-def test_bad_input_021_one_file_that_cannot_be_written_costs_no_other(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text(DATA)
-    ((code, out, err),) = limited(tmp_path, 60_000, [*FIT, "--plot", "f.svg", "--plot", "f.png", "--out", "f.nc"])
+def test_bad_input_021_one_file_that_cannot_be_written_costs_no_other(said, here: Path) -> None:
+    (here / "d.csv").write_text(DATA)
+    with full_disk(60_000):
+        code, out, err = said(*FIT, "--plot", "f.svg", "--plot", "f.png", "--out", "f.nc")
     # the .svg and the .nc fit, or not: what does not is named, what does is whole
-    written = {p.name for p in tmp_path.iterdir()} - {"d.csv"}
+    written = {p.name for p in here.iterdir()} - {"d.csv"}
     named = {name for name in ("f.svg", "f.png", "f.nc") if f"{name}: cannot write" in err}
     assert written | named == {"f.svg", "f.png", "f.nc"}
     assert not written & named
@@ -96,6 +81,7 @@ def test_bad_input_021_one_file_that_cannot_be_written_costs_no_other(tmp_path: 
     assert "a" in out
 
 
+@pytest.mark.slow
 def test_a_reader_who_closes_stdout_loses_no_file(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(DATA)
     command = [sys.executable, "-m", "forecast", *FIT, "--out", "f.nc"]

@@ -222,6 +222,7 @@ def test_bad_input_064_a_law_that_returns_rubbish_is_caught(coded, code):
     assert "law law: vectorises and leaves its inputs alone" in coded(code)
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(70)
 def test_bad_input_070_a_law_that_draws_random_numbers_is_caught(coded):
     found = coded("return p['a'] * x + random.random()")

@@ -69,6 +69,11 @@ LATE = {
 SLOW = ("hook-endless", "sleeps", "spins", "swallows", "deaf")
 
 
+def beside_others(these, quick):
+    """Return parameters: every run starts processes of its own, so that only one of each kind is a quick one."""
+    return [pytest.param(how, marks=[] if how in quick else pytest.mark.slow) for how in sorted(these)]
+
+
 def test_there_are_33_broken_ones_and_more():
     assert len(BROKEN) + len(DEADLY) + len(LATE) >= 33
 
@@ -79,7 +84,7 @@ def answered(done, name="good/line"):
     assert json.loads(done.stdout)["result"]["name"] == name
 
 
-@pytest.mark.parametrize("how", [how for how in BROKEN if how not in SLOW])
+@pytest.mark.parametrize("how", beside_others(set(BROKEN) - {*SLOW}, {"exit", "loud", "descriptor", "stdout-none"}))
 def test_beside_a_broken_plugin_the_others_work_and_it_is_named(fake_plugins, command_line, how):
     source, reason = BROKEN[how]
     fake_plugins.add("good", GOOD)
@@ -93,6 +98,7 @@ def test_beside_a_broken_plugin_the_others_work_and_it_is_named(fake_plugins, co
         assert reason in row["reason"]
 
 
+@pytest.mark.slow
 def test_beside_a_slow_plugin_the_others_work_and_it_is_named(fake_plugins, command_line, tmp_path):
     """All of them at once, each beside a good one of its own: they wait for the same five seconds."""
 
@@ -114,7 +120,8 @@ def test_beside_a_slow_plugin_the_others_work_and_it_is_named(fake_plugins, comm
                 assert f"plugin broken (fake-broken 1.0) is left out: {BROKEN[how][1]}" in done.stderr
 
 
-@pytest.mark.parametrize("how", [*DEADLY, "later"])
+# how the process ended, its next start cannot know
+@pytest.mark.parametrize("how", beside_others({"exit-0", "segfault", "hook-exit", "closes", "later"}, {"segfault"}))
 def test_a_plugin_that_ends_the_process_is_named_at_the_next_start_and_left_out(fake_plugins, command_line, how):
     source, _ = LATE.get(how) or DEADLY[how]
     fake_plugins.add("good", GOOD)
@@ -131,7 +138,7 @@ def test_a_plugin_that_ends_the_process_is_named_at_the_next_start_and_left_out(
     answered(command_line("laws", "show", "broken/line", "--json"), "broken/line")
 
 
-@pytest.mark.parametrize("how", ["stdout-none", "json-none", "sigterm"])
+@pytest.mark.parametrize("how", beside_others(["stdout-none", "json-none", "sigterm"], {"sigterm"}))
 def test_isolated_it_is_named_and_the_others_work_too(fake_plugins, command_line, how):
     source, reason = BROKEN[how]
     fake_plugins.add("good", GOOD)
@@ -143,7 +150,7 @@ def test_isolated_it_is_named_and_the_others_work_too(fake_plugins, command_line
     assert reason in rows["broken"]["reason"]
 
 
-@pytest.mark.parametrize("how", [*DEADLY, *LATE])
+@pytest.mark.parametrize("how", beside_others({*DEADLY, *LATE}, {"exit-3", "kill"}))
 def test_isolated_the_first_start_answers_and_names_who_ended_it(fake_plugins, command_line, how):
     source, ended = LATE.get(how) or DEADLY[how]
     fake_plugins.add("good", GOOD)
@@ -162,7 +169,6 @@ def test_help_beside_a_plugin_that_sleeps_comes(fake_plugins, command_line):
     assert BROKEN["sleeps"][1] in done.stderr
 
 
-@pytest.mark.slow
 def test_of_ninety_nine_good_plugins_all_work_beside_every_quick_broken_one(fake_plugins, command_line):
     for i in range(99):
         fake_plugins.add(f"p{i:02}", GOOD, distribution=f"maker-{i:02}")
@@ -188,7 +194,7 @@ CHECKED = {
 @pytest.mark.bad_input(65)
 @pytest.mark.bad_input(66)
 @pytest.mark.bad_input(67)
-@pytest.mark.parametrize("how", CHECKED)
+@pytest.mark.parametrize("how", beside_others(CHECKED, {"exit-0", "descriptor"}))
 def test_check_names_what_a_plugin_did(fake_plugins, command_line, how):
     source = (BROKEN | DEADLY | {"big": ("data = bytearray(5 << 30)", "")})[how][0]
     fake_plugins.add("broken", source + "\n" + GOOD)
@@ -263,6 +269,7 @@ def test_bad_input_066_code_of_a_law_that_ends_the_fit_is_named(fitted, law, rea
     assert f"law 'bad/{law}': its code: {reason}" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(68)
 def test_bad_input_068_what_code_writes_to_file_descriptor_1_leaves_stdout_alone(fitted):
     done = fitted("writes")

@@ -76,13 +76,13 @@ def test_what_it_takes_is_put_back_and_it_is_named(fake_plugins):
 
 def test_a_signal_of_the_user_still_ends_the_command_while_a_plugin_loads(fake_plugins, tmp_path):
     mark = tmp_path / "loading"
-    fake_plugins.add("slow", f"open({str(mark)!r}, 'w').close()\nimport time\ntime.sleep(60)\n")
+    fake_plugins.add("slow", f"open({str(mark)!r}, 'w').close()\nimport time\ntime.sleep(240)\n")
     words = [sys.executable, "-m", "forecast", "plugins", "list"]
     with subprocess.Popen(words, env=fake_plugins.env, cwd=tmp_path, stdout=-1, stderr=-1, text=True) as process:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while not mark.exists() and time.monotonic() < end:
             time.sleep(0.01)
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (143, ""), err
     assert "terminated" in err

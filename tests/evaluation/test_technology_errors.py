@@ -66,6 +66,7 @@ def technologies(reference_data):
     return found
 
 
+@pytest.mark.slow
 def test_coverages_are_those_of_a_direct_calculation(technologies):
     inside, errors = {level: [] for level in LEVELS}, []
     for year, cost in technologies.values():

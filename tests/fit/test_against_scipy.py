@@ -77,6 +77,7 @@ def test_eight_exponentials_where_four_are_seen():
     assert law.fit({"x": x, "y": y + 0.01 * rng.standard_normal(200)}).objective < 0.0178
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_a_break_that_is_not_there_is_not_identified(seed):
     law, x = forecast.law("scaling/broken-power"), np.geomspace(1, 1e4, 60)

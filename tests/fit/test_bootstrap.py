@@ -206,6 +206,7 @@ def test_the_size_of_the_pieces_that_are_drawn_changes_no_replicate(resample, mo
         np.testing.assert_array_equal(fewer[name], pieces[name][:20])
 
 
+@pytest.mark.slow
 def test_a_bootstrap_of_many_rows_holds_the_memory():
     n = 300_000  # the counts of one block of 256 alone would take 614 MB
     rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from forecast.fit.solve.starts import Grid
 
 pytestmark = pytest.mark.slow
 
-RUNS, NOISE, LEVEL, STARTS = 1000, 0.02, 0.95, 3
+RUNS, NOISE, LEVEL, STARTS = 500, 0.02, 0.95, 3
 LOGISTIC = forecast.Law("K/(1 + exp(-r*(t - t0)))", variables=["t"], positive=["K", "r"], objective="least_squares_log")
 TREND = forecast.Law("a*exp(g*(t - 2010))", variables=["t"], positive=["a"], objective="least_squares_log")
 

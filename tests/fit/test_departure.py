@@ -84,6 +84,7 @@ def test_other_ways_of_fitting_are_left_as_they_are(options):
     assert "turn away" not in fit.predict(x=4e6).attrs["bands"]
 
 
+@pytest.mark.slow
 def test_a_true_law_keeps_its_band_and_a_bent_one_gets_one_that_holds():
     """Nominal 90 % bands of the law, three times beyond the data."""
     law, at = forecast.law("scaling/saturating-power"), 3e6

@@ -88,6 +88,7 @@ def test_independent_residuals_leave_the_band_as_it_was():
     assert band.attrs["warnings"] == ""
 
 
+@pytest.mark.slow
 def test_bands_hold_where_residuals_follow_each_other():
     """Without widening a nominal 90 % band of the law holds less than half of the time."""
     held = []

@@ -78,6 +78,7 @@ def test_a_line_with_own_intercepts_is_the_regression_on_dummies():
     assert fit.interval("b") == pytest.approx(tuple(oracle.conf_int()[-1]), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_shared_exponent_is_covered():
     inside = 0
     for seed in range(150):
@@ -260,6 +261,7 @@ def test_a_law_that_misses_is_said_to():
     assert wide.diagnostics.lack_of_fit is None  # no rows share their x
 
 
+@pytest.mark.slow
 def test_lack_of_fit_is_level():
     p = [line().fit(replicated(0.0, seed)).diagnostics.lack_of_fit.p for seed in range(200)]
     assert 0.02 <= np.mean(np.array(p) < 0.1) <= 0.18

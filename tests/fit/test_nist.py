@@ -129,6 +129,7 @@ def named(values):
     return {f"b{i + 1}": value for i, value in enumerate(values)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [0, 1, None])
 @pytest.mark.parametrize("name", SLOW)
 def test_long_valleys_are_walked_to_their_end(name, start):

@@ -77,19 +77,20 @@ def test_a_bootstrap_is_the_same_bits_for_any_number_of_workers(resample):
     np.testing.assert_allclose(again["c"].values, alone.bootstrap["c"].values, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_curves_are_the_same_bits_for_any_number_of_workers(monkeypatch):
-    monkeypatch.setattr("forecast.fit.batch.POINTS", 2000)
-    data = curves(100)
+    monkeypatch.setattr("forecast.fit.batch.POINTS", 500)
+    data = curves(70)
     told = []
-    alone = LAW.fit(data, by="curve", bootstrap=20, progress=lambda *at: told.append(at))
-    assert told[-1] == (2000, 2000)
+    alone = LAW.fit(data, by="curve", bootstrap=8, progress=lambda *at: told.append(at))
+    assert told[-1] == (560, 560)
     assert [d for d, _ in told] == sorted(d for d, _ in told)
-    shared = LAW.fit(data, by="curve", bootstrap=20, workers=2)
+    shared = LAW.fit(data, by="curve", bootstrap=8, workers=2)
     for part in ("params", "stderr", "bootstrap", "objective", "verdict"):
         assert getattr(shared, part).identical(getattr(alone, part)), part
     told.clear()
     LAW.fit(data, by="curve", progress=lambda *at: told.append(at))
-    assert told == [(80, 100), (100, 100)]
+    assert told == [(64, 70), (70, 70)]
 
 
 def test_progress_of_a_bootstrap_ends_with_all_of_it():

@@ -89,7 +89,7 @@ CASES = {
     ),
 }
 every = pytest.mark.parametrize("name", CASES)
-sometimes = settings(max_examples=8, deadline=None, derandomize=True)
+sometimes = settings(max_examples=4, deadline=None, derandomize=True)
 
 
 @every

@@ -128,19 +128,18 @@ def data_of(name, seed=3):
     return law, {**points, law.output: y * (1 + 0.01 * rng.standard_normal(y.shape))}
 
 
-def moves(name, law):
-    """Yield each column and factor by which it may be multiplied."""
-    for column in (*law.variables, law.output):
+def moves(name, law, first):
+    """Yield each column and a factor by which it may be multiplied: up and down by turns, from the first on."""
+    for i, column in enumerate((*law.variables, law.output), start=first):
         if (name, column) not in TIED:
-            for far in NEARER.get(name, FAR) if column == law.output else FAR:
-                yield column, far
+            yield column, (NEARER.get(name, FAR) if column == law.output else FAR)[i % 2]
 
 
 def check(name):
     law, data = data_of(name)
     fit = law.fit(data)
     before = law.value(fit.values, **{v: data[v] for v in law.variables})
-    for column, far in moves(name, law):
+    for column, far in moves(name, law, 0):
         moved = {**data, column: data[column] * far}
         again = law.fit(moved)
         after = law.value(again.values, **{v: moved[v] for v in law.variables})
@@ -151,9 +150,9 @@ def check(name):
 
 
 def check_many(name):
-    """Fit curves side by side, one of them in the units of the catalogue and the others in others."""
+    """Fit curves side by side, one in the units of the catalogue, the others moved where `check` does not."""
     law, data = data_of(name)
-    factors = [("", 1.0), *moves(name, law)]
+    factors = [("", 1.0), *moves(name, law, 1)]
     if name in APART:
         for move in factors[1:]:
             side_by_side(law, data, [move, move])

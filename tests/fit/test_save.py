@@ -77,6 +77,18 @@ def changed(path, **attrs):
     netcdf.save(tree, path)
 
 
+@pytest.fixture(scope="module")
+def registered(tmp_path_factory):
+    return FITS["registered"]().save(tmp_path_factory.mktemp("fits") / "fit.nc").read_bytes()
+
+
+@pytest.fixture
+def path(registered, tmp_path):
+    """A copy of one saved fit, to be changed."""
+    (tmp_path / "fit.nc").write_bytes(registered)
+    return tmp_path / "fit.nc"
+
+
 @pytest.mark.parametrize(
     ("attrs", "says"),
     [
@@ -87,8 +99,7 @@ def changed(path, **attrs):
         ({"law": '{"name": "evil/code", "arguments": null, "parameters": []}'}, "no plugin here brings the same"),
     ],
 )
-def test_a_file_that_is_no_fit_of_ours_is_refused(attrs, says, tmp_path):
-    path = FITS["registered"]().save(tmp_path / "fit.nc")
+def test_a_file_that_is_no_fit_of_ours_is_refused(attrs, says, path):
     changed(path, **attrs)
     with pytest.raises(ResultError, match=says):
         forecast.load(path)
@@ -110,8 +121,7 @@ def test_a_file_that_is_no_fit_of_ours_is_refused(attrs, says, tmp_path):
     ],
     ids=["NaN", "Infinity", "twice", "lists", "objects", "digits", "exponent", "text"],
 )
-def test_bad_input_061_json_in_a_file_is_read_strictly(key, text, says, tmp_path):
-    path = FITS["registered"]().save(tmp_path / "fit.nc")
+def test_bad_input_061_json_in_a_file_is_read_strictly(key, text, says, path):
     changed(path, **{key: text})
     with pytest.raises(ResultError, match=says) as caught:
         forecast.load(path)
@@ -121,8 +131,7 @@ def test_bad_input_061_json_in_a_file_is_read_strictly(key, text, says, tmp_path
 
 @pytest.mark.bad_input(18)
 @pytest.mark.parametrize("version", ['"0"', '"2"', "1", "null"])
-def test_bad_input_018_a_file_of_another_version_is_refused_and_not_misread(version, tmp_path):
-    path = FITS["registered"]().save(tmp_path / "fit.nc")
+def test_bad_input_018_a_file_of_another_version_is_refused_and_not_misread(version, path):
     changed(path, format=version)
     with pytest.raises(ResultError, match="in the format"):
         forecast.load(path)

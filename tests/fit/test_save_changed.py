@@ -17,7 +17,7 @@ import forecast
 from forecast.base import netcdf
 from forecast.errors import ResultError
 from forecast.fit.solution import Fit
-from toolkit import saturating
+from toolkit import sample, saturating
 
 
 def curve(n: int = 40) -> dict[str, Any]:
@@ -242,8 +242,12 @@ def numbers(fit: Fit) -> Any:
     return found if known is None else [*found, known.covariance.tolist(), known.at.tolist(), known.dof]
 
 
-@pytest.mark.parametrize("kind", FITS)
-def test_every_change_is_refused_or_harmless(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# one in so many of some four hundred changes of each kind; the numbers have no divisor in common
+@pytest.mark.parametrize("step", [13, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", sample(FITS, 4))
+def test_every_change_is_refused_or_harmless(
+    kind: str, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fit = FITS[kind]()
     path = fit.save(tmp_path / "fit.nc")
     assert repr(numbers(forecast.load(path))) == repr(numbers(fit))
@@ -256,7 +260,7 @@ def test_every_change_is_refused_or_harmless(kind: str, tmp_path: Path, monkeypa
     changed: list[xr.DataTree] = []
     # what stands between a file and `forecast.load` is tested elsewhere, at a hundredth of this speed
     monkeypatch.setattr(netcdf, "load", lambda _: changed[-1])
-    for what, tree in changes(whole):
+    for what, tree in changes(whole, every=step):
         count += 1
         tree.attrs[netcdf.HASH] = netcdf.content_hash(tree)
         tree.attrs.pop(netcdf.HASH)
@@ -280,5 +284,5 @@ def test_every_change_is_refused_or_harmless(kind: str, tmp_path: Path, monkeypa
         unchecked = harmless(what, fit) and not fit.data and not fit.published
         if not (harmless(what, fit) and (same or remark or unchecked)) and not remark:
             wrong.append(f"{what}: accepted{'' if same else ', and its numbers differ'}")
-    assert count > 150
+    assert count > 150 // step
     assert not wrong, "\n".join(wrong)

@@ -11,6 +11,7 @@ import forecast
 from forecast.base import netcdf
 from forecast.errors import ResultError
 from forecast.fit.fits import Fits
+from toolkit import sample
 
 X = np.geomspace(10, 1e4, 24)
 LAW = forecast.law("scaling/saturating-power")
@@ -45,7 +46,7 @@ def lines_of_days():
 
 FITS = {
     "ordinary": lambda: LAW.fit(grid(), by="run"),
-    "bootstrap": lambda: LAW.fit(grid(), by="run", bootstrap=30),
+    "bootstrap": lambda: LAW.fit(grid(), by="run", bootstrap=6),
     "huber": lambda: LAW.fit(grid(), by="run", objective="huber_log"),
     "quantile": lambda: LAW.fit(grid(), by="run", objective="quantile_log", options={"tau": 0.3}),
     "exact": lambda: LAW.fit({"x": X, LAW.output: 1 + 3 * X**-0.5, "run": np.repeat(["p", "q"], 12)}, by="run"),
@@ -54,7 +55,7 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("name", sample(FITS, 3))
 def test_fits_come_back_with_every_number(name, tmp_path):
     fits = FITS[name]()
     again = forecast.load(fits.save(tmp_path / "fits.nc"))
@@ -131,7 +132,7 @@ def saved(tmp_path_factory):
     return FITS["bootstrap"]().save(tmp_path_factory.mktemp("fits") / "fits.nc")
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", sample(CHANGES, 3))
 def test_a_changed_record_is_refused(name, saved):
     at, value, word = CHANGES[name]
 
@@ -148,7 +149,7 @@ def test_a_changed_record_is_refused(name, saved):
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", sample(TABLES, 3))
 def test_a_changed_table_is_refused(name, saved):
     other, word = TABLES[name]
 

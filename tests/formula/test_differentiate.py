@@ -312,6 +312,7 @@ print("sympy" in sys.modules, opened)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(16)
 @pytest.mark.bad_input(17)
 @pytest.mark.bad_input(18)

@@ -24,9 +24,9 @@ def tried(folder: Path, count: int, first: int = 0) -> tuple[dict[str, int], lis
     return last["done"], wrong
 
 
-@pytest.mark.slow
-def test_nothing_a_stranger_writes_runs_reaches_out_or_ends_in_a_traceback(tmp_path, request):
-    count = request.config.getoption("--fuzz")
+@pytest.mark.parametrize("count", [300, pytest.param(None, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_nothing_a_stranger_writes_runs_reaches_out_or_ends_in_a_traceback(tmp_path, request, count):
+    count = count or request.config.getoption("--fuzz")
     done, wrong = tried(tmp_path, count)
     lines = [f"{w['kind']} {w['seed']}: {w['wrong']}" for w in wrong]
     assert not lines, "\n".join(["add to tests/fuzz/kept.txt when mended:", *lines])

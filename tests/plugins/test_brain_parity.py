@@ -242,6 +242,7 @@ def test_the_other_scenarios_end_to_end(run_command, scenario, quantity):
     assert quantity in {row["name"] for row in answer["result"]["quantities"]}
 
 
+@pytest.mark.slow
 def test_attribution_end_to_end(run_command):
     out = run_command("models", "attribute", "brain/dettmers-2015-extended", "--draws", "100000")
     assert "firing_rate moves it most" in out

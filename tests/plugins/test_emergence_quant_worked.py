@@ -156,6 +156,7 @@ def test_large_models_need_more_than_8_bits_without_decomposition(run):
     assert set(best("decomposed").values()) == {"6"}
 
 
+@pytest.mark.slow
 def test_the_scenario_as_a_command(command_line):
     done = command_line("run", "quantisation", "--set", "size=66B", "--json")
     assert done.returncode == 0, done.stderr

@@ -24,6 +24,7 @@ def run():
     return forecast.project("gpu-capability", draws=1000, seed=0)
 
 
+@pytest.mark.slow
 def test_every_measure_is_there_to_2040_on_every_shape(run):
     table = run["projection"]
     for name, unit, dims in (

@@ -39,8 +39,8 @@ def drawn(fitted, time, blocks=1, seed=0):
 # --- exact curves -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("w", [0.32, 1.0, 0.0, -0.7])
-@pytest.mark.parametrize("rho", [0.0, POOLED, -0.5])
+@pytest.mark.parametrize("w", [0.32, pytest.param(1.0, marks=pytest.mark.slow), 0.0, -0.7])
+@pytest.mark.parametrize("rho", [0.0, POOLED, pytest.param(-0.5, marks=pytest.mark.slow)])
 def test_an_exact_curve_is_found_exactly_and_has_no_width(w, rho):
     total = made()
     fitted = fit(50 * total**-w, total, growth=0.1, rho=rho)
@@ -288,6 +288,7 @@ def test_within_the_series_the_level_is_what_was_seen_and_before_it_it_runs_back
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dates", "far"), [(T[:5], 9999.0), (T[0] + np.arange(5) / 365, 2500.0)])
 def test_a_far_horizon_stays_finite(dates, far):
     found = fit(cost(made())[:5], made()[:5], dates).sample(np.array([2021.0, far]), Streams(0, "test", 0))

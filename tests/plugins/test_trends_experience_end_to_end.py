@@ -201,6 +201,7 @@ when = "cell <= goal"
 """
 
 
+@pytest.mark.slow
 def test_forecast_run(table):
     (table / "cells.toml").write_text(SCENARIO, encoding="utf-8")
 

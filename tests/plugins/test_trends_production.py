@@ -58,6 +58,7 @@ def test_months_among_years_are_steps_from_middle_to_middle():
     assert across == pytest.approx([0.0, 0.0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spacing", SEEN)
 def test_growth_and_noise_hold_at_any_spacing(spacing):
     rng, series = np.random.default_rng(5), 1000

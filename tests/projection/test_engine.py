@@ -143,6 +143,7 @@ def test_bad_input_053_a_horizon_before_its_start_says_why(until):
         parity(until=until)
 
 
+@pytest.mark.slow
 def test_a_horizon_past_2262_comes_back_bitwise(tmp_path):
     run = parity(until=2600, draws=64)
     assert str(run["projection"]["time"].values[-1]).startswith("2600-01-01")

@@ -136,6 +136,7 @@ def test_what_is_planned_is_not_the_newest_datum():
     assert newest(run)["datasets/data-centres"] < "2027"
 
 
+@pytest.mark.slow
 def test_the_hash_of_a_scenario_does_not_hold_its_folder(tmp_path):
     from forecast.contract.registry import get_registry
 

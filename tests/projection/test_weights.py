@@ -158,6 +158,7 @@ def test_what_is_known_along_a_choice_changes_everything_along_it(chosen):
     assert summary.attribute(chosen, "effective_draws") == least
 
 
+@pytest.mark.slow
 def test_a_weighed_projection_is_saved_and_drawn(chosen, weighed, tmp_path):
     from forecast.report import figures
 

@@ -13,8 +13,8 @@ from forecast.report.brief import brief
 from forecast.report.figures.projections import compose
 from forecast.report.screen import HEIGHT, lines
 
-#: Scenarios that stand for the others in the default tier: choices and dates, a ranking, a published model.
-REPRESENTATIVE = {"brain/brain-parity", "hardware/gpu-choice", "capability/ho-2024"}
+#: Scenarios that stand for the others in the default tier: choices and dates, a ranking.
+REPRESENTATIVE = {"brain/brain-parity", "hardware/gpu-choice"}
 SCENARIOS = [
     pytest.param(name, marks=[] if name in REPRESENTATIVE else pytest.mark.slow)
     for name in sorted(record.full_name for record in get_registry().records("scenario"))

@@ -118,6 +118,7 @@ def test_a_fit_of_several_variables_and_a_published_one():
     assert not [tag for tag, _ in page.tags if tag == "img"]
 
 
+@pytest.mark.slow
 def test_every_shipped_scenario_is_its_title_its_parts_and_what_it_asks():
     with every() as case:
         for name in get_registry().names("scenario"):

@@ -135,6 +135,7 @@ def at_common_date(one, two, key_one, key_two, at_one=(), at_two=()):
     return medians[0], float(units.convert(medians[1], there, here))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", list(shared_models()), ids=lambda p: f"{p[0]}-{p[1][0]}-{p[2][0]}")
 def test_one_model_says_one_thing_in_two_scenarios(pair):
     _, (one, key_one, at_one), (two, key_two, at_two) = pair

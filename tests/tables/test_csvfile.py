@@ -96,6 +96,7 @@ def test_bad_input_030_no_rows(data: bytes) -> None:
         parse(data, "a.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(60)
 def test_bad_input_060_one_text_cell_in_row_900_000(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"

@@ -57,9 +57,9 @@ def read(run, text):
         "ho-2024",
         "gpu-limits",
         "cotra-2020",
-        "direct-approach",
-        "ai-economy-2026",
-        "kwa-2026",
+        pytest.param("direct-approach", marks=pytest.mark.slow),
+        pytest.param("ai-economy-2026", marks=pytest.mark.slow),
+        pytest.param("kwa-2026", marks=pytest.mark.slow),
         pytest.param("ai-2027", marks=pytest.mark.slow),
         pytest.param("ftm-2023", marks=pytest.mark.slow),
         pytest.param("ai-futures-2025", marks=pytest.mark.slow),
@@ -121,6 +121,7 @@ def date(scenario, question="coder", **options):
     return read(forecast.project(f"capability/{scenario}", **options), f"{question} p50")
 
 
+@pytest.mark.slow
 def test_a_link_of_one_model_moves_the_date_of_another():
     own = date("ai-2027-a")
     faster = date("ai-2027-a", swap={"doubling": "capability/horizon-2024"})  # 102 days instead of 4.7 months

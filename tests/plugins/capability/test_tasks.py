@@ -35,6 +35,7 @@ def by_solver(n, labour, compute, run, rho):
     return np.exp(-min(each.fun for each in tried))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [1.0, 30.0, 1e3, 1e5, 1e7])
 @pytest.mark.parametrize(("labour", "compute"), [(10, 50), (12, 5e3), (5, 20)])
 @pytest.mark.parametrize("rho", [-0.5, -2.0])

@@ -73,6 +73,7 @@ def exact():
     return forecast.project(record(), draws=DRAWS, keep=DRAWS)
 
 
+@pytest.mark.slow
 def test_the_first_worlds_are_kept_as_a_sample(counted, exact):
     few = forecast.project(record(), draws=SAMPLE)
     assert json.loads(counted.attrs["kept"]) == SAMPLE

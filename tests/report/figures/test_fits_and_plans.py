@@ -102,10 +102,12 @@ def test_rivals_are_drawn_in_their_order_and_failures_are_named(tmp_path):
     "words",
     [
         ("predict", "scaling/chinchilla@besiroglu2024", "N=1e9,1e10", "D=1e12"),
-        ("compare", "scaling/chinchilla", "scaling/kaplan", "--data", "runs.csv"),
+        pytest.param(("compare", "scaling/chinchilla", "scaling/kaplan", "--data", "runs.csv"), marks=pytest.mark.slow),
         ("allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e25"),
         ("fit", "scaling/chinchilla", "--data", "runs.csv"),
-        ("backtest", "hardware/linpack", "--shape", "exponential", "--origins", "1"),
+        pytest.param(
+            ("backtest", "hardware/linpack", "--shape", "exponential", "--origins", "1"), marks=pytest.mark.slow
+        ),
         pytest.param(("run", "metr-2025", "--draws", "32"), marks=pytest.mark.slow),
     ],
     ids=lambda words: words[0],
