@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import zipfile
 
 import numpy as np
 
 from bad_inputs.table import Case, Row
 from forecast.contract.registry import get_registry
-from forecast.errors import ConflictError, FormulaError
+from forecast.errors import ConflictError, DataError, FormulaError
 from forecast.formula import check_name
 from forecast.laws import Law
+from forecast_datasets import curves
 
 TABLE = "x,y\n" + "".join(f"{x},{2 + 3 / x}\n" for x in range(1, 13))
 SYSTEM = "__import__('os').system('touch marker')"
@@ -101,6 +103,23 @@ def hundred(case: Case) -> str:
     return str([(plugin.name, plugin.reason) for plugin in mine if plugin.status == "failed"])
 
 
+def opened(name: str, content: bytes = b"", mode: int = 0o100644):
+    """Read an archive of performance curves with one member of that name."""
+
+    def call(case: Case) -> None:
+        member = zipfile.ZipInfo(name)
+        member.create_system, member.external_attr, member.compress_type = 3, mode << 16, zipfile.ZIP_DEFLATED
+        with zipfile.ZipFile("a.zip", "w") as made:
+            made.writestr(member, content)
+        curves.performance_curves_archive(case.folder / "a.zip")
+
+    return call
+
+
+def nothing_unpacked(case: Case, _: object) -> None:
+    assert [path.name for path in case.folder.iterdir()] == ["a.zip"]
+
+
 def printed(case: Case) -> str:
     """List the plugins as JSON where one prints when it is imported and when it is asked."""
     fakes = case.request.getfixturevalue("fake_plugins")
@@ -130,6 +149,17 @@ ROWS: tuple[Row, ...] = (
             names=(f"try '{name}_'",))
         for name in ("exp", "pi", "lambda", "None")
     ),
+    *(
+        Row(12, f"a zip with {label}", call=opened(name, b"/etc/passwd", mode), raises=DataError,
+            names=("a.zip: ", "the archive is refused"), holds=nothing_unpacked)
+        for label, name, mode in (
+            ("a way up", "../expCurveData/evil.csv", 0o100644),
+            ("an absolute member", "/etc/expCurveData/evil.csv", 0o100644),
+            ("a symbolic link", "top/expCurveData/Link.csv", 0o120777),
+        )
+    ),
+    Row(13, "a zip bomb", call=opened("top/expCurveData/Bomb.csv", b"0" * 1_000_000), raises=DataError,
+        names=("a.zip: ", "'Bomb' is larger than 131,072 bytes"), holds=nothing_unpacked),
     Row(68, "a plugin prints", call=printed, names=("['loud']",)),
     Row(76, "a formula that overflows on the way",
         {"runs.csv": "x,y\n" + "".join(f"{i * 100_000},{1 + 0.1 * i + 0.003 * (i % 3)}\n" for i in range(1, 11))},
