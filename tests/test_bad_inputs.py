@@ -53,7 +53,7 @@ def test_what_must_happen_happens(row: Row, tmp_path, monkeypatch, request):
 
 
 def named() -> set[int]:
-    """Return the numbers that tests of more cases than a row holds: by name, ``test_bad_input_NNN_...``, or by a mark."""
+    """Return the numbers that tests of many cases hold: by their name, ``test_bad_input_NNN_...``, or by a mark."""
     texts = [path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py")]
     names = [name for text in texts for name in re.findall(r"^ *def test_bad_input((?:_\d{3})+)_\w+", text, re.M)]
     marks = [mark for text in texts for mark in re.findall(r"^ *@pytest\.mark\.bad_input\((\d+)\)", text, re.M)]
