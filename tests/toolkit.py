@@ -296,6 +296,12 @@ def _copied(out: int, err: int, words: list[str], env: dict[str, str], cwd: Path
         os._exit(code)
 
 
+def starts_in_the_c_locale() -> None:
+    """Skip where Python itself does not: its files of paths (``*.pth``) are read as ASCII there, without UTF-8 mode."""
+    if not f"{sys.prefix}{Path(forecast.__file__)}".isascii():
+        pytest.skip("in the C locale Python does not start from a folder whose name is not ASCII")
+
+
 # --- many cases in one test -------------------------------------------------------------------------------------------
 
 

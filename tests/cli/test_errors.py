@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 import forecast
 from forecast.cli import main
-from toolkit import sample, started
+from toolkit import sample, started, starts_in_the_c_locale
 
 ESCAPES = """
 from forecast import LawSpec, hookimpl
@@ -150,7 +151,7 @@ def test_bad_input_080_a_reader_that_leaves_is_no_error(fake_plugins):
     source = "from forecast import LawSpec, hookimpl\n@hookimpl\ndef forecast_laws():\n    for i in range(5000):\n"
     source += "        yield LawSpec(name=f'law-{i}', variables={'x': ''}, expression='a*x', reference='r')\n"
     fake_plugins.add("many", source)
-    command = f"{sys.executable} -m forecast laws list | head -1; echo ${{PIPESTATUS[0]}}"
+    command = f"{shlex.quote(sys.executable)} -m forecast laws list | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", command], env=fake_plugins.env, capture_output=True, text=True, timeout=120, check=False
     )
@@ -190,6 +191,8 @@ SURROUNDINGS = {
 @pytest.mark.parametrize("surroundings", sample(SURROUNDINGS, 3))
 @pytest.mark.parametrize("words", [["laws", "list"], ["laws", "show", "evil"], ["laws", "show", "e\udcffil"]])
 def test_bad_input_081_works_in_any_surroundings(fake_plugins, command_line, command_copied, surroundings, words):
+    if surroundings == "c locale":
+        starts_in_the_c_locale()
     fake_plugins.add("ansi", ESCAPES.replace("expression", "output='Größe', expression"))
     if any(name.startswith("PYTHON") for name in SURROUNDINGS[surroundings]):  # which Python reads when it starts
         done = command_line(*words, env=SURROUNDINGS[surroundings], encoding="utf-8", errors="replace")

@@ -15,7 +15,7 @@ from forecast import tables
 from forecast.base.json_text import strict_json
 from forecast.errors import DataError, EmptyDataError, TableError, UnitError, UnknownNameError, UsageError
 from forecast.tables import columns, file_hash, rows, select, table
-from toolkit import package, resource
+from toolkit import package, resource, starts_in_the_c_locale
 
 CHIPS = "chip,precision,speed,launched\nA,fp32,19.5,2020-05\nA,fp16,312,2020-05\nB,fp16,989.5,2022-09-20\n"
 
@@ -112,6 +112,7 @@ def test_bad_input_062_keys_are_one_in_nfc(tmp_path: Path) -> None:
 
 @pytest.mark.bad_input(62)
 def test_bad_input_062_messages_print_under_the_c_locale(tmp_path: Path) -> None:
+    starts_in_the_c_locale()
     write(tmp_path, "k😀\u202e,x\n1,2\n")
     code = (
         "import forecast.tables as t, forecast.errors as e\n"
