@@ -38,7 +38,6 @@ def test_all_questions_on_one_screen_s_width():
         assert not any(line.startswith(name) for line in lines)
 
 
-@pytest.mark.slow
 def test_the_answer_as_json(capsys):
     assert main(["published", "compare", "largest-run-2025", "horizon-8h", "--json", "--draws", "128"]) == 0
     answer = json_of(capsys.readouterr().out)
