@@ -153,7 +153,7 @@ def test_refusals_say_what_was_expected():
         with case("weights"), pytest.raises(UsageError, match="weights: expected numbers from 0"):
             scores.crps(FORECAST, OBSERVED, weights=-OBSERVED)
         with case("one weight below 0"), pytest.raises(UsageError, match="weights: expected numbers from 0"):
-            scores.crps(FORECAST, OBSERVED, weights=xr.where(OBSERVED == OBSERVED.max(), -1.0, 1.0))
+            scores.crps(FORECAST, OBSERVED, weights=xr.where(OBSERVED.max() == OBSERVED, -1.0, 1.0))
         with case("no such score"), pytest.raises(UnknownNameError, match="did you mean 'crps'"):
             scores.score("crsp")
 
