@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import ctypes
 import gc
 import http.server
 import json
@@ -16,8 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
-import numpy as np
 import pytest
+
+# Processes on all cores: threads of BLAS beside them wait for each other, which costs a tenth of all CPU. They are
+# counted when numpy is imported; what a test starts inherits it.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
 
 from forecast.base import access
 from forecast.contract import registry
@@ -38,6 +45,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # an error of display costs no answer, but it fails a test
 os.environ["FORECAST_STRICT_DISPLAY"] = "1"
 
+
+def keep_freed_memory() -> None:
+    """Keep what arrays leave behind for the next ones instead of handing it back and clearing it anew (glibc)."""
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):
+        return
+    for option, value in ((-3, 2**25), (-1, 2**28), (-2, 2**24)):  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_TOP_PAD
+        mallopt(option, value)
+
+
+keep_freed_memory()
 
 # What was collected stays, and is not searched for garbage again and again: an eighth of all CPU went there.
 gc.set_threshold(100_000, 50, 100)

@@ -32,6 +32,7 @@ def test_there_are_five_questions_with_one_command_each():
     assert FIVE.count("```{forecast}") + FIVE.count("$ forecast") == 5
 
 
+@pytest.mark.slow
 def test_when_a_gpu_gives_a_rate_for_a_price(tmp_path):
     said = " ".join(answer("1 PFLOP/s per 1,000 dollars", tmp_path).split())
     when = r"in 20\d\d in the median forecast \(90 % interval: "
@@ -51,6 +52,7 @@ def test_what_loss_a_larger_model_reaches(tmp_path):
     assert low < 1.75 + 380 * 3e10**-0.34 < high
 
 
+@pytest.mark.slow
 def test_how_a_date_moves_if_growth_stalls(tmp_path):
     said = " ".join(answer("if growth stalls in 2028", tmp_path).split())
     assert re.match(
@@ -62,6 +64,7 @@ def test_how_a_date_moves_if_growth_stalls(tmp_path):
     assert f"in {stated} in the median forecast" in " ".join(without.split())
 
 
+@pytest.mark.slow
 def test_which_assumption_matters_most(tmp_path):
     said = " ".join(answer("Which assumption matters most", tmp_path).split())
     assert re.search(r"What moves it \(share of the variance, each alone\): \w[^:]* \d+ %", said)

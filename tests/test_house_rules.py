@@ -1,6 +1,7 @@
 """Rules of the house that no single module can keep: read from the source, with ast."""
 
 import ast
+import functools
 import importlib
 import re
 import sys
@@ -35,6 +36,7 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@functools.cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 

@@ -41,6 +41,7 @@ def test_a_setup_command_makes_its_own_environment_and_uses_nothing_else(command
     assert use.startswith(".venv/bin/")
 
 
+@pytest.mark.slow
 def test_the_first_command_ends_in_the_founding_forecast():
     program, *words = shlex.split(SETUP[0].split(" && ")[-1])
     assert program == ".venv/bin/forecast"

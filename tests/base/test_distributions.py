@@ -194,6 +194,8 @@ def test_quantiles_never_cross_whatever_is_cut(family, data):
     if family != "triangular":
         record["width"] = data.draw(st.floats(0.05, 0.99))
     cut = sorted(data.draw(st.lists(tens | st.just(math.inf), min_size=2, max_size=2, unique=True)))
+    if not increasing(cut):
+        return
     try:
         made = distribution({**record, "truncate": cut})
     except ScenarioError:

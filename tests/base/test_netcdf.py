@@ -159,6 +159,7 @@ def test_what_has_no_form_in_the_file(ds: xr.Dataset, says: str, tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_previous_result(saved: Path, tmp_path: Path) -> None:
     before = saved.read_bytes()
     (tmp_path / "a.json").write_text("old")

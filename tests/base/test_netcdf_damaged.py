@@ -298,6 +298,7 @@ def test_bad_input_072_what_no_result_holds(edit: object, says: str, saved: Path
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(72)
 def test_bad_input_072_text_that_many_cells_share(saved: Path) -> None:
     """In the file a cell of text is a reference; a million references to one long text are a small file."""

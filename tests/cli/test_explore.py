@@ -446,6 +446,7 @@ def serving(*words):
     return process, process.stdout.readline().strip()
 
 
+@pytest.mark.slow
 def test_it_starts_answers_outlives_a_killed_reader_and_ends_with_ctrl_c(folder):
     process, address = serving(str(folder / "fast.toml"), "--port", "0", "--no-browser", "--draws", "64")
     try:

@@ -256,6 +256,7 @@ def test_a_bar_with_a_rate_on_a_terminal_and_nothing_else(data, here, fake_plugi
     assert "refitting" not in out
 
 
+@pytest.mark.slow
 def test_a_quick_fit_shows_no_bar(data, here, fake_plugins, monkeypatch):
     words = ["fit", "scaling/saturating-power", "--data", data]
     out, err = with_stderr(here, fake_plugins.env, words, terminal=True)

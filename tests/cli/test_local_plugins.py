@@ -36,7 +36,10 @@ def here(tmp_path):
         ("--plugin", "./mine.py", "run", "mine/race", "--draws", "20", "--json"),
         ("--plugin", "mine.py", "run", "race.toml", "--draws", "20", "--json"),
         ("run", "mine/race", "--draws", "20", "--json", "--plugin=./mine.py"),
-        ("--isolate", "run", "mine/race", "--draws", "20", "--json", "--plugin", "./mine.py"),
+        pytest.param(
+            ("--isolate", "run", "mine/race", "--draws", "20", "--json", "--plugin", "./mine.py"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_scenario_runs_with_it(here, command_copied, words):
@@ -63,6 +66,7 @@ def test_it_is_listed_with_its_path(here, command_copied):
     assert [r["module"] for r in rows if r["local"]] == [str(here / "mine.py")]
 
 
+@pytest.mark.slow
 def test_it_is_checked(here, command_copied):
     done = command_copied("--plugin", "./mine.py", "plugins", "check", "mine")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -193,6 +193,7 @@ def test_fewer_draws_on_the_command_line_too(said):
     assert few["scenario_hash"] == many["scenario_hash"]
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(68)
 def test_bad_input_068_stdout_is_data_with_many_workers_too(here, tmp_path):
     words = ("brain-parity", "--until", "2030", "--draws", "20000", "--workers", "8", "--json")
@@ -214,6 +215,7 @@ PLACES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(85)
 @pytest.mark.bad_input(86)
 def test_bad_input_085_086_a_zone_and_a_home_change_no_byte(tmp_path):

@@ -99,7 +99,7 @@ def test_bad_input_066_where_nothing_is_left_it_fails_loudly(bad, said):
 
 
 @pytest.mark.bad_input(80)
-@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+@pytest.mark.parametrize(("name", "code"), [pytest.param("SIGINT", 130, marks=pytest.mark.slow), ("SIGTERM", 143)])
 def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_plugins, tmp_path, name, code):
     scenario = bad("good", "slow")
     words = [scenario, "--out", "a.nc", "--plot", "a.svg", "--json"]
@@ -117,6 +117,7 @@ def test_bad_input_080_a_signal_ends_it_and_leaves_nothing_half_done(bad, fake_p
     assert sorted(p.name for p in tmp_path.iterdir()) == ["begun", "mine.toml", "site"]
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(80)
 def test_bad_input_080_an_interrupt_while_saving_leaves_nothing_half_done(said, here, tmp_path, monkeypatch):
     def interrupted(self, data):

@@ -111,7 +111,9 @@ def test_a_process_of_its_own_shows_and_exports(there):
     assert (there / "a.csv").read_text().startswith("kind,name,of,unit,speed,date,p05,")
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in ("projection.nc", "fits.nc") else n for n in MADE]
+)
 def test_every_form_is_written_whole(said, there, name):
     import pyarrow.parquet as pq
 
@@ -170,7 +172,7 @@ def test_the_level_is_of_the_intervals_of_a_fit(said, there):
     assert wide["lower"] < narrow["lower"] < wide["value"] < narrow["upper"] < wide["upper"]
 
 
-@pytest.mark.parametrize("name", ["fit.nc", "fits.nc"])
+@pytest.mark.parametrize("name", [pytest.param("fit.nc", marks=pytest.mark.slow), "fits.nc"])
 def test_a_fit_is_drawn_as_when_it_was_made(said, there, name):
     said(*MADE[name], "--plot", "made.svg")
     said("show", name, "--plot", "shown.svg")

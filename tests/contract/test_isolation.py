@@ -84,7 +84,7 @@ def answered(done, name="good/line"):
     assert json.loads(done.stdout)["result"]["name"] == name
 
 
-@pytest.mark.parametrize("how", beside_others(set(BROKEN) - {*SLOW}, {"exit", "loud", "descriptor", "stdout-none"}))
+@pytest.mark.parametrize("how", beside_others(set(BROKEN) - {*SLOW}, {"exit", "descriptor"}))
 def test_beside_a_broken_plugin_the_others_work_and_it_is_named(fake_plugins, command_line, how):
     source, reason = BROKEN[how]
     fake_plugins.add("good", GOOD)
@@ -150,7 +150,7 @@ def test_isolated_it_is_named_and_the_others_work_too(fake_plugins, command_line
     assert reason in rows["broken"]["reason"]
 
 
-@pytest.mark.parametrize("how", beside_others({*DEADLY, *LATE}, {"exit-3", "kill"}))
+@pytest.mark.parametrize("how", beside_others({*DEADLY, *LATE}, {"kill"}))
 def test_isolated_the_first_start_answers_and_names_who_ended_it(fake_plugins, command_line, how):
     source, ended = LATE.get(how) or DEADLY[how]
     fake_plugins.add("good", GOOD)
@@ -194,7 +194,7 @@ CHECKED = {
 @pytest.mark.bad_input(65)
 @pytest.mark.bad_input(66)
 @pytest.mark.bad_input(67)
-@pytest.mark.parametrize("how", beside_others(CHECKED, {"exit-0", "descriptor"}))
+@pytest.mark.parametrize("how", beside_others(CHECKED, {"exit-0"}))
 def test_check_names_what_a_plugin_did(fake_plugins, command_line, how):
     source = (BROKEN | DEADLY | {"big": ("data = bytearray(5 << 30)", "")})[how][0]
     fake_plugins.add("broken", source + "\n" + GOOD)
@@ -261,7 +261,13 @@ def fitted(fake_plugins, command_line, tmp_path):
 @pytest.mark.bad_input(66)
 @pytest.mark.parametrize(
     ("law", "reason"),
-    [("exits", "SystemExit: 0"), ("interrupts", "KeyboardInterrupt"), ("grows", "MemoryError")],
+    [
+        ("exits", "SystemExit: 0"),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("interrupts", "KeyboardInterrupt"), ("grows", "MemoryError"))
+        ),
+    ],
 )
 def test_bad_input_066_code_of_a_law_that_ends_the_fit_is_named(fitted, law, reason):
     done = fitted(law)
@@ -287,7 +293,8 @@ def test_bad_input_014_code_that_writes_to_what_it_is_given_is_told_so_or_change
 
 @pytest.mark.bad_input(65)
 @pytest.mark.parametrize(
-    ("law", "ended"), [("dies", "ended the process (exit status 0)"), ("hangs", "ran for over 2 s")]
+    ("law", "ended"),
+    [pytest.param("dies", "ended the process (exit status 0)", marks=pytest.mark.slow), ("hangs", "ran for over 2 s")],
 )
 def test_bad_input_065_isolated_code_that_dies_or_hangs_is_named(fitted, law, ended):
     done = fitted(law, "--isolate", FORECAST_ISOLATE_SECONDS="2")

@@ -53,7 +53,7 @@ def test_the_band_widens_with_distance_and_with_the_level():
     assert half.median[0] == near.median[0]
 
 
-@pytest.mark.parametrize("follow", [0.0, 0.9])
+@pytest.mark.parametrize("follow", [pytest.param(0.0, marks=pytest.mark.slow), 0.9])
 def test_bands_hold_where_the_law_is_in_the_pool(follow):
     beyond = np.append(STEPS, 3e6)
     inside = 0

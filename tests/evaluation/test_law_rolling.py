@@ -42,7 +42,7 @@ def test_origins_are_places_with_eight_behind_and_targets_lie_beyond():
     assert list(found["model"].values) == ["scaling/power", POOL, "last-value", "drift"]
 
 
-@pytest.mark.parametrize(("poison", "cut"), [(np.nan, 0), (1e99, 3)])
+@pytest.mark.parametrize(("poison", "cut"), [pytest.param(np.nan, 0, marks=pytest.mark.slow), (1e99, 3)])
 def test_nothing_beyond_the_origin_leaks(two_laws, poison, cut):
     """Held-out rows are replaced: every forecast from the cut keeps every bit."""
     clean, data = two_laws, curve()
@@ -60,7 +60,7 @@ def by_run():
     return scored(POWER, FLOOR, data={**curve(), "run": np.repeat(["a", "b", "c"], 8)}, leave_out="run")
 
 
-@pytest.mark.parametrize("poison", [np.nan, 1e99])
+@pytest.mark.parametrize("poison", [np.nan, pytest.param(1e99, marks=pytest.mark.slow)])
 def test_a_group_that_is_left_out_does_not_leak(by_run, poison):
     clean, data = by_run, {**curve(), "run": np.repeat(["a", "b", "c"], 8)}
     assert list(clean["origin"].values) == ["a", "b", "c"]

@@ -60,7 +60,8 @@ def test_without_the_scatter_of_y_it_is_the_moment_estimator():
     assert any("the scatter of y itself is estimated" in w for w in fit.warnings)
 
 
-@pytest.mark.parametrize("known", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("known", [True, False])
 def test_the_slope_is_not_attenuated_and_is_covered(known):
     ours, plain, inside = [], [], 0
     for seed in range(200):

@@ -90,6 +90,7 @@ def test_many_fits_have_every_member_of_one():
     assert sorted(members - set(dir(Fits)) - set(Fits.__dataclass_fields__)) == []
 
 
+@pytest.mark.slow
 def test_members_of_many_are_those_of_each(tmp_path):
     law, x, y = curves("saturating", range(4))
     y[3] = np.nan

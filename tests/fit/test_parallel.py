@@ -135,6 +135,7 @@ def test_an_executor_of_another_kind_is_taken_and_its_law_checked():
         check_workers(Mine(), "law", coded(lambda parameters, x: x))
 
 
+@pytest.mark.slow
 def test_dask():
     distributed = pytest.importorskip("distributed")
     with distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:

@@ -158,6 +158,7 @@ RANDOM = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     name=st.sampled_from(sorted(RANDOM)),

@@ -126,7 +126,8 @@ def test_bad_input_091_a_break_that_only_the_noise_has_is_not_identified(seed):
 
 
 @pytest.mark.bad_input(77)
-@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 2])
 def test_limits_that_are_not_there_are_given_up_soon(seed, monkeypatch):
     """Where a profile levels off below what is allowed, or breaks off, it is not followed for ever."""
     x = np.geomspace(1, 1e4, 60)

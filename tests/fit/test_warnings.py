@@ -60,7 +60,7 @@ def test_few_agreeing_starts_are_a_warning():
     assert any("starts led to the best objective" in line for line in fit.warnings) == (agree < FEW * total)
 
 
-@pytest.mark.parametrize("extra", [[], ["--json"]])
+@pytest.mark.parametrize("extra", [[], pytest.param(["--json"], marks=pytest.mark.slow)])
 def test_the_command_prints_them(command_line, tmp_path, outlier, extra):
     table = tmp_path / "rows.csv"
     rows = zip(outlier["x"].tolist(), outlier["y"].tolist(), strict=True)

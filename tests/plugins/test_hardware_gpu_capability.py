@@ -170,6 +170,7 @@ def test_precisions_are_not_mixed():
         forecast.project(record)
 
 
+@pytest.mark.slow
 def test_the_command_answers():
     words = ["run", "gpu-capability", "--set", "precision=fp16", "--set", "shape=logistic", "--draws", "500", "--json"]
     done = spawn(*words, check=True)

@@ -242,6 +242,7 @@ def test_what_stops_improving_stands_still(run):
     np.testing.assert_allclose(q.progress_left, q.without_compute.broadcast_like(q.progress_left))
 
 
+@pytest.mark.slow
 def test_what_a_run_takes_and_is_allowed_is_that_of_model_capability():
     """The same names stand for the same worlds, draw by draw, and not for numbers that were copied once."""
     asked = {"draws": BLOCK, "seed": 0, "until": 2035.75}

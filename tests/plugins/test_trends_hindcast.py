@@ -236,6 +236,7 @@ def test_a_straight_line_holds_far_less_than_it_says_on_history_and_the_walk_doe
     assert found["random walk"].attrs["coverage"] >= 0.87
 
 
+@pytest.mark.slow
 def test_top500_breaks_the_straight_line(reference_data):
     with (reference_data / "hardware" / "top500_history.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

@@ -86,6 +86,7 @@ def test_the_damped_forecast_is_that_of_statsmodels(holes):
     assert np.log(fitted.central(ahead)) == pytest.approx(oracle.forecast(10), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_maximum_that_was_found_is_no_worse_than_statsmodels_own():
     for seed in range(5):
         y = dying(seed, n=30)

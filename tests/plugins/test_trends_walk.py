@@ -261,6 +261,7 @@ def test_before_the_series_it_walks_backwards(fitted):
     assert found.var(axis=1) == pytest.approx(expected, rel=0.08)
 
 
+@pytest.mark.slow
 def test_a_far_horizon_stays_finite_and_quick(fitted):
     found = fitted.sample(np.array([2021.0, 9999.0]), Streams(0, "test", 0))
     assert found.shape == (2, BLOCK)

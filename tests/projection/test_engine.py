@@ -51,7 +51,7 @@ def many():
 
 
 @pytest.mark.bad_input(56)
-@pytest.mark.parametrize("draws", [1, 7, 1000, 1024, 1025, 3000])
+@pytest.mark.parametrize("draws", [7, 1025, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 1000, 1024, 3000))])
 def test_bad_input_056_fewer_draws_are_a_bitwise_prefix_of_more(many, draws):
     few = parity(draws=draws)
     for name, level in values(few, "projection").items():
@@ -78,7 +78,7 @@ def test_a_longer_horizon_keeps_the_earlier_steps():
 
 
 @pytest.mark.bad_input(56)
-@pytest.mark.parametrize("workers", [2, 8])
+@pytest.mark.parametrize("workers", [2, pytest.param(8, marks=pytest.mark.slow)])
 def test_bad_input_056_any_number_of_workers_gives_the_same_bits(many, workers):
     assert_same(parity(draws=3000, workers=workers), many)
 
@@ -288,7 +288,7 @@ OWN = ["hardware/hpcg@exponential", "hardware/hpcg@changepoint",
 BRAIN = 1.075e21
 
 
-@pytest.mark.parametrize("step", ["year", "month"])
+@pytest.mark.parametrize("step", ["year", pytest.param("month", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", OWN)
 def test_the_median_crossing_is_the_fitted_trends_own_date(name, step):
     fitted = forecast.model(name).keeping("").fit()

@@ -171,6 +171,7 @@ def test_a_matrix_holds_for_every_pair():
     assert summary.attribute(run, "correlations") == [{"of": ["a", "b", "c"], "matrix": matrix}]
 
 
+@pytest.mark.slow
 def test_a_regime_and_an_input_of_a_model_may_move_with_a_quantity():
     quantities = {"g": NORMAL, "kind": {"draw": {"slow": 0.5, "fast": 0.5}}, "x": {"model": trend()}}
     groups = [{"of": ["g", "kind", "trend.cap"], "rho": 0.6}]

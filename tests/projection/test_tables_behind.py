@@ -131,6 +131,7 @@ def test_the_command_says_it_in_one_line(folder, capsys):
     assert result["newest"] == {"prices": "2025-02-03", "speeds.csv": "2023-05-01"}
 
 
+@pytest.mark.slow
 def test_what_is_planned_is_not_the_newest_datum():
     run = forecast.project("model-capability", draws=8)
     assert newest(run)["datasets/data-centres"] < "2027"

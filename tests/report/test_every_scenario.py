@@ -119,6 +119,7 @@ class _None:
 _NONE = _None()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", ["two", "one"])
 def test_its_figure_can_be_printed(run, width):
     with paper.style():

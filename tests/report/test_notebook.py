@@ -158,6 +158,7 @@ def test_a_law_is_a_formula(line):
     assert "frac" in forecast.Law("a/(b + x)", variables=["x"])._repr_latex_()
 
 
+@pytest.mark.slow
 def test_matplotlib_is_imported_when_something_is_shown_and_no_window_is_opened():
     script = (
         "import sys, forecast; f = forecast.Law('a*x', variables=['x']).fit({'x': [1, 2, 3], 'y': [1, 2, 3.1]});"

@@ -157,6 +157,7 @@ def test_a_name_is_said_to_be_two_things_only_where_it_is():
     assert set(HOMONYMS) <= {key for key, one, two in shared_names() if not same(key, one, two)}
 
 
+@pytest.mark.slow
 def test_rates_of_the_best_device_are_those_of_one_series():
     """`gpu-limit` said 60 TFLOP/s of the year in which `gpu-capability` said 145, and the record was 163."""
     limit = read("hardware/gpu-limit", "peak")

@@ -45,6 +45,7 @@ def test_two_numbers_share_by_their_variances():
     assert sum(found.values()) == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
 def test_a_choice_is_told_from_a_number(tmp_path):
     run = forecast.project("brain-parity", until=2100, draws=500)
     found = {row["name"]: row for row in drivers(run, "parity")}

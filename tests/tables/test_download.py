@@ -178,6 +178,7 @@ def test_bad_input_088_a_dead_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         fetch("http://example.org/a", DIGEST, "a.csv", where="demo")
 
 
+@pytest.mark.slow
 @pytest.mark.bad_input(88)
 def test_bad_input_088_local_tables_use_no_network(tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_bytes(BODY)

@@ -263,6 +263,7 @@ def test_an_earlier_snapshot_that_is_lost_says_what_to_do(runs, upstream):
     assert tables.snapshot(str(runs), "earlier")["loss"].values.tolist() == [2.5, 2.25]
 
 
+@pytest.mark.slow
 def test_a_file_too_large_for_a_table_is_named_as_it_was_given(runs, tmp_path):
     large = tmp_path / "large.csv"
     with large.open("wb") as stream:

@@ -370,6 +370,7 @@ def test_what_moves_the_dates_makes_sense(run):
         assert bare <= names, (question, bare - names)
 
 
+@pytest.mark.slow
 def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
     asked = {"draws": 512, "set": {"variant": "trends continue", "compute": "direct"}}
     whole = forecast.project("model-capability", **asked)["projection"]
@@ -381,6 +382,7 @@ def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
         np.testing.assert_array_equal(changed[name].values, whole[name].values, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("quantity", "model"),
     [

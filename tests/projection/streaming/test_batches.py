@@ -139,6 +139,7 @@ def test_a_counted_projection_is_saved_and_comes_back(counted, tmp_path):
     assert headline(counted) == headline(forecast.load(tmp_path / "many.nc"))
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_bytes(counted):
     same(counted, forecast.project(record(), draws=DRAWS, workers=2))
 

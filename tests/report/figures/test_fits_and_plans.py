@@ -103,7 +103,7 @@ def test_rivals_are_drawn_in_their_order_and_failures_are_named(tmp_path):
     [
         ("predict", "scaling/chinchilla@besiroglu2024", "N=1e9,1e10", "D=1e12"),
         pytest.param(("compare", "scaling/chinchilla", "scaling/kaplan", "--data", "runs.csv"), marks=pytest.mark.slow),
-        ("allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e25"),
+        pytest.param(("allocate", "scaling/chinchilla@besiroglu2024", "--compute", "1e25"), marks=pytest.mark.slow),
         ("fit", "scaling/chinchilla", "--data", "runs.csv"),
         pytest.param(
             ("backtest", "hardware/linpack", "--shape", "exponential", "--origins", "1"), marks=pytest.mark.slow

@@ -223,6 +223,7 @@ def test_counted_worlds_give_the_dots_of_all_and_the_paths_of_those_kept():
     assert fan.lines[0].levels.shape == (5, 74)
 
 
+@pytest.mark.slow
 def test_one_column_is_half_as_wide_and_holds_the_same(run):
     one, two = (compose(run, width=width) for width in ("one", "two"))
     assert (one.get_figwidth(), two.get_figwidth()) == (3.5, 7.2)
@@ -290,6 +291,7 @@ def test_an_axis_of_few_decades_is_labelled_in_plain_text(tmp_path):
 # --- files and names --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_equal_projections_give_equal_files(tmp_path):
     options = {"draws": 40, "set": {"metric": "hpcg", "trend": "exponential,changepoint"}}
     one, two = parity(**options), parity(**options)

@@ -89,6 +89,7 @@ def test_codes_give_the_shares_of_the_projection(keep):
     assert 0.05 < first[0] < 0.95
 
 
+@pytest.mark.slow
 def test_a_file_without_worlds_keeps_its_table(tmp_path):
     """Files of earlier versions hold no value and no part of each world: the page says that it is of all."""
     from forecast.base.netcdf import save
