@@ -75,7 +75,7 @@ PLACES = {
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
     "formula/symbolic.py: _functions: getattr": OURS,
     "formula/symbolic.py: from_sympy: getattr": OURS,
-    "laws/compiled/tape.py: _function: getattr": LISTED,
+    "formula/tape.py: _function: getattr": LISTED,
     "laws/lookup.py: law: resolve": RECORD,
     "laws/pickling.py: _plain: getattr": OURS,
     "laws/pickling.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name

@@ -165,7 +165,7 @@ class Formula:
 
     def derivative(self, name: str) -> Formula:
         """Return the derivative with respect to `name`, as a formula of the same grammar."""
-        from forecast.formula.differentiate import derivative
+        from forecast.formula.derivatives import derivative
 
         return Formula(derivative(self._arithmetic(), name))
 

@@ -14,8 +14,8 @@ from forecast.laws.forms import changed as replaced
 from forecast.laws.grouped import Groupable
 
 if TYPE_CHECKING:
-    from forecast.laws.compiled.program import Program
     from forecast.laws.definition import Law
+    from forecast.laws.program import Program
 
 __all__ = ["Composable", "linear_parameters", "options", "sides"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from forecast.fit.fits import Fits
     from forecast.fit.options import Keywords
     from forecast.fit.solution import Fit
-    from forecast.laws.compiled.program import Program
+    from forecast.laws.program import Program
 
 __all__ = ["Law"]
 

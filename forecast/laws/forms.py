@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from forecast.laws.compiled.program import Program
+    from forecast.laws.program import Program
 
     Array = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ class Code(Form):
 
     def program(self, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
         """Return a program with derivatives by differences."""
-        from forecast.laws.compiled.program import DifferenceProgram
+        from forecast.laws.program import DifferenceProgram
 
         return DifferenceProgram(self.value, parameters, variables)
 
@@ -161,6 +161,6 @@ def changed(formula: Formula, changes: Mapping[str, Formula]) -> Formula:
 
 def formula_program(formula: Formula, parameters: tuple[str, ...], variables: tuple[str, ...]) -> Program:
     """Compile a formula; its derivatives are taken when they are first needed."""
-    from forecast.laws.compiled.program import FormulaProgram
+    from forecast.laws.program import FormulaProgram
 
     return FormulaProgram(formula.root, parameters, variables)

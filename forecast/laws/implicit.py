@@ -16,8 +16,8 @@ from forecast.base import budgets
 from forecast.errors import FormulaError
 from forecast.formula import Formula, parse
 from forecast.formula.tree import latex_name, signed
-from forecast.laws.compiled.program import Found, Program
 from forecast.laws.forms import Form, changed, formula_program
+from forecast.laws.program import Found, Program
 
 if TYPE_CHECKING:
     import numpy as np

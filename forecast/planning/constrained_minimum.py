@@ -24,7 +24,7 @@ from forecast.planning.roots import roots
 if TYPE_CHECKING:
     from forecast.formula import Formula
     from forecast.laws import Law
-    from forecast.laws.compiled.program import Program
+    from forecast.laws.program import Program
 
 __all__ = ["End", "Lowest", "OfFormula", "OfLaw", "Surface", "along", "lowest"]
 

@@ -8,7 +8,7 @@ import pytest
 from forecast.contract.specs import LawSpec
 from forecast.errors import FormulaError, PluginContractError, UsageError
 from forecast.laws import Law
-from forecast.laws.compiled.program import DifferenceProgram
+from forecast.laws.program import DifferenceProgram
 
 M4 = {"expression": "(y-einf)/(e0-y)**alpha", "equals": "b*x**-c", "between": ("einf", "e0")}
 

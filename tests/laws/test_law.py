@@ -11,7 +11,7 @@ import pytest
 from forecast.contract.specs import LawSpec, PublishedFit
 from forecast.errors import FormulaError, PluginError, UnitError, UnknownNameError, UsageError
 from forecast.laws import Law, law, lookup
-from forecast.laws.compiled.program import DifferenceProgram
+from forecast.laws.program import DifferenceProgram
 
 X = np.array([0.5, 1.0, 3.0, 40.0])
 

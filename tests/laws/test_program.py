@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forecast.formula import parse
 from forecast.laws import Law
-from forecast.laws.compiled.program import DifferenceProgram
+from forecast.laws.program import DifferenceProgram
 
 LAWS = {
     "chinchilla": ("E + A*N**-alpha + B*D**-beta", ["N", "D"]),

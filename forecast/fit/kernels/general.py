@@ -167,7 +167,7 @@ def _same(one: Array, other: Array) -> bool:
 
 def program_of(law: Law) -> Any:
     """Return what computes a law and its derivatives."""
-    from forecast.laws.compiled.program import DifferenceProgram
+    from forecast.laws.program import DifferenceProgram
 
     program = law.program()
     return _Differences(law) if isinstance(program, DifferenceProgram) else program

@@ -26,8 +26,8 @@ from forecast.fit.problem.target import Target
 
 if TYPE_CHECKING:
     from forecast.laws import Law
-    from forecast.laws.compiled.program import Program
     from forecast.laws.forms import Form
+    from forecast.laws.program import Program
 
 __all__ = ["Effective", "EffectiveKernel", "covariance"]
 
@@ -39,7 +39,7 @@ _programs: WeakKeyDictionary[Form, dict[tuple[tuple[str, ...], ...], Any]] = Wea
 
 def _program(law: Law, along: tuple[str, ...]) -> Any:
     """Return a program that takes some variables for parameters, so that it differentiates by them too."""
-    from forecast.laws.compiled.program import DifferenceProgram
+    from forecast.laws.program import DifferenceProgram
 
     names = (*law.parameters, *along), tuple(v for v in law.variables if v not in along)
     known = _programs.setdefault(law._form, {})

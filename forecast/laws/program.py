@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from forecast.formula import Node
-from forecast.formula.differentiate import Differentiated
-from forecast.laws.compiled.expression_graph import Graph, assign
-from forecast.laws.compiled.tape import Tape
+from forecast.errors import printable
+from forecast.formula import Node, tree
+from forecast.formula.derivatives import Derivatives
+from forecast.formula.expression_graph import ExpressionGraph
+from forecast.formula.tape import Tape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,28 +111,34 @@ class FormulaProgram(Program):
         return type(self), (self._root, self.parameters, self.variables)
 
     @functools.cached_property
-    def _differentiated(self) -> Differentiated:
-        """The derivatives, taken when they are first needed."""
-        return Differentiated(self._root, self.parameters)
+    def _curved(self) -> frozenset[tuple[int, int]]:
+        return frozenset(self._graph(2, ())[2])
 
     def curved(self) -> frozenset[tuple[int, int]]:
         """Return the pairs of parameters that have a second derivative."""
-        return self._differentiated.curved()
+        return self._curved
+
+    def _graph(
+        self, order: int, positive: Collection[str]
+    ) -> tuple[ExpressionGraph, list[int], dict[tuple[int, int], int]]:
+        """Return the graph, the nodes of value and gradient, and those of the second derivatives that are not zero."""
+        graph = ExpressionGraph(self.parameters, self.variables, positive, shown=printable(tree.text(self._root), 80))
+        results, second = [graph.tree(self._root)], {}
+        if order:
+            derivatives = Derivatives(graph)
+            results += [derivatives.by(name, results[0]) for name in self.parameters]
+            for i, j in itertools.combinations_with_replacement(range(len(self.parameters) if order > 1 else 0), 2):
+                node = derivatives.by(self.parameters[j], results[1 + i])
+                if node != derivatives.zero:
+                    second[i, j] = node
+        return graph, results, second
 
     def _tape(self, order: int, signs: tuple[bool, ...]) -> tuple[Tape, list[tuple[int, int]]]:
         key = (order, signs)
         if key not in self._tapes:
             positive = {n for n, yes in zip((*self.parameters, *self.variables), signs, strict=True) if yes}
-            graph = Graph(self.parameters, self.variables, positive)
-            results, pairs = [graph.tree(self._root)], []
-            if order:
-                found = self._differentiated.derivatives(order, positive)
-                assign(graph, found.shared)
-                results += [graph.tree(node) for node in found.gradient]
-                if order > 1:
-                    results += [graph.tree(node) for _, _, node in found.hessian]
-                    pairs = [(i, j) for i, j, _ in found.hessian]
-            self._tapes[key] = Tape(graph, results), pairs
+            graph, results, second = self._graph(order, positive)
+            self._tapes[key] = Tape(graph, [*results, *second.values()]), list(second)
         return self._tapes[key]
 
     def _evaluate(self, values: Mapping[str, Array], shape: tuple[int, ...], order: int) -> Found:

@@ -1,5 +1,8 @@
 """Trees as one graph in which equal parts are one node, arranged so that little is computed at full size.
 
+A formula is compiled in three steps, tree to graph to tape; its derivatives are nodes of the same graph
+(`forecast.formula.derivatives`).
+
 A parameter comes as a column (B, 1), a variable as a row (n,); what holds both is a matrix (B, n). Products and sums
 are regrouped so that columns and rows meet first, among themselves, and matrices are touched as seldom as can be.
 Where a base is known to be positive, ``x**p`` is ``exp(p*log(x))``: the logarithm is shared, and is often a row.
@@ -10,10 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from forecast.formula import Binary, Call, Name, Node, Number, Unary
+from forecast.errors import FormulaError
 from forecast.formula.functions import FUNCTIONS
+from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 
-__all__ = ["Graph", "assign"]
+__all__ = ["ExpressionGraph"]
+
+#: Nodes of a formula and its derivatives together, each counted with its arguments.
+MAX_PARTS = 100_000
 
 #: What a node is made of, as bits.
 _COLUMN, _ROW, _MATRIX = 1, 2, 3
@@ -22,7 +29,7 @@ _ODD = ("asin", "atan", "cbrt", "erf", "sign", "sin", "sinh", "tan", "tanh")
 _LARGEST_CHAIN = 4  # x**4 is two products; beyond, a power costs less or is more exact
 
 
-class Graph:
+class ExpressionGraph:
     """Nodes ``(operation, arguments)`` in an order in which they can be computed.
 
     Parameters
@@ -30,60 +37,74 @@ class Graph:
     parameters, variables : collection of str
     positive : collection of str
         The names whose every value is above zero.
+    shown : str
+        The formula, for the error that says that its derivatives are too large.
     """
 
-    def __init__(self, parameters: Collection[str], variables: Collection[str], positive: Collection[str]) -> None:
+    def __init__(
+        self, parameters: Collection[str], variables: Collection[str], positive: Collection[str], shown: str = ""
+    ) -> None:
         self.nodes: list[tuple[str, tuple[int, ...]]] = []
         self.kinds: list[int] = []
         self.positive: list[bool] = []
         self.numbers: dict[int, float] = {}
         self.names: dict[str, int] = {}
-        self.assigned: dict[str, int] = {}
+        #: Base and exponent of what is written as products: differentiated as the power that it is, ``u*sqrt(u)`` has
+        #: a derivative at 0.
+        self.powers: dict[int, tuple[int, float]] = {}
+        self._shown, self._size = shown, 0
         self._known: dict[object, int] = {}
         for kind, names in ((_COLUMN, parameters), (_ROW, variables)):
             for name in names:
                 self.names[name] = self._add("name", (), key=("name", name), kind=kind, positive=name in positive)
 
-    def tree(self, node: Node) -> int:
-        """Put a tree into the graph and return its node."""
+    def tree(self, node: Node, names: Mapping[str, int] | None = None) -> int:
+        """Put a tree into the graph and return its node; with `names`, those nodes stand for the names in it."""
+        names = self.names if names is None else names
         match node:
             case Number(value):
                 return self.number(value)
             case Name(name):
-                return self.assigned[name] if name in self.assigned else self.names[name]
+                return names[name]
             case Call(function, args):
-                return self._call(function, [self.tree(a) for a in args])
+                return self.call(function, [self.tree(a, names) for a in args])
             case Binary("**", base, exponent):
-                return self._power(self.tree(base), self.tree(exponent))
+                return self.power(self.tree(base, names), self.tree(exponent, names))
             case Binary("+" | "-"):
-                return self.sum(list(self._terms(node, False)))
-        return self.product(list(self._factors(node, False)))
+                return self.sum(list(self._terms(node, False, names)))
+        return self.product(list(self._factors(node, False, names)))
 
-    def _terms(self, node: Node, minus: bool) -> Iterator[tuple[int, bool]]:
+    def _terms(self, node: Node, minus: bool, names: Mapping[str, int]) -> Iterator[tuple[int, bool]]:
         match node:
             case Binary("+" | "-" as op, left, right):
-                yield from self._terms(left, minus)
-                yield from self._terms(right, minus ^ (op == "-"))
+                yield from self._terms(left, minus, names)
+                yield from self._terms(right, minus ^ (op == "-"), names)
             case Unary(_, operand):
-                yield from self._terms(operand, not minus)
+                yield from self._terms(operand, not minus, names)
             case _:
-                yield self.tree(node), minus
+                yield self.tree(node, names), minus
 
-    def _factors(self, node: Node, below: bool) -> Iterator[tuple[int, bool]]:
+    def _factors(self, node: Node, below: bool, names: Mapping[str, int]) -> Iterator[tuple[int, bool]]:
         match node:
             case Binary("*" | "/" as op, left, right):
-                yield from self._factors(left, below)
-                yield from self._factors(right, below ^ (op == "/"))
+                yield from self._factors(left, below, names)
+                yield from self._factors(right, below ^ (op == "/"), names)
             case Unary(_, operand):
                 yield self.number(-1.0), False
-                yield from self._factors(operand, below)
+                yield from self._factors(operand, below, names)
             case _:
-                yield self.tree(node), below
+                yield self.tree(node, names), below
 
     # One node after another -------------------------------------------------------------------------------------------
 
     def _add(self, op: str, args: tuple[int, ...], *, key: object, kind: int, positive: bool) -> int:
         if key not in self._known:
+            self._size += 1 + len(args)
+            if self._size > MAX_PARTS:
+                raise FormulaError(
+                    f"formula '{self._shown}': its derivatives have more than {MAX_PARTS} parts; "
+                    "a formula with fewer nested powers and functions has fewer"
+                )
             self._known[key] = len(self.nodes)
             self.nodes.append((op, args))
             self.kinds.append(kind)
@@ -99,7 +120,7 @@ class Graph:
     def op(self, op: str, *args: int) -> int:
         """Return the node of an operation; a number where all arguments are numbers."""
         if all(a in self.numbers for a in args):
-            from forecast.laws.compiled.tape import compute
+            from forecast.formula.tape import compute
 
             return self.number(compute(op, [self.numbers[a] for a in args]))
         if op in _COMMUTE:
@@ -122,7 +143,8 @@ class Graph:
         op, args = self.nodes[node]
         return args[0] if op == "negative" else None
 
-    def _minus(self, node: int) -> int:
+    def minus(self, node: int) -> int:
+        """Return the negative of a node."""
         inner = self._negated(node)
         return self.op("negative", node) if inner is None else inner
 
@@ -148,7 +170,7 @@ class Graph:
         for kind in (_COLUMN, _ROW):
             cheap = self._ratio(abs(factor), sorted(groups[kind, False]), sorted(groups[kind, True]))
             if cheap is not None:
-                above.append(self._minus(cheap) if factor < 0 else cheap)
+                above.append(self.minus(cheap) if factor < 0 else cheap)
                 factor = 1.0
         under = self._chain("*", sorted(groups[_MATRIX, True]))
         if abs(factor) != 1:
@@ -158,7 +180,7 @@ class Graph:
             whole = self.op("reciprocal", under) if whole is None else self.op("/", whole, under)
         if whole is None:
             return self.number(factor)
-        return self._minus(whole) if factor < 0 else whole
+        return self.minus(whole) if factor < 0 else whole
 
     def _ratio(self, factor: float, above: Sequence[int], below: Sequence[int]) -> int | None:
         """Return factor * above / below as a node, or None where there is neither."""
@@ -199,7 +221,7 @@ class Graph:
         for kind in (_COLUMN, _ROW):
             some = self._difference(sorted(groups[kind, False]), sorted(groups[kind, True]), offset)
             if some is not None:
-                plus.append(some) if self._negated(some) is None else less.append(self._minus(some))
+                plus.append(some) if self._negated(some) is None else less.append(self.minus(some))
                 offset = 0.0
         whole = self._difference(plus, less, offset)
         return self.number(offset) if whole is None else whole
@@ -213,7 +235,7 @@ class Graph:
         if not more:
             total = self._chain("+", fewer)
             assert total is not None
-            return self._minus(total)
+            return self.minus(total)
         whole = more[0]
         for node in more[1:]:
             whole = self.op("+", whole, node)
@@ -223,7 +245,8 @@ class Graph:
 
     # Powers and functions ---------------------------------------------------------------------------------------------
 
-    def _call(self, function: str, args: list[int]) -> int:
+    def call(self, function: str, args: Sequence[int]) -> int:
+        """Apply a function."""
         if FUNCTIONS[function].most > 1:
             found = args[0]
             for node in args[1:]:
@@ -236,7 +259,7 @@ class Graph:
             return self.nodes[arg][1][0]
         inner = self._negated(arg)
         if inner is not None and function in _ODD:
-            return self._minus(self.op(function, inner))
+            return self.minus(self.op(function, inner))
         return self.op(function, arg)
 
     def _log(self, node: int) -> int:
@@ -248,25 +271,34 @@ class Graph:
             return self.op("+" if op == "*" else "-", *(self._log(a) for a in args))
         return self.op("log", node)
 
-    def _power(self, base: int, exponent: int) -> int:
+    def power(self, base: int, exponent: int) -> int:
+        """Raise a node to a node."""
         power = self.numbers.get(exponent)
         if base in self.numbers and power is not None:
             return self.op("**", base, exponent)
+        if power == 0:
+            return self.number(1.0)
         if power is not None and power == int(power) and 0 < abs(power) <= _LARGEST_CHAIN:
-            whole = self._chain_power(base, int(abs(power)))
+            whole = self._as_power(self._chain_power(base, int(abs(power))), base, abs(power))
             return whole if power > 0 else self.op("reciprocal", whole)
         if power is not None and abs(power) == 0.5:
             root = self.op("sqrt", base)
             return root if power > 0 else self.op("reciprocal", root)
         if power is not None and 2 * power == int(2 * power) and abs(power) < _LARGEST_CHAIN:
             whole = self.op("*", self._chain_power(base, int(abs(power))), self.op("sqrt", base))
+            self._as_power(whole, base, abs(power))
             return whole if power > 0 else self.op("reciprocal", whole)
         if not self.positive[base]:
             return self.op("**", base, exponent)
         known = self._moved(base, exponent)
         if known is not None:
             return known
-        return self._call("exp", [self.product([(exponent, False), (self._log(base), False)])])
+        return self.call("exp", [self.product([(exponent, False), (self._log(base), False)])])
+
+    def _as_power(self, whole: int, base: int, power: float) -> int:
+        if whole not in self.numbers and power != 1:
+            self.powers[whole] = base, power
+        return whole
 
     def _moved(self, base: int, exponent: int) -> int | None:
         """Return ``u**(v + n)``, u being positive, as ``u**v`` times a power of u, where ``u**v`` is there already."""
@@ -287,7 +319,7 @@ class Graph:
         if op in ("+", "-") and args[1] in self.numbers:
             yield args[0], self.numbers[args[1]] if op == "+" else -self.numbers[args[1]]
         elif op in ("+", "-") and args[0] in self.numbers:
-            yield args[1] if op == "+" else self._minus(args[1]), self.numbers[args[0]]
+            yield args[1] if op == "+" else self.minus(args[1]), self.numbers[args[0]]
 
     def _chain_power(self, base: int, power: int) -> int:
         if power == 1:
@@ -308,10 +340,3 @@ class Graph:
 
 def _groups() -> dict[tuple[int, bool], list[int]]:
     return {(kind, marked): [] for kind in (_COLUMN, _ROW, _MATRIX) for marked in (False, True)}
-
-
-def assign(graph: Graph, shared: Iterable[tuple[str, Node]]) -> Mapping[str, int]:
-    """Put assignments into a graph, in their order."""
-    for name, node in shared:
-        graph.assigned[name] = graph.tree(node)
-    return graph.assigned

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from forecast.formula.functions import FUNCTIONS
 
 if TYPE_CHECKING:
-    from forecast.laws.compiled.expression_graph import Graph
+    from forecast.formula.expression_graph import ExpressionGraph
 
 __all__ = ["Tape", "compute"]
 
@@ -56,12 +56,12 @@ class Tape:
 
     Parameters
     ----------
-    graph : Graph
+    graph : ExpressionGraph
     results : sequence of int
         The nodes to compute.
     """
 
-    def __init__(self, graph: Graph, results: Sequence[int]) -> None:
+    def __init__(self, graph: ExpressionGraph, results: Sequence[int]) -> None:
         order = graph.needed(results)
         place = {node: i for i, node in enumerate(order)}
         self.results = [place[r] for r in results]

@@ -19,9 +19,8 @@ from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError
 from forecast.fit.protocols import check_rule
 from forecast.formula import FUNCTIONS, Binary, Call, Name, Number, Unary, parse, parse_condition
-from forecast.formula.differentiate import differentiate
-from forecast.formula.normal import RULES
-from forecast.formula.tree import evaluate, text, walk
+from forecast.formula.derivatives import RULES, Derivatives
+from forecast.formula.expression_graph import ExpressionGraph
 from forecast.laws import Law
 from forecast.scenarios.scenario import Scenario
 
@@ -106,17 +105,18 @@ def test_every_function_has_a_rule():
 
 
 def test_known_positive_or_not_the_derivatives_are_the_same():
-    for law in LAWS.values():
-        root = parse(law).root
-        names = parse(law).names
+    for text in LAWS.values():
+        names = parse(text).names
+        law = Law(text, variables=[n for n in names if n in ("x", "N", "D")])
         values = dict(zip(names, np.random.default_rng(1).uniform(0.2, 0.9, len(names)), strict=True))
-        results = []
-        for positive in ((), names):
-            found, known = differentiate(root, names, 2, positive), dict(values)
-            for name, node in found.shared:
-                known[name] = evaluate(node, known)
-            results.append([evaluate(n, known) for n in (*found.gradient, *(h for _, _, h in found.hessian))])
-        np.testing.assert_allclose(*results, rtol=1e-9, atol=1e-10)
+        at = {n: np.array([v, v]) for n, v in values.items()}  # all positive
+        mixed = {n: np.array([v, -1.0]) for n, v in values.items()}  # of no name it is known
+        (_, first, second), (_, other, bends) = law.program().evaluate(at, 2), law.program().evaluate(mixed, 2)
+        pairs = law.program().curved()
+        one, two = ([np.ravel(g)[0] for g in each] for each in (first, other))
+        one += [np.ravel(second.get(pair, 0.0))[0] for pair in pairs]
+        two += [np.ravel(bends.get(pair, 0.0))[0] for pair in pairs]
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-10)
 
 
 # --- edges ------------------------------------------------------------------------------------------------------------
@@ -150,11 +150,16 @@ def test_edges(law, values, expected):
 
 
 def test_what_is_there_already_is_used_again():
-    found = differentiate(parse("A*exp(-k*x)*x**b").root, ["A", "k", "b"], 2)
-    calls = [n for _, node in found.shared for n in walk(node)] + [n for g in found.gradient for n in walk(g)]
-    assert sum(isinstance(n, Call) and n.function == "exp" for n in calls) == 1
-    assert sum(isinstance(n, Binary) and n.op == "**" and n.right == Name("b") for n in calls) == 1
-    assert [text(n) for n in differentiate(parse("E + A*x").root, ["E", "A"], 2).gradient] == ["1", "x"]
+    graph = ExpressionGraph(["A", "k", "b"], ["x"], [])
+    whole, derivatives = graph.tree(parse("A*exp(-k*x)*x**b").root), Derivatives(graph)
+    first = [derivatives.by(name, whole) for name in ("A", "k", "b")]
+    second = [derivatives.by(name, node) for name in ("A", "k", "b") for node in first]
+    used = [graph.nodes[at][0] for at in graph.needed([whole, *first, *second])]
+    assert (used.count("exp"), used.count("**"), used.count("log")) == (1, 1, 1)
+    assert [derivatives.by(n, graph.tree(parse("b + A*x").root)) for n in ("b", "A")] == [
+        derivatives.one, graph.names["x"]
+    ]  # fmt: skip
+    assert parse("a*exp(b*x)").derivative("x").text == "a*b*exp(b*x)"
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
@@ -368,6 +373,6 @@ def test_laws_and_all_they_hold_are_copied():
 
 
 def test_a_derivative_too_large_for_one_formula_says_so(monkeypatch):
-    monkeypatch.setattr("forecast.formula.differentiate.MAX_DEPTH", 5)
+    monkeypatch.setattr("forecast.formula.derivatives.MAX_DEPTH", 5)
     with pytest.raises(FormulaError, match="its derivative is too large for one formula"):
         parse("(a + x)**(b + x)**(c + x)").derivative("x")

@@ -1,0 +1,212 @@
+"""Derivatives of a formula by the chain rule, as nodes of the graph that is compiled anyway.
+
+Every node is differentiated once by every name, with what is already there: the derivative of ``u**v`` is ``u**v``
+times something.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from forecast.base import budgets
+from forecast.errors import FormulaError, printable
+from forecast.formula import tree
+from forecast.formula.expression_graph import ExpressionGraph
+from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary, signed
+
+__all__ = ["RULES", "Derivatives", "derivative"]
+
+#: Size and depth of a derivative that is written as one formula.
+MAX_SIZE, MAX_DEPTH = 100_000, 250
+
+#: The derivative of each function of one argument, in its own grammar; that of a step is taken away from the step.
+RULES: Mapping[str, str] = {
+    "abs": "sign(x)",
+    "acos": "-1/sqrt(1 - x**2)",
+    "asin": "1/sqrt(1 - x**2)",
+    "atan": "1/(1 + x**2)",
+    "cbrt": "1/(3*cbrt(x)**2)",
+    "ceil": "0",
+    "cos": "-sin(x)",
+    "cosh": "sinh(x)",
+    "erf": "2/sqrt(pi)*exp(-x**2)",
+    "erfc": "-2/sqrt(pi)*exp(-x**2)",
+    "exp": "exp(x)",
+    "expm1": "exp(x)",
+    "heaviside": "0",
+    "log": "1/x",
+    "log10": "1/(log(10)*x)",
+    "log1p": "1/(1 + x)",
+    "log2": "1/(log(2)*x)",
+    "sign": "0",
+    "sin": "cos(x)",
+    "sinh": "cosh(x)",
+    "sqrt": "1/(2*sqrt(x))",
+    "tan": "1 + tan(x)**2",
+    "tanh": "1 - tanh(x)**2",
+}
+
+
+@functools.cache
+def _rule(function: str) -> Node:
+    from forecast.formula import parse
+
+    return parse(RULES[function]).root
+
+
+class Derivatives:
+    """Derivatives of the nodes of a graph, as nodes of the same graph; each is taken once.
+
+    Parameters
+    ----------
+    graph : ExpressionGraph
+    """
+
+    def __init__(self, graph: ExpressionGraph) -> None:
+        self.graph = graph
+        self.zero, self.one = graph.number(0.0), graph.number(1.0)
+        self._known: dict[str, dict[int, int]] = {}
+
+    def by(self, name: str, root: int) -> int:
+        """Return the node of the derivative of a node by a name; `zero` where it is always zero.
+
+        Raises
+        ------
+        FormulaError
+            If the graph grows too large.
+        """
+        known = self._known.setdefault(name, {self.graph.names[name]: self.one})
+        found, todo = set[int](), [root]
+        while todo:
+            at = todo.pop()
+            if at not in found and at not in known:
+                found.add(at)
+                todo.extend(self.graph.nodes[at][1])
+        for at in sorted(found):  # arguments stand before what is made of them
+            budgets.check_time("differentiating a formula")
+            if at in self.graph.powers:
+                base, power = self.graph.powers[at]
+                known[at] = self._of_power(at, base, self.graph.number(power), known[base], self.zero)
+            else:
+                known[at] = self._by(at, [known[a] for a in self.graph.nodes[at][1]])
+        return known[root]
+
+    def _times(self, *nodes: int) -> int:
+        if self.zero in nodes:
+            return self.zero
+        return self.graph.product([(node, False) for node in nodes if node != self.one] or [(self.one, False)])
+
+    def _over(self, above: int, below: int) -> int:
+        return self.zero if above == self.zero else self.graph.product([(above, False), (below, True)])
+
+    def _plus(self, *terms: tuple[int, bool]) -> int:
+        left = [term for term in terms if term[0] != self.zero]
+        return self.graph.sum(left) if left else self.zero
+
+    def _by(self, at: int, inner: list[int]) -> int:
+        """Apply the chain rule to one node, `inner` being the derivatives of its arguments."""
+        graph, (op, args) = self.graph, self.graph.nodes[at]
+        if all(each == self.zero for each in inner):
+            return self.zero
+        match op:
+            case "+" | "-":
+                return self._plus((inner[0], False), (inner[1], op == "-"))
+            case "negative":
+                return graph.minus(inner[0])
+            case "*":
+                return self._plus((self._times(inner[0], args[1]), False), (self._times(args[0], inner[1]), False))
+            case "/":
+                return self._over(self._plus((inner[0], False), (self._times(at, inner[1]), True)), args[1])
+            case "reciprocal":
+                return graph.minus(self._over(self._times(at, inner[0]), args[0]))
+            case "square":
+                return self._times(graph.number(2.0), args[0], inner[0])
+            case "**":
+                return self._of_power(at, *args, *inner)
+            case "exp":
+                return self._times(at, inner[0])
+            case "max" | "min":
+                ahead = graph.sum([(args[0], False), (args[1], True)])
+                steps = [graph.call("heaviside", [each]) for each in (ahead, graph.minus(ahead))]
+                pairs = zip(inner, steps if op == "max" else reversed(steps), strict=True)
+                return self._plus(*((self._times(each, step), False) for each, step in pairs))
+        return self._times(graph.tree(_rule(op), {"x": args[0]}), inner[0])
+
+    def _of_power(self, at: int, base: int, exponent: int, of_base: int, of_exponent: int) -> int:
+        if of_exponent == self.zero:
+            less = self.graph.power(base, self.graph.sum([(exponent, False), (self.one, True)]))
+            return self._times(exponent, less, of_base)
+        parts = [(self._times(of_exponent, self.graph.call("log", [base])), False)]
+        if of_base != self.zero:
+            parts.append((self._over(self._times(exponent, of_base), base), False))
+        return self._times(at, self._plus(*parts))
+
+
+def derivative(root: Node, name: str) -> Node:
+    """Return the derivative of a tree with respect to `name`, as one tree.
+
+    Examples
+    --------
+    >>> from forecast.formula import parse
+    >>> tree.text(derivative(parse("a*exp(b*x)").root, "x"))
+    'a*b*exp(b*x)'
+    """
+    shown = printable(tree.text(root), 80)
+    names = dict.fromkeys((*(n.name for n in tree.walk(root) if isinstance(n, Name)), name))
+    graph = ExpressionGraph((), names, (), shown)
+    found = _written(graph, Derivatives(graph).by(name, graph.tree(root)))
+    size, depth = _measured(found)
+    if size > MAX_SIZE or depth > MAX_DEPTH:
+        raise FormulaError(f"formula '{shown}': its derivative is too large for one formula")
+    return found
+
+
+def _written(graph: ExpressionGraph, root: int) -> Node:
+    """Return a node of a graph as a tree; what stands in several places is one object there."""
+    made: dict[int, Node] = {}
+    names = {at: name for name, at in graph.names.items()}
+    for at in graph.needed([root]):
+        op, args = graph.nodes[at]
+        parts = tuple(made[a] for a in args)
+        match op:
+            case "number":
+                made[at] = signed(graph.numbers[at])
+            case "name":
+                made[at] = Name(names[at])
+            case "+" | "*":
+                made[at] = _joined(op, parts[0], parts[1])
+            case "-" | "/" | "**":
+                made[at] = Binary(op, parts[0], parts[1])
+            case "negative":
+                made[at] = Unary("-", parts[0])
+            case "reciprocal":
+                made[at] = Binary("/", Number(1.0), parts[0])
+            case "square":
+                made[at] = Binary("**", parts[0], Number(2.0))
+            case _:
+                made[at] = Call(op, parts)
+    return made[root]
+
+
+def _joined(op: str, left: Node, right: Node) -> Node:
+    """Join two sums or products as people write them: ``a*b*c`` instead of ``a*(b*c)``."""
+    match right:
+        case Binary(inner, first, second) if inner in ("+-" if op == "+" else "*/"):
+            return Binary(inner, _joined(op, left, first), second)
+    return Binary(op, left, right)
+
+
+def _measured(root: Node) -> tuple[int, int]:
+    """Return size and depth of a tree, some of whose parts may be one object in several places."""
+    known: dict[int, tuple[int, int]] = {}
+    todo = [root]
+    while todo:
+        below = tree.children(todo[-1])
+        left = [child for child in below if id(child) not in known]
+        if left:
+            todo.extend(left)
+            continue
+        sizes = [known[id(child)] for child in below]
+        known[id(todo.pop())] = 1 + sum(s for s, _ in sizes), 1 + max((d for _, d in sizes), default=0)
+    return known[id(root)]

@@ -1,1 +1,0 @@
-"""Laws as programs over arrays."""
