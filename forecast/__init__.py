@@ -13,10 +13,10 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
-    from forecast.api.asking import ask
-    from forecast.api.changing import scenario
-    from forecast.api.quantity import Condition, Quantity, quantity
-    from forecast.api.saved import load
+    from forecast.api.build_answer import ask
+    from forecast.api.changed_scenario import scenario
+    from forecast.api.open_result import load
+    from forecast.api.quantity import Quantity, QuantityCondition, quantity
     from forecast.api.sources import draws, function, path, uncertain, value
     from forecast.base.access import allow
     from forecast.base.budgets import budget
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     )
     from forecast.contract.toml_records import records_from
     from forecast.evaluation.extrapolate import Extrapolation, extrapolate
-    from forecast.evaluation.rolling import backtest
+    from forecast.evaluation.rolling_origin import backtest
     from forecast.fit.protocols import Protocol, protocol
     from forecast.fit.solution import Fit
     from forecast.laws import Law, law
@@ -58,7 +58,6 @@ __all__ = [
     "Answer",
     "ClaimSpec",
     "CommandSpec",
-    "Condition",
     "DatedForecast",
     "EstimateSpec",
     "Extrapolation",
@@ -73,6 +72,7 @@ __all__ = [
     "ProtocolSpec",
     "PublishedFit",
     "Quantity",
+    "QuantityCondition",
     "ReaderSpec",
     "RelationSpec",
     "Scenario",
@@ -111,7 +111,7 @@ __all__ = [
 
 _HOME = {
     "Answer": "forecast.api.answer",
-    "Condition": "forecast.api.quantity",
+    "QuantityCondition": "forecast.api.quantity",
     "Extrapolation": "forecast.evaluation.extrapolate",
     "Fit": "forecast.fit.solution",
     "Law": "forecast.laws",
@@ -119,8 +119,8 @@ _HOME = {
     "Quantity": "forecast.api.quantity",
     "Scenario": "forecast.scenarios.scenario",
     "allow": "forecast.base.access",
-    "ask": "forecast.api.asking",
-    "backtest": "forecast.evaluation.rolling",
+    "ask": "forecast.api.build_answer",
+    "backtest": "forecast.evaluation.rolling_origin",
     "budget": "forecast.base.budgets",
     "draws": "forecast.api.sources",
     "estimate": "forecast.models",
@@ -128,14 +128,14 @@ _HOME = {
     "function": "forecast.api.sources",
     "hookimpl": "forecast.contract.hookspecs",
     "law": "forecast.laws",
-    "load": "forecast.api.saved",
+    "load": "forecast.api.open_result",
     "model": "forecast.models",
     "path": "forecast.api.sources",
     "project": "forecast.projection.engine",
     "protocol": "forecast.fit.protocols",
     "quantity": "forecast.api.quantity",
     "records_from": "forecast.contract.toml_records",
-    "scenario": "forecast.api.changing",
+    "scenario": "forecast.api.changed_scenario",
     "table": "forecast.tables",
     "trend": "forecast.models",
     "uncertain": "forecast.api.sources",

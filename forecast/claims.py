@@ -132,7 +132,7 @@ def evaluate(spec: ClaimSpec) -> dict[str, Any]:
     note, stated = spec.note, spec.stated
     try:
         if spec.forecast is not None:
-            stated, computed = outcomes.said(spec.forecast), spec.forecast.outcome
+            stated, computed = outcomes.verdict_text(spec.forecast), spec.forecast.outcome
             verdict = outcomes.judge(spec.forecast)
         else:
             computed = _compute(spec) if spec.formula else None
@@ -230,7 +230,7 @@ def _answers(spec: ClaimSpec, where: str, asked: Mapping[str, str] | None = None
     if not spec.answers:
         return {}
     from forecast.contract.registry import get_registry
-    from forecast.projection.reading import figure
+    from forecast.projection.claim_values import figure
 
     tree = _run(get_registry(), spec.scenario, tuple(spec.settings.items()), spec.draws)
     wanted = spec.answers if asked is None else asked

@@ -97,7 +97,7 @@ def test_every_form_of_an_input_is_one(tmp_path):
             path = tmp_path / f"{number}.toml"
             path.write_text(f'[quantities.raw]\nnormal = [1, 2]\nunit = ""\n[quantities.x]\n{text}\n', encoding="utf-8")
             kinds.add(type(forecast.Scenario.load(path).quantities["x"]).__name__)
-    assert kinds == {"Regime", "Schedule", "OwnDraws", "Fitted"}
+    assert kinds == {"Regime", "Schedule", "OwnDraws", "MomentFit"}
 
 
 def test_nothing_is_fetched_by_configuration():

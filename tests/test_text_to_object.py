@@ -31,9 +31,9 @@ PLACES = {
     "cli/catalogue/diff.py: headline: getattr": OURS,
     "cli/catalogue/plugins.py: _pip: find_spec": OURS,
     "conformance/called_with_data.py: _code: resolve": RECORD,
-    "conformance/records.py: _command_loads: resolve": RECORD,
-    "conformance/records.py: _function_vectorises: resolve": RECORD,
-    "conformance/records.py: _target_loads: resolve": RECORD,
+    "conformance/record_checks.py: _command_loads: resolve": RECORD,
+    "conformance/record_checks.py: _function_vectorises: resolve": RECORD,
+    "conformance/record_checks.py: _target_loads: resolve": RECORD,
     "contract/fields.py: Checked.__post_init__: getattr": OURS,
     "contract/local_plugins.py: LocalPlugin.load: find_spec": NAMED,
     "contract/local_plugins.py: LocalPlugin.load: spec_from_file_location": NAMED,
@@ -61,29 +61,29 @@ PLACES = {
     "fit/save.py: encoded: getattr": OURS,
     "fit/save.py: save: getattr": OURS,
     "fit/save_many.py: _stacked: getattr": OURS,
-    "fit/solve/newton.py: Solved.put: getattr": OURS,
-    "fit/solve/newton.py: Solved.take: getattr": OURS,
+    "fit/solve/newton.py: NewtonResult.put: getattr": OURS,
+    "fit/solve/newton.py: NewtonResult.take: getattr": OURS,
     "fit/solve/newton.py: _Live.join: getattr": OURS,
     "fit/solve/newton.py: _Live.join: setattr": OURS,
     "fit/solve/newton.py: _Live.keep: getattr": OURS,
     "fit/solve/newton.py: _Live.keep: setattr": OURS,
     "fit/solve/scatter.py: scattered: getattr": OURS,
-    "fit/verify.py: _check_published: getattr": OURS,
-    "fit/verify.py: _check_replicates: getattr": OURS,
-    "fit/verify.py: _check_uncertainty: getattr": OURS,
-    "fit/verify.py: _compare: getattr": OURS,
+    "fit/saved_fit_schema.py: _check_published: getattr": OURS,
+    "fit/saved_fit_schema.py: _check_replicates: getattr": OURS,
+    "fit/saved_fit_schema.py: _check_uncertainty: getattr": OURS,
+    "fit/saved_fit_schema.py: _compare: getattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
     "formula/symbolic.py: _functions: getattr": OURS,
     "formula/symbolic.py: from_sympy: getattr": OURS,
     "formula/tape.py: _function: getattr": LISTED,
     "laws/lookup.py: law: resolve": RECORD,
-    "laws/pickling.py: _plain: getattr": OURS,
-    "laws/pickling.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
+    "laws/serialisation.py: _plain: getattr": OURS,
+    "laws/serialisation.py: check_sendable: getattr": RECORD,  # whether a plugin's function is found under its own name
     "models/check_output.py: checked_model: getattr": OURS,
     "models/functions.py: _Function.fit: resolve": RECORD,  # named by a file: tests/scenarios/test_functions.py
-    "models/named.py: _made: resolve": RECORD,
+    "models/model_lookup.py: _made: resolve": RECORD,
     "models/trends.py: _target: resolve": RECORD,
-    "tables/remote/sources.py: read_with: resolve": RECORD,  # a file names the record, see tests/base/test_access.py
+    "tables/remote/resource_bytes.py: read_with: resolve": RECORD,  # see tests/base/test_access.py
 }
 
 IMPORTS = ("__import__", "find_spec", "import_module", "run_module", "run_path", "spec_from_file_location")

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
-from forecast.api.expressions import condition as read_condition
-from forecast.api.expressions import quantities_in
-from forecast.api.quantity import Condition, Quantity, as_quantity, quantity
-from forecast.api.records import ASKED, gathered, scenario_of
+from forecast.api.build_scenario import ASKED, gathered, scenario_of
+from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
+from forecast.api.quantity_formulas import condition as read_condition
+from forecast.api.quantity_formulas import quantities_in
 from forecast.errors import UsageError
-from forecast.projection.paths.held import Held
+from forecast.projection.paths.run_cache import RunCache
 from forecast.projection.weights import FEWEST
-from forecast.report.plain import attribute
+from forecast.report.plain_data import attribute
 
 if TYPE_CHECKING:
     import os
@@ -52,7 +52,7 @@ class Answer:
         The projection behind it, as `forecast.project` returns it.
     options : mapping
         What it was asked with.
-    conditions : tuple of Condition
+    conditions : tuple of QuantityCondition
         What it is conditioned on.
     swapped : mapping of str to Quantity
         What stands in place of a quantity of this name.
@@ -60,7 +60,7 @@ class Answer:
         The scenario that was asked.
     asked : str
         The name of the question.
-    held : Held
+    held : RunCache
         The fits and draws that it shares with the answers made from it, so that these draw only what is changed.
 
     Examples
@@ -75,11 +75,11 @@ class Answer:
     question: Mapping[str, Any]
     run: xr.DataTree
     options: Mapping[str, Any]
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[QuantityCondition, ...] = ()
     swapped: Mapping[str, Quantity] = field(default_factory=dict)
     base: Scenario | None = None
     asked: str = ASKED
-    held: Held = field(default_factory=partial(Held, SHARED), repr=False)
+    held: RunCache = field(default_factory=partial(RunCache, SHARED), repr=False)
 
     @classmethod
     def made(cls, **asked: Any) -> Answer:
@@ -111,8 +111,8 @@ class Answer:
     def scenario(self) -> Scenario:
         """The scenario that was asked; ``answer.scenario.to_toml()`` is its text."""
         from forecast.scenarios.graph import build
-        from forecast.scenarios.matching import apart
         from forecast.scenarios.scenario import Scenario
+        from forecast.scenarios.setting_targets import correlated_with
 
         if self.base is None:
             return Scenario.from_dict(self._mapping)
@@ -121,7 +121,7 @@ class Answer:
         base = self.base
         made = base.restated(self._mapping)
         known = [name for name in self.swapped if name in base.quantities]
-        return replace(made, alone=apart(build(base), known)) if base.correlations and known else made
+        return replace(made, alone=correlated_with(build(base), known)) if base.correlations and known else made
 
     @property
     def _mapping(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class Answer:
     @property
     def newest(self) -> dict[str, str]:
         """The date of the newest datum behind the run by table or file, ISO; what states no date is not listed."""
-        from forecast.projection.tables_behind import newest
+        from forecast.projection.source_tables import newest
 
         return newest(self.run)
 
@@ -214,13 +214,13 @@ class Answer:
         """
         import xarray as xr
 
-        from forecast.report.asked import firsts
+        from forecast.report.value_text import first_answers
 
         self._only("shares", "first", "rank")
         if self.kind == "rank":
             return self.run["rankings"].to_dataset()[f"{self.asked}_first"].rename("share")
         parts = []
-        for row in (row for row in firsts(self.run) if row["name"] == self.asked):
+        for row in (row for row in first_answers(self.run) if row["name"] == self.asked):
             told = {**row["first"], "together": row["together"], "none": row["none"]}
             numbers = [float("nan") if share is None else share for share in told.values()]
             made = xr.DataArray(numbers, dims="event", coords={"event": list(told)}, name="share")
@@ -321,12 +321,12 @@ class Answer:
 
     # --- what can be asked further ----------------------------------------------------------------------------------
 
-    def given(self, condition: Condition | str) -> Answer:
+    def given(self, condition: QuantityCondition | str) -> Answer:
         """Return the answer in those worlds in which a condition holds; every world stays what it is.
 
         Parameters
         ----------
-        condition : Condition or str
+        condition : QuantityCondition or str
             ``spend >= 2e8``; as a text it names quantities, ``"spend >= 2e8"``.
 
         Raises
@@ -341,7 +341,7 @@ class Answer:
         """
         if isinstance(condition, str):
             condition = read_condition(condition, where="given")
-        if not isinstance(condition, Condition):
+        if not isinstance(condition, QuantityCondition):
             raise UsageError(f"given: expected a condition such as spend >= 2e8, got {type(condition).__name__}")
         known = set(self.depends_on)
         if not known & {*gathered(condition.sides), *(n for side in condition.sides for n in side.leaves)}:
@@ -355,7 +355,7 @@ class Answer:
             warnings.warn(text, stacklevel=2)
         return made
 
-    def _check_steady(self, condition: Condition) -> None:
+    def _check_steady(self, condition: QuantityCondition) -> None:
         """Refuse a condition on what changes with time: worlds are chosen by one number each."""
         sides = {f"side_{place}": side for place, side in enumerate(condition.sides)}
         asked = replace(self, conditions=())._mapping
@@ -474,7 +474,7 @@ class Answer:
         }
 
     def needed(self, name: str | Quantity, *, dates: float | None = None, **options: Any) -> Any:
-        """Return what one assumption would have to be; see `forecast.api.needed.needed`.
+        """Return what one assumption would have to be; see `forecast.api.required_input.required`.
 
         Parameters
         ----------
@@ -490,13 +490,13 @@ class Answer:
         float or xarray.DataArray
             In the unit of the assumption; along the choices where there are any.
         """
-        from forecast.api.needed import needed
+        from forecast.api.required_input import required
 
-        return needed(self, name if isinstance(name, str) else as_quantity(name).its_name, by=dates, **options)
+        return required(self, name if isinstance(name, str) else as_quantity(name).its_name, by=dates, **options)
 
     def sensitivity(self, *, total: bool = False) -> pd.DataFrame:
-        """Return what moves the answer; see `forecast.api.moving.sensitivity`."""
-        from forecast.api.moving import sensitivity
+        """Return what moves the answer; see `forecast.api.answer_sensitivity.sensitivity`."""
+        from forecast.api.answer_sensitivity import sensitivity
 
         return sensitivity(self, total=total)
 
@@ -507,7 +507,7 @@ class Answer:
         -------
         matplotlib.axes.Axes
         """
-        from forecast.api.drawing import draw
+        from forecast.api.answer_plot import draw
 
         return draw(self, ax)
 
@@ -516,14 +516,14 @@ class Answer:
 
         Rivals are pooled by their weights; of other choices it is the first values that give an answer.
         """
-        from forecast.api.drawing import draw_fan
+        from forecast.api.answer_plot import draw_fan
 
         self._only("fan", "when", "value")
         return draw_fan(self, ax)
 
     def tornado(self, ax: Axes | None = None) -> Axes:
         """Draw what moves a date: the answer where each uncertain number is low and high, and by each choice."""
-        from forecast.api.drawing import draw_tornado
+        from forecast.api.answer_plot import draw_tornado
 
         self._only("tornado", "when")
         return draw_tornado(self, ax)
@@ -544,15 +544,15 @@ class Answer:
         -------
         pathlib.Path or str
         """
-        from forecast.api import drawing
+        from forecast.api import answer_plot
         from forecast.report import page
 
         if path is None:
-            return drawing.page(self)
-        return page.write(self.run, path, toml=drawing.scenario_text(self), given=self._given)
+            return answer_plot.page(self)
+        return page.write(self.run, path, toml=answer_plot.scenario_text(self), given=self._given)
 
     def record(self, to: str | Path, *, on: str, by: Iterable[str] = (), source: str = "") -> list[dict[str, Any]]:
-        """Add the answer to a ledger of forecasts; see `forecast.evaluation.recording.record`.
+        """Add the answer to a ledger of forecasts; see `forecast.evaluation.ledger_entries.record`.
 
         Parameters
         ----------
@@ -570,7 +570,7 @@ class Answer:
         list of dict
             The new lines.
         """
-        from forecast.evaluation.recording import record
+        from forecast.evaluation.ledger_entries import record
 
         return record(self.run, to, on=on, questions=[self.asked], by=list(by), source=source)
 

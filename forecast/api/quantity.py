@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from forecast.api import automatic_names as names
-from forecast.api.expressions import MOST_PARTS, Formed, call, compared, plain, quantities_in
+from forecast.api.quantity_formulas import MOST_PARTS, Formed, call, compared, plain, quantities_in
 from forecast.base.operators import Operators
 from forecast.errors import ScenarioError, UsageError, printable
 from forecast.formula import Comparison, Measured, Name, Node, Text, check_name, tree
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from forecast.fit.solution import Fit
     from forecast.models import Model
 
-__all__ = ["Condition", "Quantity", "as_quantity", "quantity"]
+__all__ = ["Quantity", "QuantityCondition", "as_quantity", "quantity"]
 
 #: Records with one of these keys draw by the name of their quantity.
 _DRAWS = ("draw", "draws", "fitted", "data")
@@ -150,7 +150,7 @@ class Quantity(Operators):
             return True
         return bool(self.stated) and not any(key in self.stated for key in (*_KINDS, "value"))
 
-    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+    def __eq__(self, other: object) -> QuantityCondition:  # type: ignore[override]
         if isinstance(other, str):
             return compared(self, "==", other)
         raise UsageError(f"{self.name or 'quantity'} == …: numbers that vary meet in no world: write <= or >=")
@@ -168,7 +168,7 @@ class Quantity(Operators):
 
 
 @dataclass(frozen=True, eq=False)
-class Condition:
+class QuantityCondition:
     """A comparison of two quantities: what can be asked for, and no truth value.
 
     Parameters
@@ -215,16 +215,16 @@ class Condition:
         -------
         Answer
         """
-        from forecast.api.asking import ask
+        from forecast.api.build_answer import ask
 
         title = {key: options.pop(key) for key in ("title", "dates", "resolves") if key in options}
         return ask(when=self, **title, **options)
 
-    def __and__(self, other: Condition) -> Condition:
+    def __and__(self, other: QuantityCondition) -> QuantityCondition:
         """Return that both hold: ``(a >= 1) & (b >= 2)``."""
         return compared(call("min", self, other), ">=", 1)
 
-    def __or__(self, other: Condition) -> Condition:
+    def __or__(self, other: QuantityCondition) -> QuantityCondition:
         """Return that one or both hold: ``(a >= 1) | (b >= 2)``."""
         return compared(call("max", self, other), ">=", 1)
 
@@ -329,7 +329,7 @@ def as_quantity(given: Any) -> Quantity:
 
     if isinstance(given, Quantity):
         return given
-    if isinstance(given, Condition):  # 1 where it holds, else 0
+    if isinstance(given, QuantityCondition):  # 1 where it holds, else 0
         words = [each.its_name for each in given.sides]
         words += [] if isinstance(given.right, Quantity) else [names.plain_word(plain_side(given.right))]
         depth = 1 + max(each.depth for each in given.sides)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from forecast.api import automatic_names as names
-from forecast.api.expressions import finite
 from forecast.api.quantity import Quantity, as_quantity, named_as, quantity
+from forecast.api.quantity_formulas import finite
 from forecast.errors import UsageError
 
 if TYPE_CHECKING:
@@ -108,13 +108,13 @@ def draws(given: Any, /, *, unit: str | Mapping[str, str] = "", name: str) -> An
     """
     import numpy as np
 
-    from forecast.scenarios.quantities.inputs import Rows
+    from forecast.scenarios.quantities.uncertain_inputs import DrawTable
 
     if hasattr(given, "keys") and not isinstance(given, Mapping):
         given = {key: given[key] for key in given.keys()}  # noqa: SIM118  # a data frame, a Dataset
     several = isinstance(given, Mapping)
     columns = {str(key): np.asarray(each, dtype=float) for key, each in (given if several else {name: given}).items()}
-    rows = Rows(name=name, columns=columns)
+    rows = DrawTable(name=name, columns=columns)
     units = unit if isinstance(unit, Mapping) else dict.fromkeys(columns, unit)
     made = {key: quantity(key, draws=rows, column=key, unit=units.get(key, "")) for key in columns}
     return made if several else made[name]
@@ -142,7 +142,7 @@ def path(times: ArrayLike, values: ArrayLike, /, *, unit: str = "", name: str, b
     import numpy as np
 
     from forecast.base.dates import decimal_year
-    from forecast.models.given_paths import given_paths
+    from forecast.models.sample_paths import given_paths
 
     when, levels = np.asarray(times), np.asarray(values, dtype=float)
     years = np.asarray(when if when.dtype.kind in "iuf" else decimal_year(when.astype("datetime64[s]")), dtype=float)

@@ -27,7 +27,7 @@ LIMIT_RATIO, SMALL = 250, 1 << 20
 #: deflate, shuffle and fletcher32; they are part of HDF5.
 FILTERS = frozenset({1, 2, 3})
 #: Loading holds a variable's values and, for a moment, a copy of them.
-COPIES = 2
+BYTES_FACTOR = 2
 #: netCDF's own attributes, of dimensions; their types are HDF5's and they are never read as values.
 NETCDF = frozenset({"DIMENSION_LIST", "REFERENCE_LIST"})
 #: How a netCDF dimension that has no variable is marked; nothing is stored of it.
@@ -116,7 +116,7 @@ class _Walk:
             return
         width = data.id.get_type().get_size()
         self.stored(data, name, count * width)
-        self.count(name, count * width * COPIES)
+        self.count(name, count * width * BYTES_FACTOR)
         if text:
             self.text(data, name, count)
 
@@ -147,8 +147,8 @@ class _Walk:
                 longest = widest
                 # numpy keeps text at four bytes a character
                 what = f"{printable(self.path)}: '{printable(name)}': reading text of {longest:,} characters takes"
-                check_memory(self.bytes + COPIES * 4 * longest * count, what, error=ResultError, limit=self.limit)
-        self.count(name, COPIES * 4 * longest * count)
+                check_memory(self.bytes + BYTES_FACTOR * 4 * longest * count, what, error=ResultError, limit=self.limit)
+        self.count(name, BYTES_FACTOR * 4 * longest * count)
 
     def is_text(self, thing: Any, name: str) -> bool:
         """Tell whether a variable or attribute is text of any length; refuse what is neither text nor number."""
@@ -173,14 +173,14 @@ class _Walk:
             key = attribute.name.decode("utf-8", "replace")
             at = f"{name}@{key}"
             size = math.prod(attribute.shape) * attribute.get_type().get_size()
-            self.count(at, size * COPIES)
+            self.count(at, size * BYTES_FACTOR)
             if key in NETCDF:
                 continue
             if not self.is_text(attribute, at):
                 continue
             if math.prod(attribute.shape) != 1:
                 self.refuse(at, "several texts in one attribute; expected one")
-            self.count(at, COPIES * len(thing.attrs[key]))
+            self.count(at, BYTES_FACTOR * len(thing.attrs[key]))
 
     def is_bare(self, data: Any) -> bool:
         """Tell whether this is a netCDF dimension alone, of which no value is ever read."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from forecast.api.quantity import Condition, Quantity
+    from forecast.api.quantity import Quantity, QuantityCondition
 
 __all__ = ["Operators"]
 
@@ -14,7 +14,7 @@ __all__ = ["Operators"]
 class Operators:
     """What can be calculated with: every operation and function is a quantity, every comparison a condition.
 
-    The work is done in `forecast.api.expressions`.
+    The work is done in `forecast.api.quantity_formulas`.
     """
 
     def under(self, fit: Any, variables: Mapping[str, Any]) -> Quantity:
@@ -29,7 +29,7 @@ class Operators:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """Answer numpy: ``np.minimum(spend, budget)`` and ``np.float64(2)*spend`` are quantities."""
-        from forecast.api.expressions import of_numpy
+        from forecast.api.quantity_formulas import of_numpy
 
         return NotImplemented if method != "__call__" or options else of_numpy(ufunc.__name__, inputs)
 
@@ -69,32 +69,32 @@ class Operators:
     def __abs__(self) -> Quantity:
         return _called("abs", self)
 
-    def __ge__(self, other: Any) -> Condition:
+    def __ge__(self, other: Any) -> QuantityCondition:
         return _compared(self, ">=", other)
 
-    def __gt__(self, other: Any) -> Condition:
+    def __gt__(self, other: Any) -> QuantityCondition:
         return _compared(self, ">", other)
 
-    def __le__(self, other: Any) -> Condition:
+    def __le__(self, other: Any) -> QuantityCondition:
         return _compared(self, "<=", other)
 
-    def __lt__(self, other: Any) -> Condition:
+    def __lt__(self, other: Any) -> QuantityCondition:
         return _compared(self, "<", other)
 
 
 def _made(op: str, *operands: Any) -> Quantity:
-    from forecast.api.expressions import operation
+    from forecast.api.quantity_formulas import operation
 
     return operation(op, *operands)
 
 
 def _called(word: str, *arguments: Any) -> Quantity:
-    from forecast.api.expressions import call
+    from forecast.api.quantity_formulas import call
 
     return call(word, *arguments)
 
 
-def _compared(left: Any, op: str, right: Any) -> Condition:
-    from forecast.api.expressions import compared
+def _compared(left: Any, op: str, right: Any) -> QuantityCondition:
+    from forecast.api.quantity_formulas import compared
 
     return compared(left, op, right)

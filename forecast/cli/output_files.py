@@ -129,7 +129,7 @@ def plot_width() -> str:
 
 def check_plots(plots: Sequence[str]) -> None:
     """Refuse figures that cannot be drawn, before the work."""
-    from forecast.base.paper import check_format
+    from forecast.base.plot_style import check_format
 
     for path in plots:
         check_format(path)

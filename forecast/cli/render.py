@@ -39,7 +39,7 @@ CELL = 2000
 #: Most spaces that a long cell costs the others of its column; it stands whole and pushes its own line alone.
 PAD = 60
 #: A table of one record's parts that is wider than this is written as blocks instead.
-WIDE = 110
+MAX_WIDTH = 110
 #: Columns that a table may take of a wide terminal, and that every terminal is taken to have.
 WIDEST, NARROWEST = 400, 20
 #: The environment variable that has errors of display raised.
@@ -281,7 +281,7 @@ def details(record: Mapping[str, Any]) -> None:
         columns = list(dict.fromkeys(k for row in value for k in row))
         columns = [c for c in columns if any(row.get(c) not in (None, "", [], {}) for row in value)]
         if sum(max(width_of(cell(row.get(c))) for row in value) + 2 for c in columns) <= (
-            width() if _lined() else WIDE
+            width() if _lined() else MAX_WIDTH
         ):
             table(columns, [[row.get(c) for c in columns] for row in value], indent=2)
         else:
@@ -292,7 +292,7 @@ def details(record: Mapping[str, Any]) -> None:
 def _block_lines(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, indent: int = 2) -> list[str]:
     """Return records that are too wide for a table, one below the other: the first value, then the others by name."""
     wide = max((width_of(printable(c)) for c in columns[1:]), default=0)
-    room = width() if _lined() else WIDE
+    room = width() if _lined() else MAX_WIDTH
     lead = " " * (indent + 2)
     out = []
     for row in rows:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.ask.projected import NARROWING, show_projection
+from forecast.cli.ask.result_output import NARROWING, show_projection
 from forecast.cli.output_files import FORMS, csv_option, out_option, plot_option, report_option
 from forecast.errors import ResultError, UsageError, printable
 
@@ -58,14 +58,14 @@ def show(
     forecast show mine.nc --quantity machine --every 5
     forecast show families.nc --plot families.png --json
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
     from forecast.report import figures, page
 
     where = printable(file)
     if Path(file).suffix.lower() in (".json", ".csv", ".parquet"):
         raise UsageError(f"{where}: expected a .nc file; the other forms are for other programs")
     named = [("--out", out), ("--csv", csv), ("--report", report), *(("--plot", path) for path in plots)]
-    asked.outputs(named, file, "FILE")
+    fit_arguments.outputs(named, file, "FILE")
     for path in plots:
         figures.check_format(path)
     if report is not None:
@@ -87,21 +87,21 @@ def _writer(
     file: str, narrowed: dict[str, Any], level: float | None, plots: tuple[str, ...], report: str | None
 ) -> Callable[..., object]:
     """Open a file, check what it holds, and return what writes that; refuse options that say nothing of it."""
-    from forecast.api.saved import load
-    from forecast.cli.fit import asked
+    from forecast.api.open_result import load
+    from forecast.cli.fit import fit_arguments
     from forecast.cli.fit.compare import show_comparison
-    from forecast.cli.fit.fitted import show_fit
+    from forecast.cli.fit.fit_output import show_fit
     from forecast.fit.compare import comparison_of, is_comparison
     from forecast.fit.fits import Fits
     from forecast.fit.solution import Fit
-    from forecast.projection.saved import is_projection
+    from forecast.projection.result_schema import is_projection
     from forecast.report import page
 
     found = load(file)
     stated = {option: narrowed[key] for option, key in _OPTIONS.items()}
     if isinstance(found, (Fit, Fits)):
         _refuse({**stated, "--report": report}, "a fit", "only a projection is narrowed and reported")
-        record = render.provenance(asked.plugins_of(found.law), computed=True)
+        record = render.provenance(fit_arguments.plugins_of(found.law), computed=True)
         given = 0.95 if level is None else level
         return partial(show_fit, COMMAND, found, level=given, provenance=record, plots=plots)
     if is_comparison(found):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.conformance.laws import guarded, refuse
+from forecast.conformance.law_checks import guarded, refuse
 from forecast.contract.registry import Record, resolve
 from forecast.errors import PluginError, one_line, printable
 
@@ -115,7 +115,7 @@ def _like(record: Record, says: str, one: Any, other: Any) -> None:
 
 def reader_reads(record: Record) -> None:
     """It makes columns of one length of the file that its record names, or of a tiny CSV file."""
-    from forecast.tables.remote.sources import read_with
+    from forecast.tables.remote.resource_bytes import read_with
 
     spec: Any = record.spec
     code = _code(record)

@@ -173,11 +173,11 @@ def _place(problem: BaseException, modules: Collection[str]) -> str:
 
 
 def _of(record: Record) -> Iterator[tuple[str, Callable[[Record], None]]]:
-    from forecast.conformance import records
+    from forecast.conformance import record_checks
 
-    yield from records.CHECKS.get(record.spec.kind, ())
+    yield from record_checks.CHECKS.get(record.spec.kind, ())
     if isinstance(record.spec, FunctionSpec):
-        yield from records.FUNCTION_CHECKS
+        yield from record_checks.FUNCTION_CHECKS
 
 
 def _fail(problem: ForecastError) -> None:

@@ -1,8 +1,9 @@
 """A command in a process of its own, so that no plugin can take it down: who ends it is left out, the rest is answered.
 
-The process records inside whose code it is (`forecast.contract.recorder`). Where it dies there, or stays too long, the
-command is run again without that code, until it is answered; what it writes to stdout is held back until then. Memory
-has a limit in it too, so that a plugin which takes too much has a MemoryError, which is that plugin's failure alone.
+The process records inside whose code it is (`forecast.contract.crash_journal`). Where it dies there, or stays too long,
+the command is run again without that code, until it is answered; what it writes to stdout is held back until then.
+Memory has a limit in it too, so that a plugin which takes too much has a MemoryError, which is that plugin's failure
+alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from forecast.base import budgets
-from forecast.contract import child_process, recorder
+from forecast.contract import child_process, crash_journal
 from forecast.errors import UsageError, printable
 
 __all__ = ["CHILD", "SECONDS", "confined", "done", "supervised", "supervising"]
@@ -95,7 +96,7 @@ def confined() -> bool:
     path = os.environ.get(CHILD)
     if not path:
         return False
-    recorder.begin(Path(path))
+    crash_journal.begin(Path(path))
     try:
         import resource
 
@@ -114,7 +115,7 @@ def supervising() -> bool:
 
 def done() -> None:
     """Record that this process comes to its end by itself."""
-    recorder.inside(DONE).__enter__()
+    crash_journal.inside(DONE).__enter__()
 
 
 def _run(words: Sequence[str], left: Mapping[str, str], limit: float, record: Path, answer: IO[bytes]) -> _End:
@@ -129,7 +130,7 @@ def _run(words: Sequence[str], left: Mapping[str, str], limit: float, record: Pa
 
     def look() -> bool:
         now = time.monotonic()
-        over.extend(e.what for e in recorder.entries(record) if e.what != DONE and now - e.since > limit)
+        over.extend(e.what for e in crash_journal.entries(record) if e.what != DONE and now - e.since > limit)
         return not over
 
     with contextlib.ExitStack() as stack:
@@ -147,7 +148,7 @@ def _run(words: Sequence[str], left: Mapping[str, str], limit: float, record: Pa
             raise
     if status is None:
         return _End(status=1, why=f"ran for over {limit:g} s", inside=tuple(over))
-    entries = recorder.entries(record)
+    entries = crash_journal.entries(record)
     inside = tuple(e.what for e in entries if math.isfinite(e.since))
     beside = tuple(e.what for e in entries if not math.isfinite(e.since))
     why = f"ended the process ({child_process.how_it_ended(status)})"

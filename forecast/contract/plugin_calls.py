@@ -2,8 +2,8 @@
 
 Whatever that code raises becomes a `PluginError` that names it, ``sys.exit()`` and a KeyboardInterrupt of its own
 included; what it prints goes to stderr, since stdout carries results; that it runs is recorded, so that its name is
-known should it end the process (`forecast.contract.recorder`); a copy of the process that it makes by a fork ends where
-the code returns; and code that is left out (``FORECAST_LEAVE_OUT``, set by ``--isolate``) is not called at all.
+known should it end the process (`forecast.contract.crash_journal`); a copy of the process that it makes by a fork ends
+where the code returns; and code that is left out (``FORECAST_LEAVE_OUT``, set by ``--isolate``) is not called at all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from forecast.contract import recorder
+from forecast.contract import crash_journal
 from forecast.errors import ForecastError, OverTimeError, PluginError, one_line, printable
 
 __all__ = [
@@ -97,7 +97,7 @@ def code(what: str) -> Iterator[None]:
     if what in left_out():
         raise PluginError(f"{what}: left out: {left_out()[what]}")
     process = os.getpid()
-    with recorder.inside(what), stdout_is_data():
+    with crash_journal.inside(what), stdout_is_data():
         try:
             yield
         finally:
@@ -234,7 +234,7 @@ def _begin_anew(what: str, why: str) -> None:
 
     os.environ["FORECAST_LEAVE_OUT"] = json.dumps({**left_out(), what: why})
     hand_stdout_over()
-    recorder.end()
+    crash_journal.end()
     signal.setitimer(signal.ITIMER_REAL, 0)  # it would run on
     # an alarm that went off and that nobody has taken yet would end the new program: it is taken here
     for how in (signal.SIG_BLOCK, signal.SIG_UNBLOCK):

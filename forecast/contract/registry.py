@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeVar
 
 import pluggy
 
-from forecast.contract import hookspecs, plugin_calls, recorder
+from forecast.contract import crash_journal, hookspecs, plugin_calls
 from forecast.contract.fields import references
 from forecast.contract.local_plugins import LOCAL, LocalPlugin, is_path, local_plugin
 from forecast.contract.specs import (
@@ -218,7 +218,7 @@ def _installed() -> tuple[list[EntryPoint | LocalPlugin], list[Plugin]]:
 @functools.cache
 def ended_inside() -> tuple[str, ...]:
     """Return the code of plugins inside which earlier commands ended, and not by themselves."""
-    return tuple(recorder.deaths())
+    return tuple(crash_journal.deaths())
 
 
 def _try_alone(entry: EntryPoint | LocalPlugin, what: str) -> None:
@@ -228,7 +228,7 @@ def _try_alone(entry: EntryPoint | LocalPlugin, what: str) -> None:
     try:
         child_process.load(entry.name, entry.value, seconds=LOAD_S)
     except PluginError as problem:
-        recorder.keep(what)
+        crash_journal.keep(what)
         raise PluginError(
             f"it ended an earlier command and does so still: {problem}; FORECAST_PLUGINS=-{entry.name} "
             "leaves it out for good"
@@ -392,7 +392,7 @@ class Registry:
                 warnings.warn(f"{what} is left out: {reason}", stacklevel=2)  # it costs every command, whatever it asks
         left = max(0, plugin_calls.running_threads() - threads)
         if left:
-            recorder.mark(what)
+            crash_journal.mark(what)
         return replace(plugin, threads=left)
 
     def plugin(self, name: str) -> Sequence[Plugin]:

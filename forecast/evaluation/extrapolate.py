@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-__all__ = ["LEAST", "RECORD", "Extrapolation", "Record", "extrapolate", "quantiles", "shape_for_dates"]
+__all__ = ["MIN_POINTS", "RECORD", "Extrapolation", "TrackRecord", "extrapolate", "quantiles", "shape_for_dates"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Points that a curve needs, and fewer than which the record has not seen.
-LEAST, SEEN = 5, 10
+MIN_POINTS, MIN_POINTS_IN_RECORD = 5, 10
 #: Below this share of its own later points inside the band, an extrapolation is warned of.
-HELD = 0.5
+MIN_COVERAGE = 0.5
 #: Blocks of draws behind an answer along dates, and years that are looked ahead for a level that is to be reached.
 BLOCKS, HORIZON = 4, 50.0
 #: Places along a figure, and its colours: Okabe and Ito's (2008), told apart with any colour vision.
-DRAWN, _SAID, _KNOWN = 60, "#0072B2", "#D55E00"
+PLOT_POINTS, _SAID, _KNOWN = 60, "#0072B2", "#D55E00"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record:
+class TrackRecord:
     """How extrapolations of one kind have done, each scored with numbers chosen on the other data sets.
 
     Parameters
@@ -71,8 +71,10 @@ class Record:
 
 #: Made, and held to what it says, by ``tests/evaluation/test_extrapolate_record.py``.
 RECORD = (
-    Record(kind="error curves of image classifiers", curves=35, times=2.1, error=0.0315, last_value=0.0945, held=0.88),
-    Record(kind="loss curves of language models", curves=5, times=2.0, error=0.00075, last_value=0.0072, held=1.0),
+    TrackRecord(
+        kind="error curves of image classifiers", curves=35, times=2.1, error=0.0315, last_value=0.0945, held=0.88
+    ),
+    TrackRecord(kind="loss curves of language models", curves=5, times=2.0, error=0.00075, last_value=0.0072, held=1.0),
 )
 
 
@@ -191,7 +193,7 @@ class Extrapolation:
 
             _, axis = plt.subplots(figsize=(7, 4), layout="constrained")
         start, end = self.x[-1], self.to.max()
-        between = (np.linspace if self.dates else np.geomspace)(start, end, DRAWN + 1)[1:]
+        between = (np.linspace if self.dates else np.geomspace)(start, end, PLOT_POINTS + 1)[1:]
         at = from_decimal_year(between) if self.dates else between
         known = from_decimal_year(self.x) if self.dates else self.x
         path = extrapolate(known, self.y, at, self.level, names=self.names)
@@ -317,8 +319,10 @@ def _checked(x: Array, y: Any, names: tuple[str, str], dated: bool) -> tuple[Arr
             what = "numbers above 0" if positive else "dates"
             raise DataError(f"extrapolate: '{name}', row {bad[0] + 1}: expected {what}, got {column[bad[0]]:g}")
     distinct, place = np.unique(x, return_inverse=True)
-    if distinct.size < LEAST:
-        raise DataError(f"extrapolate: '{shown[0]}': expected at least {LEAST} different values, got {distinct.size}")
+    if distinct.size < MIN_POINTS:
+        raise DataError(
+            f"extrapolate: '{shown[0]}': expected at least {MIN_POINTS} different values, got {distinct.size}"
+        )
     return distinct, np.exp(np.bincount(place, np.log(values)) / np.bincount(place))
 
 
@@ -393,9 +397,9 @@ def _along_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str
     if decades > FAR:
         known = np.log10(max(each.times for each in RECORD))
         notes.append(f"{decades:.1f} decades beyond the data: the record is of {known:.1f}")
-    if x.size < SEEN:
-        notes.append(f"{x.size} points: the record is of curves with {SEEN} or more")
-    if tried and tried["held"] < HELD:
+    if x.size < MIN_POINTS_IN_RECORD:
+        notes.append(f"{x.size} points: the record is of curves with {MIN_POINTS_IN_RECORD} or more")
+    if tried and tried["held"] < MIN_COVERAGE:
         notes.append(
             f"from {names[0]} = {tried['from']:.4g} the same forecast held {tried['held']:.0%} of its later points"
         )
@@ -407,7 +411,7 @@ def _along_numbers(x: Array, y: Array, to: Array, level: float, names: tuple[str
 
 def _tried(x: Array, y: Array, times: float, level: float) -> dict[str, float]:
     """Forecast the points' own later part from the earlier one, as far as is asked, or as half of the points allow."""
-    count = max(int(np.searchsorted(x, x[-1] / times, side="right")), LEAST, x.size // 2)
+    count = max(int(np.searchsorted(x, x[-1] / times, side="right")), MIN_POINTS, x.size // 2)
     if count >= x.size:
         return {}
     median, lower, upper, _ = _band(x[:count], y[:count], x[count:], level, TUNING)

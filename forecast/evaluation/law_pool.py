@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from forecast.laws import Law, law
 
-__all__ = ["FORMS", "TUNING", "Form", "Pool", "Tuning", "pool"]
+__all__ = ["FORMS", "TUNING", "CurveFamily", "LawPool", "Tuning", "pool"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ def _broken(x: Array) -> dict[str, Array]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form:
+class CurveFamily:
     """A law of the catalogue, as the pool lays it out.
 
     Parameters
@@ -73,9 +73,9 @@ class Form:
 #: The broken power law contains the two others near enough (a break that does not bend, a break at the start), so it
 #: has as large a share as both. Other laws of the catalogue (m3, hill) made the development curves worse.
 FORMS = (
-    Form(law="scaling/broken-power", floor="a", scale="b", prior=0.5, shapes=_broken),
-    Form(law="scaling/shifted-power", floor="c", scale="a", prior=0.25, shapes=_shifted),
-    Form(law="scaling/saturating-power", floor="E", scale="beta", prior=0.25, shapes=_saturating),
+    CurveFamily(law="scaling/broken-power", floor="a", scale="b", prior=0.5, shapes=_broken),
+    CurveFamily(law="scaling/shifted-power", floor="c", scale="a", prior=0.25, shapes=_shifted),
+    CurveFamily(law="scaling/saturating-power", floor="E", scale="beta", prior=0.25, shapes=_saturating),
 )
 #: Floors, as the share by which they lie below the lowest point; 1 is no floor at all.
 BELOW = np.array([0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.27, 0.35, 0.45, 0.55, 0.7, 0.85, 0.95, 1.0])
@@ -113,7 +113,7 @@ TUNING = Tuning()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pool:
+class LawPool:
     """What the members say at some places, in logarithms.
 
     Parameters
@@ -143,7 +143,7 @@ class Pool:
         return np.asarray(middle + np.sign(q - 0.5) * spread * both)
 
 
-def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> Pool:
+def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> LawPool:
     """Weigh the members by a falling curve and ask them for places beyond it.
 
     Parameters
@@ -185,7 +185,7 @@ def pool(x: Array, y: Array, to: Array, tuning: Tuning = TUNING) -> Pool:
     chance = np.concatenate(chances)
     rows = _spread_evenly(np.concatenate(apart), chance, MEMBERS)
     residual = float(np.sqrt(chance @ np.concatenate(squares) / chance.sum()))
-    return Pool(log=np.concatenate(said)[rows] + np.log(unit), residual=residual, shares=shares, says=says)
+    return LawPool(log=np.concatenate(said)[rows] + np.log(unit), residual=residual, shares=shares, says=says)
 
 
 def _spread_evenly(order: Array, weight: Array, count: int) -> NDArray[np.int64]:
@@ -199,7 +199,7 @@ def _spread_evenly(order: Array, weight: Array, count: int) -> NDArray[np.int64]
 class _Part:
     """The members of one law: which row of its grid with which floor and scale, and log weights."""
 
-    form: Form
+    form: CurveFamily
     law: Law
     shapes: Mapping[str, Array]
     columns: Array
@@ -217,12 +217,12 @@ class _Part:
             return np.log(base + size * beyond[place]), np.log(y) - np.log(base + size * self.columns[row])
 
 
-def _columns(form: Form, chosen: Law, shapes: Mapping[str, Array], x: Array) -> Array:
+def _columns(form: CurveFamily, chosen: Law, shapes: Mapping[str, Array], x: Array) -> Array:
     """Return what falls away, (G, n): the law without its floor, at a scale of 1."""
     return chosen.value({**shapes, form.floor: 0.0, form.scale: 1.0}, x=x)
 
 
-def _weighed(form: Form, x: Array, y: Array, recent: Array, worth: float) -> _Part:
+def _weighed(form: CurveFamily, x: Array, y: Array, recent: Array, worth: float) -> _Part:
     """Return the members of a law with their weights: a likelihood of relative residuals, tempered to their worth."""
     chosen, shapes = law(form.law), form.shapes(x)
     columns = _columns(form, chosen, shapes, x)

@@ -18,7 +18,7 @@ from forecast import tables
 from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError, printable
 from forecast.evaluation.extrapolate import quantiles
 from forecast.evaluation.origins import REFERENCES, origins, targets
-from forecast.evaluation.rolling import DEFAULT, Cut, scored
+from forecast.evaluation.rolling_origin import DEFAULT, Origin, scored
 from forecast.fit.data.observations import _compute
 from forecast.tables.columns import Columns
 
@@ -85,14 +85,14 @@ def backtest_laws(
     name : str
         Of the data.
     scores, most_origins, most_targets, seed, workers, progress
-        As in `forecast.evaluation.rolling.backtest`.
+        As in `forecast.evaluation.rolling_origin.backtest`.
 
     Returns
     -------
     xarray.Dataset
-        As `forecast.evaluation.rolling.backtest` does; in place of ``years`` it has ``ahead``: decades of `along`
-        beyond what was fitted (its difference where it is not positive). The origin is the last place that was fitted,
-        or the group that was left out.
+        As `forecast.evaluation.rolling_origin.backtest` does; in place of ``years`` it has ``ahead``: decades of
+        `along` beyond what was fitted (its difference where it is not positive). The origin is the last place that was
+        fitted, or the group that was left out.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def backtest_laws(
     Examples
     --------
     >>> import forecast, numpy as np
-    >>> from forecast.evaluation.rolling import summary
+    >>> from forecast.evaluation.rolling_origin import summary
     >>> x = np.geomspace(1e3, 1e6, 24)
     >>> noise = np.exp(0.01 * np.random.default_rng(0).standard_normal(24))
     >>> data = {"x": x, "loss": (1.7 + 40 * x**-0.4) * noise}
@@ -127,7 +127,7 @@ def backtest_laws(
     place = _compute(order, columns, "backtest: along")
     if not np.isfinite(place).all():
         raise DataError("backtest: along: a value is missing or infinite")
-    cuts: list[Cut] = []
+    cuts: list[Origin] = []
     pieces: list[tuple[Any, ...]] = []
     curves = all(len(each.variables) == 1 for each in chosen) and all(
         np.array_equal(_compute(variable, columns, "backtest"), place) for each in chosen for variable in each.variables
@@ -142,7 +142,7 @@ def backtest_laws(
         before, after = columns.take(known), columns.take(asked)
         observed = _compute(explained, after, "backtest: y")
         cuts.append(
-            Cut(at=at, ahead=_beyond(place, known, asked), observed=observed, place=np.arange(int(asked.sum())))
+            Origin(at=at, ahead=_beyond(place, known, asked), observed=observed, place=np.arange(int(asked.sum())))
         )
         pieces += [(each, before, after, explained, objective, seed) for each in chosen]
         curve = (place[known], _compute(explained, before, "backtest: y"), place[asked])

@@ -39,7 +39,7 @@ NEVER = "never"
 SHORT = 8
 
 #: The largest number that a line may hold.
-MOST = 1e300
+LARGEST_NUMBER = 1e300
 
 #: A published hash, with or without the number of its line.
 _PUBLISHED = re.compile(r"(?:([1-9][0-9]{0,8}):)?([0-9a-f]{64})", re.ASCII | re.IGNORECASE)
@@ -124,7 +124,7 @@ def _stated(value: object) -> bool:
 
 def _number(value: object) -> bool:
     # a whole number of JSON may be longer than any float
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MOST
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST_NUMBER
 
 
 def _share(value: object) -> bool:

@@ -23,10 +23,10 @@ from typing import Any
 
 from forecast.base.dates import decimal_year
 from forecast.contract.published import DatedForecast
-from forecast.evaluation.resolving import held_share
+from forecast.evaluation.ledger_scores import coverage
 from forecast.evaluation.scores import brier
 
-__all__ = ["VERDICTS", "headline", "held", "judge", "said", "summary"]
+__all__ = ["VERDICTS", "headline", "inside_interval", "judge", "summary", "verdict_text"]
 
 DECIDED = ("hit", "early", "late", "missed", "underestimated", "overestimated")
 VERDICTS = (*DECIDED, "pending", "provisional", "unverified")
@@ -84,14 +84,14 @@ def _reach(forecast: DatedForecast) -> tuple[float, float]:
     return forecast.median - near, forecast.median + near
 
 
-def held(forecast: DatedForecast) -> bool | None:
+def inside_interval(forecast: DatedForecast) -> bool | None:
     """Tell whether a stated interval held; None where none has a level, or nothing is decided."""
     if forecast.level is None or judge(forecast) not in DECIDED:
         return None
     return judge(forecast) == "hit"
 
 
-def said(forecast: DatedForecast) -> str:
+def verdict_text(forecast: DatedForecast) -> str:
     """Return what was foretold, in short.
 
     Examples
@@ -125,8 +125,8 @@ def summary(forecasts: Iterable[DatedForecast]) -> list[dict[str, Any]]:
             continue
         verdicts = Counter(map(judge, of))
         decided, hits = sum(verdicts[v] for v in DECIDED), verdicts["hit"]
-        low, high = held_share(hits, decided) if decided else (None, None)
-        kept = [share for each in of if (share := held(each)) is not None]
+        low, high = coverage(hits, decided) if decided else (None, None)
+        kept = [share for each in of if (share := inside_interval(each)) is not None]
         came = [each for each in of if judge(each) in DECIDED and each.outcome is not None and each.median is not None]
         rows.append(
             {
@@ -174,7 +174,7 @@ def headline(rows: Iterable[dict[str, Any]]) -> str:
     intervals, kept = sum(row["intervals"] for row in rows), sum(row["held"] for row in rows)
     if not decided:
         return "No dated forecast has an outcome that counts."
-    low, high = held_share(hits, decided)
+    low, high = coverage(hits, decided)
     spread = f"{low:.0%} to {high:.0%} by so few"
     told = f"{kept} of {intervals} stated intervals held" if intervals else "no interval is decided"
     return f"{hits} of {decided} dated forecasts whose outcome is known came true ({spread}); {told}."

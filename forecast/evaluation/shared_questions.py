@@ -142,7 +142,7 @@ def compare(
 def _of_date(tree: xr.DataTree, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
     """Return the date that a scenario gives, and the score of its probability by the date to which it is known."""
     from forecast.base.dates import decimal_year
-    from forecast.projection.reading import figure
+    from forecast.projection.claim_values import figure
 
     found = {name: figure(tree, f"{own} p{level}", where=own) for name, level in _LEVELS.items()}
     out: dict[str, Any] = {name: value if math.isfinite(value) else None for name, value in found.items()}
@@ -166,8 +166,8 @@ def _of_value(tree: xr.DataTree, own: str, question: Mapping[str, Any], made: st
     import xarray as xr
 
     from forecast.evaluation.scores import crps
+    from forecast.projection.claim_values import worlds
     from forecast.projection.crossing import weighted_quantiles
-    from forecast.projection.reading import worlds
 
     values, weights = worlds(tree, tree["values"][own].to_dataset()["value"].isel(date=0), where=own)
     levels = [level / 100 for level in _LEVELS.values()]

@@ -28,7 +28,7 @@ from forecast.fit.objectives.objective import Objective
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates, given_start
 from forecast.fit.problem.target import Target
-from forecast.fit.solve import curves, newton
+from forecast.fit.solve import batch_solver, newton
 from forecast.fit.solve.multistart import agreeing, is_optimum, outcome, search
 from forecast.fit.solve.parallel import Progress, Workers, share
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.problem import Problem
-    from forecast.fit.solve.newton import Solved
+    from forecast.fit.solve.newton import NewtonResult
     from forecast.laws import Law
 
 __all__ = ["Fits", "bootstrapped", "fit_over"]
@@ -139,7 +139,9 @@ def _shared(
 
 def _fitted(setting: Setting, part: Padded, begun: Array | None, seed: int) -> _Part:
     """Fit the curves of a chunk."""
-    target, solved, bread, starts = curves.solve(setting.law, part, setting.coordinates, setting.target(part), begun)
+    target, solved, bread, starts = batch_solver.solve_batch(
+        setting.law, part, setting.coordinates, setting.target(part), begun
+    )
     target = _searched(setting, part, target, solved, starts, begun, seed)
     options = {o: np.ravel(target.options[o]) for o in OWN if o in target.options and np.ndim(target.options[o]) == 2}
     _polish(target, solved, setting.coordinates, bread)
@@ -159,7 +161,7 @@ def _searched(
     setting: Setting,
     part: Padded,
     target: Target,
-    solved: Solved,
+    solved: NewtonResult,
     starts: NDArray[np.int64],
     begun: Array | None,
     seed: int,
@@ -184,7 +186,7 @@ def _searched(
     return replace(target, options=options)
 
 
-def _polish(target: Target, solved: Solved, coordinates: Coordinates, bread: Array | None) -> None:
+def _polish(target: Target, solved: NewtonResult, coordinates: Coordinates, bread: Array | None) -> None:
     """Take one step more: where the objective has stopped falling, parameters may be off by a share of their errors."""
     open_ = np.arange(solved.value.size) if bread is None else np.flatnonzero(np.isnan(bread[0, 0]))
     if not open_.size:

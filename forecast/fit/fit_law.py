@@ -11,8 +11,8 @@ import numpy as np
 from forecast import tables
 from forecast.errors import FitError, UsageError, printable
 from forecast.fit.data import groups as grouping
+from forecast.fit.data.column_units import in_order, in_units
 from forecast.fit.data.observations import Observed, gather, no_counts
-from forecast.fit.data.units import in_order, in_units
 from forecast.fit.inference import by_group
 from forecast.fit.inference.bootstrap import Resampling, replicated
 from forecast.fit.inference.covariance import assess
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from forecast.contract.specs import PublishedFit
     from forecast.laws import Law
 
-__all__ = ["fit_law", "judged", "label", "published_fit"]
+__all__ = ["diagnosed", "fit_law", "label", "published_fit"]
 
 
 def fit_law(law: Law, data: Any, request: Request) -> Any:
@@ -82,7 +82,7 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     seen = with_scatter(law, seen, chosen, request, name)
     problem, solutions = _searched(problem_of(law, seen, chosen, name), request, name)
     starts = agreeing(problem, solutions), len(solutions)
-    fit = judged(problem, solutions[0], starts, seen, given=request.start is not None, level=request.level)
+    fit = diagnosed(problem, solutions[0], starts, seen, given=request.start is not None, level=request.level)
     return fit if request.bootstrap is None else _resampled(fit, problem, solutions[0].at, seen, request)
 
 
@@ -143,7 +143,7 @@ def _check_design(problem: Problem, name: str) -> None:
     )
 
 
-def judged(
+def diagnosed(
     problem: Problem, best: Solution, starts: tuple[int, int], seen: Observed, *, given: bool, level: float,
     instead: str = "",
 ) -> Fit:  # fmt: skip

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from forecast.base.streams import Streams
     from forecast.fit.data.padded import Padded
     from forecast.fit.diagnostics.identifiability import Diagnostics
-    from forecast.fit.inference.estimates import Estimates
-    from forecast.fit.inference.profile_ends import Optima
+    from forecast.fit.inference.fit_batch import FitBatch
+    from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.inference.uncertainty import Uncertainties
     from forecast.fit.objectives.objective import Objective
@@ -41,7 +41,7 @@ __all__ = ["Fits", "Setting", "Solutions"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: So many fits are kept whole once they were asked for.
-KEPT = 1000
+MAX_CACHED_FITS = 1000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -159,7 +159,7 @@ class Solutions:
 
     def optima(self, rows: NDArray[np.int64]) -> Optima:
         """Return what the profiles of some of the fits start from."""
-        from forecast.fit.inference.profile_ends import Optima
+        from forecast.fit.inference.profile_endpoints import Optima
 
         coordinates, target, q = self.setting.coordinates, self.target(rows), self.q[:, rows]
         value, _, hessian = target.evaluate(q)
@@ -315,12 +315,12 @@ class Fits:
         return xr.Dataset({"converged": self.along(flags, dims=("replicate",)), **columns})
 
     @functools.cached_property
-    def estimates(self) -> Estimates:
+    def estimates(self) -> FitBatch:
         """The fits as the rules of inference see them."""
-        from forecast.fit.inference.estimates import Estimates
+        from forecast.fit.inference.fit_batch import FitBatch
 
         made = self.made
-        return Estimates(
+        return FitBatch(
             name=self.name,
             law=self.law,
             objective=made.setting.objective,
@@ -403,18 +403,18 @@ class Fits:
     def _one(self, b: int) -> Fit:
         if b in self._made_whole:
             return self._made_whole[b]
-        from forecast.fit.fit_law import judged
+        from forecast.fit.fit_law import diagnosed
 
         made = self.made
         problem = made.problem(b)
         solution = Solution(at=made.q[:, b].copy(), value=float(made.value[b]), settled=True, iterations=0)
         seen = replace(made.curves.one(b), options=problem.options)
         starts = (int(made.starts[0, b]), int(made.starts[1, b]))
-        fit = judged(problem, solution, starts, seen, given=made.given, level=self.level)
+        fit = diagnosed(problem, solution, starts, seen, given=made.given, level=self.level)
         repeated = None if made.repeated is None else made.repeated[b]
         if repeated is not None:
             fit = replace(fit, replicates=repeated, notes=(*fit.notes, *repeated.warnings(fit.name)))
-        if len(self._made_whole) < KEPT:
+        if len(self._made_whole) < MAX_CACHED_FITS:
             self._made_whole[b] = fit
         return fit
 
@@ -584,7 +584,7 @@ class Fits:
         -------
         matplotlib Axes
         """
-        from forecast.fit.diagnostics.drawing import draw_many
+        from forecast.fit.diagnostics.fit_plot import draw_many
 
         return draw_many(self, ax, variable, level)
 

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
-from forecast.fit.data.following import widened
 from forecast.fit.data.groups import coded
 from forecast.fit.data.observations import points_of
-from forecast.fit.diagnostics.departure import departures
+from forecast.fit.data.residual_autocorrelation import widened
+from forecast.fit.diagnostics.stability import stability_tests
 from forecast.fit.kernels.general import program_of
 from forecast.fit.options import check_level
-from forecast.laws.meaning import unmet
+from forecast.laws.requirements import unmet
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from forecast.fit.fits import Fits
-    from forecast.fit.inference.estimates import Estimates
+    from forecast.fit.inference.fit_batch import FitBatch
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.solution import Fit
     from forecast.laws import Law
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 FAR = 0.5
 STATISTICS = ("median", "mean")
 #: Numbers that are computed together.
-CELLS = 2_000_000
+MAX_ELEMENTS = 2_000_000
 
 
 def predict(fit: Fit, data: Any, *, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
@@ -114,7 +114,7 @@ def predict_many(fits: Fits, data: Any, level: float, statistic: str, variables:
     far = np.zeros((count, size))
     estimates, good = fits.estimates, np.flatnonzero(fits.made.settled)
     flat = {n: v.reshape(len(v), size) for n, v in points.items()}
-    step = max(1, CELLS // max(size * (len(fits.law.parameters) + 6), 1))
+    step = max(1, MAX_ELEMENTS // max(size * (len(fits.law.parameters) + 6), 1))
     for first in range(0, good.size, step):
         rows = good[first : first + step]
         part = {n: v if len(v) == 1 else v[rows] for n, v in flat.items()}
@@ -220,7 +220,7 @@ def _origin(fit: Fit, level: float) -> str:
 
 
 def _bands(
-    estimates: Estimates, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array, level: float
+    estimates: FitBatch, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array, level: float
 ) -> tuple[dict[str, Array], bool]:
     """Return both bands of some fits, (B, p): of the law, and of one observation; and whether its form is doubted.
 
@@ -247,7 +247,7 @@ def _bands(
             ends = percentiles(estimates.law, fitted, repeated, there, level)
             lower[j], upper[j] = (_moved(end, centre[j], float(apart[j, 0]), log) for end in ends)
             q[j] = NormalDist().inv_cdf(0.5 + level / 2)
-        doubt = departures(estimates, rows, points, lambda some, there: _slopes(estimates, some, there))
+        doubt = stability_tests(estimates, rows, points, lambda some, there: _slopes(estimates, some, there))
         if doubt.any():
             lower, upper = (_and(end, centre, q * doubt, sign, log) for end, sign in ((lower, -1), (upper, 1)))
         bands = {"lower": lower, "upper": upper}
@@ -303,7 +303,7 @@ def percentiles(
     good, program = repeated.good, program_of(law)
     parameters = {n: good[repeated.names.index(n)][:, None] if n in repeated.names else v for n, v in fitted.items()}
     ends = np.empty((2, size))
-    step = max(1, CELLS // good.shape[1])
+    step = max(1, MAX_ELEMENTS // good.shape[1])
     for first in range(0, size, step):
         some = {n: v[first : first + step] for n, v in flat.items()}
         levels = program.evaluate({**parameters, **some}, 0)[0]
@@ -311,7 +311,7 @@ def percentiles(
     return ends[0].reshape(shape), ends[1].reshape(shape)
 
 
-def _errors(estimates: Estimates, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array) -> Array:
+def _errors(estimates: FitBatch, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array) -> Array:
     """Return the standard error of the law at points, (B, p), of its logarithm under a log objective."""
     known = estimates.known
     slopes = _slopes(estimates, rows, points, centre) * known.factors[:, rows, None]
@@ -321,7 +321,7 @@ def _errors(estimates: Estimates, rows: NDArray[np.int64], points: Mapping[str, 
 
 
 def _slopes(
-    estimates: Estimates, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array | None = None
+    estimates: FitBatch, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array | None = None
 ) -> Array:
     """Return the derivatives of the law by its free parameters, (k, B, p); of its logarithm under a log objective."""
     law = estimates.law

@@ -214,7 +214,7 @@ def keep_rows(
 
 
 def _column(columns: Mapping[str, Any], name: str, where: str) -> Any:
-    from forecast.tables.naming import meant
+    from forecast.tables.column_names import meant
 
     return columns[meant(name, columns, where)]
 

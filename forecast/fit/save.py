@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from forecast.base.json_text import strict_json, to_json
 from forecast.errors import ForecastError, PluginContractError, ResultError, UsageError, printable
-from forecast.fit.verify import check_fields, check_fit, equal
+from forecast.fit.saved_fit_schema import check_fields, check_fit, equal
 from forecast.formula import check_name
 
 if TYPE_CHECKING:
@@ -347,7 +347,7 @@ def _grouped(record: Mapping[str, Any], where: str) -> tuple[Law, str]:
 
 
 def _fit(tree: xr.DataTree, where: str) -> Fit:
-    """Make a fit of a file, and believe nothing in it that can be checked (`forecast.fit.verify`)."""
+    """Make a fit of a file, and believe nothing in it that can be checked (`forecast.fit.saved_fit_schema`)."""
     return guarded(lambda: _checked(tree, where), where, "fit")
 
 

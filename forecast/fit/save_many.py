@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from forecast.base.json_text import to_json
 from forecast.errors import ResultError, printable
 from forecast.fit.save import decoded, encoded, guarded, opened, packed
-from forecast.fit.verify import SAME
+from forecast.fit.saved_fit_schema import VALUE_RTOL
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -268,7 +268,7 @@ def _check_solutions(made: Any, where: str) -> None:
     _need(~settled | (enough & fitted), where, "settled", "false, of what has too few points")
     _need(np.isfinite(q[:, settled]), where, "q", "finite numbers")
     _need(np.isnan(q[:, ~settled]), where, "q", "nan, of fits that failed")
-    slack = SAME * np.maximum(np.abs(q), 1e-300)
+    slack = VALUE_RTOL * np.maximum(np.abs(q), 1e-300)
     low, high = coordinates.lower[:, None] - slack, coordinates.upper[:, None] + slack
     _need(((q >= low) & (q <= high))[:, settled], where, "q", "numbers within the bounds")
     _need(settled | ~made.converged, where, "converged", "false, of fits that failed")
@@ -283,7 +283,7 @@ def _check_solutions(made: Any, where: str) -> None:
             again = target.value(q[:, rows])
             size = np.sum(target.weights * target.objective.sizes(target.y, target.options), axis=-1)
         apart = np.abs(again - made.value[rows])
-        _need(apart <= SAME * np.abs(again) + 1e-12 * size, where, "value", "what the law and the data give")
+        _need(apart <= VALUE_RTOL * np.abs(again) + 1e-12 * size, where, "value", "what the law and the data give")
 
 
 def _replicates(
@@ -303,7 +303,7 @@ def _replicates(
     values = np.moveaxis(tables["values"], 1, 0)
     for name, column in zip(names, values, strict=True):
         low, high = law.bounds.get(name, (-np.inf, np.inf))
-        good, slack = column[tables["converged"]], SAME * np.abs(column[tables["converged"]])
+        good, slack = column[tables["converged"]], VALUE_RTOL * np.abs(column[tables["converged"]])
         inside = np.isfinite(good) & (good >= low - slack) & (good <= high + slack)
         _need(inside, where, f"replicates: {name}", "finite numbers within its bounds")
     return tuple(

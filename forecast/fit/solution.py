@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from forecast.contract.specs import PublishedFit
     from forecast.fit.data.observations import Observed
     from forecast.fit.diagnostics.identifiability import Diagnostics
-    from forecast.fit.inference.estimates import Estimates
-    from forecast.fit.inference.profile_ends import Optima
+    from forecast.fit.inference.fit_batch import FitBatch
+    from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.inference.replicates import Replicates
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
@@ -259,9 +259,9 @@ class Fit(Plans):
     @functools.cached_property
     def diagnostics(self) -> Diagnostics:
         """What the data say about the fit: identified or not, ridges, places beyond the data, single rows."""
-        from forecast.fit.diagnostics.identifiability import judge
+        from forecast.fit.diagnostics.identifiability import diagnose
 
-        return judge(self)
+        return diagnose(self)
 
     @functools.cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -276,14 +276,14 @@ class Fit(Plans):
         return self.outcome if self.uncertainty is None else "; ".join([self.outcome, *self.diagnostics.phrases()])
 
     @functools.cached_property
-    def estimates(self) -> Estimates | None:
+    def estimates(self) -> FitBatch | None:
         """The fit as a batch of one, as the rules of inference see it; None where nothing is known of parameters."""
-        from forecast.fit.inference.estimates import Estimates
+        from forecast.fit.inference.fit_batch import FitBatch
         from forecast.fit.objectives.objective import find
 
         if self.uncertainty is None:
             return None
-        return Estimates(
+        return FitBatch(
             name=self.name,
             law=self.law,
             objective=find(self.objective_name),
@@ -421,7 +421,7 @@ class Fit(Plans):
         -------
         matplotlib Axes
         """
-        from forecast.fit.diagnostics.drawing import draw
+        from forecast.fit.diagnostics.fit_plot import draw
 
         return draw(self, ax, variable, level)
 

@@ -8,14 +8,14 @@ from types import MappingProxyType
 
 from forecast.errors import FormulaError, UnknownNameError, printable
 
-__all__ = ["limits"]
+__all__ = ["bounds_of"]
 
 
 def _got(value: object) -> str:
     return printable(repr(value), 60)
 
 
-def limits(
+def bounds_of(
     parameters: Iterable[str], positive: Iterable[str], bounds: Mapping[str, tuple[float, float]] | None, where: str
 ) -> Mapping[str, tuple[float, float]]:
     """Return the bounds of every parameter; what is stated in `bounds` comes before `positive`.

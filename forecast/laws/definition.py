@@ -11,10 +11,10 @@ from forecast.contract.specs import PublishedFit
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.formula import Formula, check_name, parse
 from forecast.laws.arguments import collect
-from forecast.laws.bounds import limits
+from forecast.laws.bounds import bounds_of
 from forecast.laws.compose import Composable, linear_parameters, options, sides
 from forecast.laws.forms import Code, Explicit, Form
-from forecast.laws.meaning import meaningful, required
+from forecast.laws.requirements import meaningful, required
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -183,7 +183,7 @@ class Law(Composable):
             self._refuse(f"the output '{self.output}' is also a name in the formula; give another with output=")
         self._positive = self._names("positive", positive)
         self._linear = None if linear is None else self._names("linear", linear)
-        self.bounds = limits(parameters, self._positive, bounds, self._where)
+        self.bounds = bounds_of(parameters, self._positive, bounds, self._where)
         self.requires = required(requires, names, self._where)
 
     def _names(self, what: str, given: Iterable[str]) -> tuple[str, ...]:
@@ -207,7 +207,7 @@ class Law(Composable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Make copies, and laws in other processes, from the law's text."""
-        from forecast.laws.pickling import sent
+        from forecast.laws.serialisation import sent
 
         return sent(self)
 

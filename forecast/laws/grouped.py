@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 from forecast.errors import UnknownNameError, UsageError, printable
 from forecast.formula import Formula, Name, check_name
 from forecast.laws.forms import Code, Form
-from forecast.laws.meaning import meaningful
 from forecast.laws.program import DifferenceProgram, Found, Program
+from forecast.laws.requirements import meaningful
 
 if TYPE_CHECKING:
     import numpy as np

@@ -30,12 +30,12 @@ __all__ = ["Implicit", "read"]
 #: A solution is done when its step is this small, relative to it; and when the rounding of the left side stops it.
 STEP, FLOOR = 2e-14, 1e-9
 #: A step as small as this may be the last: steps by then shrink as their squares do.
-SURE = 1e-6
+ROOT_RTOL = 1e-6
 ITERATIONS = 200
 #: Equations that are done leave the others once they are this share of them: one in so many.
-MANY = 4
+MAX_ROOTS = 4
 #: The logits of the places that are looked at first are the whole numbers up to this.
-LOOKED = 12
+BRACKET_POINTS = 12
 #: Ends that lie this many times the output apart leave it digits of its own.
 ROUGH = 4.0
 
@@ -193,7 +193,7 @@ class ImplicitProgram(Program):
 
         low, high, goal = asked.low, asked.high, asked.goal
         shape = np.broadcast_shapes(low.shape, high.shape, *(a.shape for a in asked.given.values()))
-        places = np.arange(-LOOKED, LOOKED + 1.0).reshape(-1, *(1,) * len(shape))
+        places = np.arange(-BRACKET_POINTS, BRACKET_POINTS + 1.0).reshape(-1, *(1,) * len(shape))
         y = low + (high - low) / (1 + np.exp(-places))
         left, _, _ = self._slope.evaluate({**asked.given, self.form.output: y}, 0)
         change = np.diff(left, axis=0)
@@ -203,7 +203,7 @@ class ImplicitProgram(Program):
         above = np.zeros(goal.shape, dtype=np.int8)
         for row in table:
             above += row <= wanted
-        after = np.clip(above, 1, 2 * LOOKED).astype(np.int64)
+        after = np.clip(above, 1, 2 * BRACKET_POINTS).astype(np.int64)
         column = np.arange(direction.size).reshape(shape)
         under, over = (left.reshape(-1)[i * direction.size + column] for i in (after - 1, after))
         alike = under * over > 0  # of one sign: closer to straight in the logarithm
@@ -211,7 +211,7 @@ class ImplicitProgram(Program):
             alike, np.log(np.abs(goal / under)) / np.log(np.abs(over / under)), (goal - under) / (over - under)
         )
         part = np.where(np.isfinite(part), np.clip(part, 0.0, 1.0), 0.5)
-        return replace(asked, direction=direction), np.asarray(part + (after - 1.0 - LOOKED))
+        return replace(asked, direction=direction), np.asarray(part + (after - 1.0 - BRACKET_POINTS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,12 +310,12 @@ def _roots(at: Any, asked: _Equations, begun: Array) -> Array:
         there = some.place(new)
         moved, size = np.abs(there - here), np.abs(there)
         found = (moved <= STEP * size) | ((moved >= last) & (moved <= FLOOR * size))
-        found |= (moved <= SURE * size) & (moved * moved * moved <= STEP * size * last * last) & (last < np.inf)
+        found |= (moved <= ROOT_RTOL * size) & (moved * moved * moved <= STEP * size * last * last) & (last < np.inf)
         found &= ~out & (slope * some.direction > 0)
         done = found | (short == 0) | (b - a <= 4e-16 * np.abs(u))
         done |= moved <= 2e-16 * np.abs(np.where(new < 0, some.low, some.high))  # what a place can be told to
         done |= ~some.usable
-        if MANY * np.count_nonzero(done) >= done.size or round_ == ITERATIONS - 1:
+        if MAX_ROOTS * np.count_nonzero(done) >= done.size or round_ == ITERATIONS - 1:
             y.reshape(-1)[where[done]] = np.where(short == 0, here, there)[done]
             sure.reshape(-1)[where[done]] = found[done]
             rest = ~done

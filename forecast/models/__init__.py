@@ -7,7 +7,7 @@ A **trend** makes it from time (a series and the shape beside it), an **estimate
 from __future__ import annotations
 
 from forecast.models.estimates import estimate
-from forecast.models.named import attempt, model
+from forecast.models.model_lookup import attempt, model
 from forecast.models.protocol import (
     Description,
     FittedModel,
@@ -21,8 +21,8 @@ from forecast.models.protocol import (
     Shape,
     Unfitted,
 )
+from forecast.models.shapes.conditioned import regressed
 from forecast.models.shapes.frontiers import Anchored
-from forecast.models.shapes.held import regressed
 from forecast.models.trends import shape, trend
 
 __all__ = [

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["from_spec", "mixture"]
 
 #: The input that picks the member: a node like any other, so that the choice of author can be fixed and blamed.
-PICK = "member"
+MEMBER = "member"
 
 
 def from_spec(name: str, spec: MixtureSpec, members: Mapping[str, Model]) -> Model:
@@ -66,13 +66,13 @@ def mixture(
             bases.meet(stated, made.qualifiers, left=other, right=member, where=f"model '{name}'")
         sides[member] = made.qualifiers
     pick = Input(
-        name=PICK,
+        name=MEMBER,
         unit="",
         distribution={"low": 0.0, "high": 1.0},
         source="the weights of the mixture",
         title="which member a draw takes, in the order of the weights",
     )
-    inputs: dict[str, Need] = {PICK: pick}
+    inputs: dict[str, Need] = {MEMBER: pick}
     inputs.update({weight.name: weight for weight in _weights(weights)})
     inputs.update({member: OtherModel(model=made) for member, made in members.items()})
     return _Mixture(
@@ -145,7 +145,7 @@ class _Mixture(Unfitted):
             raise UsageError(f"{self.name}: weights must be 0 or more, and not all 0; got {lowest}")
         edges = np.cumsum(weights, axis=0)
         # a weight of zero is never taken, not even by a pick of exactly 0 or 1
-        taken = np.minimum((edges <= inputs[PICK] * edges[-1]).sum(axis=0), _last(weights))
+        taken = np.minimum((edges <= inputs[MEMBER] * edges[-1]).sum(axis=0), _last(weights))
         out = np.empty((len(time), streams.draws))
         for index, name in enumerate(names):
             mine = taken == index

@@ -336,9 +336,9 @@ class FittedShape(abc.ABC):
 
     def with_parameters(self, parameters: Mapping[str, Array]) -> FittedShape:
         """Return the shape with draws, (draw,) each, of parameters that are `settable`."""
-        from forecast.models.shapes.held import Held
+        from forecast.models.shapes.conditioned import Conditioned
 
-        return Held(shape=self, held=parameters)
+        return Conditioned(shape=self, held=parameters)
 
     def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return draws of all parameters where some are held at other values than were drawn.

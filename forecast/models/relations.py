@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forecast.contract.specs import RelationSpec
 from forecast.errors import DataError, ForecastError
 from forecast.models.protocol import Description, FittedModel, Model, Need, OtherQuantity
-from forecast.models.shapes.held import regressed
+from forecast.models.shapes.conditioned import regressed
 from forecast.units import qualifiers
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class FittedRelation(FittedModel):
 
     def _check_meaning(self, values: Mapping[str, Array], shape: tuple[int, int]) -> None:
         """Refuse draws for which the law has no meaning."""
-        from forecast.laws.meaning import unmet
+        from forecast.laws.requirements import unmet
 
         law = self.fit.law
         for text, _, broken in unmet(law.requires, values, shape):

@@ -17,17 +17,17 @@ from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, ScenarioError, UsageError, printable
 from forecast.models.nesting import nested
-from forecast.projection import backing, tables_behind
+from forecast.projection import source_tables, supporting_data
 from forecast.projection.answers.sweeping import swept
 from forecast.projection.horizon import Horizon, horizon, step_of
-from forecast.projection.paths.held import Held, Rests
+from forecast.projection.paths.run_cache import Dependencies, RunCache
 from forecast.projection.provenance import provenance
-from forecast.projection.streaming.batches import Checkpoint, Job, add_up
-from forecast.projection.streaming.counted import DATE_BINS
+from forecast.projection.streaming.batches import Checkpoint, Job, run_batches
+from forecast.projection.streaming.histograms import DATE_BINS
 from forecast.projection.weights import FEWEST
-from forecast.projection.world import Fits
+from forecast.projection.world import ModelFits
 from forecast.scenarios import graph as graphs
-from forecast.scenarios.graph import Graph
+from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
 from forecast.tables import editions
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["project"]
 
 #: What is kept of a quantity is held once, and copied once when the result is saved or summarised.
-COPIES = 2
+MEMORY_FACTOR = 2
 #: A block is held by the models, the quantities made of them, and what is on the way from one to the other.
 DRAWN = 5
 #: Bytes of the bins of one step of a quantity, over thirty doublings, and of a question.
@@ -70,7 +70,7 @@ def project(
     progress: Callable[[int, int], None] | None = None,
     checkpoint: str | Path | None = None,
     resume: bool = False,
-    held: Held | None = None,
+    held: RunCache | None = None,
 ) -> xr.DataTree:
     """Project a scenario: every quantity over time, in jointly drawn worlds, along every choice.
 
@@ -104,7 +104,7 @@ def project(
         Threads; the result is bitwise the same for any number.
     progress : callable, optional
         Called with (blocks done, blocks in all).
-    held : Held, optional
+    held : RunCache, optional
         What earlier runs have fitted and drawn; of it is taken what this run would fit and draw alike.
 
     Returns
@@ -153,8 +153,8 @@ def project(
     kept = draws if draws <= keep else min(keep, SAMPLE)
     with editions.standing({}) as read:
         graph = graphs.build(asked, set)
-        rests = None if held is None else Rests(graph, held, as_of, seed)
-        fits = Fits(as_of=as_of, seed=seed, rests=rests)
+        rests = None if held is None else Dependencies(graph, held, as_of, seed)
+        fits = ModelFits(as_of=as_of, seed=seed, rests=rests)
         fits.check_settings(graph, graph.models)
         fits.check_correlations(graph, seed)
         steps, width = _horizon(graph, fits, until=until, start=start, step=step)
@@ -174,21 +174,23 @@ def project(
         described = {
             name: description
             for name, m in graph.models.items()
-            if (description := backing.described(graph, fits, m)) is not None
+            if (description := supporting_data.described(graph, fits, m)) is not None
         }
         fitted_to = frozenset(read)  # before a world is drawn, which another process may do
         place = None if checkpoint is None else Checkpoint(Path(checkpoint), resume)
         identity = {} if place is None else stated(models={}, failures=[], warnings=[])
-        sampled = add_up(job, workers=workers, client=client, progress=progress, checkpoint=place, identity=identity)
+        sampled = run_batches(
+            job, workers=workers, client=client, progress=progress, checkpoint=place, identity=identity
+        )
         sampled.settle()
         sampled.raise_if_nothing_is_left()
 
         tree = {
             "/": xr.Dataset(),
             **sampled.groups(steps.dates, seed),
-            **{f"/observed/{name}": data for name, data in backing.observed(graph, fits)},
-            **{f"/past/{name}": data for name, data in backing.past(graph, fits, seed, kept, steps.years[0])},
-            **{f"/posterior/{name}": data for name, data in backing.posteriors(graph, fits, seed, kept)},
+            **{f"/observed/{name}": data for name, data in supporting_data.observed(graph, fits)},
+            **{f"/past/{name}": data for name, data in supporting_data.past(graph, fits, seed, kept, steps.years[0])},
+            **{f"/posterior/{name}": data for name, data in supporting_data.posteriors(graph, fits, seed, kept)},
         }
         effective = sampled.updates.effective()
         result = xr.DataTree.from_dict(tree)
@@ -199,7 +201,7 @@ def project(
                 warnings=[*fits.warnings(), *_apart(asked.alone), *_few(effective, draws)],
                 effective=effective,
                 failing=sampled.failing(),
-                newest=tables_behind.reach(graph, fits, fitted_to),
+                newest=source_tables.reach(graph, fits, fitted_to),
             )
         )
         return result
@@ -236,7 +238,7 @@ def _whole(name: str, value: object, low: int, high: int) -> int:
 
 
 def _horizon(
-    graph: Graph, fits: Fits, *, until: float | None, start: float | None, step: float | str | None
+    graph: ScenarioGraph, fits: ModelFits, *, until: float | None, start: float | None, step: float | str | None
 ) -> tuple[Horizon, str]:
     """Return the steps, and their width as it is recorded."""
     scenario = graph.scenario
@@ -268,8 +270,8 @@ def _plain(year: float) -> float:
     return int(year) if year == int(year) else float(year)
 
 
-def _last_observation(graph: Graph, fits: Fits) -> int | None:
-    ends = [float(seen.time[-1]) for _, _, seen in backing.points(graph, fits) if len(seen.time)]
+def _last_observation(graph: ScenarioGraph, fits: ModelFits) -> int | None:
+    ends = [float(seen.time[-1]) for _, _, seen in supporting_data.points(graph, fits) if len(seen.time)]
     if not ends:  # a mixture has no points of its own, and its members have
         made = (each for node in graph.nodes.values() for model in node.models.values() for each in nested(model))
         behind = (fits.observed(each) for each in made)
@@ -277,7 +279,7 @@ def _last_observation(graph: Graph, fits: Fits) -> int | None:
     return int(max(ends)) if ends else None
 
 
-def _check_size(graph: Graph, steps: int, draws: int, kept: int, workers: int) -> None:
+def _check_size(graph: ScenarioGraph, steps: int, draws: int, kept: int, workers: int) -> None:
     """Refuse what would fill the memory: what is kept or counted, and the whole blocks that are being drawn."""
     rows = {name: 1 if node.steady else steps for name, node in graph.nodes.items()}
     combined = {name: _combinations(graph, node.dims) for name, node in graph.nodes.items()}
@@ -287,13 +289,13 @@ def _check_size(graph: Graph, steps: int, draws: int, kept: int, workers: int) -
     questions = [q.when for q in graph.scenario.questions.values()]
     weighed = graph.weighed_by
     asked = sum(_combinations(graph, graph.dims([*when.names, *weighed])) for when in questions)
-    each = 8 * (COPIES * held + DATES * asked)
+    each = 8 * (MEMORY_FACTOR * held + DATES * asked)
     figures = [(len(f.dates), graph.dims([*f.of.names, *weighed])) for f in graph.scenario.figures.values()]
-    each += 8 * COPIES * sum(count * _combinations(graph, dims) for count, dims in figures)
+    each += 8 * MEMORY_FACTOR * sum(count * _combinations(graph, dims) for count, dims in figures)
     bounds = [(name, len(node.limits.conditions)) for name, node in graph.nodes.items() if node.limits]
     bound = sum(count * _combinations(graph, graph.dims([name, *weighed])) for name, count in bounds)
     each += (steps + 8 * DATES) * bound  # at each step a truth value, and a date
-    counted = COPIES * (held * ROW + (asked + bound) * DATED) if kept < draws else 0
+    counted = MEMORY_FACTOR * (held * ROW + (asked + bound) * DATED) if kept < draws else 0
     left = (memory() - drawn - counted) // each
     check_memory(
         each * kept + drawn + counted,
@@ -302,5 +304,5 @@ def _check_size(graph: Graph, steps: int, draws: int, kept: int, workers: int) -
     )
 
 
-def _combinations(graph: Graph, dims: Iterable[str]) -> int:
+def _combinations(graph: ScenarioGraph, dims: Iterable[str]) -> int:
     return math.prod(len(graph.scenario.choices[d].values) for d in dims)

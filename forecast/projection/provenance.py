@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from forecast.models.law_fits import LawModel
-from forecast.projection import tables_behind
-from forecast.scenarios import matching
-from forecast.scenarios.graph import Graph
-from forecast.scenarios.quantities.inputs import Correlation, OwnDraws
-from forecast.scenarios.quantities.laws import LawRef
-from forecast.scenarios.quantities.numbers import said
+from forecast.projection import source_tables
+from forecast.scenarios import setting_targets
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.quantities.choice_numbers import said
+from forecast.scenarios.quantities.law_ref import LawRef
+from forecast.scenarios.quantities.uncertain_inputs import Correlation, OwnDraws
 from forecast.scenarios.scenario import Scenario
 
 __all__ = ["provenance", "versions"]
@@ -60,7 +60,7 @@ _ORDERED = ("questions", "rankings", "values", "first")
 
 
 def provenance(
-    graph: Graph,
+    graph: ScenarioGraph,
     *,
     run: Mapping[str, Any],
     settings: Mapping[str, Any],
@@ -82,7 +82,9 @@ def provenance(
         **_rankings(graph),
         **_asked(graph.scenario),
         **(
-            {"opens": first} if (first := matching.opens(graph, [*settings, *(c.of for c in scenario.changes)])) else {}
+            {"opens": first}
+            if (first := setting_targets.opens(graph, [*settings, *(c.of for c in scenario.changes)]))
+            else {}
         ),
         **_updates(graph, effective),
         **_limits(graph),
@@ -95,7 +97,7 @@ def provenance(
         **({"instead": replaced} if (replaced := _replaced(graph, settings)) else {}),
         "versions": versions(),
         "plugins": plugins_behind([*used, scenario.name]),
-        "data": tables_behind.hashes(graph),
+        "data": source_tables.hashes(graph),
         **({"newest": dict(newest)} if newest else {}),
         "models": models,
         "failures": failures,
@@ -110,7 +112,7 @@ def provenance(
     return out
 
 
-def _replaced(graph: Graph, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _replaced(graph: ScenarioGraph, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what each number that is set was stated as: its distribution and its unit."""
     out = {}
     stated = graph.scenario.stated.get("quantities", {})
@@ -122,7 +124,7 @@ def _replaced(graph: Graph, settings: Mapping[str, Any]) -> dict[str, dict[str, 
             ):
                 record = {"made": made}
             unit = stated[key].get("unit", "")
-        elif len(found := matching.inputs(graph, key)) == 1:
+        elif len(found := setting_targets.inputs(graph, key)) == 1:
             record, unit = dict(graph.inputs[found[0]].distribution), graph.inputs[found[0]].unit
         else:
             continue
@@ -130,7 +132,7 @@ def _replaced(graph: Graph, settings: Mapping[str, Any]) -> dict[str, dict[str, 
     return out
 
 
-def _updates(graph: Graph, effective: float | None) -> dict[str, Any]:
+def _updates(graph: ScenarioGraph, effective: float | None) -> dict[str, Any]:
     """Return by what worlds are weighed and how many are effective, and what moves together, where anything does."""
     scenario = graph.scenario
     updated = {name: tree.text for name, tree in scenario.updates.items()}
@@ -144,7 +146,7 @@ def _updates(graph: Graph, effective: float | None) -> dict[str, Any]:
     }
 
 
-def _fitted(graph: Graph, group: Correlation) -> dict[str, dict[str, list[str]]]:
+def _fitted(graph: ScenarioGraph, group: Correlation) -> dict[str, dict[str, list[str]]]:
     """Return the fitted numbers for which names of a group stand, where any do: ``machine.growth`` on each shape."""
     of: dict[str, list[str]] = {}
     for owner, (number, name) in graph.ordered.items():
@@ -153,7 +155,7 @@ def _fitted(graph: Graph, group: Correlation) -> dict[str, dict[str, list[str]]]
     return {"fitted": of} if of else {}
 
 
-def _limits(graph: Graph) -> dict[str, Any]:
+def _limits(graph: ScenarioGraph) -> dict[str, Any]:
     """Return what bounds and changes quantities, where anything does."""
     bounds = {name: node.limits.plain for name, node in graph.nodes.items() if node.limits}
     changes = [change.plain for change in graph.scenario.changes]
@@ -168,7 +170,7 @@ def _asked(scenario: Scenario) -> dict[str, Any]:
     return {key: each for key, each in asked.items() if each}
 
 
-def _rankings(graph: Graph) -> dict[str, Any]:
+def _rankings(graph: ScenarioGraph) -> dict[str, Any]:
     """Return what is ranked, where anything is."""
     ranked = {
         name: {
@@ -201,7 +203,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (int, str)) else float(value)  # a number of numpy's
 
 
-def _hash(graph: Graph) -> str:
+def _hash(graph: ScenarioGraph) -> str:
     """Hash what the scenario says (not where it stands)."""
     scenario = graph.scenario
     contents = (
@@ -221,7 +223,7 @@ def _hash(graph: Graph) -> str:
 
 
 def _said(quantity: Any) -> str:
-    from forecast.scenarios.scenario import Cell, Expression, ModelRef, SeriesRef
+    from forecast.scenarios.scenario import Expression, ModelRef, SeriesRef, TableValue
 
     if isinstance(quantity, ModelRef):
         name = quantity.model if isinstance(quantity.model, str) else quantity.model.name
@@ -238,7 +240,7 @@ def _said(quantity: Any) -> str:
     if isinstance(quantity, LawRef):
         law = quantity.law if isinstance(quantity.law, str) else f"{quantity.law.name} {dict(quantity.law.values)}"
         return repr(replace(quantity, law=law, fit=Path(quantity.fit).name, data=Path(quantity.data).name))
-    if isinstance(quantity, Cell) and Path(quantity.table).is_absolute():
+    if isinstance(quantity, TableValue) and Path(quantity.table).is_absolute():
         return repr(replace(quantity, table="/".join(Path(quantity.table).parts[-2:])))
     if isinstance(quantity, OwnDraws):
         return repr(replace(quantity, draws=quantity.source))  # its name chooses the rows

@@ -17,10 +17,10 @@ import numpy as np
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, printable
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
-from forecast.projection.failing import Attempt, Part
-from forecast.projection.streaming.holdings import Holding, Kept, Total
+from forecast.projection.failures import Attempt, BlockSlice
+from forecast.projection.streaming.accumulators import Holding, KeptColumn, SummedColumn
 from forecast.projection.world import World
-from forecast.scenarios.graph import Combination, Graph
+from forecast.scenarios.graph import Combination, ScenarioGraph
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 __all__ = [
     "FEWEST",
     "Updates",
-    "along",
-    "effective",
+    "broadcast_to_weights",
+    "effective_sample_size",
     "failing_of",
-    "level_quantiles",
     "normalised",
-    "share",
-    "spread",
+    "select",
     "summed",
+    "value_quantiles",
+    "weighted_share",
     "weights_of",
 ]
 
@@ -67,7 +67,7 @@ def normalised(log_likelihood: Array) -> Array:
         return np.asarray(weight / weight.sum(axis=0))
 
 
-def effective(weight: Array) -> Array:
+def effective_sample_size(weight: Array) -> Array:
     """Return how many worlds of equal weight would say as much: 1/Σw² (Kish 1965, Survey Sampling, section 11.7).
 
     Examples
@@ -78,7 +78,7 @@ def effective(weight: Array) -> Array:
     return np.asarray(1 / (weight**2).sum(axis=0))
 
 
-def share(holds: NDArray[np.bool_], weights: Array | None, failing: NDArray[np.bool_] | None = None) -> Array:
+def weighted_share(holds: NDArray[np.bool_], weights: Array | None, failing: NDArray[np.bool_] | None = None) -> Array:
     """Return the share of the worlds in which something holds, (...); `weights` as `holds`, (draw, ...).
 
     Those that are `failing` are left out; where all are the share is NaN.
@@ -115,14 +115,14 @@ def summed(log_likelihoods: xr.Dataset) -> xr.DataArray:
     return total.copy(data=normalised(total.values))
 
 
-def along(weights: xr.DataArray | None, chosen: Mapping[str, str]) -> Array | None:
+def select(weights: xr.DataArray | None, chosen: Mapping[str, str]) -> Array | None:
     """Return the weights under these values of the choices, (draw,); None where all count alike."""
     if weights is None:
         return None
     return np.asarray(weights.sel({d: v for d, v in chosen.items() if d in weights.dims}).values)
 
 
-def spread(data: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
+def broadcast_to_weights(data: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
     """Return levels along every choice on which they or the weights of their worlds depend."""
     if weights is None:
         return data
@@ -130,7 +130,7 @@ def spread(data: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
     return data.expand_dims(extra, axis=range(data.ndim, data.ndim + len(extra))) if extra else data
 
 
-def level_quantiles(values: Array, weights: Array | None) -> Array:
+def value_quantiles(values: Array, weights: Array | None) -> Array:
     """Return the five `QUANTILES` of levels (draw, ...), (quantile, ...); `weights` (draw,) or as `values`.
 
     NaN is left out; where nothing else is there the quantiles are NaN.
@@ -151,14 +151,14 @@ class Updates:
 
     Parameters
     ----------
-    graph : Graph
+    graph : ScenarioGraph
     held : int
         How many worlds are kept one by one.
     references : mapping, optional
         Where worlds are counted: by the values of the choices, what is taken off their log likelihood.
     """
 
-    def __init__(self, graph: Graph, held: int, references: Mapping[Combination, float] | None = None) -> None:
+    def __init__(self, graph: ScenarioGraph, held: int, references: Mapping[Combination, float] | None = None) -> None:
         self.graph, self.asked, self._references = graph, graph.scenario.updates, references
         self.dims = {name: graph.dims(tree.names) for name, tree in self.asked.items()}
         self.along = graph.dims(graph.weighed_by)
@@ -168,7 +168,7 @@ class Updates:
         # the sum of the weights and of their squares
         self._sums = {c: np.zeros(2) for c in graph.combinations(self.along)} if self.asked else {}
 
-    def fill(self, world: World, part: Part, attempt: Attempt) -> None:
+    def fill(self, world: World, part: BlockSlice, attempt: Attempt) -> None:
         """Compute the likelihoods of some worlds."""
         self._now = {}
         for name in self.asked:
@@ -192,20 +192,20 @@ class Updates:
             raise DataError(f"{where}: '{printable(tree.text, 80)}' is infinite: no likelihood is")
         return np.asarray(value)
 
-    def highest(self, part: Part) -> dict[Combination, float]:
+    def highest(self, part: BlockSlice) -> dict[Combination, float]:
         """Return the highest log likelihood of the worlds at hand, by the values of the choices; 0 for none."""
         totals = {c: self._total_now(self.along, c, part) for c in self._sums}
         best = {c: float(np.fmax.reduce(total, initial=-np.inf)) for c, total in totals.items()}
         return {c: each if np.isfinite(each) else 0.0 for c, each in best.items()}
 
-    def _total_now(self, dims: tuple[str, ...], combination: Combination, part: Part) -> Array:
+    def _total_now(self, dims: tuple[str, ...], combination: Combination, part: BlockSlice) -> Array:
         chosen = dict(zip(dims, combination, strict=True))
         total = np.zeros(part.worlds)
         for name, own in self.dims.items():
             total = total + self._now.get((name, tuple(chosen[d] for d in own)), np.nan)
         return total
 
-    def of(self, dims: tuple[str, ...], combination: Combination, part: Part) -> Array | None:
+    def of(self, dims: tuple[str, ...], combination: Combination, part: BlockSlice) -> Array | None:
         """Return what the worlds at hand count for, (draw,), where these are counted; None where all count alike."""
         if not self.asked or self._references is None:
             return None
@@ -221,7 +221,10 @@ class Updates:
 
     def holdings(self) -> list[Holding]:
         """Return what is held of the worlds."""
-        return [*(Kept(values) for values in self._log.values()), *(Total(sums) for sums in self._sums.values())]
+        return [
+            *(KeptColumn(values) for values in self._log.values()),
+            *(SummedColumn(sums) for sums in self._sums.values()),
+        ]
 
     def _cells(self, name: str) -> Iterator[tuple[Any, Combination]]:
         return zip(np.ndindex(*self._log[name].shape[1:]), self.graph.combinations(self.dims[name]), strict=True)
@@ -292,5 +295,5 @@ class Updates:
             rows = np.array(list(self._sums.values()))
             counts = np.divide(rows[:, 0] ** 2, rows[:, 1], out=np.full(len(rows), np.nan), where=rows[:, 1] > 0)
         else:
-            counts = effective(normalised(self._total(self.along)))
+            counts = effective_sample_size(normalised(self._total(self.along)))
         return float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0

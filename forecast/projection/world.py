@@ -29,18 +29,18 @@ from forecast.models.check_output import (
     checked_posterior,
 )
 from forecast.projection.crossing import Crossing, crossing
-from forecast.projection.failing import Fault, others_instead
+from forecast.projection.failures import Fault, others_instead
 from forecast.projection.horizon import clock
-from forecast.projection.moments import by_moments
-from forecast.projection.paths.changes import grown, replaced
-from forecast.projection.paths.held import HeldStreams, Made, Rests
-from forecast.projection.paths.histories import Past, over_time
-from forecast.projection.paths.limits import binding, check_kept, frontier, limited
+from forecast.projection.moment_fits import by_moments
+from forecast.projection.paths.apply_changes import grown, replaced
+from forecast.projection.paths.apply_limits import binding, check_kept, frontier, limited
 from forecast.projection.paths.ordering import in_order, scores
-from forecast.projection.paths.walking import walk
-from forecast.scenarios import matching, settings
-from forecast.scenarios.graph import Combination, Graph, Node
-from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
+from forecast.projection.paths.run_cache import CachedResult, CachedStreams, Dependencies
+from forecast.projection.paths.time_functions import Past, over_time
+from forecast.projection.paths.time_stepping import step_through
+from forecast.scenarios import setting_targets, setting_values
+from forecast.scenarios.graph import Combination, Node, ScenarioGraph
+from forecast.scenarios.quantities.uncertain_inputs import MomentFit, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, OverTime, Prior
 
 if TYPE_CHECKING:
@@ -50,17 +50,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["Fits", "World"]
+__all__ = ["ModelFits", "World"]
 
 
-class Fits:
+class ModelFits:
     """Every model of a projection, fitted once; a failure is kept and raised where the model is used.
 
     Parameters
     ----------
     as_of : float or None
     seed : int
-    rests : Rests, optional
+    rests : Dependencies, optional
         On what fits and draws rest, where some are held from other runs.
 
     Attributes
@@ -71,7 +71,7 @@ class Fits:
         What models warn of, by quantity and model: of the first combination of choices in which they do.
     """
 
-    def __init__(self, *, as_of: float | None, seed: int, rests: Rests | None = None) -> None:
+    def __init__(self, *, as_of: float | None, seed: int, rests: Dependencies | None = None) -> None:
         self.as_of, self.seed, self.rests = as_of, seed, rests
         self.failures: dict[str, str] = {}
         self.outside: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -143,19 +143,19 @@ class Fits:
         )
         return drawn or {}
 
-    def settings(self, graph: Graph, model: Model) -> dict[str, tuple[str, dict[str, Any]]]:
+    def settings(self, graph: ScenarioGraph, model: Model) -> dict[str, tuple[str, dict[str, Any]]]:
         """Return the parameters of a model that are set: each with its full name and the record of a distribution."""
         asked = graph.set_parameters.get(model.name, {})
         if not asked:
             return {}
         units_of = self[model].settable
         return {
-            name: (key := f"{model.name}.{name}", settings.stated(key, value, partial(str, units_of[name])))
+            name: (key := f"{model.name}.{name}", setting_values.parsed(key, value, partial(str, units_of[name])))
             for name, value in asked.items()
             if name in units_of
         }
 
-    def check_settings(self, graph: Graph, models: Mapping[str, Model]) -> None:
+    def check_settings(self, graph: ScenarioGraph, models: Mapping[str, Model]) -> None:
         """Refuse a parameter that is set and that no model it may belong to has.
 
         Raises
@@ -176,7 +176,7 @@ class Fits:
             for owner in fitted:
                 self.settings(graph, models[owner])
 
-    def check_correlations(self, graph: Graph, seed: int) -> None:
+    def check_correlations(self, graph: ScenarioGraph, seed: int) -> None:
         """Refuse a fitted number that is to move together with others, and that a model has not, or that is certain.
 
         Raises
@@ -198,7 +198,7 @@ class Fits:
             place = next(i for i, group in enumerate(graph.scenario.correlations, 1) if name in group.of)
             where = f"{graph.scenario.where}: correlations[{place}].of"
             if number in drawn:
-                told = f"what could be: {matching.listed(can)}" if can else "so are all numbers of this fit"
+                told = f"what could be: {setting_targets.listed(can)}" if can else "so are all numbers of this fit"
                 raise ScenarioError(f"{where}: '{owner}.{number}' is certain: it moves with nothing; {told}")
             raise UnknownNameError("fitted number", f"{owner}.{number}", can, where=where)
 
@@ -245,20 +245,20 @@ class World:
 
     Parameters
     ----------
-    graph : Graph
-    fits : Fits
+    graph : ScenarioGraph
+    fits : ModelFits
     time : ndarray
         Decimal years.
     seed : int
     blocks : range
     """
 
-    graph: Graph
-    fits: Fits
+    graph: ScenarioGraph
+    fits: ModelFits
     time: Array
     seed: int
     blocks: range
-    memo: dict[Any, Made | ForecastError] = field(default_factory=dict)
+    memo: dict[Any, CachedResult | ForecastError] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     told: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
 
@@ -518,7 +518,7 @@ class World:
         made: T = kept.value
         return made
 
-    def _computed(self, key: Any, make: Callable[[], Any]) -> Made | ForecastError:
+    def _computed(self, key: Any, make: Callable[[], Any]) -> CachedResult | ForecastError:
         """Compute something, or say why not; it is held for other runs where these may need it."""
         outer, self.told = self.told, {}
         try:
@@ -528,7 +528,7 @@ class World:
         finally:
             told, self.told = self.told, outer
             self._tell(told)
-        made = Made(value, faults, tuple(told.items()))
+        made = CachedResult(value, faults, tuple(told.items()))
         if self.fits.rests is not None:
             self.fits.rests.give(self, key, made)
         return made
@@ -558,7 +558,7 @@ class World:
             return self._walked(node, combination)[node.name]
         if isinstance(node.quantity, Schedule):
             return np.broadcast_to(node.quantity.values(self.time)[:, None], shape)
-        if isinstance(node.quantity, (Prior, Regime, OwnDraws, Fitted)):
+        if isinstance(node.quantity, (Prior, Regime, OwnDraws, MomentFit)):
             return np.broadcast_to(self._number(node, combination), shape)
         if isinstance(node.quantity, Expression):
             where = node.owner or f"quantities.{node.name}"
@@ -577,7 +577,7 @@ class World:
 
     def _walked(self, node: Node, combination: Combination) -> dict[str, Array]:
         """Return the paths of a cycle's members, walked through time once."""
-        return self._kept(("walk", node.cycle, combination), lambda: walk(self, node.cycle, combination))
+        return self._kept(("walk", node.cycle, combination), lambda: step_through(self, node.cycle, combination))
 
     def _over_time(self, node: Node, quantity: OverTime, combination: Combination) -> Array:
         """Return a function over time of another quantity's path."""
@@ -739,7 +739,7 @@ class World:
         rests = self.fits.rests
         streams = Streams(self.seed, model.name, self.blocks[place])
         if rests is not None:
-            streams = HeldStreams(self.seed, model.name, self.blocks[place], held=rests.held)
+            streams = CachedStreams(self.seed, model.name, self.blocks[place], held=rests.held)
         own = slice(place * BLOCK, (place + 1) * BLOCK)
         inputs = {name: values[..., own] for name, values in given.items()}
         if held:

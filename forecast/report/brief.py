@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base.dates import decimal_year
 from forecast.errors import printable
-from forecast.models.shapes.track_record import held
-from forecast.projection.tables_behind import newest
+from forecast.models.shapes.track_record import coverage
+from forecast.projection.source_tables import newest
+from forecast.report.answer_distributions import AnswerDistribution, ReportedAnswer, ReportedDate, ReportedValue
 from forecast.report.headline import Words, best_of, dates_of, event, headline, opening, said_race
-from forecast.report.levels import Levels
-from forecast.report.plain import attribute
+from forecast.report.plain_data import attribute
 from forecast.report.rankings import rankings
-from forecast.report.spreads import Asked, Figure, Question, Spread
-from forecast.report.summary import drivers
-from forecast.report.words.dates import FINE, age, said
-from forecast.report.words.numbers import amount, percent, plain, scale_of
+from forecast.report.result_data import drivers
+from forecast.report.value_quantiles import ValueQuantiles
+from forecast.report.words.date_text import FINE, age, as_text
+from forecast.report.words.number_text import amount, percent, plain, scale_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,7 +44,7 @@ class Row:
     ----------
     label : str
         For people: a value of a choice, or what is asked.
-    spread : Spread or None
+    spread : AnswerDistribution or None
         None where it failed.
     text : str
         The median, or the range of medians.
@@ -59,7 +59,7 @@ class Row:
     """
 
     label: str
-    spread: Spread | None
+    spread: AnswerDistribution | None
     text: str
     interval: str = ""
     note: str = ""
@@ -174,7 +174,7 @@ def _groups(tree: xr.DataTree, words: Words, name: str, kind: str, by: str) -> I
         yield _dates(tree, words, name, by)
     if "values" in tree.attrs:
         names = sorted(attribute(tree, "values"), key=lambda each: each != name)
-        first = [Figure(tree, names[0])] if kind == "value" else []
+        first = [ReportedValue(tree, names[0])] if kind == "value" else []
         yield from (_values(tree, words, figure, by) for figure in first)
         yield Group(rows=tuple(_single(tree, words, each) for each in names[len(first) :]), kind="text")
     if kind == "value" and (asked := list(attribute(tree, "questions"))):
@@ -193,14 +193,14 @@ def _dates(tree: xr.DataTree, words: Words, name: str, by: str, *, label: str = 
 
     Its own row is called by its definitions where the sentence is about it, else by `label`.
     """
-    question = Question(tree, name)
+    question = ReportedDate(tree, name)
     first, last = dates_of(tree)
     rows = [_dated(words, question, question.default, first, last, label=label or _own(words, question), leads=True)]
     for choice in sorted(question.choices, key=lambda c: (c != by, c not in question.definitions)):
         rows += _along(words, question, choice, first, last)
     for other in attribute(tree, "questions"):
         if other != name:
-            asked = Question(tree, other)
+            asked = ReportedDate(tree, other)
             named = {
                 c: v for c, v in asked.default.items() if f"{{{c}}}" in attribute(tree, "questions")[other]["title"]
             }
@@ -209,14 +209,14 @@ def _dates(tree: xr.DataTree, words: Words, name: str, by: str, *, label: str = 
     return Group(rows=tuple(rows), ends=(first, last), note="never")
 
 
-def _own(words: Words, question: Asked) -> str:
+def _own(words: Words, question: ReportedAnswer) -> str:
     """Call the answer of the sentence by its definition and by the rival that it rests on."""
     named = [words(value) for value in {**question.default, **_sole(question)}.values()]
     pooled = [d for d in question.rivals if d not in _sole(question)]
     return ", ".join(dict.fromkeys([*named, *(["pooled"] if pooled else [])])) or "answer"
 
 
-def _sole(asked: Asked) -> dict[str, str]:
+def _sole(asked: ReportedAnswer) -> dict[str, str]:
     """Return the rivals that have all the weight of their choice."""
     return {
         d: next(v for v, w in zip(asked.values(d), weights, strict=True) if w > 0)
@@ -225,7 +225,7 @@ def _sole(asked: Asked) -> dict[str, str]:
     }
 
 
-def _along(words: Words, question: Question, choice: str, first: float, last: float) -> Iterator[Row]:
+def _along(words: Words, question: ReportedDate, choice: str, first: float, last: float) -> Iterator[Row]:
     """Walk the values of one choice, the others as in the sentence; those of the sentence itself are not repeated."""
     values = question.values(choice)
     if len(values) < 2:
@@ -237,7 +237,9 @@ def _along(words: Words, question: Question, choice: str, first: float, last: fl
             yield _dated(words, question, chosen, first, last, label=words(value), of=words(choice))
 
 
-def _dated(words: Words, question: Question, chosen: dict[str, str], first: float, last: float, **more: object) -> Row:
+def _dated(
+    words: Words, question: ReportedDate, chosen: dict[str, str], first: float, last: float, **more: object
+) -> Row:
     spread = question.spread(chosen)
     if spread is None:
         return Row(spread=None, text="failed", **more)  # type: ignore[arg-type]
@@ -246,8 +248,8 @@ def _dated(words: Words, question: Question, chosen: dict[str, str], first: floa
 
     def date(year: float, level: float) -> str:
         if not math.isfinite(year):
-            return f">{said(last)}"
-        return "already" if spread.already >= level else said(year, fine=fine, short=True)
+            return f">{as_text(last)}"
+        return "already" if spread.already >= level else as_text(year, fine=fine, short=True)
 
     if spread.medians is not None:
         nevers = "-".join(dict.fromkeys(percent(n) for n in spread.nevers))
@@ -260,7 +262,7 @@ def _dated(words: Words, question: Question, chosen: dict[str, str], first: floa
 # --- Values and orders ------------------------------------------------------------------------------------------------
 
 
-def _values(tree: xr.DataTree, words: Words, figure: Figure, by: str) -> Group:
+def _values(tree: xr.DataTree, words: Words, figure: ReportedValue, by: str) -> Group:
     """Return a value under its definitions and rivals, on an axis of its unit."""
     rows = [_valued(words, figure, figure.default, label=_own(words, figure), leads=True)]
     for choice in sorted(figure.choices, key=lambda c: (c != by, c not in figure.definitions)):
@@ -272,7 +274,7 @@ def _values(tree: xr.DataTree, words: Words, figure: Figure, by: str) -> Group:
     return _scaled(rows, figure.unit)
 
 
-def _valued(words: Words, figure: Figure, chosen: dict[str, str], **more: object) -> Row:
+def _valued(words: Words, figure: ReportedValue, chosen: dict[str, str], **more: object) -> Row:
     spread = figure.spread(chosen)
     if spread is None:
         return Row(spread=None, text="failed", **more)  # type: ignore[arg-type]
@@ -285,7 +287,7 @@ def _valued(words: Words, figure: Figure, chosen: dict[str, str], **more: object
 
 def _single(tree: xr.DataTree, words: Words, name: str) -> Row:
     """Return another value that is asked for, at its last date."""
-    asked, figure = attribute(tree, "values")[name], Figure(tree, name)
+    asked, figure = attribute(tree, "values")[name], ReportedValue(tree, name)
     stated = asked["title"] or asked.get("value") or f"growth of {asked.get('growth')}"
     title = words.title(words.short(name, stated), figure.default)
     date = asked["dates"][-1]
@@ -315,7 +317,8 @@ def _order(words: Words, row: dict[str, Any]) -> Group:
     """Return those that take part in a ranking, best first, in one unit."""
     taking = [entry for entry in row["order"] if entry["among"] >= 0.5 and entry["p50"] is not None]
     spreads = [
-        Spread(quantiles=(entry["p05"], entry["p25"], entry["p50"], entry["p75"], entry["p95"])) for entry in taking
+        AnswerDistribution(quantiles=(entry["p05"], entry["p25"], entry["p50"], entry["p75"], entry["p95"]))
+        for entry in taking
     ]
     factor, unit = scale_of([s.median for s in spreads], row["unit"])
     rows = []
@@ -344,7 +347,7 @@ def _scaled(rows: list[Row], unit: str, *, factor: float | None = None, note: st
 
 def _last(tree: xr.DataTree, words: Words) -> Iterator[Row]:
     """Walk the quantities that are shown, at the last date: no question is asked."""
-    levels = Levels(tree)
+    levels = ValueQuantiles(tree)
     shown = attribute(tree, "shown") if "shown" in tree.attrs else levels.names()
     for name in shown:
         for cell in levels.cells(name) if name in levels.names() else ():
@@ -380,7 +383,7 @@ def newest_data(tree: xr.DataTree, today: str) -> str:
 
 def past_record(tree: xr.DataTree) -> str:
     """Say how often past intervals of forecasts of this kind have held."""
-    rows = held(attribute(tree, "models"))
+    rows = coverage(attribute(tree, "models"))
     if not rows:
         return ""
     shares = [row["held"] for row in rows.values()]
@@ -401,7 +404,7 @@ def _left(tree: xr.DataTree) -> Iterator[str]:
         ]
         if sum(several) > len(several):
             yield f"{sum(several)} answers by choices"
-    levels = Levels(tree).names()
+    levels = ValueQuantiles(tree).names()
     yield f"{len(levels)} quantit{'ies' if len(levels) > 1 else 'y'} over time"
     if "limits" in tree.attrs:
         yield "limits"

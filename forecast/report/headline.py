@@ -12,17 +12,17 @@ import numpy as np
 
 from forecast.base.dates import decimal_year
 from forecast.errors import printable
-from forecast.report.asked import race
-from forecast.report.levels import Levels
-from forecast.report.plain import attribute
+from forecast.report.answer_distributions import AnswerDistribution, ReportedDate, ReportedValue
+from forecast.report.plain_data import attribute
 from forecast.report.rankings import rankings
-from forecast.report.spreads import Figure, Question, Spread
-from forecast.report.words.dates import FINE, said
-from forecast.report.words.numbers import amount, percent
-from forecast.scenarios.quantities.changes import spoken as spoken_change
-from forecast.scenarios.settings import said as said_settings
-from forecast.scenarios.settings import spoken
-from forecast.sensitivity.answers import uncertain
+from forecast.report.value_quantiles import ValueQuantiles
+from forecast.report.value_text import race
+from forecast.report.words.date_text import FINE, as_text
+from forecast.report.words.number_text import amount, percent
+from forecast.scenarios.quantities.changes import as_phrase as spoken_change
+from forecast.scenarios.setting_values import as_phrase
+from forecast.scenarios.setting_values import as_text as said_settings
+from forecast.sensitivity.of_answer import uncertain
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -102,7 +102,7 @@ class Words:
             if name not in chosen and len(choices[name]) > 1:
                 return f"each {self(name)}"
             return self(chosen.get(name, choices[name][0]))
-        levels = Levels(self.tree)
+        levels = ValueQuantiles(self.tree)
         if name not in levels.names():
             return name
         cells = [c for c in levels.cells(name) if all(chosen.get(k, v) == v for k, v in c.items())]
@@ -182,7 +182,7 @@ def _stated(stated: Mapping[str, Any], unit: str) -> str:
         return f"{amount(low, unit)} to {amount(high, unit)}"
     if "made" in stated:
         return f"its {'formula' if stated['made'] == 'expression' else stated['made']}"
-    return spoken(dict(stated))
+    return as_phrase(dict(stated))
 
 
 # --- Dates ------------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ def dates_of(tree: xr.DataTree) -> tuple[float, float]:
 
 
 def _when(tree: xr.DataTree, name: str, words: Words) -> str:
-    question = Question(tree, name)
+    question = ReportedDate(tree, name)
     spread = question.spread(question.default)
     what = event(tree, name, question.default, words)
     first, last = dates_of(tree)
@@ -239,38 +239,38 @@ def _when(tree: xr.DataTree, name: str, words: Words) -> str:
     low, high = (spread.quantiles[i] for i in (0, 4))
     fine = math.isfinite(high) and high - low < FINE
     ends = f"{_date(low, spread.already >= 0.05, last, fine)} to {_date(high, spread.already >= 0.95, last, fine)}"
-    about = f"(90 % interval: {ends}; not by {said(last)}: {percent(spread.never)}){over}"
+    about = f"(90 % interval: {ends}; not by {as_text(last)}: {percent(spread.never)}){over}"
     if low == high and not spread.never and spread.already < 0.5:
-        return f"{_capital(what)} in {said(low, fine=True)}{over}; {_CERTAIN}"
+        return f"{_capital(what)} in {as_text(low, fine=True)}{over}; {_CERTAIN}"
     if spread.already >= 0.5:
         sure = f" with a probability of {percent(spread.already)}"
-        return f"{_capital(what)} already in {said(first)}{sure}{over if spread.already >= 0.95 else f' {about}'}"
+        return f"{_capital(what)} already in {as_text(first)}{sure}{over if spread.already >= 0.95 else f' {about}'}"
     if not math.isfinite(low) and _certain(tree):
-        return f"It is after {said(last)}, if ever, that {what}{over}; {_CERTAIN}"
+        return f"It is after {as_text(last)}, if ever, that {what}{over}; {_CERTAIN}"
     if not math.isfinite(spread.median):
-        begins = f" (5 % by {said(low)})" if math.isfinite(low) else ""
+        begins = f" (5 % by {as_text(low)})" if math.isfinite(low) else ""
         if spread.already >= 0.05:
             begun = percent(spread.already)
-            begins = f" ({begun} already in {said(first)})" if begun != percent(1 - spread.never) else ""
-        return f"The probability that {what} by {said(last)} is {percent(1 - spread.never)}{begins}{over}"
-    return f"{_capital(what)} in {said(spread.median, fine=fine)} in the median forecast {about}"
+            begins = f" ({begun} already in {as_text(first)})" if begun != percent(1 - spread.never) else ""
+        return f"The probability that {what} by {as_text(last)} is {percent(1 - spread.never)}{begins}{over}"
+    return f"{_capital(what)} in {as_text(spread.median, fine=fine)} in the median forecast {about}"
 
 
-def _ranged(what: str, spread: Spread, over: str, first: float, last: float) -> str:
+def _ranged(what: str, spread: AnswerDistribution, over: str, first: float, last: float) -> str:
     """Say the range of medians over rivals that nobody has weighed."""
     assert spread.medians is not None
     low, high = spread.medians
     nevers = " to ".join(dict.fromkeys(map(percent, spread.nevers)))
     if not math.isfinite(low):
         shares = " to ".join(dict.fromkeys(percent(1 - n) for n in reversed(spread.nevers)))
-        return f"The probability that {what} by {said(last)} is {shares}, depending on {over}"
+        return f"The probability that {what} by {as_text(last)} is {shares}, depending on {over}"
     fine = math.isfinite(high) and high - low < FINE
-    begin = f"{said(first)}, or before," if low <= first else said(low, fine=fine)
-    end = f"after {said(last)}" if not math.isfinite(high) else said(high, fine=fine)
+    begin = f"{as_text(first)}, or before," if low <= first else as_text(low, fine=fine)
+    end = f"after {as_text(last)}" if not math.isfinite(high) else as_text(high, fine=fine)
     when = (
         f"in {end}" if low == high else f"between {begin} and {end}" if math.isfinite(high) else f"in {begin} to {end}"
     )
-    return f"{_capital(what)} {when} in the median forecast, depending on {over} (not by {said(last)}: {nevers})"
+    return f"{_capital(what)} {when} in the median forecast, depending on {over} (not by {as_text(last)}: {nevers})"
 
 
 def _certain(tree: xr.DataTree) -> bool:
@@ -280,8 +280,8 @@ def _certain(tree: xr.DataTree) -> bool:
 
 def _date(year: float, already: bool, last: float, fine: bool) -> str:
     if not math.isfinite(year):
-        return f"after {said(last)}"
-    return "already" if already else said(year, fine=fine)
+        return f"after {as_text(last)}"
+    return "already" if already else as_text(year, fine=fine)
 
 
 def _capital(text: str) -> str:
@@ -304,7 +304,7 @@ def _value(tree: xr.DataTree, name: str, words: Words) -> str:
 
 def _one_value(tree: xr.DataTree, name: str, words: Words) -> str:
     asked = attribute(tree, "values")[name]
-    figure = Figure(tree, name)
+    figure = ReportedValue(tree, name)
     spread = figure.spread(figure.default)
     title = words.title(asked["title"] or asked.get("value") or f"growth of {asked.get('growth')}", figure.default)
     rest = {c: v for c, v in figure.default.items() if f"{{{c}}}" not in asked["title"]}
@@ -335,7 +335,7 @@ def said_race(tree: xr.DataTree, name: str, words: Words) -> str:
     rest = {choice: value for choice, value in chosen.items() if f"{{{choice}}}" not in title}
     asked = attribute(tree, "questions")
     told = [f"{contestant(tree, each, words) if each in asked else each} {p}" for each, p in shares.items()]
-    return f"{what}{f' ({words.given(rest)})' if rest else ''}, by {said(dates_of(tree)[1])}: {', '.join(told)}"
+    return f"{what}{f' ({words.given(rest)})' if rest else ''}, by {as_text(dates_of(tree)[1])}: {', '.join(told)}"
 
 
 def contestant(tree: xr.DataTree, name: str, words: Words) -> str:
@@ -393,7 +393,7 @@ def _where(rows: Sequence[Mapping[str, Any]], words: Words, *, alone: bool) -> s
 
 def _level(tree: xr.DataTree, name: str, words: Words) -> str:
     """Say the first quantity that is shown at the last date: no question is asked."""
-    levels = Levels(tree)
+    levels = ValueQuantiles(tree)
     shown = attribute(tree, "shown") if "shown" in tree.attrs else []
     name = next((n for n in (*shown, *levels.names()) if n in levels.names()), "")
     title = str(attribute(tree, "title") or attribute(tree, "scenario"))
@@ -405,8 +405,8 @@ def _level(tree: xr.DataTree, name: str, words: Words) -> str:
     first, last = dates_of(tree)
     given = f" ({words.given(cell)})" if cell else ""
     begins, ends = amount(float(middle[0]), unit), amount(float(middle[-1]), unit)
-    moved = f"{begins} in {said(first)} and " if begins != ends else ""
+    moved = f"{begins} in {as_text(first)} and " if begins != ends else ""
     least, most = amount(float(low[-1]), unit), amount(float(high[-1]), unit)
     span = f" (90 % interval: {least} to {most})" if least != most else ""
-    what = f"{_capital(words(name))}{given} is {moved}{ends} in {said(last)}{span}"
+    what = f"{_capital(words(name))}{given} is {moved}{ends} in {as_text(last)}{span}"
     return f"{title}{'' if title.endswith('?') else ':'} {what}"

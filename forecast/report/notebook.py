@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from forecast.fit.solution import Fit
-    from forecast.scenarios.graph import Graph
+    from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["LIMIT", "answer", "fit", "scenario"]
@@ -45,7 +45,7 @@ def answer(tree: xr.DataTree, sentence: str, draw: Callable[[Axes], object]) -> 
         Draws it into axes.
     """
     from forecast.report.brief import brief
-    from forecast.report.words.numbers import percent
+    from forecast.report.words.number_text import percent
 
     short = brief(tree)
     rows = [
@@ -150,7 +150,7 @@ def _curve(made: Fit, ax: Axes) -> None:
     import numpy as np
 
     from forecast.report.figures import COLOURS
-    from forecast.report.words.numbers import plain
+    from forecast.report.words.number_text import plain
 
     name = next(iter(made.ranges))
     low, high = made.ranges[name]
@@ -185,7 +185,7 @@ def _curve(made: Fit, ax: Axes) -> None:
     ax.legend(frameon=False, title=", ".join(f"{other} = {value:.3g}" for other, value in held.items())[:60] or None)
 
 
-def _layers(graph: Graph) -> list[list[tuple[str, list[str]]]]:
+def _layers(graph: ScenarioGraph) -> list[list[tuple[str, list[str]]]]:
     """Sort what a scenario is made of by how much has to be known first: each name with the names it is made of."""
     made_of: dict[str, dict[str, None]] = {}
     depth: dict[str, int] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.projection.crossing import QUANTILES
-from forecast.report.plain import attribute, combinations, numbers
+from forecast.report.plain_data import attribute, combinations, numbers
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,8 +8,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from forecast.report.brief import Brief, Group, Row
-from forecast.report.words.dates import said
-from forecast.report.words.numbers import amount, percent, plain
+from forecast.report.words.date_text import as_text
+from forecast.report.words.number_text import amount, percent, plain
 
 __all__ = ["HEIGHT", "lines"]
 
@@ -242,7 +242,7 @@ def _scale(group: Group, chart: int, before: int) -> str:
     """
     low, high = group.ends
     if group.kind == "date":
-        left, right = said(low), said(high)
+        left, right = as_text(low), as_text(high)
     elif group.factor is None:
         left, right = amount(low, group.unit), amount(high, group.unit)
     else:
@@ -251,7 +251,7 @@ def _scale(group: Group, chart: int, before: int) -> str:
         left, right = f"{low:.0e}", f"{high:.0e}"
     between = max(chart - len(left) - len(right), 2)
     line = list(f"{left}{' ' * between}{right}".rjust(before + chart))
-    middle = said((low + high) / 2) if group.kind == "date" else ""
+    middle = as_text((low + high) / 2) if group.kind == "date" else ""
     at = before + chart // 2 - len(middle) // 2
     if middle and between >= len(middle) + 8 and high - low >= 2:
         line[at : at + len(middle)] = middle

@@ -15,8 +15,8 @@ import numpy as np
 
 from forecast.base.dates import decimal_year
 from forecast.projection.crossing import QUANTILES
-from forecast.report import summary
-from forecast.report.plain import attribute
+from forecast.report import result_data
+from forecast.report.plain_data import attribute
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,7 +62,7 @@ Row = tuple[dict[str, Any], Mapping[str, str]]
 
 
 def _rows(tree: xr.DataTree) -> Iterator[Row]:
-    for kind, rows in (("question", summary.questions(tree)), ("pooled", summary.pooled(tree))):
+    for kind, rows in (("question", result_data.questions(tree)), ("pooled", result_data.pooled(tree))):
         for row in rows:
             about = {"name": row["name"], "of": row["when"]}
             crossing = row["crossing"]
@@ -72,27 +72,27 @@ def _rows(tree: xr.DataTree) -> Iterator[Row]:
             for by in row.get("dates", ()):
                 asked = {"date": by["date"], "probability": by["probability"]}
                 yield {"kind": "probability", **about, **asked}, row["choices"]
-    for row in summary.figures(tree):
+    for row in result_data.value_answers(tree):
         about = {"kind": "value", "name": row["name"], "of": row.get("value", row.get("growth")), "unit": row["unit"]}
         for at in row["dates"]:
             yield {**about, **at}, row["choices"]
-    for row in summary.firsts(tree):
+    for row in result_data.first_answers(tree):
         about = {"kind": "first", "name": row["name"]}
         for event, share in {**row["first"], "(together)": row["together"], "(none)": row["none"]}.items():
             yield {**about, "of": event, "probability": share}, row["choices"]
-    for row in summary.rankings(tree):
+    for row in result_data.rankings(tree):
         about = {"kind": "ranking", "name": row["name"], "unit": row["unit"]}
         for entry in row["order"]:
             levels = {q: entry[q] for q in QUANTILES}
             yield {**about, "of": entry["name"], **levels, "probability": entry["first"]}, row["choices"]
-    for row in summary.regimes(tree):
+    for row in result_data.regimes(tree):
         for label, share in row["shares"].items():
             yield {"kind": "regime", "name": row["name"], "of": label, "probability": share}, row["choices"]
     yield from _steps(tree, None)
 
 
 def _steps(tree: xr.DataTree, only: Collection[str] | None) -> Iterator[Row]:
-    for row in summary.quantities(tree, only=only):
+    for row in result_data.quantities(tree, only=only):
         about = {"kind": "quantity", "name": row["name"], "unit": row["unit"]}
         for i, date in enumerate(row["time"]):
             yield {**about, "date": date, **{q: row[q][i] for q in QUANTILES}}, row["choices"]

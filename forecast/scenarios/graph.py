@@ -20,28 +20,28 @@ from forecast.errors import CycleError, ScenarioError, UnknownNameError, UsageEr
 from forecast.formula import TIME, Condition, Formula
 from forecast.models import Model
 from forecast.models.nesting import asks, nested
-from forecast.scenarios import matching, settings
 from forecast.scenarios import qualifiers as bases
-from forecast.scenarios.parse import Reader
-from forecast.scenarios.quantities import functions, kept, laws, numbers, over_time
+from forecast.scenarios import setting_targets, setting_values
+from forecast.scenarios.parse import ScenarioReader
+from forecast.scenarios.quantities import choice_numbers, constraints, function_ref, hidden_quantities, law_ref
 from forecast.scenarios.quantities.changes import Change
+from forecast.scenarios.quantities.choice_numbers import ChoiceNumber, Chosen
 from forecast.scenarios.quantities.correlated import together
-from forecast.scenarios.quantities.dynamics import Solved, Stock
-from forecast.scenarios.quantities.functions import FunctionRef
-from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Rows, Schedule
-from forecast.scenarios.quantities.laws import LawRef
+from forecast.scenarios.quantities.dynamics import SolvedNumber, Stock
+from forecast.scenarios.quantities.function_ref import FunctionRef
+from forecast.scenarios.quantities.law_ref import LawRef
 from forecast.scenarios.quantities.limits import Limits
-from forecast.scenarios.quantities.numbers import Chosen, Templated
+from forecast.scenarios.quantities.uncertain_inputs import DrawTable, MomentFit, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import (
-    Cell,
     Expression,
     ModelRef,
     OverTime,
     Prior,
     Quantity,
-    Ranking,
+    RankQuestion,
     Scenario,
     SeriesRef,
+    TableValue,
     fill,
 )
 from forecast.scenarios.table_values import Tables, choices_of
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Combination", "Graph", "Node", "build", "swapped"]
+__all__ = ["Combination", "Node", "ScenarioGraph", "build", "swapped"]
 
 #: More combinations of choices than this are refused before they are walked.
 MOST_COMBINATIONS = 100_000
@@ -159,7 +159,7 @@ class Node:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Graph:
+class ScenarioGraph:
     """A scenario whose names, units and order are settled.
 
     Parameters
@@ -221,7 +221,7 @@ class Graph:
         return {name: node.measured for name, node in self.nodes.items()}
 
 
-def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Graph:
+def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> ScenarioGraph:
     """Resolve and check a scenario.
 
     Parameters
@@ -230,7 +230,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     given : mapping, optional
         ``{"trend": "changepoint"}`` narrows a choice (a tuple of texts keeps several), ``{"brain": 1e18}`` fixes a
         quantity in its unit, ``{"brain/dettmers-2015.firing_rate": 100}`` fixes an input. Either may also have a unit,
-        be a range, or a distribution (see `forecast.scenarios.settings.stated`).
+        be a range, or a distribution (see `forecast.scenarios.setting_values.parsed`).
 
     Raises
     ------
@@ -241,13 +241,13 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     narrowing = [k for k in rest if k in scenario.choices]
     whole = partial(build, scenario) if narrowing else None
     for key in narrowing:
-        scenario = scenario.narrowed(key, settings.texts(key, rest.pop(key)))
+        scenario = scenario.narrowed(key, setting_values.texts(key, rest.pop(key)))
     before = scenario
     tables = Tables(scenario.where, scenario.start)
     named = list(scenario.quantities)
-    scenario, owners = over_time.resolved(scenario)
+    scenario, owners = hidden_quantities.resolved(scenario)
     nodes = {
-        name: kept.of_models(replace(_resolve(scenario, name, tables), owner=owners.get(name, "")), scenario)
+        name: constraints.of_models(replace(_resolve(scenario, name, tables), owner=owners.get(name, "")), scenario)
         for name in scenario.quantities
     }
     for number, change in enumerate(scenario.changes, 1):
@@ -255,18 +255,18 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
             raise UnknownNameError("quantity", change.of, named, where=f"{scenario.where}: changes[{number}].of")
         nodes[change.of] = replace(nodes[change.of], changes=(*nodes[change.of].changes, change))
     # what a run leaves out by its settings may still stand in a group: the others then move as before
-    unset = Graph(scenario=scenario, nodes=nodes, inputs=_inputs(nodes.values()))
+    unset = ScenarioGraph(scenario=scenario, nodes=nodes, inputs=_inputs(nodes.values()))
     correlated, ordered = together(unset, whole)
     for key in [k for k in rest if k in named]:
         node = nodes[key]
         # an expression keeps its needs: they give it its unit
-        needs = node.needs if isinstance(node.quantity, (Expression, Fitted)) else ()
+        needs = node.needs if isinstance(node.quantity, (Expression, MomentFit)) else ()
         value = rest.pop(key)
         if isinstance(node.quantity, Regime):
             record: Mapping[str, Any] = {"value": node.quantity.code(value, where=f"set {key}")}
         else:
-            matching.check_no_model(key, value)
-            record = settings.stated(key, value, partial(_unit, before, node), lower=_floor(scenario, node))
+            setting_targets.check_no_model(key, value)
+            record = setting_values.parsed(key, value, partial(_unit, before, node), lower=_floor(scenario, node))
         nodes[key] = replace(
             node, own=(), models={}, figures={}, variants={}, past=(), limits=node.limits and node.limits.set,
         )  # fmt: skip
@@ -281,7 +281,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
     _check_names(nodes)
     _check_files(scenario, nodes)
     nodes = _ordered(scenario, nodes)
-    graph = Graph(
+    graph = ScenarioGraph(
         scenario=scenario,
         nodes=_with_dims_and_units(scenario, nodes),
         inputs=_inputs(nodes.values()),
@@ -306,10 +306,10 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
         _check_size(scenario, graph.dims([*figure.of.names, *graph.weighed_by]), f"{scenario.where}: questions.{name}")
     for name, ranking in scenario.rankings.items():
         _check_ranking(graph, ranking, f"{scenario.where}: questions.{name}")
-    found = {key: matching.inputs(graph, key) for key in rest}
-    parameters = matching.parameters(graph, {key: value for key, value in rest.items() if not found[key]})
-    matching.check_asked(graph, given or {}, "set")
-    matching.check_changes(graph)
+    found = {key: setting_targets.inputs(graph, key) for key in rest}
+    parameters = setting_targets.parameters(graph, {key: value for key, value in rest.items() if not found[key]})
+    setting_targets.check_asked(graph, given or {}, "set")
+    setting_targets.check_changes(graph)
     return replace(
         graph,
         set_inputs={match: _stated(graph, key, match, rest[key]) for key in rest for match in found[key]},
@@ -320,7 +320,7 @@ def build(scenario: Scenario, given: Mapping[str, object] | None = None) -> Grap
 def _unit(scenario: Scenario, node: Node) -> str:
     """Return the unit of a quantity that is set: what its expression gives where it states none."""
     of_others = isinstance(node.quantity, Expression) and node.quantity.unit is None
-    return build(scenario).nodes[node.name].unit if of_others or isinstance(node.quantity, Fitted) else node.unit
+    return build(scenario).nodes[node.name].unit if of_others or isinstance(node.quantity, MomentFit) else node.unit
 
 
 def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
@@ -333,15 +333,15 @@ def swapped(scenario: Scenario, given: Mapping[str, str]) -> Scenario:
     """
     if not given:
         return scenario
-    reader, made = Reader("swap"), dict(scenario.quantities)
+    reader, made = ScenarioReader("swap"), dict(scenario.quantities)
     for name, model in given.items():
         if name not in scenario.quantities:
             raise UnknownNameError("quantity", name, scenario.quantities, where="swap")
         made[name] = reader.quantity(name, {"model": model}, scenario.choices)
     graph, tables = build(scenario), Tables(scenario.where, scenario.start)
     before = graph.nodes
-    other = replace(scenario, quantities=made, alone=matching.apart(graph, given))
-    matching.check_asked(graph, given, "swap")
+    other = replace(scenario, quantities=made, alone=setting_targets.correlated_with(graph, given))
+    setting_targets.check_asked(graph, given, "swap")
     for name, model in given.items():
         units.check(_resolve(other, name, tables).unit, before[name].unit, where=f"swap {name}={printable(model, 80)}")
     return other
@@ -351,7 +351,7 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
     quantity, key = scenario.quantities[name], f"{scenario.where}: quantities.{name}"
     if isinstance(quantity, Chosen):
         return _of_choice(scenario, name, quantity)
-    if isinstance(quantity, Templated):
+    if isinstance(quantity, ChoiceNumber):
         return _of_templates(scenario, name, quantity, tables)
     if isinstance(quantity, Prior):
         return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
@@ -366,14 +366,14 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
         named = [*quantity.initial.names, *(quantity.ceiling.names if quantity.ceiling else ())]
         needs, past = _quantities(named), _quantities(quantity.change.names)
         return Node(name=name, unit=quantity.unit, dims=(), needs=needs, past=past, quantity=quantity)
-    if isinstance(quantity, Solved):
+    if isinstance(quantity, SolvedNumber):
         past = tuple(n for n in _quantities(quantity.so.names) if n != name)
         return Node(name=name, unit=quantity.unit, dims=(), past=past, quantity=quantity)
     if isinstance(quantity, Regime):
         return Node(name=name, unit="", dims=(), quantity=quantity)
     if isinstance(quantity, Schedule):
         return Node(name=name, unit=quantity.unit, dims=(), quantity=quantity)
-    if isinstance(quantity, Fitted):
+    if isinstance(quantity, MomentFit):
         return Node(name=name, unit="", dims=(), needs=(quantity.of,), quantity=quantity)
     if isinstance(quantity, OwnDraws):
         column = quantity.values(where=key)
@@ -399,14 +399,14 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
             for values, chosen in walk(scenario, own)
         }
         return Node(name=name, unit=quantity.unit, dims=(), own=own, models=trends, quantity=quantity)
-    if isinstance(quantity, Cell):
+    if isinstance(quantity, TableValue):
         return _of_cell(scenario, name, quantity, tables)
     if isinstance(quantity, LawRef):
         own = _own(scenario, quantity.templates, key)
-        return _of_models(scenario, name, quantity, own, laws.by_choice(scenario, name, quantity, own, key))
+        return _of_models(scenario, name, quantity, own, law_ref.by_choice(scenario, name, quantity, own, key))
     if isinstance(quantity, FunctionRef):
         own = _own(scenario, quantity.templates, key)
-        return _of_models(scenario, name, quantity, own, functions.by_choice(scenario, name, quantity, own, key))
+        return _of_models(scenario, name, quantity, own, function_ref.by_choice(scenario, name, quantity, own, key))
     if isinstance(quantity.model, Model):
         return _of_models(scenario, name, quantity, (), {(): quantity.model})
     own = _own(scenario, {"model": quantity.model, "shape": quantity.shape}, key)
@@ -421,7 +421,7 @@ def _resolve(scenario: Scenario, name: str, tables: Tables) -> Node:
 def _of_choice(scenario: Scenario, name: str, quantity: Chosen) -> Node:
     """Return the number of a choice in a formula; a bare one gets its unit with the other side."""
     where, choice = scenario.where, quantity.choice
-    values, unit = numbers.chosen(
+    values, unit = choice_numbers.chosen(
         choice, scenario.choices[choice].values, where=where, convert=partial(units.convert, where=where)
     )
     if unit is not None:
@@ -430,9 +430,9 @@ def _of_choice(scenario: Scenario, name: str, quantity: Chosen) -> Node:
     return Node(name=name, unit=unit or "", dims=(), own=(choice,), needs=needs, figures=values, quantity=quantity)
 
 
-def _of_templates(scenario: Scenario, name: str, quantity: Templated, tables: Tables) -> Node:
+def _of_templates(scenario: Scenario, name: str, quantity: ChoiceNumber, tables: Tables) -> Node:
     """Return a quantity whose numbers hold choices: it is read anew for every combination of them."""
-    key, reader = f"{scenario.where}: quantities.{name}", Reader(scenario.where, scenario.folder)
+    key, reader = f"{scenario.where}: quantities.{name}", ScenarioReader(scenario.where, scenario.folder)
     own = _own(scenario, quantity.templates, key)
     variants = {
         values: reader.quantity(name, quantity.filled(chosen, where=key), {}) for values, chosen in walk(scenario, own)
@@ -474,7 +474,7 @@ def _of_models(
     return Node(name=name, unit=unit, dims=(), own=own, models=by_choice, needs=tuple(needs), quantity=quantity)
 
 
-def _of_cell(scenario: Scenario, name: str, cell: Cell, tables: Tables) -> Node:
+def _of_cell(scenario: Scenario, name: str, cell: TableValue, tables: Tables) -> Node:
     used = set(choices_of(cell))
     own = tuple(c for c in scenario.choices if c in used)
     key = f"quantities.{name}"
@@ -500,7 +500,7 @@ def _check_needs(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
         for need in node.needs:
             if need not in nodes:
                 named = [n for n, other in nodes.items() if not other.hidden]
-                what = "of needs an input" if isinstance(node.quantity, Fitted) else "model needs an input"
+                what = "of needs an input" if isinstance(node.quantity, MomentFit) else "model needs an input"
                 if not isinstance(node.quantity, ModelRef):  # its wires are keys of their own
                     what = next((key for key, source in node.wired.items() if source == need), what)
                 where = f"{scenario.where}: quantities.{name}.{what}"
@@ -564,13 +564,13 @@ def _check_walked(scenario: Scenario, node: Node) -> None:
         return
     if node.changes:
         raise ScenarioError(f"{key}: a change is not taken on a cycle through time; change what feeds it")
-    if not isinstance(node.quantity, (Expression, FunctionRef, OverTime, Stock, Solved)):
+    if not isinstance(node.quantity, (Expression, FunctionRef, OverTime, Stock, SolvedNumber)):
         raise ScenarioError(f"{key}: a model cannot stand on a cycle through time: it gives whole paths")
 
 
 def _moves(node: Node) -> bool:
     """Tell whether a quantity goes through time, or is solved for, even alone."""
-    return isinstance(node.quantity, (Stock, Solved)) and node.fixed is None
+    return isinstance(node.quantity, (Stock, SolvedNumber)) and node.fixed is None
 
 
 def _components(nodes: Mapping[str, Node]) -> Iterator[tuple[str, ...]]:
@@ -642,9 +642,9 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
         unit_of = {n: out[n].measured for n in node.sources}
         if isinstance(node.quantity, Chosen):
             of = node.quantity.of
-            unit = nodes[of].unit if of else numbers.unit_beside(node.quantity, unit_of, unit, where=key)
+            unit = nodes[of].unit if of else choice_numbers.unit_beside(node.quantity, unit_of, unit, where=key)
         if isinstance(node.quantity, OverTime):
-            unit = over_time.unit_of(node.quantity, unit_of, where=key)
+            unit = hidden_quantities.unit_of(node.quantity, unit_of, where=key)
         if isinstance(node.quantity, Expression):
             at = key if node.hidden else f"{key}.expression"
             inferred = units.infer(node.quantity.tree, unit_of, where=at, rates=node.quantity.rates)
@@ -652,7 +652,7 @@ def _with_dims_and_units(scenario: Scenario, nodes: Mapping[str, Node]) -> dict[
                 unit = inferred
             else:
                 units.check(inferred, node.quantity.unit or "", where=f"{key}: the expression against its unit")
-        if isinstance(node.quantity, Fitted):
+        if isinstance(node.quantity, MomentFit):
             unit = out[node.quantity.of].unit
         for made in node.models.values():
             for need, asked in asks(made):
@@ -672,8 +672,8 @@ def _steady(node: Node, known: Mapping[str, Node]) -> bool:
     if not all(n not in TIME and known[n].steady for n in node._bounded_by):
         return False
     if node.fixed is None and node.cycle:
-        return isinstance(node.quantity, Solved)
-    if node.fixed is not None or isinstance(node.quantity, (Prior, Cell, Chosen, Regime, OwnDraws, Fitted)):
+        return isinstance(node.quantity, SolvedNumber)
+    if node.fixed is not None or isinstance(node.quantity, (Prior, TableValue, Chosen, Regime, OwnDraws, MomentFit)):
         return True
     if isinstance(node.quantity, OverTime):
         looks_back = node.quantity.function in ("since", "previous", "lag", "growth")  # to before the first step
@@ -696,7 +696,7 @@ def _inputs(nodes: Iterable[Node]) -> dict[str, Input]:
 
 def _check_files(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
     """Refuse two files of draws under one name: they would share the uniforms that choose their rows."""
-    seen: dict[str, tuple[str, str | Rows]] = {}
+    seen: dict[str, tuple[str, str | DrawTable]] = {}
     for node in nodes.values():
         if isinstance(node.quantity, OwnDraws):
             owner, path = seen.setdefault(node.quantity.stream, (node.name, node.quantity.draws))
@@ -707,7 +707,7 @@ def _check_files(scenario: Scenario, nodes: Mapping[str, Node]) -> None:
                 )
 
 
-def _check_update(graph: Graph, name: str, tree: Formula) -> None:
+def _check_update(graph: ScenarioGraph, name: str, tree: Formula) -> None:
     known, key = graph.unit_of(), f"{graph.scenario.where}: update.{name}"
     if name not in known:
         raise UnknownNameError("quantity", name, known, where=f"{graph.scenario.where}: update")
@@ -719,14 +719,14 @@ def _check_update(graph: Graph, name: str, tree: Formula) -> None:
     units.check(units.infer(tree, known, where=f"{key}.log_likelihood"), "", where=f"{key}.log_likelihood")
 
 
-def _check_bound(graph: Graph, name: str, condition: Condition, key: str) -> None:
+def _check_bound(graph: ScenarioGraph, name: str, condition: Condition, key: str) -> None:
     node = graph.nodes[name]
     _check_condition(graph, condition, key)
     unit = units.sides(condition, graph.unit_of(), where=printable(key)).unit
     units.check(unit, node.unit, where=key)
 
 
-def _check_change(graph: Graph, change: Change, key: str) -> None:
+def _check_change(graph: ScenarioGraph, change: Change, key: str) -> None:
     node = graph.nodes[change.of]
     if node.labels:
         raise ScenarioError(f"{key}.of: '{change.of}' stands for texts: it has neither growth nor another value")
@@ -736,7 +736,7 @@ def _check_change(graph: Graph, change: Change, key: str) -> None:
         raise ScenarioError(f"{key}.growth: '{change.of}' does not change with time: it has no growth to multiply")
 
 
-def _check_condition(graph: Graph, when: Condition, key: str) -> None:
+def _check_condition(graph: ScenarioGraph, when: Condition, key: str) -> None:
     _check_size(graph.scenario, graph.dims([*when.names, *graph.weighed_by]), key)
     bases.check_condition(graph.scenario, graph.nodes, when, key)
     if when.formula.categories:
@@ -745,7 +745,7 @@ def _check_condition(graph: Graph, when: Condition, key: str) -> None:
         units.sides(when, graph.unit_of(), where=printable(key))
 
 
-def _check_ranking(graph: Graph, ranking: Ranking, key: str) -> None:
+def _check_ranking(graph: ScenarioGraph, ranking: RankQuestion, key: str) -> None:
     units.infer(ranking.rank, graph.unit_of(), where=f"{key}.rank")
     dims = graph.dims(ranking.rank.names)
     _check_size(graph.scenario, graph.dims([*ranking.rank.names, *graph.weighed_by]), key)
@@ -765,11 +765,11 @@ def _check_ranking(graph: Graph, ranking: Ranking, key: str) -> None:
 def _floor(scenario: Scenario, node: Node) -> float | None:
     """Return what a quantity may not be set below."""
     stated = node.quantity.distribution if isinstance(node.quantity, Prior) else None
-    return settings.floor(stated, scenario.lower.get(node.name))
+    return setting_values.floor(stated, scenario.lower.get(node.name))
 
 
-def _stated(graph: Graph, key: str, match: str, value: object) -> dict[str, Any]:
+def _stated(graph: ScenarioGraph, key: str, match: str, value: object) -> dict[str, Any]:
     """Return what an input is set to."""
     asked = graph.inputs[match]
-    lower = settings.floor(distribution(asked.distribution, where=match), asked.lower)
-    return settings.stated(key, value, partial(str, asked.unit), lower=lower)
+    lower = setting_values.floor(distribution(asked.distribution, where=match), asked.lower)
+    return setting_values.parsed(key, value, partial(str, asked.unit), lower=lower)

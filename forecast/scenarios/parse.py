@@ -17,31 +17,31 @@ from forecast.errors import ForecastError, FormulaError, ScenarioError, UnknownN
 from forecast.formula import Condition
 from forecast.models.shapes import track_record
 from forecast.scenarios import registered
-from forecast.scenarios.quantities import functions, inputs, laws
-from forecast.scenarios.quantities import numbers as by_choice
+from forecast.scenarios.quantities import choice_numbers as by_choice
+from forecast.scenarios.quantities import function_ref, law_ref, uncertain_inputs
 from forecast.scenarios.spec import (
     ByChoice,
-    Cell,
     Choice,
+    DateQuestion,
     Expression,
     ModelRef,
     Prior,
     Quantity,
-    Question,
-    Ranking,
+    RankQuestion,
     SeriesRef,
     TableChoice,
+    TableValue,
     braces,
 )
 from forecast.units import qualifiers
 
-__all__ = ["TAKEN", "Reader"]
+__all__ = ["TAKEN", "ScenarioReader"]
 
 #: Names that results use beside the choices and the questions.
 TAKEN = ("date", "quantile", "value")
 
 
-class Reader:
+class ScenarioReader:
     """Checks one scenario; `where` is the file it came from, `folder` its folder, None for the user's own mapping."""
 
     def __init__(self, where: str, folder: Path | None = None) -> None:
@@ -239,9 +239,9 @@ class Reader:
         if "model" in record:
             return self.model(record, key, choices)
         if "function" in record:
-            return functions.read(self, record, key, choices)
+            return function_ref.read(self, record, key, choices)
         if "law" in record:
-            return laws.read(self, record, key, choices)
+            return law_ref.read(self, record, key, choices)
         if "expression" in record:
             self.only(record, ("expression", "unit", "qualifiers"), key)
             tree = self.formula(self.text(record, "expression", key), f"{key}.expression")
@@ -255,7 +255,7 @@ class Reader:
             return self.series(record, key, choices)
         if (templated := by_choice.read(self, record, key, choices)) is not None:
             return templated
-        for form, read in inputs.FORMS.items():
+        for form, read in uncertain_inputs.FORMS.items():
             if form in record:
                 return read(self, record, key)
         numbers = {k: v for k, v in record.items() if k not in ("unit", "qualifiers")}
@@ -317,7 +317,7 @@ class Reader:
             raise self.fail(f"{key}.before", f"expected a number, got {printable(value, 40)}")
         return float(value)
 
-    def cell(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Cell:
+    def cell(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> TableValue:
         """Return a figure to be read in a table."""
         self.only(record, ("table", "column", "where", "latest", "within", "aggregate", "fallback", "qualifiers"), key)
         aggregate = self.text(record, "aggregate", key, default="")
@@ -341,7 +341,7 @@ class Reader:
         other = record.get("fallback")
         if other is not None and not isinstance(other, Mapping):
             raise self.fail(f"{key}.fallback", f"expected a table, got {type(other).__name__}")
-        return Cell(
+        return TableValue(
             table=self.source(record, "table", key),
             column=self.text(record, "column", key),
             where=where,
@@ -408,7 +408,7 @@ class Reader:
         left, right = (by_choice.named(side, names) for side in (made.left, made.right))
         return Condition(left, made.op, right)
 
-    def question(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> Question | Ranking:
+    def question(self, name: str, record: Mapping[str, Any], choices: Mapping[str, Any]) -> DateQuestion | RankQuestion:
         """Return a question about a date or an order."""
         key = f"questions.{name}"
         if "rank" in record:
@@ -420,7 +420,7 @@ class Reader:
         dates = record.get("dates", [])
         if not isinstance(dates, (list, tuple)):
             raise self.fail(f"{key}.dates", f"expected a list of dates, got {printable(dates, 40)}")
-        return Question(
+        return DateQuestion(
             when=when,
             title=self.text(record, "title", key, default=""),
             dates=tuple(self.date(given, f"{key}.dates") for given in dates),
@@ -437,7 +437,7 @@ class Reader:
         except ValueError:
             raise self.fail(key, f"expected a date such as 2030-01-01, got '{printable(given, 40)}'") from None
 
-    def ranking(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> Ranking:
+    def ranking(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> RankQuestion:
         """Return a question about an order."""
         self.only(record, ("rank", "over", "among", "best", "ordered", "title"), key)
         over = self.text(record, "over", key)
@@ -447,7 +447,7 @@ class Reader:
         if best not in ("highest", "lowest"):
             raise UnknownNameError("order", best, ("highest", "lowest"), where=f"{self.where}: {key}.best")
         among = self.texts(record["among"], f"{key}.among") if "among" in record else ()
-        return Ranking(
+        return RankQuestion(
             rank=self.formula(self.text(record, "rank", key), f"{key}.rank"),
             over=over,
             among=tuple(self.condition(text, f"{key}.among") for text in among),

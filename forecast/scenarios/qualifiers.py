@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from forecast.formula import Condition
 from forecast.models.nesting import asks
-from forecast.scenarios.quantities.dynamics import Solved, Stock
-from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
-from forecast.scenarios.quantities.numbers import Chosen
+from forecast.scenarios.quantities.choice_numbers import Chosen
+from forecast.scenarios.quantities.dynamics import SolvedNumber, Stock
+from forecast.scenarios.quantities.uncertain_inputs import MomentFit, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import Cell, Expression, OverTime, Prior, Ranking, SeriesRef, fill
+from forecast.scenarios.spec import Expression, OverTime, Prior, RankQuestion, SeriesRef, TableValue, fill
 from forecast.tables.series import states
 from forecast.units.qualifiers import Qualifiers, check, infer, meet, of_rows
 
@@ -54,7 +54,7 @@ def of_node(scenario: Scenario, node: Node, known: Mapping[str, Node], key: str)
     """
     if node.fixed is not None:
         return {}
-    if isinstance(node.quantity, Cell):
+    if isinstance(node.quantity, TableValue):
         return dict(node.bases)
     stated: dict[Combination, Qualifiers] = {}
     for values in itertools.product(*(scenario.choices[d].values for d in node.dims)):
@@ -75,14 +75,14 @@ def _of(node: Node, chosen: Mapping[str, str], known: Mapping[str, Node], key: s
     quantity = node.quantity
     if isinstance(quantity, _STATING):
         return quantity.qualifiers
-    if isinstance(quantity, (Chosen, Regime, Stock, Solved)):
+    if isinstance(quantity, (Chosen, Regime, Stock, SolvedNumber)):
         return {}
     if isinstance(quantity, SeriesRef):
         stated = {**of_rows(quantity.where), **quantity.qualifiers}
         data = node.models[tuple(chosen[c] for c in node.own)].data  # type: ignore[attr-defined]
         return states(data, quantity.y, stated=stated, where=f"{key}.y")
     sides = {n: known[n].bases.get(tuple(chosen[d] for d in known[n].dims), {}) for n in node.sources}
-    if isinstance(quantity, (Fitted, OverTime)):
+    if isinstance(quantity, (MomentFit, OverTime)):
         return sides[quantity.of]  # a condition states nothing, and neither does since or once when it held
     if isinstance(quantity, Expression):
         stated = {name: fill(value, chosen) for name, value in quantity.qualifiers.items()}
@@ -110,7 +110,7 @@ def check_condition(scenario: Scenario, nodes: Mapping[str, Node], when: Conditi
         meet(left, right, left=when.left.text, right=when.right.text, where=key)
 
 
-def check_ranking(scenario: Scenario, nodes: Mapping[str, Node], ranking: Ranking, key: str) -> None:
+def check_ranking(scenario: Scenario, nodes: Mapping[str, Node], ranking: RankQuestion, key: str) -> None:
     """Refuse a ranking of values that state different things.
 
     Raises

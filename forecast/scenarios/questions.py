@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UnknownNameError, printable
 from forecast.formula import Formula
-from forecast.scenarios.spec import Question, Ranking
+from forecast.scenarios.spec import DateQuestion, RankQuestion
 
 if TYPE_CHECKING:
-    from forecast.scenarios.parse import Reader
+    from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["Figure", "First", "read"]
+__all__ = ["FirstQuestion", "ValueQuestion", "read"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class ValueQuestion:
     """A value asked for at dates, or its growth.
 
     Parameters
@@ -40,7 +40,7 @@ class Figure:
     resolves : str
         The table or page that decides it.
     shared : str
-        As of `forecast.scenarios.spec.Question`.
+        As of `forecast.scenarios.spec.DateQuestion`.
     """
 
     of: Formula
@@ -58,7 +58,7 @@ class Figure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class First:
+class FirstQuestion:
     """Which of several questions' dates comes first.
 
     Parameters
@@ -78,10 +78,10 @@ class First:
 
 
 def read(
-    reader: Reader, group: Mapping[str, Mapping[str, Any]], choices: Mapping[str, Any]
-) -> dict[str, Question | Ranking | Figure | First]:
+    reader: ScenarioReader, group: Mapping[str, Mapping[str, Any]], choices: Mapping[str, Any]
+) -> dict[str, DateQuestion | RankQuestion | ValueQuestion | FirstQuestion]:
     """Read the questions of a scenario, whatever they ask."""
-    made: dict[str, Question | Ranking | Figure | First] = {}
+    made: dict[str, DateQuestion | RankQuestion | ValueQuestion | FirstQuestion] = {}
     for name, record in group.items():
         key = f"questions.{name}"
         if "first" in record:
@@ -93,7 +93,7 @@ def read(
     return made
 
 
-def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
+def _figure(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> ValueQuestion:
     word = "growth" if "growth" in record else "value"
     reader.only(record, (word, "dates", "title", "resolves", "shared"), key)
     dates = record.get("dates")
@@ -102,7 +102,7 @@ def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
     read_as = tuple(reader.date(given, f"{key}.dates") for given in dates)
     if len(set(read_as)) < len(read_as):
         raise reader.fail(f"{key}.dates", "a date stands there twice")
-    return Figure(
+    return ValueQuestion(
         of=reader.formula(reader.text(record, word, key), f"{key}.{word}"),
         growth=word == "growth",
         dates=read_as,
@@ -112,7 +112,9 @@ def _figure(reader: Reader, record: Mapping[str, Any], key: str) -> Figure:
     )
 
 
-def _first(reader: Reader, record: Mapping[str, Any], group: Mapping[str, Mapping[str, Any]], key: str) -> First:
+def _first(
+    reader: ScenarioReader, record: Mapping[str, Any], group: Mapping[str, Mapping[str, Any]], key: str
+) -> FirstQuestion:
     reader.only(record, ("first", "title"), key)
     names = reader.texts(record["first"], f"{key}.first")
     if len(names) < 2 or len(set(names)) < len(names):
@@ -123,4 +125,4 @@ def _first(reader: Reader, record: Mapping[str, Any], group: Mapping[str, Mappin
             raise UnknownNameError("question", name, when, where=f"{reader.where}: {key}.first")
         if name not in when:
             raise reader.fail(f"{key}.first", f"'{printable(name, 60)}' does not ask when: it has no date")
-    return First(first=names, title=reader.text(record, "title", key, default=""))
+    return FirstQuestion(first=names, title=reader.text(record, "title", key, default=""))

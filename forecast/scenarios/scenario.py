@@ -18,9 +18,9 @@
 
 What a quantity may be: ``model`` (with ``shape`` and its ``options`` beside a series, with ``inputs`` to wire a
 relation to other quantities), ``expression`` (with an optional ``unit``), ``table`` + ``column`` + ``where`` (a figure
-read in a table), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), ``law`` with a quantity
-for each of its variables (`forecast.scenarios.quantities.laws`), a distribution with a ``unit``, or an
-input of `forecast.scenarios.quantities.inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks
+read in a table), ``shape`` + ``data`` + ``x`` + ``y`` + ``unit`` (a trend of your own), ``law`` with a quantity for
+each of its variables (`forecast.scenarios.quantities.law_ref`), a distribution with a ``unit``, or an input of
+`forecast.scenarios.quantities.uncertain_inputs`: ``draw``, ``schedule``, ``draws``, ``fitted``. A question asks
 ``when`` or for a ``rank`` over a choice.
 """
 
@@ -36,24 +36,24 @@ from forecast.errors import ScenarioError, UnknownNameError, UsageError, printab
 from forecast.formula import TIME, Formula
 from forecast.scenarios import questions as asking
 from forecast.scenarios import registered
-from forecast.scenarios.parse import TAKEN, Reader
-from forecast.scenarios.quantities import changes, dynamics, inputs, limits
+from forecast.scenarios.parse import TAKEN, ScenarioReader
+from forecast.scenarios.quantities import changes, dynamics, limits, uncertain_inputs
 from forecast.scenarios.quantities.changes import Change
-from forecast.scenarios.quantities.inputs import Correlation
 from forecast.scenarios.quantities.limits import Limits
-from forecast.scenarios.questions import Figure, First
+from forecast.scenarios.quantities.uncertain_inputs import Correlation
+from forecast.scenarios.questions import FirstQuestion, ValueQuestion
 from forecast.scenarios.spec import (
-    Cell,
     Choice,
+    DateQuestion,
     Expression,
     ModelRef,
     OverTime,
     Prior,
     Quantity,
-    Question,
-    Ranking,
+    RankQuestion,
     SeriesRef,
     TableChoice,
+    TableValue,
     braces,
     fill,
 )
@@ -64,17 +64,17 @@ if TYPE_CHECKING:
     from forecast.api.answer import Answer
 
 __all__ = [
-    "Cell",
     "Choice",
+    "DateQuestion",
     "Expression",
     "ModelRef",
     "OverTime",
     "Prior",
     "Quantity",
-    "Question",
-    "Ranking",
+    "RankQuestion",
     "Scenario",
     "SeriesRef",
+    "TableValue",
     "braces",
     "fill",
 ]
@@ -102,12 +102,12 @@ class Scenario:
     choices : mapping of str to Choice
         Each is a dimension of its own name.
     quantities : mapping of str to Quantity
-    questions : mapping of str to Question
-    rankings : mapping of str to Ranking
+    questions : mapping of str to DateQuestion
+    rankings : mapping of str to RankQuestion
         The questions that ask who is best.
-    figures : mapping of str to Figure
+    figures : mapping of str to ValueQuestion
         The questions that ask for values at dates.
-    firsts : mapping of str to First
+    firsts : mapping of str to FirstQuestion
         The questions that ask what comes first.
     opens : str
         The question that the answer opens with, if it is one of the last two kinds.
@@ -148,10 +148,10 @@ class Scenario:
     title: str = ""
     choices: Mapping[str, Choice] = field(default_factory=dict)
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
-    questions: Mapping[str, Question] = field(default_factory=dict)
-    rankings: Mapping[str, Ranking] = field(default_factory=dict)
-    figures: Mapping[str, Figure] = field(default_factory=dict)
-    firsts: Mapping[str, First] = field(default_factory=dict)
+    questions: Mapping[str, DateQuestion] = field(default_factory=dict)
+    rankings: Mapping[str, RankQuestion] = field(default_factory=dict)
+    figures: Mapping[str, ValueQuestion] = field(default_factory=dict)
+    firsts: Mapping[str, FirstQuestion] = field(default_factory=dict)
     opens: str = ""
     until: float | None = None
     start: float | None = None
@@ -212,7 +212,7 @@ class Scenario:
         made = cls.remade(record, name=name, where=where, folder=folder)
         if lost := [each for each in record.get("labels", {}) if each not in made.labels]:
             # what a table lists at another date is no mistake
-            known = [*made._nameable, *_listed(Reader(where, folder), made.stated)]
+            known = [*made._nameable, *_listed(ScenarioReader(where, folder), made.stated)]
             what = "quantity, choice, value of a choice or question"
             if unknown := next((each for each in lost if each not in known), None):
                 raise UnknownNameError(what, unknown, known, where=f"{where}: labels")
@@ -223,7 +223,7 @@ class Scenario:
         cls, record: Mapping[str, Any], *, name: str = "scenario", where: str = "scenario", folder: Path | None = None
     ) -> Scenario:
         """Check what was made of a scenario, as `from_dict` does; labels of what is there no more are dropped."""
-        reader = Reader(where, folder)
+        reader = ScenarioReader(where, folder)
         record = _extended(record, reader)
         reader.only(record, _TOP, "")
         if "made" in record:  # read by who compares published forecasts
@@ -258,7 +258,7 @@ class Scenario:
                 raise UnknownNameError("quantity", each, quantities, where=f"{where}: shown")
         if len(set(shown)) < len(shown):
             raise reader.fail("shown", "a quantity stands there twice")
-        cells = {name: part for name, part in quantities.items() if isinstance(part, Cell)}
+        cells = {name: part for name, part in quantities.items() if isinstance(part, TableValue)}
         choices = resolve(asked, cells, Tables(where, start))
         for clash in sorted(set(quantities) & set(choices)):
             raise ScenarioError(f"{where}: quantities.{clash}: a choice has the same name")
@@ -274,11 +274,14 @@ class Scenario:
             title=reader.text(record, "title", "", default=""),
             choices=choices,
             quantities=quantities,
-            questions={name: part for name, part in questions.items() if isinstance(part, Question)},
-            rankings={name: part for name, part in questions.items() if isinstance(part, Ranking)},
-            figures={name: part for name, part in questions.items() if isinstance(part, Figure)},
-            firsts={name: part for name, part in questions.items() if isinstance(part, First)},
-            opens=next((name for name in list(questions)[:1] if isinstance(questions[name], (Figure, First))), ""),
+            questions={name: part for name, part in questions.items() if isinstance(part, DateQuestion)},
+            rankings={name: part for name, part in questions.items() if isinstance(part, RankQuestion)},
+            figures={name: part for name, part in questions.items() if isinstance(part, ValueQuestion)},
+            firsts={name: part for name, part in questions.items() if isinstance(part, FirstQuestion)},
+            opens=next(
+                (name for name in list(questions)[:1] if isinstance(questions[name], (ValueQuestion, FirstQuestion))),
+                "",
+            ),
             until=until,
             start=start,
             step=step,
@@ -287,8 +290,8 @@ class Scenario:
             limits={key: bound for key, bound in bounds.items() if bound is not None},
             shown=shown,
             labels=reader.labels(record),
-            correlations=tuple(inputs.correlations(reader, record)),
-            updates=dict(inputs.updates(reader, record)),
+            correlations=tuple(uncertain_inputs.correlations(reader, record)),
+            updates=dict(uncertain_inputs.updates(reader, record)),
             changes=tuple(changes.read(reader, record.get("changes", ()))),
             sweep=dict(reader.swept(record)),
             folder=folder,
@@ -343,7 +346,7 @@ class Scenario:
         >>> other.stated["quantities"]["machine"]
         {'model': 'hardware/linpack@random-walk'}
         """
-        from forecast.api.changing import changed_in
+        from forecast.api.changed_scenario import changed_in
 
         return changed_in(self, changed)
 
@@ -361,7 +364,7 @@ class Scenario:
         -------
         Answer
         """
-        from forecast.api.asking import ask_scenario
+        from forecast.api.build_answer import ask_scenario
 
         return ask_scenario(self, question, **options)
 
@@ -372,14 +375,14 @@ class Scenario:
 
     def starting(self, start: float | None) -> Scenario:
         """Return the scenario as of another start: what a table says of the years before it is read again."""
-        cells = (part for part in self.quantities.values() if isinstance(part, Cell))
+        cells = (part for part in self.quantities.values() if isinstance(part, TableValue))
         if start is None or start == self.start or not any(cell.dated for cell in cells):
             return self
         return replace(self.restated({**self.stated, "start": start}), sweep=self.sweep)
 
     def changed(self, stated: object) -> Scenario:
         """Return the scenario with more changes, each as a table of ``[[changes]]`` would hold it."""
-        more = tuple(changes.read(Reader("what if"), stated))
+        more = tuple(changes.read(ScenarioReader("what if"), stated))
         if not more:
             return self
         told = [*self.stated.get("changes", ()), *stated]  # type: ignore[misc]
@@ -410,7 +413,7 @@ class Scenario:
         return replace(self, labels=labels, stated={**self.stated, "labels": labels})
 
 
-def _listed(reader: Reader, record: Mapping[str, Any]) -> Iterator[str]:
+def _listed(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[str]:
     """Walk the values that choices could take from tables, whatever rows are kept."""
     for name, choice in reader.choices(record):
         if isinstance(choice, TableChoice):
@@ -421,7 +424,7 @@ def _listed(reader: Reader, record: Mapping[str, Any]) -> Iterator[str]:
 MOST_EXTENDED = 8
 
 
-def _extended(record: Mapping[str, Any], reader: Reader, depth: int = 0) -> Mapping[str, Any]:
+def _extended(record: Mapping[str, Any], reader: ScenarioReader, depth: int = 0) -> Mapping[str, Any]:
     """Return a scenario with what it takes from the registered one that it extends.
 
     A named part (a choice, a quantity, a question) that both have is the extending one's, whole.
@@ -438,7 +441,7 @@ def _extended(record: Mapping[str, Any], reader: Reader, depth: int = 0) -> Mapp
     except UnknownNameError as error:
         raise ScenarioError(f"{printable(reader.where)}: extends: {error}") from None
     path = registered.path_of(base)
-    whole = dict(_extended(registered.read_registered(base), Reader(path.name, path.parent), depth + 1))
+    whole = dict(_extended(registered.read_registered(base), ScenarioReader(path.name, path.parent), depth + 1))
     for key, value in record.items():
         groups = isinstance(value, Mapping) and isinstance(whole.get(key), Mapping)
         whole[key] = {**whole[key], **value} if groups else value

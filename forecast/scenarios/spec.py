@@ -11,25 +11,25 @@ from typing import Any, Literal
 from forecast import formula
 from forecast.base.distributions import Distribution
 from forecast.errors import ScenarioError, printable
-from forecast.scenarios.quantities.dynamics import Solved, Stock
-from forecast.scenarios.quantities.functions import FunctionRef
-from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
-from forecast.scenarios.quantities.laws import LawRef
-from forecast.scenarios.quantities.numbers import Chosen, Templated
+from forecast.scenarios.quantities.choice_numbers import ChoiceNumber, Chosen
+from forecast.scenarios.quantities.dynamics import SolvedNumber, Stock
+from forecast.scenarios.quantities.function_ref import FunctionRef
+from forecast.scenarios.quantities.law_ref import LawRef
+from forecast.scenarios.quantities.uncertain_inputs import MomentFit, OwnDraws, Regime, Schedule
 
 __all__ = [
     "ByChoice",
-    "Cell",
     "Choice",
+    "DateQuestion",
     "Expression",
     "ModelRef",
     "OverTime",
     "Prior",
     "Quantity",
-    "Question",
-    "Ranking",
+    "RankQuestion",
     "SeriesRef",
     "TableChoice",
+    "TableValue",
     "braces",
     "fill",
 ]
@@ -127,7 +127,7 @@ class ByChoice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class TableValue:
     """A figure read in a table, where choices may say which row.
 
     Parameters
@@ -145,7 +145,7 @@ class Cell:
         asked for has to be on sale at that date. Without it every date does.
     aggregate : {"", "lowest", "highest"}
         Which of several different figures; where this is not said they are an error.
-    fallback : Cell, optional
+    fallback : TableValue, optional
         Where this one finds nothing.
     qualifiers : mapping of str to str
         Instead of what the table's columns state.
@@ -157,7 +157,7 @@ class Cell:
     latest: str = ""
     within: float | None = None
     aggregate: str = ""
-    fallback: Cell | None = None
+    fallback: TableValue | None = None
     qualifiers: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -229,21 +229,21 @@ Quantity = (
     | Expression
     | Prior
     | SeriesRef
-    | Cell
+    | TableValue
     | OverTime
     | Regime
     | Schedule
     | OwnDraws
-    | Fitted
+    | MomentFit
     | Stock
-    | Solved
-    | Templated
+    | SolvedNumber
+    | ChoiceNumber
     | Chosen
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class DateQuestion:
     """A date asked for: when a condition between quantities first holds.
 
     Parameters
@@ -272,7 +272,7 @@ class Question:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranking:
+class RankQuestion:
     """An order asked for: which value of a choice is best, and with which probability, at the last step.
 
     Parameters

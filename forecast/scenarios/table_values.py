@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
-from forecast.scenarios.spec import ByChoice, Cell, Choice, TableChoice, braces, fill
+from forecast.scenarios.spec import ByChoice, Choice, TableChoice, TableValue, braces, fill
 from forecast.tables import series
 from forecast.units import qualifiers
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from forecast.tables import Columns
 
-__all__ = ["Figure", "Tables", "choices_of", "resolve"]
+__all__ = ["ReadValue", "Tables", "choices_of", "resolve"]
 
 
 @dataclass(frozen=True)
-class Figure:
+class ReadValue:
     """A number that was read, with its unit and its qualifiers."""
 
     value: float
@@ -65,7 +65,7 @@ class Tables:
             self._masks[place] = values == tables.wanted(values, "", text, f"{key}.where.{printable(column, 60)}")
         return self._masks[place]
 
-    def figure(self, cell: Cell, chosen: Mapping[str, str], key: str) -> Figure:
+    def figure(self, cell: TableValue, chosen: Mapping[str, str], key: str) -> ReadValue:
         """Return the figure that a cell holds under these values of the choices.
 
         Raises
@@ -86,7 +86,7 @@ class Tables:
         missing = f"{printable(cell.table, 60)} has no '{printable(cell.column, 60)}'"
         raise EmptyDataError(f"{self.where}: {key}: {missing}{' where ' + asked if asked else ''}")
 
-    def _first(self, cell: Cell, picked: Mapping[str, str], key: str) -> Figure | None:
+    def _first(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
         import numpy as np
 
         from forecast import tables
@@ -117,7 +117,7 @@ class Tables:
         stated = {n: v for n in qualifiers.ATTRIBUTES if (v := self._states(dataset, columns, cell.column, n, rows))}
         stated |= {**series.of_column(dataset, cell.column), **cell.qualifiers}
         unit = str(dataset.variables[cell.column].attrs.get("unit", ""))
-        return Figure(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v})
+        return ReadValue(float(value[rows[0]]), unit, {n: v for n, v in stated.items() if v})
 
     @staticmethod
     def _states(dataset: xr.Dataset, columns: Columns, column: str, attribute: str, rows: Any) -> str:
@@ -147,7 +147,7 @@ def _wanted(values: tuple[str, ...] | ByChoice, chosen: Mapping[str, str]) -> tu
     return tuple(fill(t, chosen) for t in texts)
 
 
-def choices_of(cell: Cell) -> Iterator[str]:
+def choices_of(cell: TableValue) -> Iterator[str]:
     """Walk the choices that a cell depends on."""
     for values in cell.where.values():
         if isinstance(values, ByChoice):
@@ -159,7 +159,7 @@ def choices_of(cell: Cell) -> Iterator[str]:
 
 
 def resolve(
-    choices: Mapping[str, Choice | TableChoice], cells: Mapping[str, Cell], tables: Tables
+    choices: Mapping[str, Choice | TableChoice], cells: Mapping[str, TableValue], tables: Tables
 ) -> dict[str, Choice]:
     """Return the choices with their values; those that stand in tables are read.
 
@@ -199,7 +199,7 @@ def resolve(
 
 
 def _known(
-    cell: Cell,
+    cell: TableValue,
     chosen: Mapping[str, str],
     others: list[str],
     choices: Mapping[str, tuple[str, ...]],

@@ -33,8 +33,8 @@ from forecast.errors import (
 from forecast.tables import cache, csv_format, editions
 from forecast.tables.columns import Columns, columns, text_array
 from forecast.tables.editions import Edition
-from forecast.tables.matching import wanted
-from forecast.tables.remote import sources
+from forecast.tables.remote import resource_bytes
+from forecast.tables.row_filters import wanted
 from forecast.tables.schema import checks
 from forecast.tables.schema.descriptor import Field, Package, Resource
 from forecast.tables.schema.descriptor import read as read_descriptor
@@ -227,9 +227,9 @@ def _load(edition: Edition) -> xr.Dataset:
     package = edition.package
     failures: list[str] = []
     read: list[tuple[Resource, dict[str, list[Any]], csv_format.CsvColumns]] = []
-    origins: list[sources.Source] = []
+    origins: list[resource_bytes.Source] = []
     for resource in package.resources:
-        origin = sources.opened(package, resource, edition.pinned.get(resource.name, ""))
+        origin = resource_bytes.opened(package, resource, edition.pinned.get(resource.name, ""))
         values = validated(resource, origin.cells, failures)
         read.append((resource, values, origin.cells))
         origins.append(origin)
@@ -266,7 +266,7 @@ def _load(edition: Edition) -> xr.Dataset:
     return xr.Dataset(variables, coords, _attributes(package, origins))
 
 
-def _attributes(package: Package, origins: list[sources.Source]) -> dict[str, str]:
+def _attributes(package: Package, origins: list[resource_bytes.Source]) -> dict[str, str]:
     citation = {
         "name": package.name,
         "title": package.title,

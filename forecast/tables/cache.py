@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["look", "remember", "remember_columns"]
 
 #: How many tables are kept.
-MOST = 16
+MAX_TABLES = 16
 
 Stamp = tuple[tuple[str, int, int], ...]
 
 
 @dataclass
-class _Kept:
+class _CachedTable:
     """A table, when its files were read, and its rows as columns once somebody asked for these."""
 
     stamp: Stamp
@@ -38,7 +38,7 @@ class _Kept:
 Place = tuple[Path, "Access", str]
 #: By descriptor, by what files may reach, for what was read while more was allowed is not there afterwards, and by the
 #: edition that stands in the table's place.
-_kept: OrderedDict[Place, _Kept] = OrderedDict()
+_kept: OrderedDict[Place, _CachedTable] = OrderedDict()
 _lock = Lock()
 
 
@@ -64,9 +64,9 @@ def remember(descriptor: Path, load: Callable[[Path], tuple[xr.Dataset, list[Pat
     if files:
         with _lock:
             place = _place(descriptor)
-            _kept[place] = _Kept(_stamp(files), dataset.copy(deep=True))
+            _kept[place] = _CachedTable(_stamp(files), dataset.copy(deep=True))
             _kept.move_to_end(place)
-            while len(_kept) > MOST:
+            while len(_kept) > MAX_TABLES:
                 _kept.popitem(last=False)
     return dataset
 
@@ -106,7 +106,7 @@ def _place(descriptor: Path) -> Place:
     return descriptor, access.current(), editions.mark(descriptor)
 
 
-def _known(descriptor: Path) -> _Kept | None:
+def _known(descriptor: Path) -> _CachedTable | None:
     with _lock:
         known = _kept.get(_place(descriptor))
     return known if known is not None and _same(known.stamp) else None

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
     Key = tuple[Any, ...]
 
-__all__ = ["Change", "Difference", "Part", "Version", "compare", "held", "moved", "read"]
+__all__ = ["ChangedResource", "Difference", "RowChange", "Version", "compare", "held", "moved", "read"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ChangedResource:
     """The columns that share a key.
 
     Parameters
@@ -66,13 +66,13 @@ class Version:
     name: str
     version: str
     hash: str
-    parts: tuple[Part, ...]
+    parts: tuple[ChangedResource, ...]
     data: Any
     text: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class RowChange:
     """One cell that differs, in the unit of the version before."""
 
     key: Mapping[str, Any]
@@ -96,7 +96,7 @@ class Difference:
     after: int
     added: tuple[Mapping[str, Any], ...] = ()
     removed: tuple[Mapping[str, Any], ...] = ()
-    changed: tuple[Change, ...] = ()
+    changed: tuple[RowChange, ...] = ()
     columns_added: tuple[str, ...] = ()
     columns_removed: tuple[str, ...] = ()
     units_changed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -139,7 +139,7 @@ def read(source: str | os.PathLike[str], *, key: Sequence[str] = ()) -> Version:
         data = tables.columns(text)
         plain = {name: _values(data[name], "") for name in data}
         cells = csv_format.read(text)
-        part = Part(key=_given(plain, key, data.label), columns=plain)
+        part = ChangedResource(key=_given(plain, key, data.label), columns=plain)
         return Version(name=Path(text).name, version="", hash=cells.hash, parts=(part,), data=text, text=dict(cells))
     name, _, which = text.rpartition("@")
     pinned = name and (which == "earlier" or which.startswith("sha256:"))
@@ -163,7 +163,7 @@ def _given(columns: Mapping[str, list[Any]], key: Sequence[str], label: str) -> 
     return tuple(key)
 
 
-def _parts(dataset: xr.Dataset) -> Iterator[Part]:
+def _parts(dataset: xr.Dataset) -> Iterator[ChangedResource]:
     """Take a Dataset apart into the columns that lie along the same key, and drop the places where no row is."""
     import numpy as np
 
@@ -186,7 +186,7 @@ def _parts(dataset: xr.Dataset) -> Iterator[Part]:
         types = {n: dataset[n].attrs.get("type", "") for n in (*key, *names)}
         units = {n: dataset[n].attrs["unit"] for n, kind in types.items() if kind == "number"}
         columns = {n: [column[i] for i in rows] for n, column in flat.items()}
-        yield Part(key=key, columns=columns, units=units, types=types)
+        yield ChangedResource(key=key, columns=columns, units=units, types=types)
 
 
 def _values(array: Array, kind: str) -> list[Any]:
@@ -215,7 +215,7 @@ def held(version: Version, this: str, other: str) -> tuple[Version, Version] | N
     >>> difference.removed, difference.changed[0].before, difference.changed[0].after
     (({'model': 'b'},), 1.0, 1.5)
     """
-    cut: tuple[list[Part], list[Part]] = ([], [])
+    cut: tuple[list[ChangedResource], list[ChangedResource]] = ([], [])
     for part in version.parts:
         column = next((name for name, cells in part.columns.items() if this in cells and other in cells), None)
         if column is None:
@@ -225,7 +225,9 @@ def held(version: Version, this: str, other: str) -> tuple[Version, Version] | N
         for parts, label in zip(cut, (this, other), strict=True):
             rows = [row for row, value in enumerate(part.columns[column]) if value == label]
             columns = {name: [part.columns[name][row] for row in rows] for name in names}
-            parts.append(Part(key=key, columns=columns, units={n: u for n, u in part.units.items() if n in names}))
+            parts.append(
+                ChangedResource(key=key, columns=columns, units={n: u for n, u in part.units.items() if n in names})
+            )
     if not cut[0]:
         return None
     before, after = (replace(version, parts=tuple(parts)) for parts in cut)
@@ -262,30 +264,30 @@ def compare(before: Version, after: Version) -> tuple[Difference, ...]:
     return tuple(pairs)
 
 
-def _paired(before: Version, after: Version) -> Iterator[tuple[Part, Part]]:
+def _paired(before: Version, after: Version) -> Iterator[tuple[ChangedResource, ChangedResource]]:
     if before.text or after.text:
         a, b = max(((a, b) for a in before.parts for b in after.parts), key=lambda pair: len(_shared(*pair)))
         yield _typed(a, before, b), _typed(b, after, a)
         return
     others = {part.key: part for part in after.parts}
     for part in before.parts:
-        yield part, others.pop(part.key, Part(key=part.key, columns={name: [] for name in part.columns}))
+        yield part, others.pop(part.key, ChangedResource(key=part.key, columns={name: [] for name in part.columns}))
     for part in others.values():
-        yield Part(key=part.key, columns={name: [] for name in part.columns}), part
+        yield ChangedResource(key=part.key, columns={name: [] for name in part.columns}), part
 
 
-def _typed(part: Part, version: Version, other: Part) -> Part:
+def _typed(part: ChangedResource, version: Version, other: ChangedResource) -> ChangedResource:
     """Read as text what the other version describes as text: 2024-11 may be the name of a list and no date."""
     texts = {n: version.text[n] for n in part.columns if other.types.get(n) == "string" and n in version.text}
     columns = {**part.columns, **{n: [cell or None for cell in cells] for n, cells in texts.items()}}
-    return Part(key=part.key, columns=columns, units=part.units, types=part.types)
+    return ChangedResource(key=part.key, columns=columns, units=part.units, types=part.types)
 
 
-def _shared(a: Part, b: Part) -> list[str]:
+def _shared(a: ChangedResource, b: ChangedResource) -> list[str]:
     return [name for name in a.columns if name in b.columns]
 
 
-def _keyed(a: Part, b: Part, left: str, right: str) -> tuple[Part, Part]:
+def _keyed(a: ChangedResource, b: ChangedResource, left: str, right: str) -> tuple[ChangedResource, ChangedResource]:
     """Give a part without a key that of the other, or the fewest leading columns that tell the rows apart in both."""
     # a key that was given for a file stands before one that the other version describes
     key = next((side.key for side in (a, b) if side.key and not side.types), a.key or b.key)
@@ -301,16 +303,16 @@ def _keyed(a: Part, b: Part, left: str, right: str) -> tuple[Part, Part]:
         key = next((k for n in lengths if _tells(a, k := tuple(shared[:n])) and _tells(b, k)), ())
         if not key and not described:
             raise UsageError("no columns tell the rows apart (some stand twice as a whole); name them with --key")
-    made = tuple(Part(key=key, columns=side.columns, units=side.units) for side in (a, b))
+    made = tuple(ChangedResource(key=key, columns=side.columns, units=side.units) for side in (a, b))
     return made[0], made[1]
 
 
-def _tells(part: Part, key: tuple[str, ...]) -> bool:
-    keys = Part(key=key, columns=part.columns).keys()
+def _tells(part: ChangedResource, key: tuple[str, ...]) -> bool:
+    keys = ChangedResource(key=key, columns=part.columns).keys()
     return len(set(keys)) == len(keys)
 
 
-def _difference(a: Part, b: Part, left: str, right: str) -> Difference:
+def _difference(a: ChangedResource, b: ChangedResource, left: str, right: str) -> Difference:
     came = tuple(n for n in b.columns if n not in a.columns)
     went = tuple(n for n in a.columns if n not in b.columns)
     units = {n: (a.units[n], b.units[n]) for n in a.units if n in b.units and a.units[n] != b.units[n]}
@@ -324,7 +326,7 @@ def _difference(a: Part, b: Part, left: str, right: str) -> Difference:
         )  # fmt: skip
     places = _places(b, right)
     known = _places(a, left)
-    changed: list[Change] = []
+    changed: list[RowChange] = []
     for name in _shared(a, b):
         if name in a.key:
             continue
@@ -334,7 +336,7 @@ def _difference(a: Part, b: Part, left: str, right: str) -> Difference:
                 continue
             was, now = a.columns[name][row], theirs[places[key]]
             if not _same(was, now):
-                changed.append(Change(key=dict(zip(a.key, key, strict=True)), column=name, before=was, after=now))
+                changed.append(RowChange(key=dict(zip(a.key, key, strict=True)), column=name, before=was, after=now))
     order = {key: row for row, key in enumerate(known)}
     changed.sort(key=lambda change: order[tuple(change.key.values())])
     return Difference(
@@ -350,7 +352,7 @@ def _difference(a: Part, b: Part, left: str, right: str) -> Difference:
     )
 
 
-def _places(part: Part, name: str) -> dict[Key, int]:
+def _places(part: ChangedResource, name: str) -> dict[Key, int]:
     row_of: dict[Key, int] = {}
     for row, key in enumerate(part.keys()):
         if key in row_of:
@@ -360,7 +362,7 @@ def _places(part: Part, name: str) -> dict[Key, int]:
     return row_of
 
 
-def _converted(part: Part, name: str, units: Mapping[str, tuple[str, str]]) -> list[Any]:
+def _converted(part: ChangedResource, name: str, units: Mapping[str, tuple[str, str]]) -> list[Any]:
     """Return a column in the unit of the version before."""
     if name not in units:
         return part.columns[name]

@@ -19,7 +19,7 @@ from typing import Any
 
 from forecast.base.files import file_hash
 from forecast.errors import UnknownNameError, UsageError, printable
-from forecast.tables.remote import sources
+from forecast.tables.remote import resource_bytes
 from forecast.tables.schema import descriptor
 from forecast.tables.schema.descriptor import Package, Resource
 
@@ -93,7 +93,7 @@ def noted(path: Path) -> Path:
 
 def earlier(package: Package, which: str) -> Edition:
     """Return a table as it was when it was fetched before; see `forecast.tables.snapshot`."""
-    return Edition(package=package, pinned=sources.pinned(package, which))
+    return Edition(package=package, pinned=resource_bytes.pinned(package, which))
 
 
 def tried(package: Package, file: str, resource: str = "", *, where: str) -> Edition:

@@ -329,7 +329,7 @@ def _value(
     import numpy as np
 
     from forecast import formula, units
-    from forecast.tables.naming import meant
+    from forecast.tables.column_names import meant
 
     if _plain(y, columns):
         column = columns.numeric(y)
@@ -363,7 +363,7 @@ def states(data: Any, y: str, *, stated: Mapping[str, str] | None = None, where:
         Where a formula mixes columns that must not be mixed.
     """
     from forecast import formula
-    from forecast.tables.naming import meant
+    from forecast.tables.column_names import meant
 
     try:
         dataset = _dataset(data)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from forecast.errors import PluginError, UnitError, nearest, printable
 from forecast.units.definitions import DEFINITIONS
 
-__all__ = ["MAX_POWER", "Registry", "check_definition", "fail", "registry", "unit"]
+__all__ = ["MAX_POWER", "UnitRegistry", "check_definition", "fail", "registry", "unit"]
 
 MAX_CHARACTERS = 80
 MAX_POWER = 9
@@ -44,7 +44,7 @@ _WORDS = {
 }
 
 
-class Registry:
+class UnitRegistry:
     """One pint registry, to which the plugins' units are added when a name is met that it does not know."""
 
     def __init__(self) -> None:
@@ -94,15 +94,15 @@ _ONE = RLock()
 
 
 @functools.cache
-def registry() -> Registry:
+def registry() -> UnitRegistry:
     """Return the one registry of this process: units of two cannot be compared."""
     with _ONE:  # of two threads that come here first, one makes it
         return _made()
 
 
 @functools.cache
-def _made() -> Registry:
-    return Registry()
+def _made() -> UnitRegistry:
+    return UnitRegistry()
 
 
 def fail(reason: str, where: str) -> NoReturn:

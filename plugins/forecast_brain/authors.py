@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forecast import EstimateSpec, UnitSpec
-from forecast_brain.figures import (
+from forecast_brain.brain_inputs import (
     AI_IMPACTS,
     ESSAY,
     KURZWEIL,

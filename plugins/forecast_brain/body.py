@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forecast import EstimateSpec
-from forecast_brain.figures import MEMORY, OURS, compute, spread
+from forecast_brain.brain_inputs import MEMORY, OURS, compute, spread
 
 __all__ = ["models"]
 

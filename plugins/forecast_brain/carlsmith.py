@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from forecast import EstimateSpec
-from forecast_brain.figures import CARLSMITH, MEMORY, compute, fixed, one_number, spread
+from forecast_brain.brain_inputs import CARLSMITH, MEMORY, compute, fixed, one_number, spread
 
 __all__ = ["models"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forecast import EstimateSpec, Input
-from forecast_brain.figures import ESSAY, OURS, compute, fixed, spread
+from forecast_brain.brain_inputs import ESSAY, OURS, compute, fixed, spread
 
 __all__ = ["LEFT_OUT", "models"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forecast import EstimateSpec
-from forecast_brain.figures import MEMORY, WBE, one_number
+from forecast_brain.brain_inputs import MEMORY, WBE, one_number
 
 __all__ = ["LEVELS", "models"]
 

@@ -20,10 +20,10 @@ def forecast_laws() -> tuple[LawSpec, ...]:
 def forecast_models() -> Iterator[ModelSpec]:
     """Bring the laws fitted to LLM.int8(), the thresholds told in advance, and the chain from compute to cost."""
     from forecast_emergence import chain
-    from forecast_emergence.features import magnitude, records
-    from forecast_emergence.quantisation import records as errors
+    from forecast_emergence.features import feature_specs, magnitude
+    from forecast_emergence.quantisation import quantisation_specs as errors
 
-    for family in (records, magnitude, chain, errors):
+    for family in (feature_specs, magnitude, chain, errors):
         yield from family.MODELS
 
 

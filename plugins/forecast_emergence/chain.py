@@ -1,8 +1,8 @@
 """From compute to cost: compute, size, perplexity, emergent feature, usable bits, memory, speed, cost a token.
 
 Each link is a formula over quantities of a scenario and over inputs of its own. Links through measured data are
-relations (`forecast_emergence.features.records`); devices, their bandwidth and price come from the plugin ``hardware``
-and from whoever writes the scenario.
+relations (`forecast_emergence.features.feature_specs`); devices, their bandwidth and price come from the plugin
+``hardware`` and from whoever writes the scenario.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ LINKS: Mapping[str, Link] = {
 
 def link(name: str, spec: ModelSpec) -> Model:
     """Build a link of the chain by its name."""
-    from forecast_emergence.chained import built
+    from forecast_emergence.link_model import built
 
     return built(name, spec, LINKS[spec.name])
 

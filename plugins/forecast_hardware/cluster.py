@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forecast import EstimateSpec, Input
-from forecast_hardware.given import DATA_PARALLEL, GPU, JUDGED, SPARSE, between, fixed
+from forecast_hardware.hardware_inputs import DATA_PARALLEL, GPU, JUDGED, SPARSE, between, fixed
 
 __all__ = ["models"]
 

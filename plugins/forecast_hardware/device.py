@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forecast import EstimateSpec, TrendSpec, UnitSpec
-from forecast_hardware.given import GPU, JUDGED, fixed
+from forecast_hardware.hardware_inputs import GPU, JUDGED, fixed
 
 __all__ = ["UNITS", "models"]
 

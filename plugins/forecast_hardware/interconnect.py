@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forecast import EstimateSpec, TrendSpec
-from forecast_hardware.given import CLUSTER, DATA_PARALLEL, JUDGED, MODEL_PARALLEL, between, fixed
+from forecast_hardware.hardware_inputs import CLUSTER, DATA_PARALLEL, JUDGED, MODEL_PARALLEL, between, fixed
 
 __all__ = ["models"]
 

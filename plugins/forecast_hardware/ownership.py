@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from forecast import EstimateSpec
-from forecast_hardware.given import GPU, GUIDE, JUDGED, between, fixed
+from forecast_hardware.hardware_inputs import GPU, GUIDE, JUDGED, between, fixed
 
 __all__ = ["models"]
 

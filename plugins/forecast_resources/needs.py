@@ -81,7 +81,7 @@ GROWTH = (
         title="Growth of training compute that the progress asked for needs",
         quantity="resources.compute_growth",
         unit="1/year",
-        target="forecast_resources.measured:asked",
+        target="forecast_resources.compute_growth:as_needed",
         note="progress asked for, less what comes without compute, over what a factor e of compute brings: far less "
         "than compute has grown by (resources/compute-growth-as-measured)",
         reference=f"{ESSAY} (linear progress needs exponential resources)",
@@ -91,7 +91,7 @@ GROWTH = (
         title="Growth of training compute, if it goes on as it has",
         quantity="resources.compute_growth",
         unit="1/year",
-        target="forecast_resources.measured:as_measured",
+        target="forecast_resources.compute_growth:as_measured",
         note="of the largest runs, by capability/training-compute@exponential, whatever progress it brings",
         reference=RUNS,
     ),

@@ -52,7 +52,7 @@ def _limited() -> Iterator[ShapeSpec]:
         name="logistic",
         keeps="positive",
         title="Growth towards a cap that falls with what has been reached",
-        target="forecast_trends.limits.capped:Logistic",
+        target="forecast_trends.limits.bounded_shape:Logistic",
         reference="Verhulst, P.-F. (1838), Notice sur la loi que la population suit dans son accroissement, "
         "Correspondance mathématique et physique 10, 113-121",
     )
@@ -60,7 +60,7 @@ def _limited() -> Iterator[ShapeSpec]:
         name="gompertz",
         keeps="positive",
         title="Growth towards a cap that falls exponentially in time",
-        target="forecast_trends.limits.capped:Gompertz",
+        target="forecast_trends.limits.bounded_shape:Gompertz",
         reference="Gompertz, B. (1825), On the nature of the function expressive of the law of human mortality, "
         "Philosophical Transactions of the Royal Society 115, 513-583",
     )

@@ -9,7 +9,7 @@ import pytest
 
 import forecast
 import forecast.language
-from forecast.api.records import groups, records
+from forecast.api.build_scenario import groups, records
 from forecast.errors import FormulaError, UnknownNameError, UsageError
 from forecast.scenarios.toml_text import toml_text
 from toolkit import assert_bitwise

@@ -75,7 +75,7 @@ def test_the_sentence() -> None:
 
 
 def test_steps_times_draws_beyond_the_limit_are_refused_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "add_up", lambda *_, **__: pytest.fail("drawn"))
+    monkeypatch.setattr(engine, "run_batches", lambda *_, **__: pytest.fail("drawn"))
     for more in ({"until": 9999, "step": "month", "start": 1}, {"draws": 10**8, "keep": 10**8}, {"until": 9999}):
         with pytest.raises(UsageError, match=r"^draws: .* GiB is the limit, which FORECAST_MAX_MEMORY sets: "):
             forecast.project("brain-parity", **more)  # type: ignore[arg-type]

@@ -19,8 +19,8 @@ from forecast.cli.explore.session import LARGEST, MOST_FILES, Session
 from forecast.errors import ForecastError, UsageError
 from forecast.projection.engine import project
 from forecast.report.page import part
-from forecast.report.page.contents import answer
-from forecast.report.page.worlds import Worlds
+from forecast.report.page.draw_encoding import EncodedDraws
+from forecast.report.page.page_data import answer
 from forecast.scenarios.scenario import Scenario
 from toolkit import started
 
@@ -205,14 +205,14 @@ def test_an_answer_is_that_of_a_fresh_projection(ask, folder, asked, told):
     fresh = project(folder / "fast.toml", draws=64, **told)
     for _ in range(2):  # drawn, and held
         given = ask(content=json.dumps(asked)).json()
-        assert given["answer"] == json.loads(json.dumps(answer(fresh, Worlds(fresh))))
+        assert given["answer"] == json.loads(json.dumps(answer(fresh, EncodedDraws(fresh))))
     assert given["command"].startswith("forecast run scenario.toml")
 
 
 def test_what_stands_around_an_answer_is_that_of_the_answer(ask, folder):
     asked = {"set": {"goal": "3e3..4e3"}, "swap": {"machine": "hardware/linpack"}}
     fresh = project(folder / "fast.toml", draws=64, set={"goal": "3e3..4e3"}, swap={"machine": "hardware/linpack"})
-    worlds, toml = Worlds(fresh), Scenario.load(folder / "fast.toml").to_toml()
+    worlds, toml = EncodedDraws(fresh), Scenario.load(folder / "fast.toml").to_toml()
     parts = {name: part(name, fresh, worlds, toml=toml) for name in ("about", "appendices")}
     assert "3.1 kFLOP/s to 4 kFLOP/s" in parts["appendices"]
     assert "--swap machine=hardware/linpack" in parts["appendices"]

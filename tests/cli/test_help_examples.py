@@ -15,7 +15,7 @@ from forecast.base.netcdf import save
 from forecast.cli import cli
 from forecast.evaluation import ledger
 from forecast.tables import csv_format
-from forecast.tables.remote import first_use
+from forecast.tables.remote import trust_on_first_use
 from toolkit import DATE, noise
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,7 +137,7 @@ def upstream(monkeypatch):
         target.write_text(head + "".join(rows))
         return ""
 
-    monkeypatch.setattr(first_use, "transfer", transfer)
+    monkeypatch.setattr(trust_on_first_use, "transfer", transfer)
     monkeypatch.setenv("FORECAST_DATA", str(Path("cache").absolute()))
 
 

@@ -138,7 +138,7 @@ def test_a_bar_that_is_told_often_looks_seldom(monkeypatch):
 def test_bad_input_020_an_interrupt_says_what_is_kept_and_resume_goes_on(said, folder, monkeypatch, stop, code, word):
     words = ("run", "mine.toml", "--draws", str(4 * batches.BATCH + 10), "--seed", "3")
     assert said(*words, "--out", "whole.nc").code == 0
-    monkeypatch.setattr(batches, "EVERY", 0)
+    monkeypatch.setattr(batches, "CHECKPOINT_SECONDS", 0)
     tell = batches._tell
 
     def stopping(progress, job, done):

@@ -10,7 +10,7 @@ import pytest
 import forecast
 from forecast.base import access
 from forecast.contract.registry import get_registry
-from forecast.report import summary
+from forecast.report import result_data
 from forecast.tables.remote import snapshots
 from forecast.tables.remote.download import cache_folder
 from toolkit import package, resource
@@ -380,7 +380,7 @@ def test_an_edition_that_a_table_holds_is_compared_as_an_edition(site, said, her
     text = "date,cost\n" + "".join(f"{year}-01-01,{v}\n" for year, v in OLD.items())
     package(here / "alone", "alone", resource(here / "alone", "alone", text, PRICED, "date"))
     (here / "alone.toml").write_text(COST.replace("demo/costs", "./alone"), encoding="utf-8")
-    (told,) = summary.figures(forecast.project("alone.toml", draws=64))
+    (told,) = result_data.value_answers(forecast.project("alone.toml", draws=64))
     for level in ("p05", "p50", "p95"):
         assert answer["after"][level] == pytest.approx(told["dates"][0][level], rel=1e-9)
     untouched = forecast.tables.columns(f"./{kind}")

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from forecast.contract import plugin_calls, recorder
+from forecast.contract import crash_journal, plugin_calls
 from forecast.errors import FitError, OverTimeError, PluginError
 
 
@@ -17,10 +17,10 @@ from forecast.errors import FitError, OverTimeError, PluginError
 def state(tmp_path, monkeypatch):
     """A folder of records of its own, and no record begun."""
     monkeypatch.setenv("FORECAST_STATE", str(tmp_path))
-    monkeypatch.setattr(recorder, "_file", None)
-    monkeypatch.setattr(recorder, "_tried", False)
+    monkeypatch.setattr(crash_journal, "_file", None)
+    monkeypatch.setattr(crash_journal, "_tried", False)
     yield tmp_path
-    recorder.end()
+    crash_journal.end()
 
 
 def raises(error):
@@ -98,15 +98,15 @@ def test_a_thread_and_a_taken_alarm_have_no_limit():
 
 
 def test_the_record_says_inside_which_code_the_process_is_and_since_when(state, monkeypatch):
-    monkeypatch.setattr(recorder.time, "monotonic", lambda: 7.5)
-    with recorder.inside("outer"):
-        with recorder.inside("inner"):
+    monkeypatch.setattr(crash_journal.time, "monotonic", lambda: 7.5)
+    with crash_journal.inside("outer"):
+        with crash_journal.inside("inner"):
             (file,) = state.iterdir()
-            assert [e.what for e in recorder.entries(file)] == ["inner"]
-        assert [e.what for e in recorder.entries(file)] == ["outer"]
-        assert recorder.entries(file)[0].since == 7.5
-    assert recorder.entries(file) == []
-    recorder.end()
+            assert [e.what for e in crash_journal.entries(file)] == ["inner"]
+        assert [e.what for e in crash_journal.entries(file)] == ["outer"]
+        assert crash_journal.entries(file)[0].since == 7.5
+    assert crash_journal.entries(file) == []
+    crash_journal.end()
     assert list(state.iterdir()) == []
 
 
@@ -114,52 +114,52 @@ def test_each_thread_has_a_place_of_its_own(state):
     inside, out = threading.Barrier(4), threading.Event()
 
     def call(name):
-        with recorder.inside(name):
+        with crash_journal.inside(name):
             inside.wait(5)
             out.wait(5)
 
-    recorder.begin()
+    crash_journal.begin()
     threads = [threading.Thread(target=call, args=(f"t{i}",)) for i in range(3)]
     for thread in threads:
         thread.start()
     inside.wait(5)
     (file,) = state.iterdir()
-    assert sorted(e.what for e in recorder.entries(file)) == ["t0", "t1", "t2"]
+    assert sorted(e.what for e in crash_journal.entries(file)) == ["t0", "t1", "t2"]
     out.set()
     for thread in threads:
         thread.join()
-    assert recorder.entries(file) == []
+    assert crash_journal.entries(file) == []
 
 
 def test_a_name_longer_than_its_place_is_cut(state):
-    with recorder.inside("ü" * 500):
+    with crash_journal.inside("ü" * 500):
         (file,) = state.iterdir()
-        (entry,) = recorder.entries(file)
+        (entry,) = crash_journal.entries(file)
     assert entry.what.startswith("ü" * 100)
 
 
 DIES = """
 import os, sys
-from forecast.contract import recorder
-with recorder.inside("model 'demo/x': fit"):
+from forecast.contract import crash_journal
+with crash_journal.inside("model 'demo/x': fit"):
     os._exit(0)
 """
 
 
 def test_a_death_is_told_once_and_a_live_process_is_left_alone(state):
-    with recorder.inside("mine"):
+    with crash_journal.inside("mine"):
         subprocess.run([sys.executable, "-c", DIES], check=True, env={**os.environ, "FORECAST_STATE": str(state)})
-        assert recorder.deaths() == ["model 'demo/x': fit"]
-        assert recorder.deaths() == []
+        assert crash_journal.deaths() == ["model 'demo/x': fit"]
+        assert crash_journal.deaths() == []
         assert len(list(state.iterdir())) == 1
-    recorder.keep("plugin demo")
-    assert recorder.deaths() == ["plugin demo"]
+    crash_journal.keep("plugin demo")
+    assert crash_journal.deaths() == ["plugin demo"]
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 4096, b"\x00" * 10, b"garbage" * 999])
 def test_a_damaged_record_says_nothing_or_something_printable(state, content):
     (state / "0.inside").write_bytes(content)
-    assert all(len(name) < 300 for name in recorder.deaths())
+    assert all(len(name) < 300 for name in crash_journal.deaths())
     assert list(state.iterdir()) == []
 
 
@@ -167,7 +167,7 @@ def test_a_damaged_record_says_nothing_or_something_printable(state, content):
 def test_where_nothing_can_be_recorded_all_else_goes_on(state, monkeypatch, where):
     monkeypatch.setenv("FORECAST_STATE", where)
     assert plugin_calls.guarded("x", lambda: 3) == 3
-    assert recorder.deaths() == []
+    assert crash_journal.deaths() == []
 
 
 BEGUN_ANEW = """

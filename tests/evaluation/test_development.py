@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.evaluation.rolling import backtest, rivals, summary
+from forecast.evaluation.rolling_origin import backtest, benchmarks, summary
 from forecast.tables import decimal_year
 
 
@@ -88,7 +88,7 @@ def forecasts_of(name, time, value, frontier, family):
         data = {"t": time, "y": value}
         return forecast.trend(data, shape=shape, x="t", y="y", unit="", frontier=frontier, name=family)
 
-    return backtest(rivals(series, ["trends/pool"])[0], name=name)
+    return backtest(benchmarks(series, ["trends/pool"])[0], name=name)
 
 
 @pytest.mark.slow

@@ -38,6 +38,14 @@ def test_a_rising_curve_is_the_reciprocal_of_a_falling_one():
     assert "reciprocal" in rises.summary()
 
 
+def test_quantiles_are_those_of_the_band_whichever_way_the_curve_goes():
+    shares = np.array([0.05, 0.5, 0.95])
+    for y in (loss(), 1 / loss()):
+        answer = forecast.extrapolate(STEPS, y, to=[2e6, 1e7], level=0.9)
+        found = extrapolating.quantiles(STEPS, y, np.array([2e6, 1e7]), shares)
+        np.testing.assert_allclose(found.T, [answer.lower, answer.median, answer.upper], rtol=1e-9)
+
+
 def test_the_answer_lies_where_the_law_goes():
     answer = forecast.extrapolate(STEPS, loss(scale=0.001), to=[2e6, 1e7])
     np.testing.assert_allclose(answer.median, 1.7 + 40 * answer.to**-0.4, rtol=0.015)

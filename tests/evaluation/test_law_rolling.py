@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast.errors import DataError, UnknownNameError, UsageError
 from forecast.evaluation.law_rolling import POOL, USUAL, backtest_laws
-from forecast.evaluation.rolling import summary
+from forecast.evaluation.rolling_origin import summary
 
 X = np.geomspace(1e3, 1e6, 24)
 FLOOR = forecast.law("scaling/saturating-power")

@@ -10,7 +10,7 @@ import pytest
 
 from forecast.base import budgets, store
 from forecast.errors import BudgetError, DataError, ResultError, UsageError
-from forecast.evaluation import ledger, recording, resolving
+from forecast.evaluation import ledger, ledger_entries, ledger_scores
 from toolkit import VALUE, every, forked
 
 FORK = multiprocessing.get_context("fork")
@@ -159,8 +159,8 @@ def test_nothing_is_known_on_a_day_that_has_not_come(tmp_path):
     with every() as case:
         for name, call in {
             "append": lambda: ledger.append(path, [{**VALUE, "on": "2099-01-01"}]),
-            "resolve": lambda: resolving.resolve(path, added["sha256"], 2.0, on="2099-01-01"),
-            "record": lambda: recording.forecasts(run, on="2099-01-01"),  # before anything of the run is read
+            "resolve": lambda: ledger_scores.resolve(path, added["sha256"], 2.0, on="2099-01-01"),
+            "record": lambda: ledger_entries.forecasts(run, on="2099-01-01"),  # before anything of the run is read
         }.items():
             with case(name), pytest.raises(UsageError, match="on 2099-01-01: comes after today, "):
                 call()
@@ -239,7 +239,7 @@ def test_nothing_is_added_to_what_is_not_what_was_published(book):
     _, hashes, other, new = book
     before = other.read_bytes()
     with pytest.raises(DataError, match="record 3 differs"):
-        resolving.resolve(other, new[0], 2.0, on="2026-01-01", expect=[hashes[1], f"3:{hashes[2]}"])
+        ledger_scores.resolve(other, new[0], 2.0, on="2026-01-01", expect=[hashes[1], f"3:{hashes[2]}"])
     assert other.read_bytes() == before
 
 

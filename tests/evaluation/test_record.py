@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from forecast.evaluation.record import tally
 from forecast.evaluation.scores import LEVELS
+from forecast.evaluation.tally_track_record import tally
 
 
 def backtest(score, held, pit, ahead, observed=1.0):

@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast.errors import DataError, UsageError
 from forecast.evaluation.origins import REFERENCES, Drift, origins, targets
-from forecast.evaluation.rolling import backtest, frozen, of_name, rivals, summary
+from forecast.evaluation.rolling_origin import backtest, benchmarks, frozen, of_name, summary
 from forecast.streams import Streams
 
 YEARS = np.arange(1990.0, 2015.0)
@@ -20,7 +20,7 @@ def series(value=VALUES, *, shapes=FEW, time=YEARS, **options):
     def made(shape):
         return forecast.trend({"t": time, "y": value}, shape=shape, x="t", y="y", unit="FLOP/s", **options)
 
-    return rivals(made, shapes)[0]
+    return benchmarks(made, shapes)[0]
 
 
 def test_origins_have_enough_behind_and_something_ahead():
@@ -66,7 +66,7 @@ def test_a_table_is_read_by_its_vintage():
     time = np.r_[YEARS, 2000.0]
     known = np.r_[YEARS, 2009.5]
     data = {"t": time, "y": np.r_[VALUES, 1e6], "vintage": known}
-    models = rivals(lambda shape: forecast.trend(data, shape=shape, x="t", y="y", unit="W"), FEW)[0]
+    models = benchmarks(lambda shape: forecast.trend(data, shape=shape, x="t", y="y", unit="W"), FEW)[0]
     early, late = (backtest(m, seed=0)["forecast"].sel(origin=2005.0) for m in (series(), models))
     np.testing.assert_array_equal(early[:4], late[:4])
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import stdtrit
 
 import forecast
-from forecast.evaluation.rolling import backtest
+from forecast.evaluation.rolling_origin import backtest
 from forecast.models import Description, FittedShape, Shape
 from forecast.tables import columns
 

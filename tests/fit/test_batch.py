@@ -57,6 +57,26 @@ def test_curves_of_different_lengths_from_a_grid_and_from_a_table_agree():
         assert float(grid.params[name][2]) == pytest.approx(alone.values[name], rel=1e-5)
 
 
+def test_weights_are_laid_by_the_names_of_their_dimensions():
+    data = curves(4)
+    weights = xr.DataArray(np.random.default_rng(1).uniform(0.5, 2, (4, 20)), dims=("curve", "point"))
+    one, other = (LAW.fit(data, by="curve", weights=each) for each in (weights, weights.transpose()))
+    assert one.params.identical(other.params)
+    assert not one.params.equals(LAW.fit(data, by="curve").params)
+
+
+def test_a_variable_that_all_curves_share_beside_one_that_they_do_not():
+    law = forecast.Law("a + b*z + d*exp(-k*x)", variables=["x", "z"], positive=["d", "k"])
+    rng, x = np.random.default_rng(0), np.linspace(0, 5, 30)
+    z = rng.standard_normal((7, 30))
+    y = 1 + 0.5 * z + 3 * np.exp(-rng.uniform(0.5, 2, (7, 1)) * x) + 0.01 * rng.standard_normal((7, 30))
+    fits = law.fit(xr.Dataset({"x": ("p", x), "z": (("c", "p"), z), law.output: (("c", "p"), y)}), by="c")
+    for i in range(7):
+        alone = law.fit({"x": x, "z": z[i], law.output: y[i]})
+        for name in law.parameters:
+            assert float(fits.params[name][i]) == pytest.approx(alone.values[name], rel=1e-7)
+
+
 def test_a_failed_row_is_marked_and_raises_nothing():
     data = curves(6)
     y = data["y"].values.copy()

@@ -9,7 +9,7 @@ from scipy import stats
 import forecast
 from forecast.fit.data.observations import gather
 from forecast.fit.diagnostics.collinearity import edges
-from forecast.fit.inference.profile_ends import Optima, limits
+from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints
 from forecast.fit.objectives.objective import find
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import problem_of
@@ -109,7 +109,7 @@ def test_the_default_interval_covers(name, capsys):
     optima = solved(problem, y)
     dof = problem.n - problem.k
     unit = optima.value / dof * stats.t.ppf(0.5 + LEVEL / 2, dof) ** 2
-    found = limits(optima, np.repeat(unit[None], problem.k, axis=0), near=1e-5)
+    found = profile_endpoints(optima, np.repeat(unit[None], problem.k, axis=0), near=1e-5)
     truth = problem.internal(np.array([case.truth[p] for p in problem.free]))[:, None]
     covered = ((found.low <= truth) & (truth <= found.high)).mean(axis=1)
     unlimited = (np.isinf(found.high) | (np.isinf(found.low) & ~problem.logs[:, None])).any(axis=0)
@@ -140,7 +140,7 @@ def test_the_runs_are_what_a_user_gets(name):
     one = replace(one, hessian=optima.hessian[:, :, :2])
     dof = problem.n - problem.k
     unit = one.value / dof * stats.t.ppf(0.5 + LEVEL / 2, dof) ** 2
-    found = limits(one, np.repeat(unit[None], problem.k, axis=0), near=1e-7)
+    found = profile_endpoints(one, np.repeat(unit[None], problem.k, axis=0), near=1e-7)
     for i, p in enumerate(problem.free):
         ours = [problem.natural(e[:, 0])[i] for e in (found.low, found.high)]
         assert fit.interval(p, LEVEL) == pytest.approx(tuple(ours), rel=1e-4)

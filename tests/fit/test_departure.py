@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.diagnostics.departure import ONWARD
+from forecast.fit.diagnostics.stability import ONWARD
 
 POWER = forecast.law("scaling/power")
 X = np.geomspace(1e3, 1e6, 40)

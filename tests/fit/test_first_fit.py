@@ -51,7 +51,7 @@ def test_no_module_takes_scipy_stats_for_a_quantile(pytestconfig: pytest.Config)
     }
     # Sobol' indices, tests of hypotheses and rank correlations have no special function
     assert found == {
-        "forecast/sensitivity/estimates.py",
+        "forecast/sensitivity/of_model.py",
         "plugins/forecast_emergence/features/hindsight.py",
         "plugins/forecast_trends/hindcast.py",
     }

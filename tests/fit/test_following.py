@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.fit.data.following import CLOSEST, autocorrelation, widened
+from forecast.fit.data.residual_autocorrelation import CLOSEST, autocorrelation, widened
 
 LINE = forecast.Law("a + b*x", variables=["x"])
 X = np.linspace(1.0, 10.0, 60)

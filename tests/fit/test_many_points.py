@@ -38,7 +38,7 @@ def test_points_in_pieces_give_the_same_fit(case: str, monkeypatch: pytest.Monke
     law = forecast.law(law) if isinstance(law, str) else law
     whole = law.fit(data, **options)
     monkeypatch.setattr("forecast.fit.problem.target.MANY", 100)
-    monkeypatch.setattr("forecast.fit.problem.target.CELLS", 64)
+    monkeypatch.setattr("forecast.fit.problem.target.MAX_ELEMENTS", 64)
     pieces = law.fit(data, **options)
     for name in law.parameters:
         assert float(pieces.params[name]) == pytest.approx(float(whole.params[name]), rel=1e-9)
@@ -52,7 +52,7 @@ def test_points_in_pieces_give_the_same_fit(case: str, monkeypatch: pytest.Monke
 def test_starts_are_looked_for_at_some_of_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
     data = saturating(4000)
     whole = forecast.law("scaling/saturating-power").fit(data, y="y")
-    monkeypatch.setattr(starts, "LOOKED", 200)
+    monkeypatch.setattr(starts, "MAX_POINTS_SEARCHED", 200)
     some = forecast.law("scaling/saturating-power").fit(data, y="y")
     assert some.converged
     for name, value in whole.params.items():

@@ -7,8 +7,8 @@ from scipy.optimize import least_squares
 
 import forecast
 from forecast.fit.problem.coordinates import coordinates
-from forecast.fit.solve import curves, variable_projection
-from forecast.fit.solve.basis import Columns, Exponentials, basis_of
+from forecast.fit.solve import batch_solver, variable_projection
+from forecast.fit.solve.basis import BasisColumns, Exponentials, basis_of
 
 RNG = np.random.default_rng(7)
 COUNT = 60
@@ -53,11 +53,11 @@ def dataset(law_, x, y, **columns):
 def compared(law_, data, monkeypatch, **options):
     """Return the fits by the quick way and by the general solver."""
     used = []
-    solve = variable_projection.Reduced.solve
-    monkeypatch.setattr(variable_projection.Reduced, "solve", lambda *a: used.append(solve(*a)) or used[-1])
+    solve = variable_projection.Projected.solve
+    monkeypatch.setattr(variable_projection.Projected, "solve", lambda *a: used.append(solve(*a)) or used[-1])
     quick = law_.fit(data, by="curve", objective="least_squares", **options)
     assert used[0].settled.mean() > 0.9, "the quick way does not do the work"
-    monkeypatch.setattr(curves, "reduced", lambda *a: None)
+    monkeypatch.setattr(batch_solver, "projected", lambda *a: None)
     return quick, law_.fit(data, by="curve", objective="least_squares", **options)
 
 
@@ -120,7 +120,7 @@ def test_sums_are_derivatives_of_each_other(name):
     where = coordinates(law_, name)
     bent = next(p for p in law_.parameters if p not in law_.linear)
     basis = basis_of(law_, {"x": x}, bent, law_.linear, where.fixed)
-    assert isinstance(basis, Exponentials if exponential else Columns)
+    assert isinstance(basis, Exponentials if exponential else BasisColumns)
     theta, step = np.full(5, 0.7), 1e-5
     weights = np.linspace(1, 2, 20)[:, None]
     table = np.ascontiguousarray(y[:5].T)
@@ -134,7 +134,9 @@ def test_sums_are_derivatives_of_each_other(name):
 
 
 def test_a_law_with_two_nonlinear_parameters_goes_the_general_way(monkeypatch):
-    monkeypatch.setattr(variable_projection.Reduced, "solve", lambda *a: pytest.fail("it is not linear in all but one"))
+    monkeypatch.setattr(
+        variable_projection.Projected, "solve", lambda *a: pytest.fail("it is not linear in all but one")
+    )
     law_ = law("a*x**-b + c*x**-d", positive=["a", "b", "c", "d"])
     y = 2 * X**-0.5 + X**-1.5
     fits = law_.fit(dataset(law_, X, noisy(np.tile(y, (COUNT, 1)))), by="curve", objective="least_squares")

@@ -51,13 +51,15 @@ def test_a_fit_waits_with_its_judgement_until_it_is_asked(outlier):
 
 
 def test_few_agreeing_starts_are_a_warning():
-    from forecast.fit.solve.multistart import FEW
+    from forecast.fit.solve.multistart import MIN_AGREEING_SHARE
 
     x = np.linspace(0.1, 30, 60)
     y = np.sin(2.2 * x) + 0.5 * np.cos(7.1 * x) + 0.1 * np.random.default_rng(3).standard_normal(60)
     fit = Law("a*sin(b*x + c) + d*cos(e*x + f)", variables=["x"]).fit({"x": x, "y": y})
     agree, total = fit.starts
-    assert any("starts led to the best objective" in line for line in fit.warnings) == (agree < FEW * total)
+    assert any("starts led to the best objective" in line for line in fit.warnings) == (
+        agree < MIN_AGREEING_SHARE * total
+    )
 
 
 @pytest.mark.parametrize("extra", [[], pytest.param(["--json"], marks=pytest.mark.slow)])

@@ -14,7 +14,7 @@ import sympy as sp
 
 import forecast
 from forecast import claims, units
-from forecast.cli.fit import asked
+from forecast.cli.fit import fit_arguments
 from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError
 from forecast.fit.protocols import check_rule
@@ -289,7 +289,7 @@ PLACES = {
     "among": lambda: scenario(among=[f"{HOSTILE} > 1"]),
     "claim": lambda: claim(HOSTILE),
     "rule for rows": lambda: check_rule(f"{HOSTILE} > 1"),
-    "--where": lambda: asked._meets(None, f"{HOSTILE} > 1"),
+    "--where": lambda: fit_arguments._meets(None, f"{HOSTILE} > 1"),
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 import forecast
 from forecast.errors import UsageError
 from forecast.laws.forms import Code
-from forecast.laws.pickling import KEPT, _made, check_sendable
+from forecast.laws.serialisation import MAX_CACHED_LAWS, _made, check_sendable
 
 X = np.linspace(1.0, 3.0, 5)
 LAWS = [
@@ -38,9 +38,9 @@ def test_a_copy_is_the_same_law(law):
 def test_one_text_is_compiled_once_and_few_are_kept():
     law = LAWS[0]
     assert copy.deepcopy(law) is copy.deepcopy(law)
-    for i in range(KEPT + 5):
+    for i in range(MAX_CACHED_LAWS + 5):
         copy.deepcopy(forecast.Law(f"{i} + b*x", variables=["x"]))
-    assert len(_made) <= KEPT
+    assert len(_made) <= MAX_CACHED_LAWS
 
 
 def line(parameters, x):

@@ -9,7 +9,7 @@ import forecast
 from forecast.contract.registry import get_registry
 from forecast.contract.specs import SeriesShape, TrendSpec
 from forecast.errors import ForecastError, UnknownNameError, UsageError
-from forecast.models.named import named
+from forecast.models.model_lookup import named
 from forecast.streams import Streams
 from toolkit import assert_bitwise
 

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.contract.specs import Input
-from forecast.report.summary import attribute
+from forecast.report.result_data import attribute
 
 YEARS = np.arange(2000.0, 2026.0)
 #: Far below any cap that is given here.

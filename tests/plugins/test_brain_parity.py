@@ -12,7 +12,7 @@ import pytest
 import forecast
 from forecast.errors import DataError, UnitError
 from forecast.report.brief import brief
-from forecast.sensitivity.answers import drivers
+from forecast.sensitivity.of_answer import first_order
 from forecast_brain.evidence import PUBLISHED
 from toolkit import command
 
@@ -87,7 +87,7 @@ def test_the_scenario_agrees_with_the_simple_answers(medians, metric, trend, dat
 
 
 def test_for_one_number_the_metric_moves_the_date_most(at_his_number):
-    found = drivers(at_his_number, "parity")
+    found = first_order(at_his_number, "parity")
     assert (found[0]["name"], found[0]["kind"]) == ("metric", "choice")
     assert found[0]["share"] > 0.4
     shares = {row["name"]: row["share"] for row in found}
@@ -98,7 +98,7 @@ def test_for_one_number_the_metric_moves_the_date_most(at_his_number):
 def test_over_all_authors_the_estimate_moves_the_date_most():
     run = forecast.project("brain-parity", draws=1000, seed=0)
     assert dict(run["questions"]["parity"].sizes) == {"quantile": 5, "metric": 3, "trend": 4, "estimate": 4}
-    found = {row["name"]: row["share"] for row in drivers(run, "parity")}
+    found = {row["name"]: row["share"] for row in first_order(run, "parity")}
     assert found["estimate"] > 0.4
     assert found["estimate"] == max(found.values())
     assert found["brain/pooled.member"] > found["metric"] > found.get("trend", 0.0)

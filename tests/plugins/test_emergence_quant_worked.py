@@ -11,7 +11,7 @@ import forecast
 from forecast.claims import FAILED, evaluate
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, UsageError
-from forecast.report import summary
+from forecast.report import result_data
 from forecast_emergence.quantisation.errors import error_table
 from forecast_emergence.quantisation.hidden import hidden_states
 from forecast_emergence.quantisation.worked import VECTOR, facts, feature_removal, squeeze, vector_error
@@ -146,7 +146,7 @@ def test_large_models_need_more_than_8_bits_without_decomposition(run):
     def best(question):
         return {
             row["choices"].get("size"): max(row["order"], key=lambda entry: entry["first"])["name"]
-            for row in summary.rankings(run)
+            for row in result_data.rankings(run)
             if row["name"] == question
         }
 

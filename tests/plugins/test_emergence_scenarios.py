@@ -12,7 +12,7 @@ from forecast import claims, tables
 from forecast.cli import main
 from forecast.contract.registry import get_registry
 from forecast.errors import ForecastError, QualifierError
-from forecast.report import summary
+from forecast.report import result_data
 from forecast.report.headline import headline
 
 
@@ -27,7 +27,7 @@ def precision():
 
 
 def ranked(tree, name):
-    return [row for row in summary.rankings(tree) if row["name"] == name]
+    return [row for row in result_data.rankings(tree) if row["name"] == name]
 
 
 def test_the_shift_is_at_6_7b_by_two_regimes_and_seldom_by_the_smooth_law(emergence):

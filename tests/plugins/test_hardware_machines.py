@@ -11,7 +11,7 @@ import forecast
 import forecast_hardware
 from forecast.contract.registry import get_registry
 from forecast.errors import QualifierError
-from forecast.report import summary
+from forecast.report import result_data
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Scenario
 
@@ -233,7 +233,7 @@ def chosen():
 
 
 def ranking(tree, use):
-    return next(r for r in summary.rankings(tree) if r["choices"] == {"use": use})
+    return next(r for r in result_data.rankings(tree) if r["choices"] == {"use": use})
 
 
 @pytest.mark.parametrize("use", ["inference-8bit", "training-16bit"])
@@ -297,7 +297,7 @@ def test_a_training_run():
     kilowatts = 1024 * level["power"].values * level["pue"].values / 1000
     assert level["energy"].values == pytest.approx(kilowatts * 24 * days / 1000)
     assert level["carbon"].values == pytest.approx((level["energy"] * level["carbon_intensity"]).values)
-    row = summary.rankings(run)[0]
+    row = result_data.rankings(run)[0]
     costs = [entry["p50"] for entry in row["order"] if entry["among"] == 1]
     assert costs == sorted(costs)
     assert len(costs) >= 5
@@ -341,7 +341,7 @@ def test_what_a_link_costs_is_what_a_ring_sends_over_it():
 def test_a_device_is_offered_at_a_price_of_the_years_before(scenario, kinds, column, years, start):
     run = forecast.project(scenario, draws=8, start=start, until=None if start is None else start + 1)
     asked = start if start is not None else Scenario.load(scenario).start
-    assert summary.rankings(run)[0]["order"]
+    assert result_data.rankings(run)[0]["order"]
     offers = forecast.tables.columns("datasets/compute-prices")
     when = forecast.tables.decimal_year(offers.column("date"))
     recent = (when <= asked) & (when >= asked - years) & np.isin(offers.column("kind"), kinds)
@@ -389,7 +389,7 @@ def test_no_link_is_from_memory():
 
 def test_a_run_of_1024_chips_does_not_go_to_devices_without_a_fast_link():
     run = forecast.project("gpu-cluster", draws=512)
-    order = summary.rankings(run)[0]["order"]
+    order = result_data.rankings(run)[0]["order"]
     assert order[0]["name"] not in ("l40s", "h100-pcie")
     level = run["projection"].isel(time=0)["scaling_efficiency"].median("draw")
     assert float(level.sel(device="l40s")) < 0.7 < float(level.sel(device="h100-sxm5"))

@@ -309,16 +309,16 @@ def test_the_measured_growth_of_compute_stands_beside_the_one_asked_for(run):
 
 
 def test_one_or_two_more_years_is_answered_with_a_probability_and_what_drives_it(run):
-    from forecast.report import summary
+    from forecast.report import result_data
 
-    rows = [r for r in summary.questions(run) if r["name"] == "ends"]
+    rows = [r for r in result_data.questions(run) if r["name"] == "ends"]
     for row in rows:
         assert [d["date"] for d in row["dates"]] == ["2026-12-10", "2027-12-10"]
         one, two = (d["probability"] for d in row["dates"])
         assert 0 <= one <= two <= 1
         reached = run["questions"].to_dataset()["ends_date"].sel(row["choices"]).values
         assert two == np.mean(reached <= np.datetime64("2027-12-10"))
-    moved = next(d["drivers"] for d in summary.drivers(run) if d["name"] == "ends")
+    moved = next(d["drivers"] for d in result_data.drivers(run) if d["name"] == "ends")
     assert moved[0]["share"] > 0.1
     assert headline(run).startswith("The first of four limits binds if compute grows as progress asks")
 

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from forecast.streams import Streams
-from forecast_trends.limits.capped import Gompertz, Logistic
+from forecast_trends.limits.bounded_shape import Gompertz, Logistic
 from forecast_trends.limits.frontier import Frontier
 from forecast_trends.limits.staircase import Staircase, adoption
 from forecast_trends.lines.changepoint import Changepoint

@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast.errors import DataError, FitError, ScenarioError, UnknownNameError, UsageError
 from forecast.streams import BLOCK, Streams
-from forecast_trends.limits.capped import Gompertz, Logistic
+from forecast_trends.limits.bounded_shape import Gompertz, Logistic
 from forecast_trends.limits.frontier import Frontier
 from forecast_trends.limits.staircase import Staircase, adoption
 

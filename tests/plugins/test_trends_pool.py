@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.evaluation.rolling import backtest, rivals, summary
+from forecast.evaluation.rolling_origin import backtest, benchmarks, summary
 from forecast.models import shape
 from forecast.streams import Streams
-from forecast_trends.pool import make, record
-from forecast_trends.pool.record import Calibration, calibration, families, family_of
+from forecast_trends.pool import make, pool_record
+from forecast_trends.pool.pool_record import Calibration, calibration, families, family_of
 from forecast_trends.pool.shape import Pool, recent
 
 T = np.arange(1990.0, 2015.0)
@@ -133,11 +133,11 @@ def test_families_stand_in_one_table_and_a_series_is_not_judged_by_its_own():
     assert set(families()) <= known
     fitted = forecast.model("hardware/linpack@pool").fit()
     assert fitted.shape.shape.told == calibration("top500", before=float(fitted.observed().time[-1]))
-    assert fitted.shape.shape.told.families == len(set(record._hindcasts()[0]) - {"top500"})
+    assert fitted.shape.shape.told.families == len(set(pool_record._hindcasts()[0]) - {"top500"})
 
 
 def test_no_series_is_counted_twice_under_two_names():
-    with record.HINDCASTS.open(encoding="utf-8", newline="") as file:
+    with pool_record.HINDCASTS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     told = {}
     for row in rows:
@@ -152,10 +152,10 @@ def small(tmp_path, monkeypatch):
     path = tmp_path / "hindcasts.csv"
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([("family", "outcome", "miss"), *rows])
-    monkeypatch.setattr(record, "HINDCASTS", path)
-    record._hindcasts.cache_clear()
+    monkeypatch.setattr(pool_record, "HINDCASTS", path)
+    pool_record._hindcasts.cache_clear()
     yield
-    record._hindcasts.cache_clear()
+    pool_record._hindcasts.cache_clear()
 
 
 @pytest.mark.usefixtures("small")
@@ -174,7 +174,7 @@ def test_the_record_is_of_other_families_and_of_what_was_known():
 
 def test_the_shipped_record_is_what_its_command_writes():
     """One series made anew is, row by row, what is shipped."""
-    with record.HINDCASTS.open(encoding="utf-8", newline="") as file:
+    with pool_record.HINDCASTS.open(encoding="utf-8", newline="") as file:
         shipped = [row for row in csv.DictReader(file) if row["series"] == "resources/us-research"]
     made = list(make.hindcasts(["resources/us-research"]))
     assert len(made) == len(shipped) > 40
@@ -194,7 +194,7 @@ def test_walks_that_slow_are_forecast_better_than_by_a_straight_line():
         growth = 0.5 * 0.95 ** np.arange(30)
         y = np.exp(np.cumsum(growth + 0.08 * rng.standard_normal(30)))
         data = {"t": np.arange(1980.0, 2010.0), "y": y}
-        models, _ = rivals(
+        models, _ = benchmarks(
             lambda s, d=data: forecast.trend(d, shape=s, x="t", y="y", unit=""), ["trends/pool", "trends/exponential"]
         )
         found.append(backtest(models, most_origins=3))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forecast.projection.answers.dates import DateDraws
+from forecast.projection.answers.crossing_dates import DateDraws
 from forecast.projection.crossing import QUANTILES, crossing, date_quantiles
 
 T = np.array([2020.0, 2021.0, 2022.0, 2025.0])

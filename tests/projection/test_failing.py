@@ -11,8 +11,8 @@ import forecast
 from forecast.base.netcdf import save
 from forecast.errors import DataError, ResultError
 from forecast.projection.crossing import date_quantiles
-from forecast.projection.weights import level_quantiles
-from forecast.report import summary
+from forecast.projection.weights import value_quantiles
+from forecast.report import result_data
 from tests.toolkit import assert_bitwise, command
 
 run = command("run")
@@ -84,15 +84,15 @@ def test_they_are_left_out_of_quantiles_dates_and_shares(tree, bad):
     assert float(data["q_already"]) == (~low[0][~bad]).mean()
     np.testing.assert_array_equal(data["q_failing"].values == 1, bad)
     assert "r_failing" not in data
-    row = next(r for r in summary.quantities(tree) if r["name"] == "late")
+    row = next(r for r in result_data.quantities(tree) if r["name"] == "late")
     assert row["p50"] == pytest.approx(np.quantile(levels[:, ~bad], 0.5, axis=1), rel=1e-12)
-    (asked,) = (r for r in summary.questions(tree) if r["name"] == "q")
+    (asked,) = (r for r in result_data.questions(tree) if r["name"] == "q")
     assert asked["dates"][0]["probability"] == (~low[:4].all(axis=0)[~bad]).mean()
-    (race,) = summary.firsts(tree)
+    (race,) = result_data.first_answers(tree)
     assert sum(race["first"].values()) + race["together"] + race["none"] == pytest.approx(1, abs=1e-12)
     others = tree["projection"]["other"].values[0][~bad] >= 1.5
     assert race["none"] == (never & ~others).mean()
-    (value,) = summary.figures(tree)
+    (value,) = result_data.value_answers(tree)
     assert value["dates"][0]["p50"] == np.quantile(tree["projection"]["y"].values[-1][~bad], 0.5)
 
 
@@ -195,7 +195,7 @@ def test_quantiles_leave_out_what_is_no_number():
     dates = np.array([2021.0, np.nan, 2020.0, np.inf])
     np.testing.assert_array_equal(date_quantiles(dates), date_quantiles(dates[[0, 2, 3]]))
     values = np.array([[1.0, np.nan, np.nan], [2.0, 5.0, np.nan], [4.0, 6.0, np.nan]])
-    found = level_quantiles(values, None)
+    found = value_quantiles(values, None)
     np.testing.assert_array_equal(found[2], [2.0, 5.5, np.nan])
-    weighted = level_quantiles(values, np.array([0.5, 0.25, 0.25]))
+    weighted = value_quantiles(values, np.array([0.5, 0.25, 0.25]))
     np.testing.assert_array_equal(weighted[2], [1.0, 5.0, np.nan])

@@ -9,7 +9,7 @@ from scipy.stats import norm
 import forecast
 from forecast.base.netcdf import save
 from forecast.errors import ResultError, ScenarioError
-from forecast.report import summary
+from forecast.report import result_data
 from forecast.report.headline import headline
 
 #: A growth rate whose distribution function is known.
@@ -26,7 +26,7 @@ def project(questions, *, draws=20_000, more=(), **options):
 
 def test_the_quantiles_of_a_value_are_those_of_the_closed_form():
     tree = project({"v": {"value": "10*x", "dates": [2030, "2040-07-02"]}})
-    (row,) = summary.figures(tree)
+    (row,) = result_data.value_answers(tree)
     assert (row["value"], row["unit"], row["choices"]) == ("10*x", "", {})
     for each, years in zip(row["dates"], (5, 15.5), strict=True):
         for name, q in (("p05", 0.05), ("p50", 0.5), ("p95", 0.95)):
@@ -48,7 +48,7 @@ def test_growth_at_the_first_step_needs_what_was_before():
     np.testing.assert_allclose(known["values/w"]["value"].values, np.log(2))
     lost = project(asked, draws=50)
     assert "before = NUMBER" in lost.attrs["failures"]
-    assert summary.figures(lost)[0]["dates"][0]["p50"] is None
+    assert result_data.value_answers(lost)[0]["dates"][0]["p50"] is None
     with pytest.raises(ScenarioError, match=r"questions\.w\.dates: expected dates from 2025 to 2050, got 2051-01-01"):
         project({"w": {"growth": "x", "dates": [2051]}}, draws=50)
 
@@ -67,7 +67,7 @@ RACE = {
 
 
 def test_what_comes_first_has_the_share_of_the_closed_form():
-    (row,) = summary.firsts(project(RACE))
+    (row,) = result_data.first_answers(project(RACE))
     wanted = RATE.sf(np.log(10) / 11)  # x reaches 10 within 11 years
     assert row["first"]["a"] == pytest.approx(wanted, abs=4 * np.sqrt(wanted * (1 - wanted) / 20_000))
     assert row["first"]["c"] == 0
@@ -78,7 +78,7 @@ def test_what_comes_first_has_the_share_of_the_closed_form():
 def test_what_is_so_already_comes_together_and_nothing_is_none():
     questions = {"a": {"when": "x >= 0.5"}, "b": {"when": "x >= 0.25"}, "c": {"when": "x >= 1e99"}}
     questions |= {"d": {"when": "x >= 1e98"}, "e": {"first": ["a", "b"]}, "f": {"first": ["c", "d"]}}
-    already, never = summary.firsts(project(questions, draws=100))
+    already, never = result_data.first_answers(project(questions, draws=100))
     assert (already["together"], already["none"], already["first"]) == (1, 0, {"a": 0, "b": 0})
     assert (never["together"], never["none"], never["first"]) == (0, 1, {"c": 0, "d": 0})
 
@@ -86,7 +86,7 @@ def test_what_is_so_already_comes_together_and_nothing_is_none():
 def test_worlds_are_weighed():
     update = {"rate": {"log_likelihood": "where(rate > 0.2, log(3), 0)"}}
     tree = project({**RACE, "v": {"value": "rate", "dates": [2030]}}, draws=4000, update=update)
-    (row,), (figure,) = summary.firsts(tree), summary.figures(tree)
+    (row,), (figure,) = result_data.first_answers(tree), result_data.value_answers(tree)
     rate = tree["projection"]["rate"].values[0]
     weight = np.where(rate > 0.2, 3.0, 1.0)
     reached = rate > np.log(10) / 11
@@ -99,7 +99,7 @@ def test_choices_stay_side_by_side():
     tree = forecast.project(
         "brain-parity", draws=50, until=2060, set={"trend": "exponential", "metric": "hpcg,linpack"}
     )
-    assert summary.figures(tree) == summary.firsts(tree) == []
+    assert result_data.value_answers(tree) == result_data.first_answers(tree) == []
     record = {
         "start": 2025,
         "until": 2030,
@@ -113,9 +113,9 @@ def test_choices_stay_side_by_side():
         },
     }
     tree = forecast.project(record, draws=50)
-    assert [row["choices"]["case"] for row in summary.figures(tree)] == record["choices"]["case"]
-    assert [row["dates"][0]["p50"] for row in summary.figures(tree)] == pytest.approx([np.e, np.e])
-    assert [row["choices"]["case"] for row in summary.firsts(tree)] == record["choices"]["case"]
+    assert [row["choices"]["case"] for row in result_data.value_answers(tree)] == record["choices"]["case"]
+    assert [row["dates"][0]["p50"] for row in result_data.value_answers(tree)] == pytest.approx([np.e, np.e])
+    assert [row["choices"]["case"] for row in result_data.first_answers(tree)] == record["choices"]["case"]
 
 
 def test_the_answer_opens_with_the_first_question_whatever_it_asks():

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.projection.engine import project
-from forecast.projection.paths.held import Held, HeldStreams
+from forecast.projection.paths.run_cache import CachedStreams, RunCache
 
 DRAWS = 64
 
@@ -62,7 +62,7 @@ when = "machine >= brain"
 
 
 def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine):
-    held = Held()
+    held = RunCache()
     changes = [
         {},
         {"set": {"brain/dettmers-2015.firing_rate": 3}},
@@ -84,7 +84,7 @@ def test_every_change_of_a_scenario_gives_what_a_fresh_run_gives(machine):
 
 
 def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
-    held, asked = Held(), {"trend": ("pool", "exponential"), "metric": "linpack"}
+    held, asked = RunCache(), {"trend": ("pool", "exponential"), "metric": "linpack"}
     for more in ({}, {"machine.growth": 0.2}, {"machine.growth": 0.3}, {"brain": 1e17}, {"trend": "exponential"}):
         same("brain-parity", held, set={**asked, **more})
 
@@ -92,7 +92,7 @@ def test_a_shipped_scenario_gives_what_a_fresh_run_gives():
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", ["brain-parity", "model-capability"])
 def test_every_choice_of_a_shipped_scenario_gives_what_a_fresh_run_gives(scenario):
-    held = Held()
+    held = RunCache()
     for asked in [{}, {}, *({name: c.values[-1]} for name, c in forecast.scenario(scenario).choices.items())]:
         same(scenario, held, set=asked)
 
@@ -105,7 +105,7 @@ def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatc
     monkeypatch.setattr(
         World, "_sample", lambda self, model, *rest: sampled.append(model.name) or sample(self, model, *rest)
     )
-    held = Held()
+    held = RunCache()
     for asked, again in [
         ({}, {"brain/dettmers-2015", "machine@exponential", "machine@random-walk"}),
         ({"brain/dettmers-2015.firing_rate": 3}, {"brain/dettmers-2015"}),
@@ -120,9 +120,9 @@ def test_what_does_not_depend_on_a_change_is_not_drawn_again(machine, monkeypatc
 
 def test_what_is_not_set_of_a_trend_is_drawn_once(machine, monkeypatch):
     """A growth that is set moves draws which it does not change: at the next growth they are the same."""
-    from forecast.models.shapes.held import Held as Holding
+    from forecast.models.shapes.conditioned import Conditioned as Holding
 
-    shapes, drawn, held = [], [], Held()
+    shapes, drawn, held = [], [], RunCache()
 
     def run(growth, held):
         drawn.clear()
@@ -143,8 +143,8 @@ def test_what_is_not_set_of_a_trend_is_drawn_once(machine, monkeypatch):
 
 
 def test_draws_that_are_held_are_of_one_object_and_one_stream_and_stay_what_they_are():
-    held, shape, other = Held(), object(), object()
-    streams = [HeldStreams(seed, "x", block, held=held) for seed, block in ((0, 0), (0, 1), (1, 0))]
+    held, shape, other = RunCache(), object(), object()
+    streams = [CachedStreams(seed, "x", block, held=held) for seed, block in ((0, 0), (0, 1), (1, 0))]
     first = [each.once(shape, "noise", lambda: {"a": np.ones(3)}) for each in streams]
     assert streams[0].once(shape, "noise", dict) is first[0]
     assert len({id(each) for each in first}) == 3
@@ -155,19 +155,19 @@ def test_draws_that_are_held_are_of_one_object_and_one_stream_and_stay_what_they
 
 
 def test_a_model_is_fitted_once(machine, monkeypatch):
-    from forecast.projection.world import Fits
+    from forecast.projection.world import ModelFits
 
     fitted = []
-    fit = Fits._fit
-    monkeypatch.setattr(Fits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
-    held = Held(size=0)  # fits are kept in any case
+    fit = ModelFits._fit
+    monkeypatch.setattr(ModelFits, "_fit", lambda self, model: fitted.append(model.name) or fit(self, model))
+    held = RunCache(size=0)  # fits are kept in any case
     for _ in range(2):
         project(machine, draws=DRAWS, held=held)
     assert len(fitted) == len(set(fitted)) > 0
 
 
 def test_another_file_is_read_anew(machine):
-    held = Held()
+    held = RunCache()
     first = same(machine, held)
     data = machine.parent / "speed.csv"
     data.write_text(data.read_text().replace(",130", ",150"))
@@ -183,7 +183,7 @@ def test_warnings_and_failures_come_again():
         },
         "questions": {"q": {"when": "z >= 2"}},
     }  # fmt: skip
-    held = Held()
+    held = RunCache()
     for _ in range(2):
         ours, fresh = (_outcome(scenario, each) for each in (held, None))
         assert ours == fresh
@@ -197,7 +197,7 @@ def _outcome(scenario, held):
 
 
 def test_what_is_held_stays_within_its_size():
-    held = Held(size=1000)
+    held = RunCache(size=1000)
     rests = object()
     for number in range(20):
         held.give(("x", number), rests, np.zeros(25), 200)
@@ -208,7 +208,7 @@ def test_what_is_held_stays_within_its_size():
 
 
 def test_nothing_that_is_held_is_sent():
-    held = Held(size=10)
+    held = RunCache(size=10)
     held.give("fit", 1, lambda: None)
     sent = pickle.loads(pickle.dumps(held))
     assert (sent.size, sent.take("fit", 1)) == (10, None)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from forecast.errors import DataError, ScenarioError
-from forecast.projection.paths.histories import Past, at_step, over_time
+from forecast.projection.paths.time_functions import Past, at_step, over_time
 
 TIME = np.array([2025.0, 2026.0, 2027.0, 2028.0])
 PATH = np.array([[1.0, -1.0], [2.0, 1.0], [8.0, 0.0], [4.0, 3.0]])

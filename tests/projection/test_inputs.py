@@ -8,8 +8,8 @@ from scipy.stats import kendalltau, spearmanr
 
 import forecast
 from forecast.errors import DataError
-from forecast.projection.moments import WORLDS
-from forecast.report import summary
+from forecast.projection.moment_fits import WORLDS
+from forecast.report import result_data
 from toolkit import assert_bitwise
 
 NORMAL = {"normal": [-1, 3], "unit": ""}
@@ -44,15 +44,15 @@ def test_a_regime_has_its_labels_and_its_shares(tmp_path):
     assert values.attrs["flag_meanings"] == "fast slow none"
     assert values.attrs["flag_values"] == "0 1 2"
     assert (values.values == values.values[0]).all()  # one regime a world, at all times
-    (row,) = summary.regimes(run)
+    (row,) = result_data.regimes(run)
     # three standard deviations of a share of 20,000 draws
     assert row["shares"] == pytest.approx({"fast": 0.45, "slow": 0.45, "none": 0.1}, abs=0.011)
     assert sum(row["shares"].values()) == pytest.approx(1)
-    assert summary.quantities(run) == []
+    assert result_data.quantities(run) == []
     from forecast.base.netcdf import save
 
     save(run, tmp_path / "run.nc")
-    assert summary.regimes(forecast.load(tmp_path / "run.nc")) == summary.regimes(run)
+    assert result_data.regimes(forecast.load(tmp_path / "run.nc")) == result_data.regimes(run)
 
 
 def test_a_schedule_is_the_same_in_every_world():
@@ -93,7 +93,7 @@ def test_where_a_file_of_draws_stands_changes_nothing(posterior, tmp_path):
     runs = [project({"x": {"draws": str(p), "column": "x", "unit": ""}}, draws=100) for p in (path, other)]
     assert_bitwise(*(drawn(run, "x") for run in runs))
     assert runs[0].attrs == runs[1].attrs
-    assert "posterior.csv" in summary.attribute(runs[0], "data")
+    assert "posterior.csv" in result_data.attribute(runs[0], "data")
 
 
 @pytest.mark.parametrize("family", ["normal", "lognormal"])
@@ -168,7 +168,7 @@ def test_a_matrix_holds_for_every_pair():
     run = project(quantities, draws=DRAWS, correlations=[{"of": ["a", "b", "c"], "matrix": matrix}])
     found = spearmanr(np.stack([drawn(run, n) for n in "abc"], axis=1))[0]
     np.testing.assert_allclose(found, matrix, atol=0.01)
-    assert summary.attribute(run, "correlations") == [{"of": ["a", "b", "c"], "matrix": matrix}]
+    assert result_data.attribute(run, "correlations") == [{"of": ["a", "b", "c"], "matrix": matrix}]
 
 
 @pytest.mark.slow

@@ -12,8 +12,8 @@ import forecast
 from forecast.base.dates import decimal_year
 from forecast.base.netcdf import content_hash, save
 from forecast.errors import DataError, ResultError
-from forecast.projection.paths.limits import limited
-from forecast.report import summary
+from forecast.projection.paths.apply_limits import limited
+from forecast.report import result_data
 
 #: A growth rate whose distribution function is known: normal, median 0.2, 5 % below 0.1.
 SCORE = norm.isf(0.05)
@@ -75,7 +75,7 @@ def test_a_soft_limit_of_what_is_negative_is_an_error():
 
 def test_the_share_that_binds_is_that_of_the_closed_form():
     tree = project(limit="cap", draws=20_000)
-    (row,) = summary.limits(tree)
+    (row,) = result_data.limits(tree)
     years = np.arange(1, 26)
     # the limit takes more than 1 % off where the rate is above log(20/0.99)/years
     wanted = RATE.sf(np.log(20 / 0.99) / years)
@@ -90,12 +90,14 @@ def test_the_share_that_binds_is_that_of_the_closed_form():
 
 
 def test_it_is_said_in_one_line_and_a_floor_too():
-    limit, floor = summary.limits(project(limit="cap", at_least=3, draws=200))
-    assert summary.limit_sentence(limit).startswith("limit of spend binds by 2050 in ")
-    assert summary.limit_sentence(floor) == "floor of spend binds by 2050 in 100 % of worlds, first in 2025 (median)"
+    limit, floor = result_data.limits(project(limit="cap", at_least=3, draws=200))
+    assert result_data.limit_sentence(limit).startswith("limit of spend binds by 2050 in ")
+    assert (
+        result_data.limit_sentence(floor) == "floor of spend binds by 2050 in 100 % of worlds, first in 2025 (median)"
+    )
     assert floor["binds"][0] == 1
-    (never,) = summary.limits(project(limit="1e9 USD", draws=200))
-    assert summary.limit_sentence(never) == "limit of spend does not bind by 2050"
+    (never,) = result_data.limits(project(limit="1e9 USD", draws=200))
+    assert result_data.limit_sentence(never) == "limit of spend does not bind by 2050"
 
 
 def test_worlds_are_weighed():
@@ -106,7 +108,7 @@ def test_worlds_are_weighed():
         "update": {"y": {"log_likelihood": "where(y > 1.5, log(3), 0)"}},
     }
     tree = forecast.project(record, draws=4000)
-    (row,) = summary.limits(tree)
+    (row,) = result_data.limits(tree)
     share = float((tree["projection"]["x"].values[0] == 1).mean())
     assert row["binds"][0] == pytest.approx(3 * share / (3 * share + 1 - share), rel=1e-9)
 
@@ -150,18 +152,18 @@ def test_a_frontier_never_falls_and_starts_at_the_last_record(tmp_path):
     assert (np.diff(kept, axis=0) >= 0).all()
     assert (kept[0] >= 900).all()
     assert (kept[-1] > kept[0]).mean() > 0.5
-    assert summary.warnings(tree) == []  # by construction: nothing was raised
+    assert result_data.warnings(tree) == []  # by construction: nothing was raised
     assert json.loads(tree.attrs["limits"]) == {"peak": {"keeps": "frontier"}}
 
 
 def test_a_running_maximum_of_draws_is_warned_of():
     up = {"expression": "where(t < 2030, t - start, 5 - (t - 2030))", "keeps": "frontier"}
     falling = {"up": up}  # 20 of 26 steps
-    (text,) = summary.warnings(project(more=falling.items(), draws=20))
+    (text,) = result_data.warnings(project(more=falling.items(), draws=20))
     assert text.startswith("up: keeps: 76.9% of the values of the first worlds")
     assert "had to be raised by a running maximum" in text
     rising = project(more={"up": {"expression": "t - start", "keeps": "frontier"}}.items(), draws=20)
-    assert summary.warnings(rising) == []
+    assert result_data.warnings(rising) == []
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from scipy.stats import spearmanr
 import forecast
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
 from forecast.models import Description, Unfitted
-from forecast.report import summary
-from forecast.sensitivity import answers
+from forecast.report import result_data
+from forecast.sensitivity import of_answer
 
 YEARS = np.arange(2005.0, 2025.0)
 #: The correlation that is realised may differ by so much from what is asked.
@@ -111,9 +111,9 @@ def test_every_variant_of_a_quantity_moves_with_the_others():
     for model in models:
         found = realised(run, f"{model}.growth", "brain/carlsmith-2020.compute")
         assert found == pytest.approx(-0.7, abs=CLOSE), model
-    (group,) = summary.attribute(run, "correlations")
+    (group,) = result_data.attribute(run, "correlations")
     assert group["fitted"] == {"machine.growth": [f"{model}.growth" for model in models]}
-    together = next(row for row in answers.drivers(run, "parity") if row["kind"] == "group")
+    together = next(row for row in of_answer.first_order(run, "parity") if row["kind"] == "group")
     assert set(together["name"].split(", ")) == {"brain/carlsmith-2020.compute", *group["fitted"]["machine.growth"]}
 
 

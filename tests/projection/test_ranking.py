@@ -18,10 +18,10 @@ from forecast.errors import (
     UnknownNameError,
 )
 from forecast.projection.answers.ranking import first
-from forecast.report import figures, summary
+from forecast.report import figures, result_data
 from forecast.report.headline import headline
 from forecast.scenarios.graph import build
-from forecast.scenarios.scenario import Cell, Scenario
+from forecast.scenarios.scenario import Scenario, TableValue
 from toolkit import package, resource
 
 CARDS = """card,kind,memory,price,tokenizer,date
@@ -110,7 +110,7 @@ def test_a_draw_in_which_one_fails_is_left_out_and_one_that_always_fails_takes_n
 def test_choices_come_from_a_table_where_figures_are_known(record):
     made = Scenario.from_dict(record)
     assert made.choices["card"].values == ("old", "mid", "big")  # odd has neither price nor rate
-    assert isinstance(made.quantities["rate"], Cell)
+    assert isinstance(made.quantities["rate"], TableValue)
     record["choices"]["card"] = {**record["choices"]["card"], "where": {"kind": ["plain", "none"]}}
     assert Scenario.from_dict(record).choices["card"].values == ("old", "mid")
 
@@ -168,7 +168,7 @@ def test_conditions_leave_out(record):
     run = forecast.project(record, draws=50, set={"budget": 650})
     assert run["rankings"]["best_among"].values.tolist() == [1.0, 1.0, 0.0]
     assert float(run["rankings"]["best_first"].sel(card="mid")) == 1.0
-    rows = summary.rankings(run)
+    rows = result_data.rankings(run)
     assert [entry["name"] for entry in rows[0]["order"]] == ["mid", "old", "big"]
     assert headline(run) == (
         "The highest per_dollar: mid, with a probability of over 99 %, ahead of old; "
@@ -192,7 +192,7 @@ def test_what_seldom_takes_part_comes_last_unless_the_values_are_ordered(record)
     ):
         asked = {"rank": "price", "over": "card", "best": best, "among": [condition], "ordered": ordered}
         record["questions"]["best"] = asked
-        (row,) = summary.rankings(forecast.project(record, draws=500))
+        (row,) = result_data.rankings(forecast.project(record, draws=500))
         assert [entry["name"] for entry in row["order"]] == names, (condition, ordered)
 
 
@@ -201,7 +201,7 @@ def test_what_takes_part_in_few_draws_is_not_listed_before_what_is_best(record):
     record["quantities"]["limit"] = {"p05": 500, "p95": 3000, "unit": "USD"}
     record["questions"]["best"] = {"rank": "memory", "over": "card", "among": ["price <= limit"]}
     run = forecast.project(record, draws=500)
-    (row,) = summary.rankings(run)
+    (row,) = result_data.rankings(run)
     shares = {entry["name"]: entry["among"] for entry in row["order"]}
     assert 0 < shares["big"] < 0.1 < shares["mid"] <= shares["old"]
     assert [entry["name"] for entry in row["order"]] == ["mid", "old", "big"]
@@ -222,7 +222,7 @@ def test_the_lowest_may_be_the_best(record):
 
 def test_each_combination_of_the_other_choices_is_ranked(record):
     record["quantities"]["rate"]["where"]["precision"] = {"home": ["fp8", "fp16"], "work": "fp16"}
-    rows = summary.rankings(forecast.project(record, draws=50))
+    rows = result_data.rankings(forecast.project(record, draws=50))
     assert [row["choices"] for row in rows] == [{"use": "home"}, {"use": "work"}]
     assert json.loads(json.dumps(rows)) == rows
 
@@ -232,7 +232,7 @@ def test_a_saved_ranking_comes_back(record, tmp_path):
 
     run = forecast.project(record, draws=20)
     save(run, tmp_path / "run.nc")
-    assert summary.rankings(forecast.load(tmp_path / "run.nc")) == summary.rankings(run)
+    assert result_data.rankings(forecast.load(tmp_path / "run.nc")) == result_data.rankings(run)
 
 
 @pytest.mark.parametrize(

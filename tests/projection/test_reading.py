@@ -5,7 +5,7 @@ import pytest
 
 import forecast
 from forecast.errors import FormulaError
-from forecast.projection.reading import figure
+from forecast.projection.claim_values import figure
 
 SCENARIO = {
     "start": 2025,

@@ -13,7 +13,7 @@ import xarray as xr
 import forecast
 from forecast.base import netcdf
 from forecast.errors import ForecastError, ResultError
-from forecast.report import summary
+from forecast.report import result_data
 from forecast.report.headline import headline
 
 #: The changes are those that saved fits are put through.
@@ -90,14 +90,14 @@ def test_every_change_is_refused_or_read_without_a_surprise(
             continue
         read.add(place)
         try:
-            summary.questions(back)
-            summary.quantities(back)
+            result_data.questions(back)
+            result_data.quantities(back)
             headline(back)
-            summary.warnings(back)
-            summary.rankings(back)
-            summary.limits(back)
-            summary.figures(back)
-            summary.firsts(back)
+            result_data.warnings(back)
+            result_data.rankings(back)
+            result_data.limits(back)
+            result_data.value_answers(back)
+            result_data.first_answers(back)
         except ForecastError:
             pass
         except Exception as error:

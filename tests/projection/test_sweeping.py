@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast.base.netcdf import save
 from forecast.errors import ScenarioError, UnknownNameError, UsageError
-from forecast.report import summary
+from forecast.report import result_data
 from forecast.report.headline import headline
 from tests.toolkit import assert_bitwise
 
@@ -43,7 +43,7 @@ def run(scenario=PLAIN, draws=300, **options):
 def test_each_value_is_what_it_would_be_alone_and_all_else_is_the_same():
     values = {"goal": [1e5, "1..2 EFLOP/s", {"lognormal": [1, 9]}], "machine.growth": [0.2, 0.4]}
     tree = run(sweep=values)
-    assert summary.swept(tree) == {
+    assert result_data.swept(tree) == {
         "goal": ["100000.0", "1..2 EFLOP/s", "{lognormal = [1, 9]}"], "machine.growth": ["0.2", "0.4"]
     }  # fmt: skip
     assert "goal" not in tree["projection"].data_vars
@@ -74,28 +74,28 @@ def test_each_value_is_what_it_would_be_alone_and_all_else_is_the_same():
 def test_it_is_saved_summarised_and_said(tmp_path):
     tree = run(sweep={"goal": [1e3, 1e5], "machine.growth": [0.2, 0.4]}, set={"share": 1})
     assert forecast.load(save(tree, tmp_path / "s.nc")).identical(tree)
-    rows = [row["choices"] for row in summary.questions(tree) if row["name"] == "there"]
+    rows = [row["choices"] for row in result_data.questions(tree) if row["name"] == "there"]
     assert rows == [{"machine.growth": g, "goal": v} for g in ("0.2", "0.4") for v in ("1000.0", "100000.0")]
     assert "depending on machine.growth and goal" in headline(tree)
     assert headline(tree).endswith("with share = 1 instead of 0.5 to 1.")
-    early, late = (row["crossing"]["p50"] for row in summary.questions(tree)[:2])
+    early, late = (row["crossing"]["p50"] for row in result_data.questions(tree)[:2])
     assert early < late
 
 
 def test_what_is_swept_is_never_pooled_and_rivals_beside_it_are():
     plain, tree = run(RIVALS), run(RIVALS, sweep={"goal": [1e19, 1e20]})
     assert "goal = " not in headline(plain)
-    rows = [row for row in summary.pooled(tree) if row["name"] == "there"]
+    rows = [row for row in result_data.pooled(tree) if row["name"] == "there"]
     assert [row["choices"] for row in rows] == [{"goal": "1e+19"}, {"goal": "1e+20"}]
-    first = next(row for row in summary.pooled(plain) if row["name"] == "there")
+    first = next(row for row in result_data.pooled(plain) if row["name"] == "there")
     assert rows[0]["crossing"] == first["crossing"]
     assert "depending on goal (not by" in headline(tree)
     along = run(RIVALS, sweep={"shape": "*"})
-    assert summary.swept(along) == {"shape": ["exponential", "random-walk"]}
-    assert summary.pooled(along) == []
+    assert result_data.swept(along) == {"shape": ["exponential", "random-walk"]}
+    assert result_data.pooled(along) == []
     for name in ("there_date", "then_date"):
         assert_bitwise(along["questions"][name].values, plain["questions"][name].values)
-    assert summary.swept(run(RIVALS, sweep={"shape": ["random-walk"]})) == {"shape": ["random-walk"]}
+    assert result_data.swept(run(RIVALS, sweep={"shape": ["random-walk"]})) == {"shape": ["random-walk"]}
 
 
 def test_an_answer_that_stays_the_same_still_stands_along_what_it_depends_on():
@@ -103,7 +103,7 @@ def test_an_answer_that_stays_the_same_still_stands_along_what_it_depends_on():
     assert (tree["questions"]["there_already"] == 1).all()
     assert tree["questions"]["there"].dims == ("quantile", "goal")
     assert tree["questions"]["then"].dims == ("quantile",)
-    assert [row["choices"] for row in summary.questions(tree) if row["name"] == "there"] == [
+    assert [row["choices"] for row in result_data.questions(tree) if row["name"] == "there"] == [
         {"goal": "1e-09"}, {"goal": "1e-08"}
     ]  # fmt: skip
     swapped = run(RIVALS, sweep={"machine.growth": [0.2, 0.3]}, swap={"machine": "hardware/linpack@exponential"})

@@ -12,9 +12,9 @@ import forecast
 from forecast.base.dates import decimal_year
 from forecast.base.netcdf import load, save
 from forecast.errors import UsageError
-from forecast.projection.tables_behind import last, newest
-from forecast.report import summary
-from forecast.report.words.dates import age
+from forecast.projection.source_tables import last, newest
+from forecast.report import result_data
+from forecast.report.words.date_text import age
 from toolkit import command, package, resource
 
 FIELDS = [{"name": "device", "type": "string"}, {"name": "price", "type": "number", "unit": "USD"}]
@@ -65,9 +65,9 @@ def test_each_table_and_file_says_its_last_date(folder):
     run = forecast.project(scenario(folder), draws=8)
     assert newest(run) == {"prices": "2025-02-03", "speeds.csv": "2023-05-01"}
     assert last(run) == "2025-02-03"
-    assert summary.data_ages(run) == "newest data: prices 2025-02-03, speeds.csv 2023-05-01"
-    assert summary.data_ages(run, "2026-02-03").startswith("newest data: prices 2025-02-03 (1.0 years old), speeds")
-    assert "prices 2025-02-03 (in the future)" in summary.data_ages(run, "2025-01-01")
+    assert result_data.data_ages(run) == "newest data: prices 2025-02-03, speeds.csv 2023-05-01"
+    assert result_data.data_ages(run, "2026-02-03").startswith("newest data: prices 2025-02-03 (1.0 years old), speeds")
+    assert "prices 2025-02-03 (in the future)" in result_data.data_ages(run, "2025-01-01")
 
 
 @pytest.mark.parametrize("dated", [(), ("day", "seen")])
@@ -106,7 +106,7 @@ def test_nothing_dated_is_behind_a_calculation():
     run = forecast.project({"start": 2025, "until": 2027, "quantities": {"x": {"expression": "t"}}}, draws=4)
     assert newest(run) == {}
     assert last(run) is None
-    assert summary.data_ages(run) == ""
+    assert result_data.data_ages(run) == ""
     assert "newest" not in run.attrs
 
 

@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast.base.dates import decimal_year
 from forecast.errors import CycleError, DataError, ForecastError
-from forecast.report import summary
+from forecast.report import result_data
 
 
 def run(record, **options):
@@ -219,7 +219,7 @@ def compound(**stated):
     tree = forecast.project(record, draws=50)
     data = tree["projection"].to_dataset()
     np.testing.assert_array_equal(data["twice"].values, 2 * data["x"].values)
-    return data["g"].values[0], data["x"].values, summary.limits(tree)
+    return data["g"].values[0], data["x"].values, result_data.limits(tree)
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from forecast.base.dates import decimal_year
 from forecast.base.netcdf import content_hash, save
 from forecast.errors import DataError, ResultError
 from forecast.projection.crossing import QUANTILES, date_quantiles, weighted_quantiles
-from forecast.projection.weights import effective, normalised, weights_of
-from forecast.report import summary
+from forecast.projection.weights import effective_sample_size, normalised, weights_of
+from forecast.report import result_data
 from forecast.report.headline import headline
-from forecast.sensitivity.answers import drivers
+from forecast.sensitivity.of_answer import first_order
 from toolkit import assert_bitwise
 
 #: A standard normal, and one observation of it at 1.5 with the standard deviation 0.5.
@@ -53,8 +53,8 @@ def weighed():
 
 
 def test_a_normal_prior_and_a_normal_likelihood_give_the_normal_posterior(weighed):
-    row = next(r for r in summary.quantities(weighed) if r["name"] == "m")
-    count = summary.updates(weighed)[0]["effective"]
+    row = next(r for r in result_data.quantities(weighed) if r["name"] == "m")
+    count = result_data.updates(weighed)[0]["effective"]
     for name, q in QUANTILES.items():
         # four standard errors of a quantile of as many worlds
         error = np.sqrt(q * (1 - q) / count) / POSTERIOR.pdf(POSTERIOR.ppf(q))
@@ -66,23 +66,23 @@ def test_the_effective_number_is_that_of_the_closed_form(weighed):
     s2 = 0.5**2
     mean = norm(0, np.sqrt(1 + s2)).pdf(1.5) * np.sqrt(2 * np.pi * s2)
     square = norm(0, np.sqrt(1 + s2 / 2)).pdf(1.5) * np.sqrt(2 * np.pi * s2 / 2)
-    (row,) = summary.updates(weighed)
+    (row,) = result_data.updates(weighed)
     assert row["effective"] / row["draws"] == pytest.approx(mean**2 / square, rel=0.03)
-    assert summary.attribute(weighed, "effective_draws") == row["effective"]
-    assert summary.attribute(weighed, "update") == {"m": "-(m - 1.5)**2/(2*0.5**2)"}
+    assert result_data.attribute(weighed, "effective_draws") == row["effective"]
+    assert result_data.attribute(weighed, "update") == {"m": "-(m - 1.5)**2/(2*0.5**2)"}
     assert row["of"] == ["m"]
 
 
 def test_what_is_independent_of_what_is_known_stays_as_it_was(weighed):
-    row = next(r for r in summary.quantities(weighed) if r["name"] == "other")
-    count = summary.updates(weighed)[0]["effective"]
+    row = next(r for r in result_data.quantities(weighed) if r["name"] == "other")
+    count = result_data.updates(weighed)[0]["effective"]
     for name, q in QUANTILES.items():
         error = np.sqrt(q * (1 - q) / count) / norm.pdf(norm.ppf(q))
         assert row[name][0] == pytest.approx(norm.ppf(q), abs=4 * error)
 
 
 def test_dates_and_shares_are_weighed(weighed):
-    one, two = summary.questions(weighed)
+    one, two = result_data.questions(weighed)
     for name, q in QUANTILES.items():
         found = decimal_year(np.datetime64(one["crossing"][name], "s"))
         assert found == pytest.approx(2025 + 10 + 3 * POSTERIOR.ppf(q), abs=0.05)
@@ -100,7 +100,7 @@ def test_a_regime_has_its_posterior_share():
         update={"kind": {"log_likelihood": 'where(kind == "b", -2, 0)'}},
         until=2026,
     )
-    (row,) = summary.regimes(run)
+    (row,) = result_data.regimes(run)
     assert row["shares"]["a"] == pytest.approx(0.3 / (0.3 + 0.7 * np.exp(-2)), abs=0.012)
 
 
@@ -109,7 +109,7 @@ def test_two_updates_multiply_their_likelihoods():
     quantities = {"m": PRIOR, "n": PRIOR}
     once, twice = (project(quantities, update=u, draws=3000, until=2026) for u in (SEEN, both))
     np.testing.assert_allclose(weights_of(once).values, weights_of(twice).values, rtol=1e-9)
-    assert summary.quantities(once) == summary.quantities(twice)
+    assert result_data.quantities(once) == result_data.quantities(twice)
 
 
 def test_a_path_is_weighed_by_its_first_step():
@@ -146,16 +146,16 @@ def test_what_is_known_along_a_choice_changes_everything_along_it(chosen):
     weights = weights_of(chosen)
     assert weights.dims == ("draw", "e")
     assert weights.sum("draw").values == pytest.approx([1, 1])
-    rows = [r for r in summary.quantities(chosen) if r["name"] == "m"]
+    rows = [r for r in result_data.quantities(chosen) if r["name"] == "m"]
     assert [r["choices"]["e"] for r in rows] == ["dettmers-2015", "carlsmith-2020"]
     m = chosen["projection"]["m"].isel(time=0).values
     for row in rows:
         counts = weights.sel(e=row["choices"]["e"]).values
         assert row["p50"][0] == weighted_quantiles(m, counts, [0.5])[0]
-    questions = summary.questions(chosen)
+    questions = result_data.questions(chosen)
     assert [r["choices"] for r in questions] == [r["choices"] for r in rows]
-    least = min(row["effective"] for row in summary.updates(chosen))
-    assert summary.attribute(chosen, "effective_draws") == least
+    least = min(row["effective"] for row in result_data.updates(chosen))
+    assert result_data.attribute(chosen, "effective_draws") == least
 
 
 @pytest.mark.slow
@@ -165,7 +165,7 @@ def test_a_weighed_projection_is_saved_and_drawn(chosen, weighed, tmp_path):
     for number, run in enumerate((chosen, weighed)):
         save(run, tmp_path / f"{number}.nc")
         back = forecast.load(tmp_path / f"{number}.nc")
-        for said in (summary.questions, summary.quantities, summary.updates, headline):
+        for said in (result_data.questions, result_data.quantities, result_data.updates, headline):
             assert said(back) == said(run)
         assert figures.plot(run, tmp_path / f"{number}.svg").stat().st_size > 1000
 
@@ -214,7 +214,7 @@ def test_a_ranking_counts_worlds_by_their_weight():
     }  # fmt: skip
     plain, known = project(quantities, **record), project(quantities, update=SEEN, **record)
     for run, share in ((plain, norm.sf(1.0)), (known, POSTERIOR.sf(1.0))):
-        (row,) = summary.rankings(run)
+        (row,) = result_data.rankings(run)
         for entry in row["order"]:
             assert entry["among"] == pytest.approx(share, abs=0.02)
         assert sum(entry["first"] for entry in row["order"]) == pytest.approx(row["order"][0]["among"])
@@ -229,7 +229,7 @@ def test_what_moves_an_answer_is_what_is_left_to_move_it():
     }  # fmt: skip
     questions = {"q": {"when": "path >= goal"}}
     shares = [
-        {row["name"]: row["share"] for row in drivers(project(quantities, questions=questions, **known), "q")}
+        {row["name"]: row["share"] for row in first_order(project(quantities, questions=questions, **known), "q")}
         for known in ({}, {"update": SEEN})
     ]
     assert shares[0] == pytest.approx({"m": 0.5, "n": 0.5}, abs=0.04)
@@ -239,16 +239,16 @@ def test_what_moves_an_answer_is_what_is_left_to_move_it():
 def test_few_effective_worlds_are_warned_of():
     sharp = {"m": {"log_likelihood": "-(m - 3)**2/(2*0.01**2)"}}
     run = project({"m": PRIOR}, update=sharp, draws=2000, until=2026)
-    (warning,) = summary.warnings(run)
-    count = summary.updates(run)[0]["effective"]
+    (warning,) = result_data.warnings(run)
+    count = result_data.updates(run)[0]["effective"]
     assert count < 200
     assert warning.startswith(f"update: {count:.0f} of 2,000 worlds are effective; answers rest on fewer than 200")
-    assert summary.warnings(project({"m": PRIOR}, update=SEEN, draws=2000, until=2026)) == []
+    assert result_data.warnings(project({"m": PRIOR}, update=SEEN, draws=2000, until=2026)) == []
 
 
 def test_a_likelihood_of_zero_leaves_worlds_out():
     run = project({"m": PRIOR}, update={"m": {"log_likelihood": "log(max(m, 0))"}}, draws=20_000, until=2026)
-    (row,) = summary.quantities(run)
+    (row,) = result_data.quantities(run)
     # density m exp(-m²/2) over m > 0
     assert row["p05"][0] == pytest.approx(np.sqrt(-2 * np.log(0.95)), abs=0.03)
     assert row["p50"][0] == pytest.approx(np.sqrt(-2 * np.log(0.5)), abs=0.03)
@@ -276,12 +276,12 @@ def test_a_value_of_a_choice_may_be_impossible():
         quantities, choices={"e": ["dettmers-2015", "carlsmith-2020"]}, draws=100, until=2026,
         update={"x": {"log_likelihood": "log(max(0, sign(most/x - 1)))"}}, questions={"q": {"when": "x >= most"}},
     )  # fmt: skip
-    counts = {row["choices"]["e"]: row["effective"] for row in summary.updates(run)}
+    counts = {row["choices"]["e"]: row["effective"] for row in result_data.updates(run)}
     assert counts == {"dettmers-2015": None, "carlsmith-2020": pytest.approx(100)}
-    assert summary.attribute(run, "effective_draws") == pytest.approx(100)
+    assert result_data.attribute(run, "effective_draws") == pytest.approx(100)
     reason = "update (e = dettmers-2015): no world is possible: the likelihood is 0 in each"
-    assert summary.attribute(run, "failures") == [reason]
-    never = {row["choices"]["e"]: row["crossing"]["never"] for row in summary.questions(run)}
+    assert result_data.attribute(run, "failures") == [reason]
+    never = {row["choices"]["e"]: row["crossing"]["never"] for row in result_data.questions(run)}
     assert never == {"dettmers-2015": None, "carlsmith-2020": pytest.approx(1.0)}
 
 
@@ -296,7 +296,7 @@ def test_whole_weights_say_what_as_many_draws_would(rows):
     repeated = np.repeat(dates, counts.astype(int))
     found = weighted_quantiles(dates, counts, list(QUANTILES.values()))
     assert found.tolist() == date_quantiles(repeated).tolist()
-    assert effective(normalised(np.log(np.ones(7)))) == pytest.approx(7)
+    assert effective_sample_size(normalised(np.log(np.ones(7)))) == pytest.approx(7)
 
 
 def test_a_missing_value_or_weight_makes_its_own_quantiles_missing():
@@ -308,6 +308,6 @@ def test_a_missing_value_or_weight_makes_its_own_quantiles_missing():
 def test_a_projection_without_an_update_says_nothing_of_weights():
     run = project({"m": PRIOR}, draws=10, until=2026)
     assert weights_of(run) is None
-    assert summary.updates(run) == []
+    assert result_data.updates(run) == []
     assert not {"update", "effective_draws", "correlations"} & set(run.attrs)
     assert json.loads(run.attrs["failures"]) == []

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.report import summary
+from forecast.report import result_data
+from forecast.report.answer_distributions import AnswerDistribution, ReportedDate, ReportedValue
 from forecast.report.brief import Brief, Group, Row, brief
 from forecast.report.headline import Words, headline
 from forecast.report.screen import HEIGHT, lines
-from forecast.report.spreads import Figure, Question, Spread
 from forecast.scenarios.scenario import Scenario
 from forecast.scenarios.toml_text import toml_text
 
@@ -47,12 +47,12 @@ def run():
 
 
 def test_a_spread_is_that_of_the_pooled_answer_and_of_each_combination(run):
-    question = Question(run, "q")
+    question = ReportedDate(run, "q")
     assert question.default == {"metric": "1"}
     assert list(question.rivals) == ["growth"]
-    (pooled,) = [row for row in summary.pooled(run) if row["choices"] == {"metric": "1"}]
+    (pooled,) = [row for row in result_data.pooled(run) if row["choices"] == {"metric": "1"}]
     assert question.spread({"metric": "1"}).never == pooled["crossing"]["never"]
-    for row in summary.questions(run):
+    for row in result_data.questions(run):
         spread = question.spread(row["choices"])
         assert spread.never == row["crossing"]["never"]
         assert spread.already == row["crossing"]["already"]
@@ -64,7 +64,7 @@ def test_a_spread_is_that_of_the_pooled_answer_and_of_each_combination(run):
 def test_the_kept_worlds_give_what_all_worlds_give():
     """Pooled from the worlds it is what the projection pooled, so that rows beside the sentence agree with it."""
     run = forecast.project(rivals(), draws=1000)
-    question = Question(run, "q")
+    question = ReportedDate(run, "q")
     exact = question.spread({"metric": "2"})
     own, counts = question._drawn({"metric": "2"})
     assert counts is None
@@ -77,7 +77,7 @@ def test_without_weights_the_range_of_the_medians_is_said():
     record["choices"]["growth"] = {"values": ["0.6", "0.3"], "kind": "rival"}
     del record["labels"]["0.1"]
     run = forecast.project(record, draws=500)
-    spread = Question(run, "q").spread({"metric": "1"})
+    spread = ReportedDate(run, "q").spread({"metric": "1"})
     expected = [2025 + math.log(8) / rate for rate in (0.6, 0.3)]
     assert spread.medians == pytest.approx(tuple(expected), abs=0.2)
     assert headline(run).startswith("The machine does eight times its work (benchmark: FAST) between ")
@@ -86,8 +86,8 @@ def test_without_weights_the_range_of_the_medians_is_said():
 
 def test_a_value_is_pooled_alike():
     run = forecast.project(rivals(questions={"v": {"value": "machine", "dates": [2030], "title": "work"}}), draws=2000)
-    figure = Figure(run, "v")
-    rows = {tuple(r["choices"].items()): r for r in summary.figures(run) if "weights" in r}
+    figure = ReportedValue(run, "v")
+    rows = {tuple(r["choices"].items()): r for r in result_data.value_answers(run) if "weights" in r}
     spread = figure.spread(figure.default)
     assert spread.median == pytest.approx(rows[(("metric", "1"),)]["dates"][0]["p50"], rel=1e-12)
     assert headline(run).startswith("Work (benchmark: FAST): ")
@@ -110,7 +110,7 @@ def test_a_title_names_numbers_and_definitions_in_braces():
     said = headline(forecast.project(record, draws=200, set={"goal": 2.5, "metric": "2"}))
     assert said.startswith("The 2 machine works 2.5 times in 20")
     assert said.endswith("; with goal = 2.5 instead of 8, benchmark: 2.")
-    (row,) = summary.questions(forecast.project(record, draws=50, set={"metric": "1", "growth": "0.6"}))
+    (row,) = result_data.questions(forecast.project(record, draws=50, set={"metric": "1", "growth": "0.6"}))
     assert row["title"] == "the FAST machine works 8 times"
 
 
@@ -150,7 +150,7 @@ def test_what_comes_first_is_said_below_the_chart_pooled_by_the_weights():
     flat, steep = (
         {**row["first"], "none": row["none"]}
         for growth in ("0.1", "0.6")
-        for row in summary.firsts(run)
+        for row in result_data.first_answers(run)
         if row["choices"] == {"metric": "1", "growth": growth}
     )
     expected = 0.75 * steep["q"] + 0.25 * flat["q"]
@@ -243,7 +243,8 @@ def test_lines_fit_and_bars_stand_where_the_dates_are(run, width, ascii_only):
 def test_the_ends_of_a_narrow_axis_are_said(width, ends):
     spreads = {"slow": (1.6e14, 1e15, 1e16, 1e17, 1e18), "fast": (1e16, 1e17, 1e18, 1e19, 4.7e20)}
     group = Group(
-        rows=tuple(Row(label=n, text="9.7 PFLOP/s", interval="420 TFLOP/s to 160 PFLOP/s", spread=Spread(quantiles=q))
+        rows=tuple(Row(label=n, text="9.7 PFLOP/s", interval="420 TFLOP/s to 160 PFLOP/s",
+                       spread=AnswerDistribution(quantiles=q))
                    for n, q in spreads.items()),
         kind="value", unit="FLOP/s", ends=(1.6e14, 4.7e20), log=True,
     )  # fmt: skip

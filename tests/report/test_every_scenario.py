@@ -7,7 +7,7 @@ import pytest
 from matplotlib.text import Text
 
 import forecast
-from forecast.base import paper
+from forecast.base import plot_style
 from forecast.contract.registry import get_registry
 from forecast.report.brief import brief
 from forecast.report.figures.projections import compose
@@ -60,7 +60,7 @@ def ticks(axis):
 
 def faults(figure):
     """Say what a reader would hold against a figure."""
-    paper.settle(figure)
+    plot_style.settle(figure)
     whole = figure.bbox
     legends = [legend for part in parts_of(figure) for legend in part.legends]
     for axis in figure.axes:
@@ -122,10 +122,10 @@ _NONE = _None()
 @pytest.mark.slow
 @pytest.mark.parametrize("width", ["two", "one"])
 def test_its_figure_can_be_printed(run, width):
-    with paper.style():
+    with plot_style.style():
         figure = compose(run, width=width)
         assert sorted(set(faults(figure))) == []
-    assert figure.get_size_inches()[0] == paper.WIDTHS[width]
+    assert figure.get_size_inches()[0] == plot_style.WIDTHS[width]
     assert figure.axes
 
 

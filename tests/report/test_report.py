@@ -9,7 +9,7 @@ import pytest
 
 import forecast
 from forecast.base.netcdf import save
-from forecast.report import figures, summary
+from forecast.report import figures, result_data
 from forecast.report.brief import brief
 from forecast.report.headline import headline
 from toolkit import growing, parity, small
@@ -54,7 +54,7 @@ def test_combinations_that_failed_do_not_count():
     then = forecast.project("brain-parity", draws=100, until=2100, as_of=2015.0)  # HPCG had hardly begun
     said = headline(then)
     assert "on LINPACK" in said
-    failed = [r for r in summary.questions(then) if r["choices"]["metric"] != "linpack"]
+    failed = [r for r in result_data.questions(then) if r["choices"]["metric"] != "linpack"]
     assert all(v is None for r in failed for v in r["crossing"].values())
     # the metric cannot move the date where all of its values but one failed
     moves = dict(brief(then).drivers)
@@ -74,7 +74,7 @@ def test_where_everything_failed_it_cannot_be_said():
 
 @pytest.mark.bad_input(55)
 def test_bad_input_055_masses_are_probabilities_and_quantiles_monotone(run):
-    for row in summary.questions(run):
+    for row in result_data.questions(run):
         crossing = row["crossing"]
         assert set(crossing) == {"p05", "p25", "p50", "p75", "p95", "never", "already", "error"}
         assert 0 <= crossing["never"] <= 1
@@ -89,7 +89,7 @@ def test_bad_input_055_masses_are_probabilities_and_quantiles_monotone(run):
 
 
 def test_quantiles_of_quantities_are_those_of_the_draws(run):
-    rows = summary.quantities(run)
+    rows = result_data.quantities(run)
     assert len(rows) == 12 + 4
     for row in rows:
         assert len(row["time"]) == 74
@@ -106,11 +106,11 @@ def test_quantiles_of_quantities_are_those_of_the_draws(run):
 def test_a_loaded_projection_gives_the_same_answers(run, tmp_path):
     back = forecast.load(save(run, tmp_path / "a.nc"))
     assert headline(back) == headline(run)
-    assert summary.questions(back) == summary.questions(run)
-    assert summary.quantities(back) == summary.quantities(run)
+    assert result_data.questions(back) == result_data.questions(run)
+    assert result_data.quantities(back) == result_data.quantities(run)
     assert figures.plot(back, tmp_path / "a.svg").read_bytes() == figures.plot(run, tmp_path / "b.svg").read_bytes()
 
 
 def test_attributes_are_json_text(run):
-    assert summary.attribute(run, "seed") == 0
+    assert result_data.attribute(run, "seed") == 0
     assert all(json.loads(v) is not ... for v in run.attrs.values())

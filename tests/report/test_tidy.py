@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.base.dates import decimal_year
-from forecast.report import summary, tidy
+from forecast.report import result_data, tidy
 
 SCENARIO = {
     "start": 2025,
@@ -51,7 +51,7 @@ def chosen(row):
     return {choice: row[head] for choice, head in (("pace", "pace"), ("name", "name (choice)")) if row[head]}
 
 
-@pytest.mark.parametrize(("kind", "said"), [("question", summary.questions), ("pooled", summary.pooled)])
+@pytest.mark.parametrize(("kind", "said"), [("question", result_data.questions), ("pooled", result_data.pooled)])
 def test_dates_are_decimal_years_and_never_is_empty(tree, rows, kind, said):
     expected = said(tree)
     found = of(rows, kind)
@@ -70,7 +70,7 @@ def test_dates_are_decimal_years_and_never_is_empty(tree, rows, kind, said):
 def test_probabilities_by_a_date_have_rows_of_their_own(tree, rows):
     expected = [
         (row["choices"], each["date"], each["probability"])
-        for row in [*summary.questions(tree), *summary.pooled(tree)]
+        for row in [*result_data.questions(tree), *result_data.pooled(tree)]
         for each in row.get("dates", ())
     ]
     found = [(chosen(row), row["date"], row["probability"]) for row in of(rows, "probability")]
@@ -79,18 +79,18 @@ def test_probabilities_by_a_date_have_rows_of_their_own(tree, rows):
 
 def test_values_races_and_regimes_are_rows(tree, rows):
     values = [(chosen(row), row["date"], row["p50"]) for row in of(rows, "value")]
-    assert values == [(r["choices"], d["date"], d["p50"]) for r in summary.figures(tree) for d in r["dates"]]
+    assert values == [(r["choices"], d["date"], d["p50"]) for r in result_data.value_answers(tree) for d in r["dates"]]
     first = [(chosen(row), row["of"], row["probability"]) for row in of(rows, "first")]
-    for race in summary.firsts(tree):
+    for race in result_data.first_answers(tree):
         own = {event: share for choices, event, share in first if choices == race["choices"]}
         assert own == {**race["first"], "(together)": race["together"], "(none)": race["none"]}
         assert sum(own.values()) == pytest.approx(1, abs=1e-9)
-    (regime,) = summary.regimes(tree)
+    (regime,) = result_data.regimes(tree)
     assert {row["of"]: row["probability"] for row in of(rows, "regime")} == regime["shares"]
 
 
 def test_steps_are_rows_and_may_stand_alone(tree, rows):
-    for asked in summary.quantities(tree):
+    for asked in result_data.quantities(tree):
         own = [r for r in of(rows, "quantity") if (r["name"], chosen(r)) == (asked["name"], asked["choices"])]
         assert [row["date"] for row in own] == asked["time"]
         assert [row["p25"] for row in own] == asked["p25"]

@@ -17,7 +17,7 @@ from forecast.errors import UnitError
 from forecast.models import OtherQuantity
 from forecast.scenarios.graph import build
 from forecast.scenarios.scenario import Scenario
-from forecast.scenarios.spec import Cell
+from forecast.scenarios.spec import TableValue
 from forecast.streams import Streams
 from forecast.tables import decimal_year
 from forecast_capability import packs
@@ -72,7 +72,7 @@ def own(model):
 
 def read_in(node):
     """Return the columns that a quantity is read in, each row of which says one thing."""
-    return {(node.quantity.table, node.quantity.column)} if isinstance(node.quantity, Cell) else set()
+    return {(node.quantity.table, node.quantity.column)} if isinstance(node.quantity, TableValue) else set()
 
 
 def read(name, node):

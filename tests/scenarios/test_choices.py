@@ -9,8 +9,8 @@ import xarray as xr
 import forecast
 from forecast.base.streams import BLOCK
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError
-from forecast.projection.answers.pooling import held_by_worlds, pooled
-from forecast.report import summary
+from forecast.projection.answers.pooling import pooled, rival_of_draw
+from forecast.report import result_data
 from forecast.report.headline import headline
 from forecast.scenarios.scenario import Scenario
 from toolkit import package, resource
@@ -41,8 +41,8 @@ def tree(tmp_path):
 
 
 def test_rivals_are_pooled_world_by_world_and_definitions_are_not(tree):
-    held = held_by_worlds("trend", [0.25, 0.75], seed=0, worlds=400)
-    rows = {row["choices"]["metric"]: row for row in summary.pooled(tree)}
+    held = rival_of_draw("trend", [0.25, 0.75], seed=0, worlds=400)
+    rows = {row["choices"]["metric"]: row for row in result_data.pooled(tree)}
     dates = tree["questions"]["enough_date"]
     for metric, row in rows.items():
         by_world = dates.sel(metric=metric).values[np.arange(400), held]
@@ -56,19 +56,19 @@ def test_rivals_are_pooled_world_by_world_and_definitions_are_not(tree):
 
 
 def test_weights_are_what_worlds_hold():
-    held = held_by_worlds("trend", [0.2, 0.0, 0.8], seed=3, worlds=50 * BLOCK)
+    held = rival_of_draw("trend", [0.2, 0.0, 0.8], seed=3, worlds=50 * BLOCK)
     shares = np.bincount(held, minlength=3) / held.size
     assert shares[1] == 0
     assert shares[0] == pytest.approx(0.2, abs=0.006)  # 3.4 standard errors
-    assert (held_by_worlds("trend", [0.2, 0.0, 0.8], seed=3, worlds=10) == held[:10]).all()
-    assert (held_by_worlds("other", [0.2, 0.0, 0.8], seed=3, worlds=1000) != held[:1000]).any()
+    assert (rival_of_draw("trend", [0.2, 0.0, 0.8], seed=3, worlds=10) == held[:10]).all()
+    assert (rival_of_draw("other", [0.2, 0.0, 0.8], seed=3, worlds=1000) != held[:1000]).any()
 
 
 def test_pooling_takes_whole_worlds():
     values = xr.DataArray(np.arange(12.0).reshape(4, 3), dims=("draw", "trend"), coords={"trend": list("abc")})
     weights = {"trend": [1 / 3] * 3}
     got = pooled(values, weights, seed=1)
-    held = held_by_worlds("trend", weights["trend"], seed=1, worlds=4)
+    held = rival_of_draw("trend", weights["trend"], seed=1, worlds=4)
     assert got.values.tolist() == [values.values[i, k] for i, k in enumerate(held)]
     assert got.dims == ("draw",)
     assert pooled(values, {}, seed=1) is values
@@ -136,10 +136,10 @@ def test_values_are_pooled_world_by_world_too():
         "questions": {"far": {"value": "x", "dates": [2027]}},
     }  # fmt: skip
     tree = forecast.project(record, draws=400)
-    rows = {row["choices"]["unit_of"]: row for row in summary.figures(tree) if "weights" in row}
-    held = held_by_worlds("pace", [0.25, 0.75], seed=0, worlds=400)
+    rows = {row["choices"]["unit_of"]: row for row in result_data.value_answers(tree) if "weights" in row}
+    held = rival_of_draw("pace", [0.25, 0.75], seed=0, worlds=400)
     for scale, row in rows.items():
         wanted = np.quantile(np.where(held == 0, 2.0, 6.0) * float(scale), [0.05, 0.25, 0.5, 0.75, 0.95])
         assert [row["dates"][0][f"p{q:02}"] for q in (5, 25, 50, 75, 95)] == pytest.approx(wanted)
         assert row["weights"] == {"pace": [0.25, 0.75]}
-    assert "pooled over pace: 6 on 2027-01-01" in summary.asked_sentence(tree, "far")
+    assert "pooled over pace: 6 on 2027-01-01" in result_data.asked_sentence(tree, "far")

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import UnitError, UnknownNameError, UsageError
-from forecast.sensitivity.answers import drivers
+from forecast.sensitivity.of_answer import first_order
 from tests.toolkit import assert_bitwise
 
 YEARS = np.arange(2000.0, 2021.0)
@@ -32,11 +32,11 @@ def run(draws=500, scenario=SCENARIO, **given):
 
 def test_every_driver_of_an_answer_can_be_set():
     tree = run()
-    named = [row["name"] for row in drivers(tree, "parity")]
+    named = [row["name"] for row in first_order(tree, "parity")]
     assert {"brain", "mine/machine.growth"} <= set(named)
     for name in {*named} - {"price"}:  # of which a little may be blamed on chance
         value = 5.0 if name == "brain" else float(tree["posterior/mine/machine"][name.rpartition(".")[2]].median())
-        rest = [row["name"] for row in drivers(run(**{name: value}), "parity")]
+        rest = [row["name"] for row in first_order(run(**{name: value}), "parity")]
         assert name not in rest
 
 

@@ -9,7 +9,7 @@ import pytest
 import forecast
 from forecast.contract.registry import get_registry
 from forecast.report.headline import headline
-from forecast.report.words.numbers import amount
+from forecast.report.words.number_text import amount
 from forecast.scenarios.scenario import Scenario
 
 SHIPPED = sorted(record.full_name for record in get_registry().records("scenario"))

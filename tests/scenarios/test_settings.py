@@ -17,8 +17,8 @@ from forecast.errors import (
     UsageError,
 )
 from forecast.report.headline import headline
-from forecast.scenarios import settings
-from forecast.sensitivity.estimates import attribution
+from forecast.scenarios import setting_values
+from forecast.sensitivity.of_model import sobol_indices
 from tests.toolkit import assert_bitwise
 
 SPAN = {"start": 2025, "until": 2027}
@@ -29,18 +29,23 @@ def run(quantities, **given):
 
 
 def test_a_number_is_read_as_it_is_typed():
-    assert [settings.number("x", text) for text in ("24", "-1e3", " 5".strip(), ".5")] == [24.0, -1000.0, 5.0, 0.5]
+    assert [setting_values.number("x", text) for text in ("24", "-1e3", " 5".strip(), ".5")] == [
+        24.0,
+        -1000.0,
+        5.0,
+        0.5,
+    ]
     for wrong in ("1_000", "nan", "inf", "", "ten", True, None, 10**400):
         with pytest.raises(UsageError, match=r"^set x: expected a finite number, got "):
-            settings.number("x", wrong)
+            setting_values.number("x", wrong)
 
 
 def test_a_bound_is_named_with_its_unit_and_is_itself_allowed():
-    assert settings.number("memory", "0", lower=0.0) == 0.0
+    assert setting_values.number("memory", "0", lower=0.0) == 0.0
     with pytest.raises(UsageError, match=r"^set memory: expected at least 0 GiB, got -5$"):
-        settings.number("memory", "-5", lower=0.0, unit="GiB")
+        setting_values.number("memory", "-5", lower=0.0, unit="GiB")
     with pytest.raises(UsageError, match=r"^set stages: expected at least 1, got 0$"):
-        settings.number("stages", 0, lower=1.0)
+        setting_values.number("stages", 0, lower=1.0)
 
 
 def test_a_quantity_that_is_stated_as_positive_cannot_be_set_below_0():
@@ -93,7 +98,7 @@ def test_an_input_states_its_own_under_every_name_it_has(key):
         assert float(run({"x": model}, **{key: 1})["projection"]["x"].max()) == 0.0
     else:
         with pytest.raises(UsageError, match=r"^set stages: expected at least 1, got 0$"):
-            attribution("hardware/pipeline-bubble", draws=1000, set={"stages": 0})
+            sobol_indices("hardware/pipeline-bubble", draws=1000, set={"stages": 0})
 
 
 @pytest.mark.parametrize(

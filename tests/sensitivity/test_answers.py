@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import UnknownNameError
-from forecast.sensitivity.answers import drivers
+from forecast.sensitivity.of_answer import first_order
 
 #: x compounds at a drawn rate from 1; the level is drawn too. The date is 2000 + level/rate in logs.
 SLOW = {"p05": 0.9, "p95": 1.1, "unit": "1/year"}
@@ -26,7 +26,7 @@ def shares(found):
 def test_a_lone_number_explains_everything():
     level = {"p05": 1e6, "p95": 1e30, "unit": "FLOP"}
     run = forecast.project(scenario(level_asked=level) | {"questions": {"q": {"when": "x >= level_asked"}}}, draws=2000)
-    found = drivers(run, "q")
+    found = first_order(run, "q")
     assert found[0]["name"] == "level_asked"
     assert found[0]["share"] > 0.9
     assert found[0]["kind"] == "number"
@@ -38,7 +38,7 @@ def test_two_numbers_share_by_their_variances():
     base = {"value": 1e20, "unit": "FLOP"}
     more = {"a": a, "b": b, "base": base, "level_asked": {"expression": "base*a*b"}}
     run = forecast.project(scenario(**more) | {"questions": {"q": {"when": "x >= level_asked"}}}, draws=8000)
-    found = shares(drivers(run, "q"))
+    found = shares(first_order(run, "q"))
     assert found["a"] == pytest.approx(0.9, abs=0.06)
     assert found["b"] == pytest.approx(0.1, abs=0.05)
     assert "level_asked" not in found  # an expression is no cause of its own
@@ -48,7 +48,7 @@ def test_two_numbers_share_by_their_variances():
 @pytest.mark.slow
 def test_a_choice_is_told_from_a_number(tmp_path):
     run = forecast.project("brain-parity", until=2100, draws=500)
-    found = {row["name"]: row for row in drivers(run, "parity")}
+    found = {row["name"]: row for row in first_order(run, "parity")}
     assert found["estimate"]["kind"] == "choice"
     assert found["estimate"]["share"] > 0.3
     assert max(found, key=lambda name: found[name]["share"]) == "estimate"
@@ -56,7 +56,7 @@ def test_a_choice_is_told_from_a_number(tmp_path):
     from forecast.base.netcdf import save
 
     save(run, tmp_path / "run.nc")
-    assert drivers(forecast.load(tmp_path / "run.nc"), "parity") == drivers(run, "parity")
+    assert first_order(forecast.load(tmp_path / "run.nc"), "parity") == first_order(run, "parity")
 
 
 def test_noise_explains_nothing():
@@ -65,15 +65,15 @@ def test_noise_explains_nothing():
     run = forecast.project(
         scenario(noise=none, level_asked=level) | {"questions": {"q": {"when": "x >= level_asked"}}}, draws=4000
     )
-    assert shares(drivers(run, "q")).get("noise", 0.0) < 0.01
+    assert shares(first_order(run, "q")).get("noise", 0.0) < 0.01
 
 
 def test_one_answer_in_every_draw_has_no_driver():
     level = {"value": 1e10, "unit": "FLOP"}
     run = forecast.project(scenario(level_asked=level) | {"questions": {"q": {"when": "x >= level_asked"}}}, draws=100)
-    assert shares(drivers(run, "q")).get("level_asked", 0.0) == 0.0
+    assert shares(first_order(run, "q")).get("level_asked", 0.0) == 0.0
     with pytest.raises(UnknownNameError, match="'p'"):
-        drivers(run, "p")
+        first_order(run, "p")
 
 
 @pytest.mark.filterwarnings("error")
@@ -82,7 +82,7 @@ def test_a_value_of_a_choice_that_failed_throughout_is_left_out_without_a_warnin
     failing = {**settings, "brain/pooled.weight_kurzweil_2005": -1.0}
     without = {**settings, "estimate": "kurzweil-2005,dettmers-2015"}
     found, expected = (
-        shares(drivers(forecast.project("brain-parity", draws=500, set=given), "parity"))
+        shares(first_order(forecast.project("brain-parity", draws=500, set=given), "parity"))
         for given in (failing, without)
     )
     assert found["estimate"] == pytest.approx(expected["estimate"])
@@ -96,4 +96,4 @@ def test_where_every_draw_answers_alike_nothing_moves_the_answer(least):
         scenario(asked=asked, other={"p05": 1, "p95": 9, "unit": ""}) | {"questions": {"q": {"when": "x >= asked"}}},
         draws=2048,
     )
-    assert drivers(run, "q") == []
+    assert first_order(run, "q") == []

@@ -11,7 +11,7 @@ from scipy import stats
 import forecast
 from forecast.cli import main
 from forecast.errors import DataError, UnknownNameError, UsageError
-from forecast.sensitivity.estimates import attribution
+from forecast.sensitivity.of_model import sobol_indices
 
 Z = 1.6448536269514722
 
@@ -30,7 +30,7 @@ def indices(found):
 
 
 def test_a_product_shares_the_variance_of_the_logarithm():
-    found = attribution(made("a*b*c", a=lognormal(3.0, "FLOP"), b=lognormal(2.0), c={"value": 7.0}))
+    found = sobol_indices(made("a*b*c", a=lognormal(3.0, "FLOP"), b=lognormal(2.0), c={"value": 7.0}))
     assert list(found["input"].values) == ["a", "b"]  # a fixed number explains nothing and is left out
     for name, share in (("a", 9 / 13), ("b", 4 / 13)):
         assert indices(found)[name] == pytest.approx((share, share), abs=2e-3)
@@ -40,7 +40,7 @@ def test_a_product_shares_the_variance_of_the_logarithm():
 def test_numbers_that_act_only_together_have_a_total_and_no_first():
     # x·y of two numbers around zero: nothing alone, everything together
     sides = {"low": -1.0, "high": 1.0, "unit": ""}
-    found = attribution(made("a*b", unit="", a=sides, b=sides))
+    found = sobol_indices(made("a*b", unit="", a=sides, b=sides))
     assert found.attrs["explained"] == "the value"
     for first, total in indices(found).values():
         assert first == pytest.approx(0.0, abs=5e-3)
@@ -50,7 +50,7 @@ def test_numbers_that_act_only_together_have_a_total_and_no_first():
 def test_it_agrees_with_scipy_on_the_ishigami_like_polynomial_of_three():
     # a + 2b + a·b², uniforms on (-1, 1): worked out by hand
     side = {"low": -1.0, "high": 1.0, "unit": ""}
-    found = indices(attribution(made("a + 2*b + a*b**2", unit="", a=side, b=side)))
+    found = indices(sobol_indices(made("a + 2*b + a*b**2", unit="", a=side, b=side)))
     va, vb, vab = (1 + 1 / 3) ** 2 / 3, 4 / 3, (1 / 3) * (1 / 5 - 1 / 9)
     total = va + vb + vab
     assert found["a"] == pytest.approx((va / total, (va + vab) / total), abs=3e-3)
@@ -62,7 +62,7 @@ def test_it_agrees_with_scipy_on_the_ishigami_like_polynomial_of_three():
 
 
 def test_its_quantiles_are_those_of_the_estimate():
-    found = attribution(made("a", a=lognormal(2.0, "FLOP", 1e15)), draws=200_000)
+    found = sobol_indices(made("a", a=lognormal(2.0, "FLOP", 1e15)), draws=200_000)
     assert float(found["value"].sel(quantile=0.5)) == pytest.approx(1e15, rel=0.03)
     assert float(found["value"].sel(quantile=0.95)) == pytest.approx(1e15 * np.exp(2 * Z), rel=0.05)
     assert found["value"].attrs["units"] == "FLOP"
@@ -71,7 +71,7 @@ def test_its_quantiles_are_those_of_the_estimate():
 
 def test_equal_seeds_give_equal_numbers_and_others_nearly_the_same():
     model = made("a*b", a=lognormal(3.0, "FLOP"), b=lognormal(2.0))
-    one, two, three = (attribution(model, draws=50_000, seed=s) for s in (1, 1, 2))
+    one, two, three = (sobol_indices(model, draws=50_000, seed=s) for s in (1, 1, 2))
     assert one.identical(two)
     assert not one.identical(three)
     assert float(abs(one["total"] - three["total"]).max()) < 0.05
@@ -80,20 +80,20 @@ def test_equal_seeds_give_equal_numbers_and_others_nearly_the_same():
 def test_a_number_that_is_set_explains_nothing():
     model = made("a*b", a=lognormal(3.0, "FLOP"), b=lognormal(2.0))
     for key in ("a", "estimate.a"):
-        assert indices(attribution(model, draws=5000, set={key: 2.0})) == {"b": (1.0, 1.0)}
-    none = attribution(model, draws=5000, set={"a": 2.0, "b": 3.0})
+        assert indices(sobol_indices(model, draws=5000, set={key: 2.0})) == {"b": (1.0, 1.0)}
+    none = sobol_indices(model, draws=5000, set={"a": 2.0, "b": 3.0})
     assert none.sizes["input"] == 0
     assert none["value"].values.tolist() == [6.0] * 5
 
 
 def test_a_mixture_blames_the_pick_and_the_numbers_of_its_members():
-    found = indices(attribution("brain/pooled", draws=200_000))
+    found = indices(sobol_indices("brain/pooled", draws=200_000))
     assert next(iter(found)) == "member"
     assert "brain/dettmers-2015.firing_rate" in found
     assert found["member"][0] > 0.8
     alone = {f"weight_{n}": 0.0 for n in ("kurzweil_2005", "carlsmith_2020", "ai_impacts_2015",
                                           "sandberg_bostrom_2008", "moravec_1997")}  # fmt: skip
-    only = indices(attribution("brain/pooled", draws=200_000, set=alone))
+    only = indices(sobol_indices("brain/pooled", draws=200_000, set=alone))
     assert next(iter(only)) == "brain/dettmers-2015.firing_rate"
     assert only["member"] == pytest.approx((0.0, 0.0), abs=1e-9)
 
@@ -117,7 +117,7 @@ def test_a_mixture_blames_the_pick_and_the_numbers_of_its_members():
 )
 def test_what_cannot_be_told_apart_is_refused_in_a_line(name, options, error, says):
     with pytest.raises(error, match=says) as caught:
-        attribution(name, **options)
+        sobol_indices(name, **options)
     assert "\n" not in str(caught.value)
 
 
@@ -136,7 +136,7 @@ def test_the_command_says_who_is_to_blame(capsys):
 
 def test_an_estimate_that_is_not_finite_is_refused_without_a_warning(capsys):
     with pytest.raises(DataError, match=r"'brain/dettmers-2015': 5000 of 5000 values are not finite"):
-        attribution("brain/dettmers-2015", draws=5000, set={"time_steps": 1e308})
+        sobol_indices("brain/dettmers-2015", draws=5000, set={"time_steps": 1e308})
     assert main(["models", "attribute", "brain/dettmers-2015", "--draws", "5000", "--set", "firing_rate=1e308"]) == 1
     out, err = capsys.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)
@@ -145,7 +145,7 @@ def test_an_estimate_that_is_not_finite_is_refused_without_a_warning(capsys):
 @pytest.mark.parametrize("alone", [False, True])
 def test_numbers_that_move_nothing_are_not_blamed(capsys, alone):
     settings = {"firing_rate": 0.0, **({"time_steps": 5.0} if alone else {})}
-    found = attribution("brain/dettmers-2015", draws=5000, set=settings)
+    found = sobol_indices("brain/dettmers-2015", draws=5000, set=settings)
     assert not found["first"].any()
     assert not found["total"].any()
     words = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]

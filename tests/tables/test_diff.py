@@ -12,7 +12,7 @@ from toolkit import package, resource
 
 
 def part(key=("run",), units=None, **columns):
-    return diff.Part(key=key, columns=columns, units=units or {})
+    return diff.ChangedResource(key=key, columns=columns, units=units or {})
 
 
 def version(*parts, name="runs", text=None):
@@ -86,8 +86,8 @@ def test_a_part_that_is_new_has_only_added_rows():
 
 
 def test_without_a_key_whole_rows_are_counted():
-    before = diff.Part(key=(), columns={"x": [1.0, 1.0, 2.0]}, types={"x": "number"})
-    after = diff.Part(key=(), columns={"x": [1.0, 2.0, 3.0]}, types={"x": "number"})
+    before = diff.ChangedResource(key=(), columns={"x": [1.0, 1.0, 2.0]}, types={"x": "number"})
+    after = diff.ChangedResource(key=(), columns={"x": [1.0, 2.0, 3.0]}, types={"x": "number"})
     found = only(before, after)
     assert (found.added, found.removed) == (({"x": 3.0},), ({"x": 1.0},))
 

@@ -7,7 +7,7 @@ import pytest
 
 import forecast
 from forecast.errors import AmbiguousNameError, UnknownNameError
-from forecast.tables.naming import meant, spelled
+from forecast.tables.column_names import meant, spelled
 
 WIDE = {"Model Size": np.array([1e6, 1e7, 1e8, 1e9]), "loss (nats)": np.array([4.0, 3.0, 2.25, 1.6875])}
 

@@ -13,7 +13,7 @@ import pytest
 from forecast import tables
 from forecast.errors import DownloadError, TableError, UnknownNameError, UsageError
 from forecast.tables import cited, csv_format, diff, table
-from forecast.tables.remote import first_use, snapshots
+from forecast.tables.remote import snapshots, trust_on_first_use
 from forecast.tables.remote.download import cache_folder, fetch
 from forecast.tables.remote.snapshots import Snapshot
 
@@ -53,9 +53,9 @@ def cached() -> list[str]:
     return sorted(p.name for p in cache_folder().iterdir() if p.name[0] != "." and "snapshots" not in p.name)
 
 
-def take(runs: Path, **how: object) -> first_use.Copy:
+def take(runs: Path, **how: object) -> trust_on_first_use.Copy:
     url = json.loads(runs.read_text())["resources"][0]["path"]
-    return first_use.take(url, "runs.csv", where="demo", **how)
+    return trust_on_first_use.take(url, "runs.csv", where="demo", **how)
 
 
 def test_the_first_fetch_records_and_the_second_is_offline(runs, upstream):

@@ -245,6 +245,11 @@ def test_resources_share_one_grid(tmp_path: Path) -> None:
     flat = columns(ds)
     assert flat["speed"].tolist() == [19.5, 312, 989.5]
     assert flat["maker"].tolist() == ["x", "x", ""]
+    del schema["primaryKey"]
+    path.write_text(json.dumps(package))
+    with pytest.raises(TableError, match="several resources need a primaryKey each"):
+        table(path)
+    schema |= {"primaryKey": "chip"}
     schema["fields"][1]["name"] = "speed"  # type: ignore[index]
     path.write_text(json.dumps(package))
     with pytest.raises(TableError):

@@ -221,7 +221,7 @@ def test_plugins_add_units(monkeypatch):
         SimpleNamespace(full_name="demo/bit", spec=SimpleNamespace(definition="bit = [mine]")),
         SimpleNamespace(full_name="demo/bad", spec=SimpleNamespace(definition="bad\n@import x")),
     ]
-    fresh = reader.Registry()
+    fresh = reader.UnitRegistry()
     monkeypatch.setattr(reader, "registry", lambda: fresh)
     monkeypatch.setattr(conversion, "registry", lambda: fresh)
     monkeypatch.setattr(registry_module, "get_registry", lambda: SimpleNamespace(records=lambda kind: records))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
 from forecast.errors import ForecastError, UsageError, printable
@@ -111,8 +111,8 @@ def backtest(
     forecast backtest chinchilla --data runs.csv --let "N = params" --let "D = tokens" --y loss --along "6*N*D"
     forecast backtest curves.csv --along steps --y loss --by run
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit.asked import outputs
-    from forecast.evaluation import rolling
+    from forecast.cli.fit.fit_arguments import outputs
+    from forecast.evaluation import rolling_origin
 
     check_plots(plots)
     files = [("--out", out), *(("--plot", path) for path in plots)]
@@ -149,7 +149,7 @@ def backtest(
             asked = _of_name(subject, shapes, ahead)
     found: list[xr.Dataset] = []
     skipped: list[str] = []
-    options: dict[str, Any] = {"scores": (*rolling.DEFAULT, *scores), "most_origins": origins}
+    options: dict[str, Any] = {"scores": (*rolling_origin.DEFAULT, *scores), "most_origins": origins}
     with render.progress("forecasting") as report:
         for i, (name, tested, _) in enumerate(asked):
 
@@ -164,9 +164,9 @@ def backtest(
                 skipped.append(str(problem))
     if not found:
         raise ForecastError(f"no series could be tested; the first: {skipped[0]}")
-    rows = rolling.summary(found)
+    rows = rolling_origin.summary(found)
     refused = {label: why for _, _, reasons in asked for label, why in reasons.items()}
-    refused |= rolling.unfitted(found)
+    refused |= rolling_origin.unfitted(found)
     result = {
         "subject": printable(Path(subject).name if is_file else subject, 200),
         "headline": _headline(rows, found),
@@ -190,7 +190,7 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _plot(result: dict[str, Any], path: str, width: str) -> None:
-    from forecast.report.figures.rivals import plot_backtest
+    from forecast.report.figures.comparison_figure import plot_backtest
 
     plot_backtest(result, path, width=width)
 
@@ -204,19 +204,19 @@ def _refuse(given: dict[str, Any], why: str) -> None:
 def _of_name(subject: str, shapes: tuple[str, ...], years: float) -> Asked:
     """Return the series of a scenario, or the one that a model's name stands for."""
     from forecast.contract.registry import get_registry
-    from forecast.evaluation import rolling
+    from forecast.evaluation import rolling_origin
 
     registry = get_registry()
     toml = Path(subject).suffix.lower() == ".toml"
     scenario = toml or any(subject in (full, full.partition("/")[2]) for full in registry.names("scenario"))
-    names = rolling.series_of(subject) if scenario else [subject]
-    return [_with_shapes(name, *rolling.of_name(name, shapes), years) for name in names]
+    names = rolling_origin.series_of(subject) if scenario else [subject]
+    return [_with_shapes(name, *rolling_origin.of_name(name, shapes), years) for name in names]
 
 
 def _with_shapes(name: str, models: dict[str, Model], refused: dict[str, str], years: float) -> Any:
-    from forecast.evaluation import rolling
+    from forecast.evaluation import rolling_origin
 
-    return name, partial(rolling.backtest, models, years=years), refused
+    return name, partial(rolling_origin.backtest, models, years=years), refused
 
 
 def _of_file(
@@ -231,7 +231,7 @@ def _of_file(
     years: float,
 ) -> tuple[Asked, dict[str, str]]:
     """Return the series of a file, and its hash."""
-    from forecast.cli.fit.asked import data_of, kept
+    from forecast.cli.fit.fit_arguments import data_of, write_outputs
 
     if x is None or y is None:
         raise UsageError(
@@ -239,7 +239,7 @@ def _of_file(
             "or, for laws, --along and --y"
         )
     columns, source = data_of(path, COMMAND)
-    rows, _ = kept(columns, where)
+    rows, _ = write_outputs(columns, where)
     parts = _parts(rows, by, Path(path).stem)
     return [_series(name, part, x, y, frontier, records, shapes, years) for name, part in parts], source
 
@@ -261,24 +261,24 @@ def _series(
 ) -> Any:
     """Return a series of a file with every shape; rows without a value or in no order of dates are no hindrance."""
     import forecast
-    from forecast.evaluation import rolling
+    from forecast.evaluation import rolling_origin
 
     data = {column: rows.column(column) for column in dict.fromkeys((x, y))}
 
     def made(shape: Any) -> Model:
         return forecast.trend(data, shape=shape, x=x, y=y, unit="", frontier=frontier, records=records, name=name)
 
-    return _with_shapes(name, *rolling.rivals(made, shapes), years)
+    return _with_shapes(name, *rolling_origin.benchmarks(made, shapes), years)
 
 
 def _laws(names: tuple[str, ...], variables: tuple[str, ...]) -> tuple[list[Law], list[Plugin]]:
     """Return the laws that are named, or the usual ones, and the plugins behind them."""
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
     from forecast.evaluation.law_rolling import USUAL
 
     rivals, plugins = [], []
     for text in dict.fromkeys(names or USUAL):
-        law, behind = asked.law_of(text, () if asked.is_name(text) else variables)
+        law, behind = fit_arguments.law_of(text, () if fit_arguments.is_name(text) else variables)
         rivals.append(law)
         plugins += behind
     return rivals, plugins
@@ -294,12 +294,12 @@ def _of_laws(
     options: dict[str, Any],
 ) -> tuple[Asked, dict[str, str], list[str]]:
     """Return the curves of a file or a table, its hash, and a note about its rows."""
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
     from forecast.evaluation.law_rolling import backtest_laws
 
-    columns, source = asked.data_of(path, COMMAND)
-    rows, note = asked.kept(columns, where)
-    lets = asked.formulas(let, "--let")
+    columns, source = fit_arguments.data_of(path, COMMAND)
+    rows, note = fit_arguments.write_outputs(columns, where)
+    lets = fit_arguments.formulas(let, "--let")
     single = [name for name in {name for law in rivals for name in law.variables} if name not in rows]
     if along is not None and not lets and len(single) == 1:
         lets = {single[0]: along}  # laws of one variable, which is what they go along

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option, troubles
 from forecast.cli.output_files import TABLES, out_option, writers
 from forecast.errors import AmbiguousNameError, ForecastError, UnknownNameError, UsageError, printable
@@ -196,7 +196,7 @@ def _groups(text: str, known: set[str], where: str = "") -> set[str]:
 
 
 def _shown(value: float | None) -> str:
-    from forecast.report.words.numbers import written
+    from forecast.report.words.number_text import written
 
     return "" if value is None else written(value, 6)
 

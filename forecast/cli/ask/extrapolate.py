@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import TABLES, out_option, plot_option, plot_width, writers
 
@@ -59,23 +59,23 @@ def extrapolate(
     forecast extrapolate series.csv --x date --y flops --to 2035 --plot series.png
     forecast extrapolate series.csv --x date --y flops --reach 1e20
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
     from forecast.evaluation.extrapolate import extrapolate as carried
     from forecast.report.figures import check_format
     from forecast.report.figures.extrapolations import plot
 
     for path in plots:
         check_format(path)
-    asked.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
-    columns, source = asked.data_of(data, COMMAND)
-    rows, note = asked.kept(columns, where)
+    fit_arguments.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
+    columns, source = fit_arguments.data_of(data, COMMAND)
+    rows, note = fit_arguments.write_outputs(columns, where)
     along = rows.column(x)
     answer = carried(
         along,
         rows.numeric(y),
         _places(to, dated=along.dtype.kind in "MU"),
         level,
-        reach=None if reach is None else asked.number(reach, "--reach"),
+        reach=None if reach is None else fit_arguments.number(reach, "--reach"),
         names=(x, y),
         seed=seed,
     )
@@ -92,13 +92,13 @@ def extrapolate(
 
 def _places(text: str | None, *, dated: bool) -> Any:
     """Read where to: numbers, or dates of which a bare year is its first day."""
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
 
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if not dated:
-        return [asked.number(part, "--to") for part in parts]
+        return [fit_arguments.number(part, "--to") for part in parts]
     return [f"{part}-01-01" if part.isdigit() else part for part in parts]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option, troubles
 from forecast.errors import printable
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.ask.run import drawing, pairs
 from forecast.cli.catalogue.listing import json_option
 from forecast.errors import printable
@@ -56,9 +56,9 @@ def record(
     forecast record mine.toml --to ledger.jsonl --on today --question revenue --source "annual report, page 3"
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.base.files import safe_output
-    from forecast.evaluation import ledger, recording
+    from forecast.evaluation import ledger, ledger_entries
     from forecast.projection.engine import project
-    from forecast.report import summary
+    from forecast.report import result_data
     from forecast.scenarios.quantities.changes import parse
 
     safe_output(to)
@@ -78,13 +78,13 @@ def record(
             changes=[parse(text) for text in changes],
             progress=report,
         )
-    added = recording.record(tree, to, on=on, questions=questions, by=dates, source=source)
+    added = ledger_entries.record(tree, to, on=on, questions=questions, by=dates, source=source)
     rows = [{"id": line["sha256"][: ledger.SHORT], **line} for line in added]
     number = next(n for n, line in enumerate(ledger.read(to), 1) if line["sha256"] == rows[-1]["sha256"])
     result = {"to": printable(to, 200), "head": rows[-1]["sha256"], "records": number, "forecasts": rows}
     render.emit(
-        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=summary.warnings(tree),
-        provenance={**render.provenance(computed=True, seed=seed), "plugins": summary.attribute(tree, "plugins")},
+        result, json=as_json, command=COMMAND, text=partial(_text, result), warnings=result_data.warnings(tree),
+        provenance={**render.provenance(computed=True, seed=seed), "plugins": result_data.attribute(tree, "plugins")},
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from forecast.cli import render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.errors import UsageError, printable
 
@@ -67,7 +67,7 @@ def resolve(
     forecast resolve ledger.jsonl --expect published.txt --expect earlier.jsonl
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.evaluation import ledger as lines
-    from forecast.evaluation import resolving
+    from forecast.evaluation import ledger_scores
 
     if outcome is None and (name is not None or source):
         raise UsageError(f"{'--id' if name is not None else '--source'}: goes with an --outcome")
@@ -75,18 +75,18 @@ def resolve(
     if outcome is not None:
         if name is None or on is None:
             raise UsageError(f"--outcome: {'of which forecast? --id' if name is None else 'known when? --on DATE'}")
-        added = resolving.resolve(ledger, name, outcome, on=on, source=source, expect=expect)
+        added = ledger_scores.resolve(ledger, name, outcome, on=on, source=source, expect=expect)
     day = None if on is None else lines.past(on, "--on")
     records, hashes = lines.read(ledger), lines.published(expect)
     fixed = lines.verified(records, hashes, where=printable(ledger))
-    rows = resolving.listed(records, day)
+    rows = ledger_scores.listed(records, day)
     result = {
         "ledger": printable(Path(ledger).name, 200),
         "head": records[-1]["sha256"] if records else None,
         "records": len(records),
         **({"published": fixed} if hashes else {}),
         **({} if added is None else {"scored": added}),
-        "scores": resolving.summary(rows),
+        "scores": ledger_scores.summary(rows),
         "forecasts": rows,
     }
     warned = []

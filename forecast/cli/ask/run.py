@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.allowed import access_options
-from forecast.cli.ask.projected import NARROWING, show_projection
+from forecast.cli.access_options import access_options
+from forecast.cli.ask.result_output import NARROWING, show_projection
 from forecast.cli.output_files import FORMS, out_option, plot_option, report_option
 from forecast.errors import UsageError, printable
 

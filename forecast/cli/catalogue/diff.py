@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def diff(
 
 def _asked(trend: str | None, x: str | None, y: str | None, further: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return what was asked about a trend, or None; half a question is an error."""
-    from forecast.cli.fit.asked import settings
+    from forecast.cli.fit.fit_arguments import settings
     from forecast.errors import UsageError, printable
     from forecast.tables.schema import cells
 

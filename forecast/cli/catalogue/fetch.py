@@ -11,7 +11,7 @@ import click
 
 from forecast.base import access
 from forecast.cli import completion, render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast import tables
     from forecast.errors import UsageError, printable
-    from forecast.tables.remote import sources
+    from forecast.tables.remote import resource_bytes
     from forecast.tables.schema import descriptor
     from forecast.tables.schema.descriptor import RECORDED
 
@@ -65,7 +65,7 @@ def fetch(name: str, update: bool, files: tuple[str, ...], hashes: tuple[str, ..
         for resource in remote:
             rows.append(fetched(package, resource, update, given.get(resource.name), expected.get(resource.name)))
             render.written.append(resource.name)  # an interrupt does not cost those before it
-    asked = sources.command(package).removeprefix("forecast tables fetch ")
+    asked = resource_bytes.command(package).removeprefix("forecast tables fetch ")
     result = {"headline": _headline(package, rows), "name": asked, "data version": package.version, "resources": rows}
     render.emit(
         result,
@@ -103,10 +103,10 @@ def fetched(
     package: Package, resource: Resource, update: bool, file: str | None, expected: str | None
 ) -> dict[str, Any]:
     """Fetch one file and return what there is to say of it."""
-    from forecast.tables.remote import download, sources
+    from forecast.tables.remote import download, resource_bytes
     from forecast.tables.schema.descriptor import RECORDED
 
-    where = sources.where_of(package, resource)
+    where = resource_bytes.where_of(package, resource)
     take = _recorded if resource.hash == RECORDED else _published
     with render.progress(f"downloading {resource.name}") as report, download.watched(report):
         record = take(package, resource, where, update, file, expected)
@@ -116,7 +116,7 @@ def fetched(
         "state": record.pop("state"),
         "hash": record.pop("hash"),
         "bytes": path.stat().st_size,
-        "rows": sources.readable(resource, path, where),
+        "rows": resource_bytes.readable(resource, path, where),
         "licence": resource.licenses,
         "url": resource.path,
         "file": str(path),
@@ -128,15 +128,15 @@ def _published(
     package: Package, resource: Resource, where: str, update: bool, file: str | None, expected: str | None
 ) -> dict[str, Any]:
     from forecast.errors import DownloadError
-    from forecast.tables.remote import download, sources
+    from forecast.tables.remote import download, resource_bytes
 
     if expected and expected != resource.hash:
         raise DownloadError(f"{where}: the published hash is {resource.hash}, expected is {expected}")
-    name = sources.in_cache(resource)
+    name = resource_bytes.in_cache(resource)
     if file is not None:
         path = download.adopt(file, resource.hash, name, where=where)
     else:
-        path = download.fetch(resource.path, resource.hash, name, where=where, command=sources.command(package))
+        path = download.fetch(resource.path, resource.hash, name, where=where, command=resource_bytes.command(package))
     state = "verified against the published hash"
     return {"path": path, "state": state, "hash": resource.hash, "recorded": None, "before": None}
 
@@ -152,14 +152,14 @@ _STATES = {
 def _recorded(
     package: Package, resource: Resource, where: str, update: bool, file: str | None, expected: str | None
 ) -> dict[str, Any]:
-    from forecast.tables.remote import first_use, sources
+    from forecast.tables.remote import resource_bytes, trust_on_first_use
 
-    copy = first_use.take(
+    copy = trust_on_first_use.take(
         resource.path,
-        sources.in_cache(resource),
+        resource_bytes.in_cache(resource),
         where=where,
-        command=sources.command(package),
-        check=lambda path: sources.readable(resource, path, where),
+        command=resource_bytes.command(package),
+        check=lambda path: resource_bytes.readable(resource, path, where),
         file=file,
         update=update,
         expected=expected,

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.contract.registry import Plugin, Record, Registry, get_registry
 
 __all__ = ["catalogue", "json_option", "troubles", "with_record"]

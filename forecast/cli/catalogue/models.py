@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import catalogue, json_option, origin, with_record
 from forecast.contract.registry import Record, get_registry
 from forecast.contract.specs import (
@@ -27,7 +27,7 @@ from forecast.contract.specs import (
 from forecast.errors import UnitError, UnknownNameError, printable
 
 if TYPE_CHECKING:
-    from forecast.models.named import Named
+    from forecast.models.model_lookup import Named
 
 _KINDS = {
     TrendSpec: "trend", EstimateSpec: "estimate", MixtureSpec: "mixture", RelationSpec: "relation",
@@ -134,7 +134,7 @@ def _describe(record: Record) -> dict[str, Any]:
 
 def _describe_series(asked: Named, spec: TrendSpec) -> dict[str, Any]:
     """Say what a series is, and what is said of the shape beside it and of others."""
-    from forecast.models.named import POOLED
+    from forecast.models.model_lookup import POOLED
     from forecast.models.shapes.track_record import of_shape
     from forecast.units.qualifiers import of_record
 
@@ -218,7 +218,7 @@ def show(name: str, shape: str, as_json: bool) -> None:
     forecast models show hardware/hpcg@changepoint
     forecast models show hardware/hpcg --shape trends/changepoint
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.models.named import named
+    from forecast.models.model_lookup import named
 
     asked = named(name, shape=shape)
     spec = asked.spec
@@ -250,10 +250,10 @@ def attribute(name: str, settings: tuple[str, ...], at: float, draws: int, seed:
     forecast models attribute brain/pooled --set weight_kurzweil_2005=3 --json
     forecast models attribute brain/evidence --at 2010
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit import asked
-    from forecast.sensitivity.estimates import attribution
+    from forecast.cli.fit import fit_arguments
+    from forecast.sensitivity.of_model import sobol_indices
 
-    shares = attribution(name, draws=draws, seed=seed, set=asked.numbers(settings, "--set"), at=at)
+    shares = sobol_indices(name, draws=draws, seed=seed, set=fit_arguments.numbers(settings, "--set"), at=at)
     rows = [
         {"name": str(key), "first": float(first), "total": float(total)}
         for key, first, total in zip(*(shares[n].values for n in ("input", "first", "total")), strict=True)

@@ -13,10 +13,10 @@ import click
 
 from forecast.base import access
 from forecast.cli import completion, render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue import diff
+from forecast.cli.catalogue.answer_changes import Changed, moves
 from forecast.cli.catalogue.listing import json_option
-from forecast.cli.catalogue.moves import Changed, moves
 
 if TYPE_CHECKING:
     from forecast.tables.editions import Edition

@@ -10,7 +10,7 @@ import click
 
 from forecast.base import budgets
 from forecast.cli import completion, render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.contract.plugin_calls import Interrupted
 from forecast.errors import UsageError
 

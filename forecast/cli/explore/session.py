@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base import access
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, UsageError, printable
-from forecast.projection.paths.held import Held
+from forecast.projection.paths.run_cache import RunCache
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.report.page.worlds import Worlds
-    from forecast.scenarios.graph import Graph
+    from forecast.report.page.draw_encoding import EncodedDraws
+    from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["LARGEST", "MOST_FILES", "Session"]
@@ -33,7 +33,7 @@ __all__ = ["LARGEST", "MOST_FILES", "Session"]
 #: Bytes of one uploaded file, and how many of them are kept.
 LARGEST, MOST_FILES = 10_000_000, 20
 #: Bytes of draws that are held between answers.
-HELD = 512 * 2**20
+CACHE_BYTES = 512 * 2**20
 #: What a page may ask with, and what each must be.
 _ASKED: Mapping[str, type] = {"scenario": str, "toml": str, "set": dict, "swap": dict, "changes": list, "data": dict}
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}\.csv", re.ASCII)
@@ -65,7 +65,7 @@ class Session:
         from forecast.contract.registry import get_registry
 
         self.draws, self.seed, self.allowed = draws, seed, access.current()
-        self.held = Held(HELD)
+        self.held = RunCache(CACHE_BYTES)
         self._registered = tuple(get_registry().names("scenario"))
         if not first and not self._registered:
             raise UsageError("explore: no plugin offers a scenario: name a file")
@@ -73,7 +73,7 @@ class Session:
         self._load = lru_cache(maxsize=64)(self._loaded)
         self._folder = tempfile.TemporaryDirectory(prefix="forecast-explore-")
         self.folder = Path(self._folder.name)
-        self._last: tuple[Mapping[str, Any], xr.DataTree, Worlds] | None = None
+        self._last: tuple[Mapping[str, Any], xr.DataTree, EncodedDraws] | None = None
 
     def __enter__(self) -> Session:
         return self
@@ -176,15 +176,15 @@ class Session:
                 "shapes": _shapes(),
             }
 
-    def _parameters(self, graph: Graph) -> Iterator[dict[str, Any]]:
+    def _parameters(self, graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
         """Walk the parameters of fits that can be set, of every quantity whose model needs no other."""
         import numpy as np
 
         from forecast.base.streams import Streams
-        from forecast.projection.paths.held import Rests
-        from forecast.projection.world import Fits
+        from forecast.projection.paths.run_cache import Dependencies
+        from forecast.projection.world import ModelFits
 
-        fits = Fits(as_of=None, seed=self.seed, rests=Rests(graph, self.held, None, self.seed))
+        fits = ModelFits(as_of=None, seed=self.seed, rests=Dependencies(graph, self.held, None, self.seed))
         for name, node in graph.quantities.items():
             for made in list(node.models.values())[:1]:
                 drawn = {} if made.inputs else fits.posterior(made, Streams(self.seed, made.name, 0), {}, {})
@@ -195,13 +195,13 @@ class Session:
 
     def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer with what is changed: what `forecast.report.page` draws, and how to repeat it."""
-        from forecast.report import summary
+        from forecast.report import result_data
         from forecast.report.page.appendices import command
-        from forecast.report.page.contents import answer
-        from forecast.report.plain import attribute
+        from forecast.report.page.page_data import answer
+        from forecast.report.plain_data import attribute
 
         _, tree, worlds = self._last = self._answered(asked)
-        said = [*attribute(tree, "failures"), *summary.warnings(tree)]
+        said = [*attribute(tree, "failures"), *result_data.warnings(tree)]
         return {
             "answer": answer(tree, worlds),
             "command": command(tree),
@@ -218,11 +218,11 @@ class Session:
         with self._reach():
             return {"html": part(name, tree, worlds, toml=self._scenario(asked).to_toml())}
 
-    def _answered(self, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], xr.DataTree, Worlds]:
-        from forecast.report.page.worlds import Worlds
+    def _answered(self, asked: Mapping[str, Any]) -> tuple[Mapping[str, Any], xr.DataTree, EncodedDraws]:
+        from forecast.report.page.draw_encoding import EncodedDraws
 
         tree = self.run(asked)
-        return asked, tree, Worlds(tree)
+        return asked, tree, EncodedDraws(tree)
 
     def run(self, asked: Mapping[str, Any]) -> xr.DataTree:
         """Return the projection that a page asks for."""
@@ -283,7 +283,7 @@ def _checked(asked: Mapping[str, Any]) -> Mapping[str, Any]:
 # --- what can be changed ----------------------------------------------------------------------------------------------
 
 
-def _numbers(graph: Graph) -> Iterator[dict[str, Any]]:
+def _numbers(graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
     """Walk the stated numbers and the inputs of models: what they lie between, and how far beyond one may go."""
     import numpy as np
 
@@ -323,7 +323,7 @@ def _number(key: str, of: str, unit: str, ends: Any, lower: float | None, label:
     }
 
 
-def _models(graph: Graph) -> Iterator[dict[str, Any]]:
+def _models(graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
     """Walk the quantities that a model makes, with the models that measure the same."""
     from forecast import units
     from forecast.contract.registry import get_registry

@@ -52,7 +52,7 @@ def allocate(
     forecast allocate scaling/chinchilla@besiroglu2024 --compute 1e25 --plot split.svg
     forecast allocate mine.nc --compute 1e24 --inference-tokens 2e12 --out split.csv
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit.asked import fit_of, outputs
+    from forecast.cli.fit.fit_arguments import fit_of, outputs
     from forecast.planning.allocate import allocate as best_split
 
     check_plots(plots)
@@ -76,7 +76,7 @@ def allocate(
 
 
 def _plot(fit: Fit, path: str, width: str, asked: dict[str, Any]) -> None:
-    from forecast.report.figures.plans import plot_allocation
+    from forecast.report.figures.plan_figure import plot_allocation
 
     plot_allocation(fit, path, width=width, **asked)
 
@@ -122,7 +122,7 @@ def _answer(fit: Fit, best: Allocation) -> dict[str, Any]:
 
 
 def _number(value: float) -> str:
-    from forecast.report.words.numbers import written
+    from forecast.report.words.number_text import written
 
     return written(value)
 

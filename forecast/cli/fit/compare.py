@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import FORMS, check_plots, out_option, plot_option, plot_width, writers
 
@@ -67,21 +67,21 @@ def compare(
     forecast compare scaling/power scaling/saturating-power --data curve.csv
     forecast compare scaling/power scaling/saturating-power --data curve.csv --out both.nc --plot laws.svg
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
     from forecast.fit import compare as comparing
 
     check_plots(plots)
-    asked.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
-    columns, source = asked.data_of(data, COMMAND)
-    rows, note = asked.kept(columns, where)
+    fit_arguments.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
+    columns, source = fit_arguments.data_of(data, COMMAND)
+    rows, note = fit_arguments.write_outputs(columns, where)
     rivals, plugins = [], []
     for text in dict.fromkeys(laws):
         # a name stays a name where the formulas beside it need variables
-        given = () if asked.is_name(text) else variables
-        law, behind = asked.law_of(text, given)
+        given = () if fit_arguments.is_name(text) else variables
+        law, behind = fit_arguments.law_of(text, given)
         rivals.append(law)
         plugins += behind
-    lets = asked.formulas(let, "--let")
+    lets = fit_arguments.formulas(let, "--let")
     with render.progress("fitting") as report:
         table, about = comparing.compare(
             rivals, rows, objective=objective, let=lets, y=y, by=by, seed=seed, progress=report
@@ -135,7 +135,7 @@ def show_comparison(
 
 
 def _plot(result: dict[str, Any], path: str, width: str) -> None:
-    from forecast.report.figures.rivals import plot_comparison
+    from forecast.report.figures.comparison_figure import plot_comparison
 
     plot_comparison(result, path, width=width)
 

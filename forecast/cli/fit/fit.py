@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import FORMS, out_option, plot_option
 from forecast.errors import UsageError, printable
@@ -73,7 +73,7 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
     forecast fit "a + b*x" --variables x --data runs.csv --y score --where "x > 0" --plot fit.svg --json
     forecast fit scaling/power --data runs.csv --by family --out families.nc --plot families.svg
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit import fitted
+    from forecast.cli.fit import fit_output
 
     _check_targets(out, plots, asked_for)
     law, plugins, rows, source, notes = _gathered(asked_for)
@@ -81,7 +81,7 @@ def fit(ctx: click.Context, /, out: str | None, plots: tuple[str, ...], as_json:
         made = law.fit(rows, **_keywords(asked_for), progress=report)
     many = asked_for["by"] is not None
     record = render.provenance(plugins, computed=True, seed=asked_for["seed"], data=source)
-    good = fitted.show_fit(
+    good = fit_output.show_fit(
         COMMAND,
         made,
         level=asked_for["level"],
@@ -106,32 +106,32 @@ def _title(law: Law, made: Fit, protocol: str | None) -> str:
 
 def _check_targets(out: str | None, plots: tuple[str, ...], asked_for: dict[str, Any]) -> None:
     """Refuse what cannot be written before the work."""
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
     from forecast.report import figures
 
-    asked.outputs([("--out", out), *(("--plot", path) for path in plots)], asked_for["data"])
+    fit_arguments.outputs([("--out", out), *(("--plot", path) for path in plots)], asked_for["data"])
     for path in plots:
         figures.check_format(path)
 
 
 def _gathered(asked_for: dict[str, Any]) -> tuple[Law, list[Any], Any, dict[str, str], list[str]]:
     """Return the law, the plugins behind it, the rows to fit, the hashes of the data, and notes about them."""
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
 
     protocol, select = asked_for["protocol"], asked_for["select"]
     if select and protocol is None:
         raise UsageError("--select chooses rows as a protocol did: name it with --protocol")
-    law, plugins = asked.law_of(asked_for["law"], asked_for["variables"])
-    lets = asked.formulas(asked_for["let"], "--let")
+    law, plugins = fit_arguments.law_of(asked_for["law"], asked_for["variables"])
+    lets = fit_arguments.formulas(asked_for["let"], "--let")
     explained = asked_for["y"] or law.output
     for variable in law.variables:
         if lets.get(variable) == explained:
             raise UsageError(
                 f"--let: '{printable(explained, 60)}' is what the law explains, and the variable '{variable}'"
             )
-    columns, source = asked.data_of(asked_for["data"], law.name or COMMAND)
-    columns = asked.widened(columns, lets, law.variables if protocol is None else None)
-    rows, note = asked.kept(columns, asked_for["where"])
+    columns, source = fit_arguments.data_of(asked_for["data"], law.name or COMMAND)
+    columns = fit_arguments.widened(columns, lets, law.variables if protocol is None else None)
+    rows, note = fit_arguments.write_outputs(columns, asked_for["where"])
     notes = [note] if note else []
     if not select:
         return law, plugins, rows, source, notes
@@ -141,7 +141,7 @@ def _gathered(asked_for: dict[str, Any]) -> tuple[Law, list[Any], Any, dict[str,
     if y is not None:
         # its rules speak of what is explained by a name of their own
         name = rule.spec.y if rule.spec.y is not None and rule.spec.y.isidentifier() else law.output
-        rows = rows if name in rows else asked.widened(rows, {name: y}, None)
+        rows = rows if name in rows else fit_arguments.widened(rows, {name: y}, None)
     chosen = rule.select(rows)
     notes.append(f"--select keeps {chosen.attrs['rows']} of {chosen.attrs['rows_given']} rows")
     return law, plugins, chosen, source, notes
@@ -149,13 +149,13 @@ def _gathered(asked_for: dict[str, Any]) -> tuple[Law, list[Any], Any, dict[str,
 
 def _keywords(asked_for: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of `forecast.Law.fit`."""
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
 
     same = ("objective", "protocol", "y", "weights", "sigma", "groups", "by", "bootstrap", "resample", "workers")
     return {
         **{name: asked_for[name] for name in (*same, "seed", "level")},
-        "start": asked.numbers(asked_for["start"], "--start") if asked_for["start"] else None,
-        "options": asked.settings(asked_for["option"], "--option") or None,
-        "sigma_x": asked.formulas(asked_for["sigma_x"], "--sigma-x") or None,
-        "varying": asked.names(asked_for["varying"]),
+        "start": fit_arguments.numbers(asked_for["start"], "--start") if asked_for["start"] else None,
+        "options": fit_arguments.settings(asked_for["option"], "--option") or None,
+        "sigma_x": fit_arguments.formulas(asked_for["sigma_x"], "--sigma-x") or None,
+        "varying": fit_arguments.names(asked_for["varying"]),
     }

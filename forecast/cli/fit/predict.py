@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forecast.cli import completion, render
-from forecast.cli.allowed import access_options
+from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
@@ -66,19 +66,19 @@ def predict(
     forecast predict fit.nc --data planned.csv --out predicted.csv --plot predicted.svg
     forecast predict families.nc family=dense N=1e10 D=1e12
     """  # noqa: D301 - click reads the \b as "do not rewrap"
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
     from forecast.fit.fits import Fits
 
     check_plots(plots)
-    asked.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
-    fitted, plugins = asked.fits_of(fit)
+    fit_arguments.outputs([("--out", out), *(("--plot", path) for path in plots)], data)
+    fitted, plugins = fit_arguments.fits_of(fit)
     if plots and isinstance(fitted, Fits):
         raise UsageError("--plot: many fits are drawn by 'forecast show FILE.nc --plot'")
     columns: Columns | None = None
     source: dict[str, str] = {}
     if data is not None:
-        columns, source = asked.data_of(data, COMMAND)
-    points = _points(fitted, values, columns, asked.formulas(let, "--let"))
+        columns, source = fit_arguments.data_of(data, COMMAND)
+    points = _points(fitted, values, columns, fit_arguments.formulas(let, "--let"))
     if isinstance(fitted, Fits):
         answer = _by_many(fitted, points, level, statistic)
     else:
@@ -115,7 +115,7 @@ def predict(
 
 
 def _plot(fit: Fit, rows: list[dict[str, Any]], path: str, level: float, width: str) -> None:
-    from forecast.report.figures.plans import plot_predictions
+    from forecast.report.figures.plan_figure import plot_predictions
 
     plot_predictions(fit, rows, path, level=level, width=width)
 
@@ -135,7 +135,7 @@ def _points(fit: Fit | Fits, words: tuple[str, ...], columns: Columns | None, le
     """Return the values of the variables, and the labels of fits where they are named, (points,) each."""
     import numpy as np
 
-    from forecast.cli.fit import asked
+    from forecast.cli.fit import fit_arguments
     from forecast.fit.data.observations import _compute
 
     points: dict[str, Any] = {}
@@ -148,7 +148,7 @@ def _points(fit: Fit | Fits, words: tuple[str, ...], columns: Columns | None, le
         where = f"'{printable(name.strip(), 60)}'"
         parts = [part.strip() for part in text.split(",")]
         named = name.strip() in (*fit.law.levels, *_by(fit))  # a group, or a fit, is named by its label
-        points[name.strip()] = np.array(parts if named else [asked.number(part, where) for part in parts])
+        points[name.strip()] = np.array(parts if named else [fit_arguments.number(part, where) for part in parts])
     if columns is None:
         if lets:
             raise UsageError("--let: needs --data, whose columns it is a formula over")
@@ -316,6 +316,6 @@ def _text(fit: Fit | Fits, result: dict[str, Any]) -> None:
 
 
 def _number(value: Any) -> str:
-    from forecast.report.words.numbers import written
+    from forecast.report.words.number_text import written
 
     return value if isinstance(value, str) else "-" if value is None else written(value, 5)

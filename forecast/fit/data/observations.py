@@ -82,7 +82,7 @@ def _compute(text: object, columns: Mapping[str, Any], where: str) -> Array:
     if text in columns:
         return _numbers(columns[text], f"{where}: column '{printable(text, 60)}'")
     size = len(next(iter(columns.values())))
-    from forecast.tables.naming import meant
+    from forecast.tables.column_names import meant
 
     parsed = formula.parse(text, where=where)
     column = {name: meant(name, columns, where) for name in parsed.names}
@@ -126,7 +126,7 @@ def points_of(law: Law, data: Any, stated: Mapping[str, Any], name: str) -> dict
     EmptyDataError, UnknownNameError, DataError
         As `gather`.
     """
-    from forecast.fit.data.units import in_units
+    from forecast.fit.data.column_units import in_units
 
     columns = in_units(law, data, Request(), name)
     if columns.rows == 0:

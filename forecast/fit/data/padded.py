@@ -187,7 +187,7 @@ def pad(
                 raise UsageError(f"{where}: expected a column, a formula or numbers, got {got}") from None
         if text in source.columns:
             return source.columns[text]
-        from forecast.tables.naming import meant
+        from forecast.tables.column_names import meant
 
         parsed = formula.parse(text, where=where)
         values = {n: source.columns[meant(n, source.columns, where)] for n in parsed.names}

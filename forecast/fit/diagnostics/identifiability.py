@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import printable
-from forecast.fit.data.following import widened
+from forecast.fit.data.residual_autocorrelation import widened
 from forecast.fit.diagnostics.collinearity import edges, together
 from forecast.fit.diagnostics.influence import MOVES, influences
 from forecast.fit.diagnostics.lack_of_fit import LackOfFit, lack_of_fit
@@ -24,12 +24,12 @@ from forecast.fit.inference.uncertainty import ROUNDED
 from forecast.fit.problem.target import ROUNDING
 
 if TYPE_CHECKING:
-    from forecast.fit.inference.estimates import Estimates
-    from forecast.fit.inference.profile import Profiled
+    from forecast.fit.inference.fit_batch import FitBatch
+    from forecast.fit.inference.profile import ProfileCurve
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
 
-__all__ = ["Diagnostics", "judge"]
+__all__ = ["Diagnostics", "diagnose"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -126,7 +126,7 @@ class Diagnostics:
         return [*lines, f"{name}: {self.influential}"] if self.influential else lines
 
 
-def judge(fit: Fit) -> Diagnostics:
+def diagnose(fit: Fit) -> Diagnostics:
     """Return what the data say about a fit; nothing for published parameters."""
     known = fit.uncertainty
     if known is None:
@@ -151,7 +151,7 @@ def judge(fit: Fit) -> Diagnostics:
             reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {reach}")
     if estimates.likelihood and estimates.affordable[0]:
         better = profile.no_profile(estimates, fit.level)
-        profiled = profile.limits_of(estimates, fit.level, np.array([0]))
+        profiled = profile.endpoints_of(estimates, fit.level, np.array([0]))
         if not better:
             _read(problem, profiled, reasons, one_sided, known.bounds)
             pairs = [profiled.ends(i) for i in range(problem.k)]
@@ -171,7 +171,7 @@ def judge(fit: Fit) -> Diagnostics:
     )
 
 
-def _following(estimates: Estimates) -> str:
+def _following(estimates: FitBatch) -> str:
     """Say how residuals follow each other, where that widens a band by more than a little."""
     rho = float(estimates.correlation[0])
     times = float(widened(np.array(rho)))
@@ -189,7 +189,11 @@ def _missed(fit: Fit, problem: Problem) -> LackOfFit | None:
 
 
 def _read(
-    problem: Problem, profiled: Profiled, reasons: dict[str, str], one_sided: dict[str, str], bounds: Mapping[str, Any]
+    problem: Problem,
+    profiled: ProfileCurve,
+    reasons: dict[str, str],
+    one_sided: dict[str, str],
+    bounds: Mapping[str, Any],
 ) -> None:
     """Read off the profile which parameters the data limit."""
     for i, name in enumerate(problem.free):
@@ -302,7 +306,7 @@ def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str
     return (f"{', '.join(names)} move together ({', '.join(words)})",)
 
 
-def _influential(fit: Fit, problem: Problem, estimates: Estimates) -> str:
+def _influential(fit: Fit, problem: Problem, estimates: FitBatch) -> str:
     """Name the row that moves the fit most, in standard errors that know how closely residuals follow each other."""
     if problem.value_at(np.array([fit.values[n] for n in problem.free])) <= (10 * ROUNDING * problem.size()) ** 2:
         return ""  # nothing but rounding would move

@@ -18,7 +18,7 @@ from forecast.fit.solve import newton
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.inference.profile_ends import Optima
+    from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
 

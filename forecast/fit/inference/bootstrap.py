@@ -20,12 +20,12 @@ from forecast.base.budgets import check_memory
 from forecast.errors import DataError, FitError, UsageError
 from forecast.fit.data.groups import check_scheme, labels_of
 from forecast.fit.inference.replicates import Replicates
-from forecast.fit.inference.resample import BLOCK, FEW_GROUPS, SCHEMES, Drawn, Sample, check, draw, resampled
+from forecast.fit.inference.resample import BLOCK, FEW_GROUPS, SCHEMES, Resample, Sample, check, draw, resampled
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
 from forecast.fit.solve import newton
-from forecast.fit.solve.newton import Solved
+from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.parallel import Progress, Workers, check_workers, share
 from forecast.fit.solve.starts import Grid
 from forecast.laws.grouped import Grouped
@@ -38,7 +38,7 @@ __all__ = ["FEW", "Replicates", "Resampling", "bootstrap", "bootstrapped", "repl
 Array: TypeAlias = NDArray[np.float64]
 
 #: Blocks that are solved together, at most, and the numbers that their weights may be.
-TOGETHER, CELLS = 8, 2_000_000
+TOGETHER, MAX_ELEMENTS = 8, 2_000_000
 #: How many numbers there are, at most, for each weight: the law, its derivatives and what is computed of them.
 COPIES = 60
 #: Below this number of points every replicate is solved from fresh starts.
@@ -52,7 +52,7 @@ STEPS, AUDIT_STEPS = 200, 40
 #: An objective lower by more than this share is another optimum.
 BETTER = 1e-6
 #: Stop when a step lowers a replicate's objective by less than this share.
-TOLERANCE, BLIND = 1e-12, 3e-10
+TOLERANCE, UNCHECKED_STEP_TOLERANCE = 1e-12, 3e-10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +213,7 @@ def _plan(n: int, replicates: int) -> list[range]:
 
     The more there are in one solve the less each costs; a short bootstrap is not to wait for many.
     """
-    most = int(np.clip(CELLS // (BLOCK * max(n, 1)), 1, TOGETHER))
+    most = int(np.clip(MAX_ELEMENTS // (BLOCK * max(n, 1)), 1, TOGETHER))
     found = [range(0, 1)]
     while found[-1].stop * BLOCK < replicates:
         first = found[-1].stop
@@ -223,7 +223,7 @@ def _plan(n: int, replicates: int) -> list[range]:
 
 def _size(points: int) -> int:
     """Return how many replicates are drawn and solved together."""
-    return max(CELLS // max(points, 1), 1)
+    return max(MAX_ELEMENTS // max(points, 1), 1)
 
 
 def _joined(parts: list[_Part]) -> _Part:
@@ -256,7 +256,7 @@ def _refit(
     return _joined(parts)
 
 
-def _solve(starts: _Warm, drawn: Drawn, grid: Grid | None, audit: int | None) -> _Part:
+def _solve(starts: _Warm, drawn: Resample, grid: Grid | None, audit: int | None) -> _Part:
     """Refit some replicates; `audit` of the first, or every one where that is None, from a grid's starts too."""
     sample, problem = starts.sample, starts.problem
     target = _target(problem, drawn)
@@ -282,19 +282,19 @@ def _solve(starts: _Warm, drawn: Drawn, grid: Grid | None, audit: int | None) ->
     return _Part(found.q, found.value, found.settled, poor, audited, changed)
 
 
-def _target(problem: Problem, drawn: Drawn) -> Target:
+def _target(problem: Problem, drawn: Resample) -> Target:
     target = problem.target(drawn.weights)
     return target if drawn.y is None else replace(target, y=drawn.y)
 
 
-def _solved(problem: Problem, target: Target, starts: Array, steps: int = STEPS) -> Solved:
+def _solved(problem: Problem, target: Target, starts: Array, steps: int = STEPS) -> NewtonResult:
     return newton.solve(
         target, starts, problem.lower, problem.upper, problem.logs,
-        iterations=steps, tolerance=TOLERANCE, blind=BLIND,
+        iterations=steps, tolerance=TOLERANCE, blind=UNCHECKED_STEP_TOLERANCE,
     )  # fmt: skip
 
 
-def _go_on(problem: Problem, target: Target, found: Solved, ids: NDArray[np.int64]) -> None:
+def _go_on(problem: Problem, target: Target, found: NewtonResult, ids: NDArray[np.int64]) -> None:
     """Take more steps in some replicates from where they are."""
     ends = _solved(problem, target.take(ids), found.q[:, ids])
     better = ends.value <= found.value[ids]
@@ -303,7 +303,7 @@ def _go_on(problem: Problem, target: Target, found: Solved, ids: NDArray[np.int6
     found.settled[chosen] = ends.settled[better]
 
 
-def _poor(sample: Sample, drawn: Drawn, count: int) -> NDArray[np.bool_]:
+def _poor(sample: Sample, drawn: Resample, count: int) -> NDArray[np.bool_]:
     """Tell which replicates have fewer different points than parameters."""
     rows, k = sample.rows, sample.problem.k
     if drawn.weights.ndim == 1:
@@ -382,9 +382,9 @@ def _fresh(problem: Problem, grid: Grid, target: Target, chosen: NDArray[np.int6
     return candidates[:, places.ravel()], np.repeat(chosen, places.shape[1])
 
 
-def _audited(both: Solved, count: int, ids: NDArray[np.int64]) -> tuple[Solved, NDArray[np.bool_]]:
+def _audited(both: NewtonResult, count: int, ids: NDArray[np.int64]) -> tuple[NewtonResult, NDArray[np.bool_]]:
     """Return what `count` warm starts led to, or a fresh start of the same replicate where that is better."""
-    found = Solved(**{name: getattr(both, name)[..., :count] for name in Solved.__dataclass_fields__})
+    found = NewtonResult(**{name: getattr(both, name)[..., :count] for name in NewtonResult.__dataclass_fields__})
     value, settled = both.value[count:], both.settled[count:]
     with np.errstate(invalid="ignore"):
         better = settled & ((value < found.value[ids] * (1 - BETTER)) | ~found.settled[ids])

@@ -43,7 +43,7 @@ WIDE = "its interval would span many decades"
 #: rounding stays below 1e-11; beyond, the Jacobian itself is decomposed.
 CLEAR = 1e4
 #: Numbers in one table of the fits that are worked on together.
-CELLS = 100_000
+MAX_ELEMENTS = 100_000
 
 
 def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.int64] | None = None) -> Uncertainty:
@@ -233,7 +233,7 @@ class _Assessment:
 
     def by_jacobian(self, rows: NDArray[np.int64]) -> None:
         """Decompose the Jacobian, whose columns an offset or a scale makes no worse than rounding does."""
-        step = max(1, CELLS // self.target.y.shape[-1])
+        step = max(1, MAX_ELEMENTS // self.target.y.shape[-1])
         for first in range(0, rows.size, step):
             budgets.check_time("standard errors", first, rows.size, "fits")
             some = rows[first : first + step]

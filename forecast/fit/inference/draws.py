@@ -14,20 +14,22 @@ from forecast.errors import UsageError, printable
 if TYPE_CHECKING:
     from forecast.fit.solution import Fit
 
-__all__ = ["MOST", "check_draws", "interval", "joint_draws", "parameter_draws", "stated_draws"]
+__all__ = ["MAX_DRAWS", "check_draws", "interval", "joint_draws", "parameter_draws", "stated_draws"]
 
 Array = NDArray[np.float64]
 
 #: More draws than this would fill the memory before they sharpen an interval.
-MOST = 1_000_000
+MAX_DRAWS = 1_000_000
 #: With fewer replicates than this their tails say little.
 ENOUGH = 200
 
 
 def check_draws(draws: object, where: str) -> int:
     """Return a number of draws that can be taken."""
-    if isinstance(draws, bool) or not isinstance(draws, int) or not 100 <= draws <= MOST:
-        raise UsageError(f"{where}: draws: expected an integer from 100 to {MOST:,}, got {printable(repr(draws), 40)}")
+    if isinstance(draws, bool) or not isinstance(draws, int) or not 100 <= draws <= MAX_DRAWS:
+        raise UsageError(
+            f"{where}: draws: expected an integer from 100 to {MAX_DRAWS:,}, got {printable(repr(draws), 40)}"
+        )
     return draws
 
 

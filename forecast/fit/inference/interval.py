@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError
 from forecast.fit.inference.covariance import WIDE
-from forecast.fit.inference.profile import hidden_ridges, limits_of, no_profile, problem_of_fit
+from forecast.fit.inference.profile import endpoints_of, hidden_ridges, no_profile, problem_of_fit
 from forecast.fit.options import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forecast.fit.inference.estimates import Estimates
+    from forecast.fit.inference.fit_batch import FitBatch
     from forecast.fit.solution import Fit
 
 __all__ = ["METHODS", "interval", "intervals", "origin"]
@@ -36,12 +36,12 @@ def check(name: str, level: float, method: str | None, parameters: Iterable[str]
         raise UnknownNameError("method", method, METHODS, where=f"{called}: interval")
 
 
-def intervals(estimates: Estimates, name: str, level: float, method: str | None) -> tuple[Array, Array]:
+def intervals(estimates: FitBatch, name: str, level: float, method: str | None) -> tuple[Array, Array]:
     """Return the interval of a parameter in every fit, (B,) each; nan where there is none.
 
     Parameters
     ----------
-    estimates : Estimates
+    estimates : FitBatch
     name : str
     level : float
     method : {"profile", "wald", "bootstrap"}, optional
@@ -70,7 +70,7 @@ def intervals(estimates: Estimates, name: str, level: float, method: str | None)
     if method == "wald":
         return low, high
     if method == "profile":
-        return limits_of(estimates, level, np.flatnonzero(estimates.profilable)).ends(i)
+        return endpoints_of(estimates, level, np.flatnonzero(estimates.profilable)).ends(i)
     if method == "bootstrap":
         some = np.array([r is not None and r.good.size > 0 for r in estimates.replicates])
         return _percentiles(estimates, name, level, some, np.full_like(low, np.nan), np.full_like(high, np.nan))
@@ -81,7 +81,7 @@ def intervals(estimates: Estimates, name: str, level: float, method: str | None)
         profiled[wide] = True  # a covariance says little of what is not quadratic: the profile knows
         profiled &= estimates.affordable
         if profiled.any():
-            far_low, far_high = limits_of(estimates, level, np.flatnonzero(profiled)).ends(i)
+            far_low, far_high = endpoints_of(estimates, level, np.flatnonzero(profiled)).ends(i)
             open_ = np.isinf(far_high) & (np.isneginf(far_low) | ((far_low == 0) & (known.sides[i] == 0)))
             low = np.where(profiled, np.where(open_, np.nan, far_low), low)
             high = np.where(profiled, np.where(open_, np.nan, far_high), high)
@@ -94,7 +94,7 @@ def intervals(estimates: Estimates, name: str, level: float, method: str | None)
 
 
 def _percentiles(
-    estimates: Estimates, name: str, level: float, some: NDArray[np.bool_], low: Array, high: Array
+    estimates: FitBatch, name: str, level: float, some: NDArray[np.bool_], low: Array, high: Array
 ) -> tuple[Array, Array]:
     for b in np.flatnonzero(some):
         repeated = estimates.replicates[b]

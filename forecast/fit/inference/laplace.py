@@ -27,7 +27,7 @@ from forecast.fit.inference.profile import optimum, problem_of_fit
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.inference.profile_ends import Optima
+    from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit

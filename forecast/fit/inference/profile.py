@@ -14,18 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
-from forecast.fit.inference.profile_ends import Optima, limits, refitted
+from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refitted
 from forecast.fit.inference.uncertainty import ROUNDED
 from forecast.fit.options import check_level
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.inference.estimates import Estimates
+    from forecast.fit.inference.fit_batch import FitBatch
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solution import Fit
 
-__all__ = ["Profiled", "allowed", "hidden_ridges", "limits_of", "no_profile", "optimum", "problem_of_fit", "profile"]
+__all__ = [
+    "ProfileCurve",
+    "allowed",
+    "endpoints_of",
+    "hidden_ridges",
+    "no_profile",
+    "optimum",
+    "problem_of_fit",
+    "profile",
+]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -69,7 +78,7 @@ def optimum(fit: Fit, problem: Problem) -> Optima:
     )
 
 
-def hidden_ridges(estimates: Estimates, i: int, level: float) -> tuple[NDArray[np.bool_], Array, Array]:
+def hidden_ridges(estimates: FitBatch, i: int, level: float) -> tuple[NDArray[np.bool_], Array, Array]:
     """Tell where the sandwich's interval of parameter `i` is far too narrow, and return the profile's, (B,) each.
 
     The sandwich looks at the optimum alone. Where the law is identified the two agree within a tenth or so (Chinchilla
@@ -81,7 +90,7 @@ def hidden_ridges(estimates: Estimates, i: int, level: float) -> tuple[NDArray[n
     if estimates.likelihood or not some.any():
         none = np.full(some.size, np.nan)
         return np.zeros(some.size, dtype=bool), none, none
-    low, high = limits_of(estimates, level, np.flatnonzero(some)).ends(i)
+    low, high = endpoints_of(estimates, level, np.flatnonzero(some)).ends(i)
     narrow_low, narrow_high = known.wald(i, level)
     with np.errstate(all="ignore"):
         logs = narrow_low > 0
@@ -90,7 +99,7 @@ def hidden_ridges(estimates: Estimates, i: int, level: float) -> tuple[NDArray[n
         return some & ~np.isnan(low) & (wide > RIDGE * narrow), low, high
 
 
-def allowed(estimates: Estimates, rows: NDArray[np.int64], optima: Optima, level: float) -> Array:
+def allowed(estimates: FitBatch, rows: NDArray[np.int64], optima: Optima, level: float) -> Array:
     """Return by how much each objective may rise, (k, B): what makes the interval of a linear law Student's."""
     known, k, rule = estimates.known, optima.q.shape[0], estimates.objective.scale
     squared = known.quantile(0.5 + level / 2)[rows] ** 2
@@ -113,7 +122,7 @@ def allowed(estimates: Estimates, rows: NDArray[np.int64], optima: Optima, level
 
 
 @dataclass(frozen=True)
-class Profiled:
+class ProfileCurve:
     """Limits of the profiles of many fits, (k, B) each, in the solver's coordinates; nan where none were asked for.
 
     Parameters
@@ -141,19 +150,19 @@ class Profiled:
             return np.exp(self.low[i]), np.exp(self.high[i])
 
 
-def limits_of(estimates: Estimates, level: float, rows: NDArray[np.int64]) -> Profiled:
+def endpoints_of(estimates: FitBatch, level: float, rows: NDArray[np.int64]) -> ProfileCurve:
     """Return the limits of all parameters of some fits; those that were searched before are kept."""
     kept = estimates.profiled
     if level not in kept:
         shape = estimates.known.at.shape
         none, logs = np.zeros(shape[1], dtype=bool), np.zeros(shape[0], dtype=bool)
-        kept[level] = Profiled(np.full(shape, np.nan), np.full(shape, np.nan), logs, none, {})
-    profiled: Profiled = kept[level]
+        kept[level] = ProfileCurve(np.full(shape, np.nan), np.full(shape, np.nan), logs, none, {})
+    profiled: ProfileCurve = kept[level]
     rows = rows[~profiled.done[rows]]
     for first in range(0, rows.size, TOGETHER):
         some = rows[first : first + TOGETHER]
         optima = estimates.optima(some)
-        ends = limits(optima, allowed(estimates, some, optima, level), again=False)
+        ends = profile_endpoints(optima, allowed(estimates, some, optima, level), again=False)
         profiled.low[:, some] = np.where(ends.better, np.nan, ends.low)
         profiled.high[:, some] = np.where(ends.better, np.nan, ends.high)
         for j in np.flatnonzero(ends.better):
@@ -163,14 +172,14 @@ def limits_of(estimates: Estimates, level: float, rows: NDArray[np.int64]) -> Pr
     return profiled
 
 
-def no_profile(estimates: Estimates, level: float, b: int = 0) -> str:
+def no_profile(estimates: FitBatch, level: float, b: int = 0) -> str:
     """Say why a fit has no profile; empty where it has one."""
     known = estimates.known
     if b in known.flaws:
         return known.flaws[b]
     if known.exact[b]:
         return f"{ROUNDED}: a refit cannot be told from them (method='wald' gives an interval)"
-    better = limits_of(estimates, level, np.array([b])).better
+    better = endpoints_of(estimates, level, np.array([b])).better
     return better_optimum(known.names, estimates.profiled[level].logs, *better[b]) if b in better else ""
 
 
@@ -182,7 +191,7 @@ def better_optimum(names: tuple[str, ...], logs: NDArray[np.bool_], at: Array, v
     return f"a better optimum was found ({value:.10g}): fit again with start={{{start}}}"
 
 
-def _checked(fit: Fit, name: str, level: float) -> Profiled:
+def _checked(fit: Fit, name: str, level: float) -> ProfileCurve:
     """Return the limits of a fit.
 
     Raises
@@ -199,7 +208,7 @@ def _checked(fit: Fit, name: str, level: float) -> Profiled:
         raise FitError(f"{fit.name}: no profile: {why}")
     if name not in problem.free:
         raise FitError(f"{fit.name}: no profile of '{name}': its bounds fix it")
-    return limits_of(fit.estimates, level, np.array([0]))
+    return endpoints_of(fit.estimates, level, np.array([0]))
 
 
 def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:

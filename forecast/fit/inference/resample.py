@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.problem import Problem
 
-__all__ = ["BLOCK", "SCHEMES", "Drawn", "Sample", "Scheme", "check", "draw", "resampled"]
+__all__ = ["BLOCK", "SCHEMES", "Resample", "Sample", "Scheme", "check", "draw", "resampled"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ FEW_GROUPS = 10
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Resample:
     """Some replicates of a data set.
 
     Parameters
@@ -89,20 +89,20 @@ class Sample:
         wide = np.sqrt(problem.n / max(problem.n - problem.k, 1))
         return np.asarray((problem.linked - self.fitted)[self.rows] * root * wide)
 
-    def weighted(self, counts: Array) -> Drawn:
+    def weighted(self, counts: Array) -> Resample:
         """Return replicates in which the rows with weight appear so often, (B, rows)."""
         weights = self.problem.weights
         if bool((weights == 1.0).all()):
-            return Drawn(counts)
+            return Resample(counts)
         whole = np.zeros((len(counts), weights.size))
         whole[:, self.rows] = counts * weights[self.rows]
-        return Drawn(whole)
+        return Resample(whole)
 
-    def observed(self, residuals: Array) -> Drawn:
+    def observed(self, residuals: Array) -> Resample:
         """Return replicates with other residuals, (B, rows), at the same points."""
         y = np.repeat(self.fitted[None], len(residuals), axis=0)
         y[:, self.rows] += residuals / np.sqrt(self.problem.weights[self.rows])
-        return Drawn(self.problem.weights, y)
+        return Resample(self.problem.weights, y)
 
 
 def _counts(drawn: NDArray[np.int64], size: int) -> Array:
@@ -115,22 +115,22 @@ def _rows(points: int, generator: np.random.Generator, count: int) -> Array:
     return _counts(generator.integers(0, points, size=(count, points), dtype=np.int64), points)
 
 
-def _case(sample: Sample, generator: np.random.Generator, count: int) -> Drawn:
+def _case(sample: Sample, generator: np.random.Generator, count: int) -> Resample:
     return sample.weighted(_rows(sample.rows.size, generator, count))
 
 
-def _cluster(sample: Sample, generator: np.random.Generator, count: int) -> Drawn:
+def _cluster(sample: Sample, generator: np.random.Generator, count: int) -> Resample:
     assert sample.labels is not None
     size = int(sample.labels.max()) + 1
     return sample.weighted(_rows(size, generator, count)[:, sample.labels[sample.rows]])
 
 
-def _residual(sample: Sample, generator: np.random.Generator, count: int) -> Drawn:
+def _residual(sample: Sample, generator: np.random.Generator, count: int) -> Resample:
     centred = sample.residuals - sample.residuals.mean()
     return sample.observed(centred[generator.integers(0, centred.size, size=(count, centred.size))])
 
 
-def _wild(sample: Sample, generator: np.random.Generator, count: int) -> Drawn:
+def _wild(sample: Sample, generator: np.random.Generator, count: int) -> Resample:
     golden = (1 + np.sqrt(5)) / 2  # mean 0, variance 1, third moment 1
     kept = generator.random((count, sample.residuals.size)) < golden / np.sqrt(5)
     return sample.observed(sample.residuals * np.where(kept, 1 - golden, golden))
@@ -150,13 +150,13 @@ class Scheme:
         It needs residuals, which counts do not have.
     """
 
-    draw: Callable[[Sample, np.random.Generator, int], Drawn]
+    draw: Callable[[Sample, np.random.Generator, int], Resample]
     groups: bool = False
     residuals: bool = False
 
 
 #: Replicates at most: more take hours and tell the percentiles no better.
-MOST = 1_000_000
+MAX_RESAMPLES = 1_000_000
 
 SCHEMES: Mapping[str, Scheme] = MappingProxyType(
     {
@@ -174,7 +174,7 @@ def generator_of(resample: str, seed: int, block: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(key, block))))
 
 
-def draw(sample: Sample, resample: str, seed: int, blocks: range, size: int) -> Iterator[Drawn]:
+def draw(sample: Sample, resample: str, seed: int, blocks: range, size: int) -> Iterator[Resample]:
     """Yield some blocks of replicates, `size` of a block at a time, or all blocks together where that is no less.
 
     A block is one stream, so that a replicate depends on the seed and on its place alone. Pieces hold the memory where
@@ -191,12 +191,12 @@ def draw(sample: Sample, resample: str, seed: int, blocks: range, size: int) -> 
             yield SCHEMES[resample].draw(sample, generator, min(size, BLOCK - first))
 
 
-def _together(parts: list[Drawn]) -> Drawn:
+def _together(parts: list[Resample]) -> Resample:
     if len(parts) == 1:
         return parts[0]
     if parts[0].y is None:
-        return Drawn(np.concatenate([p.weights for p in parts]))
-    return Drawn(parts[0].weights, np.concatenate([p.y for p in parts if p.y is not None]))
+        return Resample(np.concatenate([p.weights for p in parts]))
+    return Resample(parts[0].weights, np.concatenate([p.y for p in parts if p.y is not None]))
 
 
 def resampled(resample: str, seed: int, points: int, replicates: int) -> Array:
@@ -227,8 +227,10 @@ def check(replicates: object, resample: object, groups: bool, objective: Objecti
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 2:
         got = printable(repr(replicates), 40)
         raise UsageError(f"{where}: bootstrap: expected a number of replicates of at least 2, got {got}")
-    if replicates > MOST:
-        raise UsageError(f"{where}: bootstrap: expected at most {MOST:,} replicates, got {printable(replicates, 40)}")
+    if replicates > MAX_RESAMPLES:
+        raise UsageError(
+            f"{where}: bootstrap: expected at most {MAX_RESAMPLES:,} replicates, got {printable(replicates, 40)}"
+        )
     if SCHEMES[resample].groups and not groups:
         raise UsageError(f"{where}: resample='{resample}' needs groups=, one label a row")
     if SCHEMES[resample].residuals and objective.scale == "known":

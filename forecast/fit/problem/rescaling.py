@@ -246,7 +246,7 @@ def rescaling(
     return Rescaling(law, held, moved.T)
 
 
-def held_by(limits: Problem | Coordinates) -> tuple[str, ...]:
+def unit_of_parameter(limits: Problem | Coordinates) -> tuple[str, ...]:
     """Return the parameters that are fixed or stand between bounds, other than at 0."""
     with np.errstate(over="ignore"):
         low, high = (
@@ -318,7 +318,7 @@ def _scaling(
     given: NDArray[np.bool_] | None = None,
 ) -> Rescaled | None:
     counts = objective.scale == "known"
-    scaling = rescaling(law, variables, None if counts else y, held_by(limits), given)
+    scaling = rescaling(law, variables, None if counts else y, unit_of_parameter(limits), given)
     return None if scaling is None or not scaling.logs.any() else Rescaled(limits, objective, scaling)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from forecast.fit.kernels.general import Kernel
     from forecast.fit.objectives.objective import Objective
 
-__all__ = ["CELLS", "EXACT", "ROUNDING", "Target"]
+__all__ = ["EXACT", "MAX_ELEMENTS", "ROUNDING", "Target"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -26,9 +26,9 @@ ROUNDING = 1e-11
 #: Residuals this small are as exact as numbers are.
 EXACT = 1e-14
 #: Numbers in one table of the fits that are evaluated together: small enough for the cache.
-CELLS = 30_720
+MAX_ELEMENTS = 30_720
 #: More points than this are summed in pieces that stay in the cache.
-MANY = 4 * CELLS
+MANY = 4 * MAX_ELEMENTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +78,8 @@ class Target:
         if n <= MANY or self.y.ndim > 1 or self.weights.ndim > 1 or any(np.shape(v) != (n,) for v in options.values()):
             return [self]
         found = []
-        for first in range(0, n, CELLS):
-            points = slice(first, first + CELLS)
+        for first in range(0, n, MAX_ELEMENTS):
+            points = slice(first, first + MAX_ELEMENTS)
             found.append(
                 replace(
                     self, kernel=self.kernel.some(points), y=self.y[points], weights=self.weights[points],
@@ -92,7 +92,7 @@ class Target:
         self, q: Array, share: Array | None = None, ids: NDArray[np.int64] | None = None
     ) -> tuple[Array, Array, Array]:
         """Return value (B,), gradient (k, B) and Hessian (k, k, B) of some fits, a cacheful of them at a time."""
-        block = max(16, CELLS // self.y.shape[-1])
+        block = max(16, MAX_ELEMENTS // self.y.shape[-1])
         parts = []
         for first in range(0, q.shape[1], block):
             rows = slice(first, min(first + block, q.shape[1]))

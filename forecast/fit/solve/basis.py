@@ -97,7 +97,7 @@ def basis_of(
         return None
     across = {name: v[:, None] if v.ndim == 1 else np.ascontiguousarray(v.T) for name, v in variables.items()}
     found = Exponentials.read(law, across, bent, linear, fixed)
-    return Columns(law, across, bent, linear, fixed) if found is None else found
+    return BasisColumns(law, across, bent, linear, fixed) if found is None else found
 
 
 def _split(node: Node, sign: int = 1) -> list[tuple[int, Node]]:
@@ -226,7 +226,7 @@ def _moments(rate: Array, weights: Array, table: Array, out: Array) -> None:
         np.sum(part, axis=0, out=out[r])
 
 
-class Columns:
+class BasisColumns:
     """The columns of any law, by its program: it is asked with one coefficient 1 and the others 0, all at once."""
 
     def __init__(
@@ -238,17 +238,17 @@ class Columns:
         self.n = max(v.shape[0] for v in variables.values())
         self.shared = all(v.shape[1] == 1 for v in variables.values())
 
-    def take(self, rows: Any) -> Columns:
+    def take(self, rows: Any) -> BasisColumns:
         """Return the columns of some of the fits."""
         if self.shared:
             return self
         some = {name: v if v.shape[1] == 1 else v[:, rows] for name, v in self.variables.items()}
-        return Columns(self.law, some, self.bent, self.linear, self.fixed)
+        return BasisColumns(self.law, some, self.bent, self.linear, self.fixed)
 
-    def without(self, i: int) -> Columns:
+    def without(self, i: int) -> BasisColumns:
         """Return the law whose coefficient `i` is 0."""
         fixed = {**self.fixed, self.linear[i]: 0.0}
-        return Columns(self.law, self.variables, self.bent, self.linear[:i] + self.linear[i + 1 :], fixed)
+        return BasisColumns(self.law, self.variables, self.bent, self.linear[:i] + self.linear[i + 1 :], fixed)
 
     def _asked(self, theta: Array, order: int) -> tuple[Any, list[Any], Mapping[tuple[int, int], Any]]:
         unit = np.eye(len(self.linear) + 1)[:, 1:, None, None] if order > 1 else np.zeros((1, len(self.linear), 1, 1))

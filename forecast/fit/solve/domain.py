@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from forecast.errors import DataError, printable
 from forecast.fit.kernels.general import program_of
-from forecast.fit.solve.starts import likely, shifts, spread
+from forecast.fit.solve.starts import low_discrepancy, plausible_values, shifts
 
 if TYPE_CHECKING:
     from forecast.fit.problem.problem import Problem
@@ -81,14 +81,14 @@ def _samples(problem: Problem) -> Array:
     law = problem.law
     roles = [law._role(n) for n in problem.free]
     kinds = list(dict.fromkeys(roles))
-    lists = likely(law, problem, [roles.index(r) for r in kinds], problem.variables)
+    lists = plausible_values(law, problem, [roles.index(r) for r in kinds], problem.variables)
     places = shifts(law._plain, {n: problem.variables[n] for n in law._plain.variables})
     for i, role in enumerate(kinds):
         if role in places:  # what is subtracted from a variable may lie beyond the data
             low, high = float(places[role].min()), float(places[role].max())
             reach = np.array([0.4, 3.0]) * (high - low)
             lists[i] = np.sort(np.concatenate([lists[i], low - reach, high + reach, [-low, -high]]))
-    table = spread(lists, np.random.default_rng(27), TRIED)
+    table = low_discrepancy(lists, np.random.default_rng(27), TRIED)
     with np.errstate(all="ignore"):
         inside = problem.internal(table[:, [kinds.index(r) for r in roles]] * OFF).T
         inside = np.clip(inside, problem.lower[:, None], problem.upper[:, None])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
-from forecast.fit.solve.newton import Solved
+from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.starts import linear_parameters
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ Array: TypeAlias = NDArray[np.float64]
 #: A column of which the others leave no more than this share is their combination.
 DEPENDENT = 1e-13
 #: Numbers in one table of the curves that are worked on together: small enough for the cache.
-CELLS = 100_000
+MAX_ELEMENTS = 100_000
 
 
-def curves_solved(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> Solved | None:
+def curves_solved(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> NewtonResult | None:
     """Solve every curve; None where law or objective are not linear least squares.
 
     Parameters
@@ -57,7 +57,7 @@ def curves_solved(law: Law, seen: Padded, coordinates: Coordinates, target: Targ
     k, (count, n) = len(coordinates.free), target.y.shape
     q, value, hessian = np.zeros((k, count)), np.full(count, np.inf), np.zeros((k, k, count))
     settled, active = np.zeros(count, dtype=bool), np.zeros((k, count), dtype=bool)
-    size = max(16, CELLS // n)
+    size = max(16, MAX_ELEMENTS // n)
     weights = np.atleast_2d(target.weights)
     lower, upper = _natural(coordinates.lower, coordinates.logs), _natural(coordinates.upper, coordinates.logs)
     for first in range(0, count, size):
@@ -77,7 +77,7 @@ def curves_solved(law: Law, seen: Padded, coordinates: Coordinates, target: Targ
         q[:, rows], active[:, rows] = part, held
         settled[rows] = good & np.isfinite(value[rows])
     value[~settled] = np.inf
-    return Solved(
+    return NewtonResult(
         q=q, value=value, settled=settled, active=active, iterations=np.ones(count, dtype=np.int64), hessian=hessian
     )
 

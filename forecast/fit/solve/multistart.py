@@ -19,16 +19,16 @@ from forecast.fit.solve.linear import solved_directly
 from forecast.fit.solve.newton import OFFSET, refined
 from forecast.fit.solve.starts import Grid
 
-__all__ = ["Solution", "agreeing", "few", "is_optimum", "outcome", "search", "solve"]
+__all__ = ["Solution", "agreeing", "few", "is_optimum", "outcome", "search", "solve_one"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Two solutions whose objectives differ by less than this share are the same optimum.
-SAME = 1e-6
+OPTIMUM_RTOL = 1e-6
 #: How many starts are polished in each round; the next round comes where those do not agree.
-ROUNDS = (4, 24, 96, 288)
+STARTS_PER_ROUND = (4, 24, 96, 288)
 #: Fewer of the starts than this share are few.
-FEW = 0.1
+MIN_AGREEING_SHARE = 0.1
 #: Iterations for one start of several, and of a stretch of one that must arrive; how many of those come at the end.
 SHORT, LONG, LAST = 100, 1000, 3
 #: Stretches a start may go on for, iterations of one, and the share by which each must lower the objective: of a start
@@ -65,7 +65,7 @@ class Solution:
 def agreeing(problem: Problem, solutions: list[Solution]) -> int:
     """Return how many solutions are as good as the best, or pass through every point but for rounding."""
     size = max(abs(solutions[0].value), float(problem.target().unit()))
-    least = solutions[0].value + SAME * size + problem.rounding()
+    least = solutions[0].value + OPTIMUM_RTOL * size + problem.rounding()
     return sum(math.isfinite(s.value) and s.value <= least for s in solutions)
 
 
@@ -99,7 +99,7 @@ def outcome(
 def few(starts: tuple[int, int]) -> bool:
     """Tell whether so few of many starts led to the best objective that a better one may exist."""
     agree, total = starts
-    return total > 1 and agree < FEW * total
+    return total > 1 and agree < MIN_AGREEING_SHARE * total
 
 
 def search(problem: Problem, start: Array | None, seed: int) -> tuple[Problem, list[Solution]]:
@@ -155,16 +155,16 @@ def _searched(problem: Problem, start: Array | None, seed: int) -> tuple[Problem
     tried = problem
     # Huber's loss with a threshold that somebody chose, often far below the scatter, has many valleys
     many = problem.objective.robust and problem.delta is not None
-    for count in ROUNDS[2 if grid.hard else int(many) :]:
+    for count in STARTS_PER_ROUND[2 if grid.hard else int(many) :]:
         budgets.check_time("the search for the optimum")
         # what an earlier round found is among the starts: a later one never ends above it
         begun = ([solutions[0].at] if solutions and math.isfinite(solutions[0].value) else []) + grid.best(count)
-        if count > ROUNDS[0]:
+        if count > STARTS_PER_ROUND[0]:
             begun += grid.spread(count // 2)
         if not begun or (solutions and len(begun) <= len(solutions)):
             break
         tried, solutions = _from(problem, begun)
-        enough = len(solutions) // 2 if count == ROUNDS[0] else 1
+        enough = len(solutions) // 2 if count == STARTS_PER_ROUND[0] else 1
         if len(begun) == 1 or (solutions[0].settled and agreeing(tried, solutions) > enough):
             return tried, solutions
         if _in_one_valley(solutions):
@@ -209,7 +209,7 @@ def _different(solutions: list[Solution], count: int) -> list[Solution]:
     """Return the first solutions that do not stand at one place."""
     chosen: list[Solution] = []
     for solution in solutions:
-        if len(chosen) < count and all(abs(solution.value - s.value) > SAME * abs(s.value) for s in chosen):
+        if len(chosen) < count and all(abs(solution.value - s.value) > OPTIMUM_RTOL * abs(s.value) for s in chosen):
             chosen.append(solution)
     return chosen
 
@@ -231,7 +231,7 @@ def _from(problem: Problem, begun: list[Array]) -> tuple[Problem, list[Solution]
     target, solved = threshold.with_threshold(problem.target(), at, problem)
     problem = problem.with_options(delta=float(target.options["delta"][0, 0]))
     solutions = _race(problem, pulled)
-    far = solutions[0].value > float(solved.value[0]) * (1 + SAME) + problem.rounding()
+    far = solutions[0].value > float(solved.value[0]) * (1 + OPTIMUM_RTOL) + problem.rounding()
     if far or not solutions[0].settled or 2 * agreeing(problem, solutions) <= len(solutions):
         solutions = sorted([*solutions, *_narrowed(problem, [solved.q[:, 0], *begun], wide)], key=_rank)
     return problem, solutions
@@ -242,9 +242,9 @@ def _narrowed(problem: Problem, begun: list[Array], width: float) -> list[Soluti
     delta = problem.delta or 0.0
     steps = [width / 4.0**j for j in range(1, 12) if width / 4.0**j > delta]
     for wider in steps:
-        solutions = solve(problem.with_options(delta=wider), begun, iterations=HEAT)
+        solutions = solve_one(problem.with_options(delta=wider), begun, iterations=HEAT)
         begun = [s.at for s in solutions if math.isfinite(s.value)] or begun
-    return solve(problem, begun, iterations=SHORT)
+    return solve_one(problem, begun, iterations=SHORT)
 
 
 def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
@@ -252,15 +252,15 @@ def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
     if len(begun) == 1:
         return _to_the_end(problem, begun, *ALONE)
     if len(begun) <= LEADERS:
-        return solve(problem, begun, iterations=SHORT)
-    solutions = solve(problem, begun, iterations=HEAT)
+        return solve_one(problem, begun, iterations=SHORT)
+    solutions = solve_one(problem, begun, iterations=HEAT)
     leaders = max(LEADERS, len(solutions) // 8)
     for _ in range(SHORT // HEAT):
         open_ = [s for s in solutions[:leaders] if not s.settled and math.isfinite(s.value)]
         if not open_ or (solutions[0].settled and agreeing(problem, solutions) > 1):
             break
         rest = [s for s in solutions if not any(s is o for o in open_)]
-        ends = solve(problem, [s.at for s in open_], iterations=HEAT, near=True)
+        ends = solve_one(problem, [s.at for s in open_], iterations=HEAT, near=True)
         solutions = sorted(rest + ends, key=_rank)
     return solutions
 
@@ -285,7 +285,7 @@ def _ends(
     begun, squares = np.array(starts, dtype=float).T, problem.objective.scale == "residual"
     target, limits = problem.target(), (problem.lower, problem.upper, problem.logs)
     if both and squares:
-        solved = newton.two_ways(target, begun, *limits, iterations=iterations)
+        solved = newton.check_by_second_route(target, begun, *limits, iterations=iterations)
     else:
         gauss = np.full(len(starts), squares and not near)
         solved = newton.solve(target, begun, *limits, iterations=iterations, gauss=gauss)
@@ -300,7 +300,7 @@ def _ends(
     ]
 
 
-def solve(problem: Problem, starts: Sequence[Array], **options: Any) -> list[Solution]:
+def solve_one(problem: Problem, starts: Sequence[Array], **options: Any) -> list[Solution]:
     """Minimise from every start, see `_ends`; return the solutions, best first."""
     best, *rest = sorted(_ends(problem, starts, **options), key=_rank)
     return [_judged(problem, best), *rest]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.problem.problem import on_bound
-from forecast.fit.problem.target import CELLS, Target
+from forecast.fit.problem.target import MAX_ELEMENTS, Target
 from forecast.fit.solve.steps import decrement, factored, frozen, relative, saddle_free
 
-__all__ = ["OFFSET", "Solved", "refined", "solve", "two_ways", "untried"]
+__all__ = ["OFFSET", "NewtonResult", "check_by_second_route", "refined", "solve", "untried"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -26,9 +26,9 @@ Array: TypeAlias = NDArray[np.float64]
 #: relative offset (1981). Half the Newton decrement, over the objective, is its square.
 OFFSET = 1e-6
 #: How many times as many fits are in work together: enough that the calls for each step cost little.
-TOGETHER = 16
+BLOCKS_PER_BATCH = 16
 #: A step in a logarithm is at most this.
-LEAP = 2.0
+MAX_LOG_STEP = 2.0
 #: A positive parameter whose term is worth less than this share of the objective may go to 0 at once.
 FADING = 1e-2
 #: Damping: where it starts, where it may end, and beyond which a fit gives up.
@@ -38,7 +38,7 @@ POLISH, SMALL, NEAR = 2, 1e-9, 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solved:
+class NewtonResult:
     """Where the starts led.
 
     Parameters
@@ -63,20 +63,20 @@ class Solved:
     iterations: NDArray[np.int64]
     hessian: Array
 
-    def take(self, rows: Any) -> Solved:
+    def take(self, rows: Any) -> NewtonResult:
         """Return some of the fits."""
-        return Solved(**{name: getattr(self, name)[..., rows] for name in self.__dataclass_fields__})
+        return NewtonResult(**{name: getattr(self, name)[..., rows] for name in self.__dataclass_fields__})
 
-    def put(self, other: Solved, rows: Any) -> None:
+    def put(self, other: NewtonResult, rows: Any) -> None:
         """Put other ends in the place of some."""
         for name in self.__dataclass_fields__:
             getattr(self, name)[..., rows] = getattr(other, name)
 
 
-def untried(q: Array) -> Solved:
+def untried(q: Array) -> NewtonResult:
     """Return starts (k, B) from which nothing was tried."""
     k, count = q.shape
-    return Solved(
+    return NewtonResult(
         q=np.array(q),
         value=np.full(count, np.inf),
         settled=np.zeros(count, dtype=bool),
@@ -98,7 +98,7 @@ def solve(
     damping: float = MILD,
     tolerance: float = 1e-15,
     blind: float = 0.0,
-) -> Solved:
+) -> NewtonResult:
     """Minimise from every column of `start`.
 
     Parameters
@@ -173,7 +173,7 @@ class _Run:
         self.k, self.count = start.shape
         self.q = np.clip(start, self.lower, self.upper) if self.bounded else np.array(start)
         n = target.y.shape[-1]
-        self.size = max(64, min(TOGETHER * CELLS // n, 8192))
+        self.size = max(64, min(BLOCKS_PER_BATCH * MAX_ELEMENTS // n, 8192))
         self.value = np.full(self.count, np.inf)
         self.g, self.h = np.zeros((self.k, self.count)), np.zeros((self.k, self.k, self.count))
         self.age = np.zeros(self.count, dtype=np.int64)
@@ -200,7 +200,7 @@ class _Run:
     def _curved(self, share: Array) -> Array | None:
         return None if not self.gauss or bool((share == 1.0).all()) else share[:, None]
 
-    def run(self, iterations: int, gauss: NDArray[np.bool_] | None) -> Solved:
+    def run(self, iterations: int, gauss: NDArray[np.bool_] | None) -> NewtonResult:
         """Work through the queue."""
         self.gauss = gauss is not None and bool(gauss.any())
         waiting = min(self.size, self.count)
@@ -309,8 +309,8 @@ class _Run:
 
     @staticmethod
     def _shortened(step: Array, longest: Array) -> None:
-        if longest.max(initial=0.0) > LEAP:
-            step *= np.minimum(1.0, LEAP / np.maximum(longest, 1e-300))
+        if longest.max(initial=0.0) > MAX_LOG_STEP:
+            step *= np.minimum(1.0, MAX_LOG_STEP / np.maximum(longest, 1e-300))
 
     def _by_factors(self, q: Array, g: Array, h: Array, value: Array) -> NDArray[np.bool_]:
         """Tell which positive coordinates move by a factor: not those at 0, nor what matters little and heads there."""
@@ -321,19 +321,21 @@ class _Run:
     def _active(self, q: Array, g: Array) -> NDArray[np.bool_]:
         return ((q <= self.lower) & (g > 0)) | ((q >= self.upper) & (g < 0))
 
-    def _judged(self) -> Solved:
+    def _judged(self) -> NewtonResult:
         active = self._active(self.q, self.g) if self.bounded else np.zeros(self.q.shape, dtype=bool)
         size = np.maximum(np.abs(self.value), self.target.unit())
         settled = decrement(self.g, self.h, active, self.q) <= OFFSET**2 * size
         with np.errstate(invalid="ignore"):
             settled |= self.value <= self.whole
         settled &= np.isfinite(self.value)
-        return Solved(q=self.q, value=self.value, settled=settled, active=active, iterations=self.age, hessian=self.h)
+        return NewtonResult(
+            q=self.q, value=self.value, settled=settled, active=active, iterations=self.age, hessian=self.h
+        )
 
 
-def two_ways(
+def check_by_second_route(
     target: Target, start: Array, lower: Array, upper: Array, logs: NDArray[np.bool_], *, iterations: int
-) -> Solved:
+) -> NewtonResult:
     """Minimise from every column of `start` by Levenberg's rule and by full Newton, and keep the better ends.
 
     Of two whose objectives differ by less than the test of arrival sees, one that has arrived is better.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from forecast.fit.problem.coordinates import given_start, problem_of
 from forecast.fit.problem.errors_in_variables import Effective
 from forecast.fit.solve import newton
-from forecast.fit.solve.multistart import search, solve
+from forecast.fit.solve.multistart import search, solve_one
 
 if TYPE_CHECKING:
     from forecast.fit.data.observations import Observed
@@ -33,7 +33,7 @@ LEAST = 1e-3
 #: Rounds of fit and scatter, and the relative move at which they stop.
 ROUNDS, STILL = 60, 1e-9
 #: A step that promises less than this share of the objective is the last: what is then missing is its square.
-BLIND = 1e-6
+UNCHECKED_STEP_TOLERANCE = 1e-6
 
 
 def with_scatter(law: Law, seen: Observed, objective: Objective, request: Request, name: str) -> Observed:
@@ -67,7 +67,7 @@ def scattered(plain: Problem, seen: Observed, starts: list[Array]) -> Observed:
     bottom = spread
     for tries in range(ROUNDS):
         tried = Effective(**{**given, "weights": plain.weights / spread}, sigma_x=seen.sigma_x)
-        at = solve(tried, [at])[0].at if tries == 0 else _followed(tried, at)
+        at = solve_one(tried, [at])[0].at if tries == 0 else _followed(tried, at)
         _, r, shrink, *_ = tried._state(tried.natural(at)).inner
         before, rows = spread, plain.weights > 0
         with np.errstate(all="ignore"):
@@ -82,7 +82,9 @@ def scattered(plain: Problem, seen: Observed, starts: list[Array]) -> Observed:
 
 def _followed(problem: Effective, at: Array) -> Array:
     """Return the optimum next to a place: the scatter asks for the objective there, which is flat about it."""
-    found = newton.solve(problem.target(), at[:, None], problem.lower, problem.upper, problem.logs, blind=BLIND)
+    found = newton.solve(
+        problem.target(), at[:, None], problem.lower, problem.upper, problem.logs, blind=UNCHECKED_STEP_TOLERANCE
+    )
     return found.q[:, 0]
 
 

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Grid",
-    "Profile",
-    "coarse",
+    "ProjectedGrid",
+    "coarse_grid",
     "exponents",
-    "likely",
     "linear_parameters",
+    "low_discrepancy",
     "nonnegative",
-    "spread",
+    "plausible_values",
 ]
 
 Array: TypeAlias = NDArray[np.float64]
@@ -45,21 +45,21 @@ Array: TypeAlias = NDArray[np.float64]
 #: Sizes a shape parameter is likely to have.
 SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.0])
 #: Sizes an exponent is likely to have; and where there are many of them, as in a law with breaks.
-EXPONENTS, MANY = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
+EXPONENTS, BREAK_EXPONENTS = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
 #: How far beyond the data, in lengths of their range, what is subtracted from a variable may lie.
-BEYOND = np.array([0.1, 0.5, 2.0, 10.0])
+SHIFT_DISTANCES = np.array([0.1, 0.5, 2.0, 10.0])
 #: Points of the grid that are looked at for one fit, and numbers handled at once.
-POINTS, CELLS = 1536, 1_000_000
+POINTS, MAX_ELEMENTS = 1536, 1_000_000
 #: Of more points than this, so many are looked at.
-LOOKED = 100_000
+MAX_POINTS_SEARCHED = 100_000
 #: Sums handled at once: small enough for the cache.
-SUMS = 100_000
+MAX_ELEMENTS_IN_CACHE = 100_000
 #: Numbers that the grid of many fits may cost, and the points it has at least and at most.
-COST, LEAST, MOST = 40_000_000, 16, 512
+MAX_GRID_ELEMENTS, MIN_GRID_POINTS, MAX_GRID_POINTS = 40_000_000, 16, 512
 #: How many starts are put together of what each group likes best.
-COMPOSED = 16
+MAX_COMPOSED_STARTS = 16
 #: Two starts are different if a coordinate differs by this much.
-APART = 0.2
+MIN_START_DISTANCE = 0.2
 
 
 def linear_parameters(
@@ -124,7 +124,7 @@ def shifts(law: Law, variables: Mapping[str, Array]) -> dict[str, Array]:
                         places_of[name.name] = np.geomspace(float(along.min()), float(along.max()), 14)[1:-1]
                     continue
                 low, high = float(np.min(along)), float(np.max(along))
-                beyond = BEYOND * (high - low)
+                beyond = SHIFT_DISTANCES * (high - low)
                 places = np.concatenate([low - beyond[::-1], np.linspace(low, high, 14)[1:-1], high + beyond])
                 places_of[name.name] = -places if node.op == "+" else places
     return places_of
@@ -141,12 +141,14 @@ def scales_of(variables: Mapping[str, Array]) -> list[float]:
     return scales
 
 
-def likely(law: Law, where: Problem | Coordinates, rest: list[int], variables: Mapping[str, Array]) -> list[Array]:
+def plausible_values(
+    law: Law, where: Problem | Coordinates, rest: list[int], variables: Mapping[str, Array]
+) -> list[Array]:
     """Return likely values of some of the free parameters, as the law has them."""
     plain = law._plain
     seen = {n: variables[n] for n in plain.variables}
     powers, places, scales = exponents(plain), shifts(plain, seen), scales_of(seen)
-    sizes = EXPONENTS if len(rest) < 3 else MANY
+    sizes = EXPONENTS if len(rest) < 3 else BREAK_EXPONENTS
     names = [law._role(where.free[i]) for i in rest]
     return [
         _candidates(where, i, scales, sizes if name in powers else None, places.get(name))
@@ -189,7 +191,7 @@ def halton(count: int, dimensions: int, shift: Array) -> Array:
     return np.asarray((points + shift) % 1.0)
 
 
-def spread(lists: list[Array], rng: np.random.Generator, points: int) -> Array:
+def low_discrepancy(lists: list[Array], rng: np.random.Generator, points: int) -> Array:
     """Return the full product of the lists, or an even share of it, as rows."""
     if math.prod(len(v) for v in lists) <= points:
         return np.array(np.meshgrid(*lists, indexing="ij"), dtype=float).reshape(len(lists), -1).T
@@ -218,14 +220,14 @@ def laid_out(
     rest = [i for i in range(len(limits.free)) if i not in lin]
     roles = [law._role(limits.free[i]) for i in rest]
     kinds = list(dict.fromkeys(roles))  # what each group has of its own starts alike
-    lists = likely(law, limits, [rest[roles.index(r)] for r in kinds], variables)
-    grid = spread(lists, rng, points) if rest else np.zeros((1, 0))
+    lists = plausible_values(law, limits, [rest[roles.index(r)] for r in kinds], variables)
+    grid = low_discrepancy(lists, rng, points) if rest else np.zeros((1, 0))
     table = np.zeros((len(grid), len(limits.free)))
     table[:, rest] = grid[:, [kinds.index(r) for r in roles]]
     return table, lin, rest
 
 
-def looked_at(y: Array, weights: Array, options: Mapping[str, Any], log: bool) -> tuple[Array, Array]:
+def subsample(y: Array, weights: Array, options: Mapping[str, Any], log: bool) -> tuple[Array, Array]:
     """Return observations and weights whose squares are nearly the objective: shares of counts, relative residuals."""
     if "trials" in options:
         floor = options["chance"]
@@ -234,7 +236,7 @@ def looked_at(y: Array, weights: Array, options: Mapping[str, Any], log: bool) -
         return y, weights / np.square(y) if log else weights
 
 
-def coarse(law: Law, seen: Padded, limits: Coordinates, log: bool, count: int) -> Array:
+def coarse_grid(law: Law, seen: Padded, limits: Coordinates, log: bool, count: int) -> Array:
     """Return the best starts of every curve, (count, k, B), in the solver's coordinates.
 
     Parameters
@@ -248,10 +250,10 @@ def coarse(law: Law, seen: Padded, limits: Coordinates, log: bool, count: int) -
     count : int
     """
     linear = law.linear if law.expression is not None else ()
-    points = int(min(MOST, max(LEAST, COST // (seen.y.size * (2 + len(linear))))))
+    points = int(min(MAX_GRID_POINTS, max(MIN_GRID_POINTS, MAX_GRID_ELEMENTS // (seen.y.size * (2 + len(linear))))))
     table, lin, rest = laid_out(law, limits, seen.variables, points, np.random.default_rng(0))
-    y, weights = looked_at(seen.y, seen.weights, seen.options, log)
-    profile = Profile(law=law, limits=limits, variables=seen.variables, y=y, weights=weights, lin=lin)
+    y, weights = subsample(seen.y, seen.weights, seen.options, log)
+    profile = ProjectedGrid(law=law, limits=limits, variables=seen.variables, y=y, weights=weights, lin=lin)
     answers, left = profile.best(table)
     best = np.argsort(left, axis=0, kind="stable")[:count]
     natural = np.empty((len(best), len(limits.free), len(y)))
@@ -276,18 +278,18 @@ class Grid:
     """
 
     def __init__(self, problem: Problem, *, seed: int = 0, points: int = POINTS) -> None:
-        self.problem = problem = problem.thinned(LOOKED)
+        self.problem = problem = problem.thinned(MAX_POINTS_SEARCHED)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x57A27, points)))
         table, lin, rest = laid_out(problem.law, problem, problem.variables, points, rng)
         #: Whether the nonlinear parameters are too many for a coarse grid to come close.
         self.hard = len(rest) > 2
-        y, weights = looked_at(problem.observed, problem.weights, problem.options, problem.objective.log)
-        profile = Profile(
+        y, weights = subsample(problem.observed, problem.weights, problem.options, problem.objective.log)
+        profile = ProjectedGrid(
             law=problem.law, limits=problem, variables=problem.variables, y=y[None], weights=weights[None], lin=lin
         )
         if lin:
             table[:, lin] = profile.best(table)[0][..., 0]
-        step = max(1, CELLS // max(problem.observed.size * (len(lin) + 1), 1))
+        step = max(1, MAX_ELEMENTS // max(problem.observed.size * (len(lin) + 1), 1))
         with np.errstate(all="ignore"):
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
         self.starts = inside[:, np.isfinite(inside).all(axis=0)]
@@ -313,7 +315,7 @@ class Grid:
             if len(chosen) == count:
                 break
             u = self.starts[:, column]
-            if not chosen or bool(np.all(np.max(np.abs(np.array(chosen) - u), axis=1) > APART)):
+            if not chosen or bool(np.all(np.max(np.abs(np.array(chosen) - u), axis=1) > MIN_START_DISTANCE)):
                 chosen.append(u.copy())
         return chosen
 
@@ -348,7 +350,7 @@ def _composed(problem: Problem, starts: Array, step: int) -> Array:
     if not parts:
         return starts
     losses = np.concatenate(parts)
-    count = min(COMPOSED, len(losses))
+    count = min(MAX_COMPOSED_STARTS, len(losses))
     total = np.argsort(losses.sum(axis=1), kind="stable")[:count]
     starts_made = starts[:, total].copy()
     roles = form.roles()
@@ -361,7 +363,7 @@ def _composed(problem: Problem, starts: Array, step: int) -> Array:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Profile:
+class ProjectedGrid:
     """Fits from which the linear parameters are profiled out.
 
     Parameters
@@ -405,7 +407,7 @@ class Profile:
         """
         (count, n), m = self.y.shape, len(self.lin) + 1
         cells = (n if self.shared else n * count) * m, count * m**2
-        step = max(1, min(CELLS // max(cells[0], 1), SUMS // cells[1]))
+        step = max(1, min(MAX_ELEMENTS // max(cells[0], 1), MAX_ELEMENTS_IN_CACHE // cells[1]))
         parts = []
         for first in range(0, len(table), step):
             budgets.check_time("the search for starts", first, len(table), "points")

@@ -15,7 +15,7 @@ __all__ = ["decrement", "factored", "frozen", "relative", "saddle_free"]
 Array: TypeAlias = NDArray[np.float64]
 
 #: Up to this many fits a call costs more than its numbers.
-MANY = 200
+BATCH_THRESHOLD = 200
 
 
 def decrement(g: Array, h: Array, active: NDArray[np.bool_], q: Array) -> Array:
@@ -76,7 +76,7 @@ def factored(h: Array, g: Array, extra: Array, scale: Array) -> tuple[Array, NDA
             below = low[i + 1 :, i]
             below *= low[i, i]
             step[i + 1 :] -= below * step[i]
-            if count <= MANY:  # one call costs more than the half of the matrix that nobody reads
+            if count <= BATCH_THRESHOLD:  # one call costs more than the half of the matrix that nobody reads
                 low[i + 1 :, i + 1 :] -= below[:, None] * below[None]
                 continue
             for j in range(i + 1, k):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.problem import Problem
     from forecast.fit.problem.target import Target
-    from forecast.fit.solve.newton import Solved
+    from forecast.fit.solve.newton import NewtonResult
 
 __all__ = ["is_open", "residual_scale", "with_threshold", "with_width"]
 
@@ -75,7 +75,7 @@ def with_width(target: Target, q: Array) -> Target:
     return replace(target, options={**target.options, "width": width[:, None]})
 
 
-def with_threshold(target: Target, q: Array, limits: Problem | Coordinates) -> tuple[Target, Solved]:
+def with_threshold(target: Target, q: Array, limits: Problem | Coordinates) -> tuple[Target, NewtonResult]:
     """Return the target with each fit's threshold, and the fits, found in turns as scale and location are.
 
     Parameters

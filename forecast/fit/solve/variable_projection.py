@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.solve.basis import Basis, Sums, basis_of
-from forecast.fit.solve.newton import Solved
-from forecast.fit.solve.starts import likely, linear_parameters
+from forecast.fit.solve.newton import NewtonResult
+from forecast.fit.solve.starts import linear_parameters, plausible_values
 from forecast.fit.solve.steps import factored
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
-__all__ = ["Reduced", "reduced"]
+__all__ = ["Projected", "projected"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: Numbers in one table of the curves that are worked on together: small enough for the cache.
-CELLS = 100_000
+MAX_ELEMENTS = 100_000
 #: Linear parameters at most; steps of Newton's method at most.
 MOST, ROUNDS = 4, 12
 #: A step that lowers the objective by less than this share is the last: what is then missing is its square.
@@ -43,7 +43,7 @@ LEAP, GAP = 2.0, 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reduced:
+class Projected:
     """What a law and its curves are in the one parameter that is not linear.
 
     Parameters
@@ -68,7 +68,7 @@ class Reduced:
         """Whether the coordinate of the nonlinear parameter is its logarithm."""
         return bool(self.coordinates.logs[self.at])
 
-    def solve(self, target: Target, blind: float) -> Solved:
+    def solve(self, target: Target, blind: float) -> NewtonResult:
         """Solve every curve as far as it goes.
 
         Parameters
@@ -85,7 +85,7 @@ class Reduced:
         """
         count, n = target.y.shape
         k = len(self.coordinates.free)
-        solved = Solved(
+        solved = NewtonResult(
             q=np.zeros((k, count)),
             value=np.full(count, np.inf),
             settled=np.zeros(count, dtype=bool),
@@ -93,7 +93,7 @@ class Reduced:
             iterations=np.zeros(count, dtype=np.int64),
             hessian=np.zeros((k, k, count)),
         )
-        size = max(16, CELLS // n)
+        size = max(16, MAX_ELEMENTS // n)
         for first in range(0, count, size):
             rows = slice(first, min(first + size, count))
             with np.errstate(all="ignore"):
@@ -138,7 +138,7 @@ class Reduced:
         found = np.flatnonzero(np.isfinite(least))
         return np.clip(best[:, found], self.coordinates.lower[:, None], self.coordinates.upper[:, None]), found
 
-    def _block(self, target: Target, basis: Basis, solved: Solved, rows: slice, blind: float) -> None:
+    def _block(self, target: Target, basis: Basis, solved: NewtonResult, rows: slice, blind: float) -> None:
         y, weights = _across(target)
         u, low, high = self._begin(basis, y, weights)
         q, steps, whole = self._followed(basis, y, weights, u, low, high)
@@ -216,7 +216,7 @@ class Reduced:
             sums = basis.sums(theta, y, weights)
             if not round_:
                 whole = sums.squares[0]
-            value, slope, curve, third, answer, turn = _bent(sums)
+            value, slope, curve, third, answer, turn = _second_derivatives(sums)
             if self.log:
                 third = theta * (theta * (theta * third + 3 * curve) + slope) if third.size else third
                 curve = theta * (theta * curve + slope)
@@ -303,7 +303,7 @@ def _solved(matrix: Array, side: Array) -> Array:
     return found
 
 
-def _bent(sums: Sums) -> tuple[Array, Array, Array, Array, Array, Array]:
+def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, Array]:
     """Return what the best linear parameters leave of the squares, its derivatives, and them and their slope."""
     answer = _solved(sums.products[0], sums.sides[0])
     moved, bowed = (np.einsum("ijb,jb->ib", p, answer) for p in sums.products[1:3])
@@ -325,7 +325,7 @@ def _bent(sums: Sums) -> tuple[Array, Array, Array, Array, Array, Array]:
     return value, slope, curve, third, answer, turn
 
 
-def reduced(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> Reduced | None:
+def projected(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> Projected | None:
     """Return the problem in one parameter; None where the law or the objective is another."""
     if target.objective.loss != "squares" or target.objective.log:
         return None
@@ -337,7 +337,7 @@ def reduced(law: Law, seen: Padded, coordinates: Coordinates, target: Target) ->
     basis = basis_of(law, seen.variables, coordinates.free[bent[0]], tuple(linear), coordinates.fixed)
     if basis is None:
         return None
-    return Reduced(
+    return Projected(
         basis=basis,
         at=bent[0],
         rest=rest,
@@ -348,7 +348,7 @@ def reduced(law: Law, seen: Padded, coordinates: Coordinates, target: Target) ->
 
 def _grid(law: Law, coordinates: Coordinates, at: int, variables: Mapping[str, Array]) -> Array:
     """Return likely values of the nonlinear parameter in its coordinate, without wide gaps."""
-    values = np.unique(likely(law, coordinates, [at], variables)[0])
+    values = np.unique(plausible_values(law, coordinates, [at], variables)[0])
     if not coordinates.logs[at]:
         return values
     grid = np.log(values)

@@ -46,7 +46,7 @@ def highest(paths: NDArray[T]) -> NDArray[T]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Kept(FittedShape):
+class _FrontierShape(FittedShape):
     """A fitted shape whose paths are those of a frontier.
 
     Parameters
@@ -93,7 +93,7 @@ class _Kept(FittedShape):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Anchored(_Kept):
+class Anchored(_FrontierShape):
     """A fitted shape as a frontier: from the last record on it gains what the shape gains, at its highest so far.
 
     At the last date the record is known, and every draw starts there. Where the record lies off the shape's level (a
@@ -195,7 +195,7 @@ class Anchored(_Kept):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Raised(_Kept):
+class Raised(_FrontierShape):
     """A fitted shape that offers no anchored form, its draws raised to their running maximum and to the last record."""
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:

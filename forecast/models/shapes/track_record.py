@@ -11,7 +11,7 @@ from forecast.contract.registry import get_registry
 from forecast.contract.specs import LawSpec, ShapeSpec
 from forecast.errors import ForecastError, PluginError, UsageError, printable
 
-__all__ = ["held", "of_law", "of_shape", "sentence", "weights"]
+__all__ = ["coverage", "of_law", "of_shape", "sentence", "weights"]
 
 #: Series of a record whose word counts as much as that of no record, which is that shapes are alike.
 _PRIOR = 10.0
@@ -111,7 +111,7 @@ def weights(shapes: Sequence[str], *, where: str = "") -> tuple[float, ...]:
     return tuple(trust * each / sum(inverse) + (1 - trust) / len(inverse) for each in inverse)
 
 
-def held(models: Iterable[str]) -> dict[str, dict[str, Any]]:
+def coverage(models: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return how forecasts with the shapes of these models have done, by shape; those without a record are left out.
 
     Parameters
@@ -139,7 +139,7 @@ def sentence(models: Iterable[str]) -> str:
     models : iterable of str
         As of `held`.
     """
-    rows = held(models)
+    rows = coverage(models)
     if not rows:
         return ""
     parts = [f"{name} {row['held']:.0%}, {row['over_last_value']:+.0%}" for name, row in rows.items()]

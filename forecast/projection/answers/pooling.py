@@ -10,11 +10,11 @@ import numpy as np
 from forecast.base.sobol import BLOCK
 from forecast.base.streams import Streams
 from forecast.base.streams import choice as chosen
-from forecast.projection.answers.dates import DateDraws, Dates, answered
+from forecast.projection.answers.crossing_dates import DateDraws, Dates, answered
 from forecast.projection.crossing import QUANTILES
-from forecast.projection.failing import too_many
-from forecast.projection.streaming.counted import DateCounts
-from forecast.projection.streaming.holdings import Counted, Holding, Total
+from forecast.projection.failures import too_many
+from forecast.projection.streaming.accumulators import CountedColumn, Holding, SummedColumn
+from forecast.projection.streaming.histograms import DateHistogram
 from forecast.projection.weights import failing_of
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.projection.world import World
-    from forecast.scenarios.graph import Combination, Graph
+    from forecast.scenarios.graph import Combination, ScenarioGraph
 
     Array = NDArray[np.float64]
 
-__all__ = ["Pools", "again", "held_by_worlds", "pooled"]
+__all__ = ["PooledDates", "pool_saved", "pooled", "rival_of_draw"]
 
 
-def held_by_worlds(
+def rival_of_draw(
     choice: str, weights: Sequence[float], *, seed: int, worlds: int, first: int = 0
 ) -> NDArray[np.int64]:
     """Return which rival of a choice holds in each world, by its place, (world,).
@@ -56,7 +56,7 @@ def held_by_worlds(
     return chosen(weights, np.concatenate(blocks)[:worlds])
 
 
-def again(
+def pool_saved(
     asked: xr.Dataset, name: str, rivals: Mapping[str, Sequence[float]], weights: xr.DataArray | None, seed: int
 ) -> Iterator[tuple[dict[str, str], float, NDArray[np.datetime64]]]:
     """Walk the definitions of a question, and compute from its saved dates: the share of never, and the quantiles.
@@ -106,19 +106,19 @@ def pooled(values: xr.DataArray, weights: Mapping[str, Sequence[float]], *, seed
 
     worlds = values.sizes["draw"]
     held: dict[str, Any] = {
-        str(choice): xr.DataArray(held_by_worlds(choice, stated, seed=seed, worlds=worlds), dims="draw")
+        str(choice): xr.DataArray(rival_of_draw(choice, stated, seed=seed, worlds=worlds), dims="draw")
         for choice, stated in weights.items()
         if choice in values.dims
     }
     return values.isel(held).drop_vars([c for c in held if c in values.coords], errors="ignore") if held else values
 
 
-class Pools:
+class PooledDates:
     """The dates of questions over rivals, all of whose rivals have weights.
 
     Parameters
     ----------
-    graph : Graph
+    graph : ScenarioGraph
     asked : mapping of str to tuple of str
         The choices of every question.
     counting : bool
@@ -133,7 +133,11 @@ class Pools:
     """
 
     def __init__(
-        self, graph: Graph, asked: Mapping[str, tuple[str, ...]], counting: bool, empty: Callable[[str], DateCounts]
+        self,
+        graph: ScenarioGraph,
+        asked: Mapping[str, tuple[str, ...]],
+        counting: bool,
+        empty: Callable[[str], DateHistogram],
     ) -> None:
         choices = graph.scenario.choices
         self.graph, self._asked, self._empty = graph, asked, empty
@@ -143,7 +147,7 @@ class Pools:
             for name, rivals in self._rivals.items()
             if rivals and all(choices[d].weights is not None for d in rivals)
         }
-        self._counts: dict[tuple[str, Combination], DateCounts] = {}
+        self._counts: dict[tuple[str, Combination], DateHistogram] = {}
         self._weight: dict[tuple[str, Combination], Array] = {}
         if counting:
             for name in self.dims:
@@ -167,7 +171,7 @@ class Pools:
                     continue
                 choice = self.graph.scenario.choices[rival]
                 if rival not in held:
-                    held[rival] = held_by_worlds(
+                    held[rival] = rival_of_draw(
                         rival, choice.weights or (), seed=world.seed, worlds=world.draws, first=world.first
                     )
                 which &= held[rival][: len(dates)] == choice.values.index(value)
@@ -185,7 +189,10 @@ class Pools:
 
     def holdings(self) -> list[Holding]:
         """Return what is held of the worlds."""
-        return [*(Total(each) for each in self._weight.values()), *(Counted(each) for each in self._counts.values())]
+        return [
+            *(SummedColumn(each) for each in self._weight.values()),
+            *(CountedColumn(each) for each in self._counts.values()),
+        ]
 
     def counted(self, name: str) -> list[Dates | None]:
         """Return the dates over all rivals, under each combination of the definitions."""
@@ -206,7 +213,7 @@ class Pools:
         """Return the dates over all rivals from those of every world, (draw, choices)."""
         dims, rivals = self._asked[name], self._rivals[name]
         held = {
-            rival: held_by_worlds(rival, self.graph.scenario.choices[rival].weights or (), seed=seed, worlds=len(dates))
+            rival: rival_of_draw(rival, self.graph.scenario.choices[rival].weights or (), seed=seed, worlds=len(dates))
             for rival in rivals
         }
         out: list[Dates | None] = []

@@ -14,12 +14,12 @@ import numpy as np
 from forecast import units
 from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES
-from forecast.projection.failing import Attempt, Part
-from forecast.projection.streaming.counted import LevelCounts
-from forecast.projection.streaming.holdings import Counted, Holding, Kept, Total
-from forecast.projection.weights import Updates, level_quantiles, share
+from forecast.projection.failures import Attempt, BlockSlice
+from forecast.projection.streaming.accumulators import CountedColumn, Holding, KeptColumn, SummedColumn
+from forecast.projection.streaming.histograms import ValueHistogram
+from forecast.projection.weights import Updates, value_quantiles, weighted_share
 from forecast.projection.world import World
-from forecast.scenarios.graph import Combination, Graph
+from forecast.scenarios.graph import Combination, ScenarioGraph
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +35,7 @@ class Ranked:
 
     Parameters
     ----------
-    graph : Graph
+    graph : ScenarioGraph
     held : int
         How many worlds are kept one by one.
     updates : Updates
@@ -43,7 +43,7 @@ class Ranked:
         Worlds are counted.
     """
 
-    def __init__(self, graph: Graph, held: int, updates: Updates, *, counting: bool) -> None:
+    def __init__(self, graph: ScenarioGraph, held: int, updates: Updates, *, counting: bool) -> None:
         self.graph, self.asked, self.updates = graph, graph.scenario.rankings, updates
         self.dims: Mapping[str, tuple[str, ...]] = {
             name: graph.dims([*r.rank.names, *(n for c in r.among for n in c.names), *graph.weighed_by])
@@ -53,16 +53,16 @@ class Ranked:
         sizes = {n: tuple(len(graph.scenario.choices[d].values) for d in dims) for n, dims in self.dims.items()}
         self._value = {n: np.full((held, *size), np.nan) for n, size in sizes.items()}
         self._among = {n: np.zeros((held, *size), dtype=bool) for n, size in sizes.items()}
-        self._counts: dict[tuple[str, Combination], LevelCounts] = {}
+        self._counts: dict[tuple[str, Combination], ValueHistogram] = {}
         # how much is first, takes part, and does not fail, and what all of that counts beside others that fail
         self._sums: dict[str, Array] = {}
         if counting:
             self._sums = {n: np.zeros((4, *size)) for n, size in sizes.items()}
             for name, dims in self.dims.items():
                 for combination in graph.combinations(dims):
-                    self._counts[name, combination] = LevelCounts(1, weighted=bool(updates.asked))
+                    self._counts[name, combination] = ValueHistogram(1, weighted=bool(updates.asked))
 
-    def fill(self, world: World, part: Part, attempt: Attempt) -> None:
+    def fill(self, world: World, part: BlockSlice, attempt: Attempt) -> None:
         """Compare in some worlds."""
         for name in self.asked:
             size = self._value[name].shape[1:]
@@ -77,7 +77,7 @@ class Ranked:
             if self._counts:
                 self._count(name, part, values, among)
 
-    def _count(self, name: str, part: Part, values: Array, among: NDArray[np.bool_]) -> None:
+    def _count(self, name: str, part: BlockSlice, values: Array, among: NDArray[np.bool_]) -> None:
         dims, counts = self.dims[name], np.ones(values.shape)
         for index, combination in self._cells(name):
             weights = self.updates.of(dims, combination, part)
@@ -105,9 +105,9 @@ class Ranked:
 
     def holdings(self) -> list[Holding]:
         """Return what is held of the worlds."""
-        kept = [Kept(each) for part in (self._value, self._among) for each in part.values()]
-        sums = [Total(each) for each in self._sums.values()]
-        return [*kept, *sums, *(Counted(each) for each in self._counts.values())]
+        kept = [KeptColumn(each) for part in (self._value, self._among) for each in part.values()]
+        sums = [SummedColumn(each) for each in self._sums.values()]
+        return [*kept, *sums, *(CountedColumn(each) for each in self._counts.values())]
 
     def blank(self, name: str, combination: Combination) -> None:
         """Take out what failed under a combination of choices."""
@@ -162,7 +162,7 @@ class Ranked:
             rows.append(first(*own, lowest=self._lowest(name), counts=counted[cell]))
         best = np.moveaxis(np.asarray(rows).reshape(values.shape[1:]), -1, axis - 1)
         failing = np.isnan(value)
-        return level_quantiles(value, weights), best, share(among, weights, failing & ~failing.all(axis=0))
+        return value_quantiles(value, weights), best, weighted_share(among, weights, failing & ~failing.all(axis=0))
 
 
 def first(value: Array, among: NDArray[np.bool_], *, lowest: bool = False, counts: Array | float = 1.0) -> Array:

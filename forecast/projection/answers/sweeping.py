@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UsageError, printable
 from forecast.scenarios import graph as graphs
-from forecast.scenarios import matching, settings
-from forecast.scenarios.graph import Graph
+from forecast.scenarios import setting_targets, setting_values
+from forecast.scenarios.graph import ScenarioGraph
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -92,7 +92,7 @@ def swept(
     done = iter(range(runs))
     first = {key: next(iter(each.values())) for key, each in others.items()}
     swept_over = graphs.swapped(scenario, swaps)
-    matching.check_asked(graphs.build(swept_over, given), others, "sweep")
+    setting_targets.check_asked(graphs.build(swept_over, given), others, "sweep")
     graph = graphs.build(swept_over, {**given, **first})
     touched = {key: _touched(graph, key) for key in others}
 
@@ -114,24 +114,24 @@ def _values(scenario: Scenario, key: str, stated: Any) -> dict[str, Any]:
     """Return the values of what is swept, by what stands at the coordinate."""
     if key in scenario.choices:
         every = scenario.choices[key].values
-        listed: Iterable[Any] = every if stated in (EVERY, [EVERY], (EVERY,)) else settings.texts(key, stated)
+        listed: Iterable[Any] = every if stated in (EVERY, [EVERY], (EVERY,)) else setting_values.texts(key, stated)
     elif isinstance(stated, (str, Mapping)) or not isinstance(stated, Iterable):
         raise UsageError(f"sweep {printable(key, 80)}: expected a list of values; '*' is for choices")
     else:
         listed = list(stated)
     listed = list(listed)
-    values = {settings.spoken(value): value for value in listed}
+    values = {setting_values.as_phrase(value): value for value in listed}
     if len(values) < max(len(listed), 1):
         raise UsageError(f"sweep {printable(key, 80)}: expected values, each once")
     return values
 
 
-def _touched(graph: Graph, key: str) -> set[str]:
+def _touched(graph: ScenarioGraph, key: str) -> set[str]:
     """Return the quantities and the questions that depend on what a key sets."""
-    meant = matching.meant(graph, key)
+    meant = setting_targets.meant(graph, key)
     names: dict[str, Sequence[str]] = {name: (name,) for name in graph.nodes}
     names |= {name: (*q.when.names, *graph.weighed_by) for name, q in graph.scenario.questions.items()}
-    return {name for name, of in names.items() if not meant.isdisjoint(matching.behind(graph, of))}
+    return {name for name, of in names.items() if not meant.isdisjoint(setting_targets.behind(graph, of))}
 
 
 def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: set[str]) -> xr.DataTree:

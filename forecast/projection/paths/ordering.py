@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from forecast.scenarios.quantities.inputs import Correlation
+    from forecast.scenarios.quantities.uncertain_inputs import Correlation
 
     Array = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def scores(group: Correlation, name: str, own: Mapping[str, Array], drawn: froze
 
     Examples
     --------
-    >>> from forecast.scenarios.quantities.inputs import Correlation
+    >>> from forecast.scenarios.quantities.uncertain_inputs import Correlation
     >>> group = Correlation(of=("a", "b"), matrix=((1.0, 0.7), (0.7, 1.0)))
     >>> own = dict(zip("ab", np.random.default_rng(0).standard_normal((2, 1024)), strict=True))
     >>> round(float(np.corrcoef(own["a"], scores(group, "b", own, frozenset("a")))[0, 1]), 2)

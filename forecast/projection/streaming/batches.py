@@ -26,14 +26,14 @@ from forecast.base.store import load_arrays, save_arrays
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
 from forecast.errors import DataError, ForecastError, UsageError, one_line, printable
-from forecast.projection.failing import Part
-from forecast.projection.moments import pass_before
-from forecast.projection.streaming.holdings import Layout, check_layout, check_values, packed, unpack
+from forecast.projection.failures import BlockSlice
+from forecast.projection.moment_fits import pass_before
+from forecast.projection.streaming.accumulators import Layout, check_layout, check_values, packed, unpack
 from forecast.projection.streaming.reduce import Sampled, Size
 from forecast.projection.weights import Updates
-from forecast.projection.world import Fits, World
+from forecast.projection.world import ModelFits, World
 from forecast.scenarios import graph as graphs
-from forecast.scenarios.graph import Graph
+from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["BATCH", "Checkpoint", "Job", "add_up"]
+__all__ = ["BATCH", "Checkpoint", "Job", "run_batches"]
 
 #: Worlds in a batch: what one worker draws, and what is lost where one dies.
 BATCH = 32 * BLOCK
 #: Blocks that are drawn together at most, and how much they may hold: what fits the processor's caches is fastest.
 MOST_BLOCKS, TOGETHER = 8, 64 * 2**20
 #: How often a path is held while a block is drawn: by its model, in its unit, changed, limited, in what is made of it.
-COPIES = 5
+MEMORY_FACTOR = 5
 #: A checkpoint is written when so many seconds have passed since the last one.
-EVERY = 5.0
+CHECKPOINT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -86,24 +86,24 @@ class Job:
         return {**self.__dict__, "_made": {}}
 
     @classmethod
-    def of(cls, graph: Graph, fits: Fits, **stated: Any) -> Job:
+    def of(cls, graph: ScenarioGraph, fits: ModelFits, **stated: Any) -> Job:
         """Return the job of a graph with models that are fitted already."""
         made = cls(scenario=graph.scenario, as_of=fits.as_of, seed=fits.seed, **stated)
         made._made.update(graph=graph, fits=fits)
         return made
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> ScenarioGraph:
         """The scenario's graph."""
         if "graph" not in self._made:
             self._made["graph"] = graphs.build(self.scenario, self.settings)
-        made: Graph = self._made["graph"]
+        made: ScenarioGraph = self._made["graph"]
         return made
 
     @property
-    def fits(self) -> Fits:
+    def fits(self) -> ModelFits:
         """The fitted models."""
-        made: Fits = self._made.setdefault("fits", Fits(as_of=self.as_of, seed=self.seed))
+        made: ModelFits = self._made.setdefault("fits", ModelFits(as_of=self.as_of, seed=self.seed))
         return made
 
     @property
@@ -114,7 +114,7 @@ class Job:
             pass_before(first)
             self._made["references"] = None
             if self.kept < self.worlds:
-                updates, part = Updates(self.graph, 0), Part(0, BLOCK, slice(0, 0))
+                updates, part = Updates(self.graph, 0), BlockSlice(0, BLOCK, slice(0, 0))
                 updates.fill(first, part, partial(_quietly, first))
                 self._made["references"] = updates.highest(part)
         made: Mapping[tuple[str, ...], float] | None = self._made["references"]
@@ -161,7 +161,7 @@ class Job:
         for node in self.graph.nodes.values():
             own = int(np.prod([len(choices[d].values) for d in node.dims], dtype=np.int64))
             cells += own * (1 if node.steady else len(self.years))
-        return int(np.clip(TOGETHER // max(8 * COPIES * BLOCK * cells, 1), 1, MOST_BLOCKS))
+        return int(np.clip(TOGETHER // max(8 * MEMORY_FACTOR * BLOCK * cells, 1), 1, MOST_BLOCKS))
 
     def sent(self, number: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Draw one batch, as plain data that can be sent."""
@@ -252,7 +252,7 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
 
 
-def add_up(
+def run_batches(
     job: Job,
     *,
     workers: int = 1,
@@ -292,7 +292,11 @@ def add_up(
                 if sampled is not whole:
                     whole.merge(sampled)
                 _tell(progress, job, number + 1)
-                if checkpoint is not None and time.monotonic() - written >= EVERY and number + 1 < job.batches:
+                if (
+                    checkpoint is not None
+                    and time.monotonic() - written >= CHECKPOINT_SECONDS
+                    and number + 1 < job.batches
+                ):
                     checkpoint.save(job, whole, fingerprint, number + 1)
                     written, kept = time.monotonic(), number + 1
     except KeyboardInterrupt as stopped:

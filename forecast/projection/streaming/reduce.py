@@ -14,24 +14,24 @@ import numpy as np
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.errors import DataError, ForecastError, PluginContractError, ScenarioError, UnitError, UsageError
-from forecast.projection.answers.binding import Binding
-from forecast.projection.answers.dates import DateDraws, Dates, answers
-from forecast.projection.answers.figures import Figures
-from forecast.projection.answers.first import Earliest
-from forecast.projection.answers.pooling import Pools
+from forecast.projection.answers.binding_limits import Binding
+from forecast.projection.answers.crossing_dates import DateDraws, Dates, answers
+from forecast.projection.answers.first_event import Earliest
+from forecast.projection.answers.pooling import PooledDates
 from forecast.projection.answers.ranking import Ranked
+from forecast.projection.answers.values import ValueReducer
 from forecast.projection.crossing import QUANTILES
-from forecast.projection.failing import Part, Record, Tally
-from forecast.projection.streaming.counted import DateCounts, LevelCounts
-from forecast.projection.streaming.holdings import Counted, Holding, Kept, merge, side_by_side
+from forecast.projection.failures import BlockSlice, FailureCounts, FailureLog
+from forecast.projection.streaming.accumulators import CountedColumn, Holding, KeptColumn, merge, side_by_side
+from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
 from forecast.projection.weights import Updates
 from forecast.projection.world import World
-from forecast.scenarios.graph import Combination, Graph
-from forecast.scenarios.quantities.dynamics import Solved, Stock
-from forecast.scenarios.quantities.functions import FunctionRef
-from forecast.scenarios.quantities.inputs import Fitted, OwnDraws, Regime, Schedule
-from forecast.scenarios.quantities.laws import LawRef
-from forecast.scenarios.scenario import Cell, Expression, ModelRef, Prior, SeriesRef
+from forecast.scenarios.graph import Combination, ScenarioGraph
+from forecast.scenarios.quantities.dynamics import SolvedNumber, Stock
+from forecast.scenarios.quantities.function_ref import FunctionRef
+from forecast.scenarios.quantities.law_ref import LawRef
+from forecast.scenarios.quantities.uncertain_inputs import MomentFit, OwnDraws, Regime, Schedule
+from forecast.scenarios.scenario import Expression, ModelRef, Prior, SeriesRef, TableValue
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,9 +46,9 @@ __all__ = ["Sampled", "Size"]
 
 #: What stands behind a quantity, for those who read the results.
 _KINDS = {
-    ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", Cell: "table", Regime: "regime",
-    Schedule: "schedule", OwnDraws: "draws", Fitted: "fitted", Stock: "stock", Solved: "solved", LawRef: "law",
-    FunctionRef: "function",
+    ModelRef: "model", Expression: "expression", Prior: "prior", SeriesRef: "trend", TableValue: "table",
+    Regime: "regime", Schedule: "schedule", OwnDraws: "draws", MomentFit: "fitted", Stock: "stock",
+    SolvedNumber: "solved", LawRef: "law", FunctionRef: "function",
 }  # fmt: skip
 
 
@@ -85,7 +85,7 @@ class Sampled:
 
     Parameters
     ----------
-    graph : Graph
+    graph : ScenarioGraph
     years : ndarray
         The steps in decimal years.
     size : Size
@@ -93,12 +93,12 @@ class Sampled:
         What worlds count for.
     """
 
-    def __init__(self, graph: Graph, years: Array, size: Size, updates: Updates) -> None:
+    def __init__(self, graph: ScenarioGraph, years: Array, size: Size, updates: Updates) -> None:
         self.graph, self.years, self.size, self.updates = graph, years, size, updates
         # By what failed and the combination: the first world of the block, and the error of the first block.
         self._failed: dict[tuple[str, Combination], tuple[int, ForecastError]] = {}
         self._unanswered: set[tuple[str, Combination]] = set()
-        self._record = Record()
+        self._record = FailureLog()
         self._levels = {
             name: side_by_side((1 if node.steady else len(years), size.held), self._sizes(node.dims))
             for name, node in graph.quantities.items()
@@ -112,28 +112,28 @@ class Sampled:
             name: (*node.dims, *(d for d in graph.dims(graph.weighed_by) if d not in node.dims))
             for name, node in graph.quantities.items()
         }
-        self._level_counts: dict[tuple[str, Combination], LevelCounts] = {}
-        self._date_counts: dict[tuple[str, Combination], DateCounts] = {}
+        self._level_counts: dict[tuple[str, Combination], ValueHistogram] = {}
+        self._date_counts: dict[tuple[str, Combination], DateHistogram] = {}
         weighted = bool(updates.asked)
         if size.counting:
             for name, along in self._along.items():
                 rows = 1 if graph.nodes[name].steady else len(years)
                 for combination in graph.combinations(along):
-                    self._level_counts[name, combination] = LevelCounts(rows, weighted=weighted)
+                    self._level_counts[name, combination] = ValueHistogram(rows, weighted=weighted)
             for name, dims in self._dims.items():
                 for combination in graph.combinations(dims):
-                    self._date_counts[name, combination] = DateCounts(
+                    self._date_counts[name, combination] = DateHistogram(
                         years[0], years[-1], self._by(name), weighted=weighted
                     )
-        self._pools = Pools(
+        self._pools = PooledDates(
             graph,
             self._dims,
             size.counting,
-            lambda name: DateCounts(years[0], years[-1], self._by(name), weighted=weighted),
+            lambda name: DateHistogram(years[0], years[-1], self._by(name), weighted=weighted),
         )
         self._earliest = Earliest(graph, self._dims, counting=size.counting)
         self._ranked = Ranked(graph, size.held, updates, counting=size.counting)
-        self._figures = Figures(graph, years, size.held, updates, counting=size.counting)
+        self._figures = ValueReducer(graph, years, size.held, updates, counting=size.counting)
         self._binding = Binding(graph, years, size.held, updates, counting=size.counting)
 
     def _by(self, name: str) -> tuple[float, ...]:
@@ -151,7 +151,7 @@ class Sampled:
         size = self.size
         worlds = min(world.draws, size.high - world.first)
         held = max(min(worlds, size.kept - world.first), 0)
-        part = Part(world.first, worlds, slice(world.first - size.low, world.first - size.low + held))
+        part = BlockSlice(world.first, worlds, slice(world.first - size.low, world.first - size.low + held))
         listed: list[ForecastError] = []
 
         def attempt(name: str, combination: Combination, make: Callable[[], T]) -> tuple[T, Mask] | None:
@@ -200,7 +200,7 @@ class Sampled:
         self._figures.fill(world, part, attempt)
         self._binding.fill(world, part)
 
-    def _count_levels(self, levels: Iterable[tuple[str, Combination, Array]], part: Part) -> None:
+    def _count_levels(self, levels: Iterable[tuple[str, Combination, Array]], part: BlockSlice) -> None:
         for name, combination, level in levels:
             for along in self.graph.combinations(self._along[name]):
                 if along[: len(combination)] == combination:
@@ -212,13 +212,13 @@ class Sampled:
 
     def holdings(self) -> list[Holding]:
         """Return what is held of the worlds."""
-        counts: list[LevelCounts | DateCounts] = [*self._level_counts.values(), *self._date_counts.values()]
-        own = [Kept(v, 1, complete=True) for v in self._levels.values()]
-        own += [Kept(v, complete=True) for v in self._dates.values()]
+        counts: list[ValueHistogram | DateHistogram] = [*self._level_counts.values(), *self._date_counts.values()]
+        own = [KeptColumn(v, 1, complete=True) for v in self._levels.values()]
+        own += [KeptColumn(v, complete=True) for v in self._dates.values()]
         parts = (self.updates, self._pools, self._earliest, self._ranked, self._figures, self._binding)
         return [
             *own,
-            *(Counted(each, complete=True) for each in counts),
+            *(CountedColumn(each, complete=True) for each in counts),
             *(each for part in parts for each in part.holdings()),
         ]
 
@@ -238,7 +238,7 @@ class Sampled:
             self._fail(name, tuple(combination), block, _error(*error))
         self._unanswered |= {(name, tuple(combination)) for name, combination in notes["unanswered"]}
         for name, combination, worlds, first, block, *error in notes["record"]:
-            self._record.tally((name, tuple(combination)), Tally(worlds, first, block, _error(*error)))
+            self._record.tally((name, tuple(combination)), FailureCounts(worlds, first, block, _error(*error)))
 
     def merge(self, other: Sampled) -> None:
         """Add the worlds of another batch."""

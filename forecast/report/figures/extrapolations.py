@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forecast.base import paper
+from forecast.base import plot_style
 
 if TYPE_CHECKING:
     from forecast.evaluation.extrapolate import Extrapolation
@@ -16,14 +16,14 @@ __all__ = ["plot"]
 
 def plot(answer: Extrapolation, path: str | os.PathLike[str], *, width: str = "two") -> Path:
     """Draw an extrapolation into a file that ends in ``.svg``, ``.png`` or ``.pdf``, one or two columns wide."""
-    paper.check_format(path)
-    with paper.style():
-        figure = paper.sheet(paper.WIDTHS[width], 3.4 if width == "two" else 2.6)
+    plot_style.check_format(path)
+    with plot_style.style():
+        figure = plot_style.sheet(plot_style.WIDTHS[width], 3.4 if width == "two" else 2.6)
         axes = answer.plot(figure.subplots())
         if (own := axes.get_legend()) is not None:
             own.remove()
         for axis in (axes.xaxis, axes.yaxis):
             if axis.get_scale() == "log":
-                paper.spread(axis)
-        paper.legend_below(figure, 4 if width == "two" else 2)
-        return paper.write(figure, path)
+                plot_style.spread(axis)
+        plot_style.legend_below(figure, 4 if width == "two" else 2)
+        return plot_style.write(figure, path)

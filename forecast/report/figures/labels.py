@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from forecast.base import paper
+from forecast.base import plot_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -121,7 +121,7 @@ class _Sheet:
     def _lead(self, at: tuple[float, float], to: tuple[float, float]) -> None:
         """Draw a thin line to a label that does not touch what it names."""
         if math.hypot(*to) > _NEAR + 1:
-            line = {"arrowstyle": "-", "linewidth": 0.4, "color": paper.GREY, "shrinkA": 0.0, "shrinkB": 1.2}
+            line = {"arrowstyle": "-", "linewidth": 0.4, "color": plot_style.GREY, "shrinkA": 0.0, "shrinkB": 1.2}
             self.axis.annotate("", at, xytext=to, textcoords="offset points", arrowprops=line).set_in_layout(False)
 
     def _free(self, box: Box, over: int) -> bool:

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from forecast.base import paper
+from forecast.base import plot_style
 from forecast.errors import ForecastError, printable
-from forecast.fit.diagnostics.drawing import panel
+from forecast.fit.diagnostics.fit_plot import panel
 
 if TYPE_CHECKING:
     from forecast.fit.fits import Fits
@@ -38,13 +38,13 @@ def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width:
     -------
     pathlib.Path
     """
-    paper.check_format(path)
+    plot_style.check_format(path)
     shown = range(min(len(made), _MOST))
     across = min(_ACROSS[width], len(shown))
     down = -(-len(shown) // across)
     along = next(iter(made.law.variables))
-    with paper.style():
-        figure = paper.sheet(paper.WIDTHS[width], 1.7 * down + 0.9)
+    with plot_style.style():
+        figure = plot_style.sheet(plot_style.WIDTHS[width], 1.7 * down + 0.9)
         axes = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         for axis, b in zip(axes, shown, strict=False):
             value = made.labels[b]
@@ -64,5 +64,5 @@ def plot(made: Fits, path: str | os.PathLike[str], *, level: float = 0.9, width:
             axis.set_axis_off()
         some = f": the first {len(shown)} of {len(made)}" if len(made) > len(shown) else ""
         figure.suptitle(printable(f"{made.name} over {made.by}{some}", 84 if width == "two" else 40), fontsize=9)
-        paper.legend_below(figure, 4 if width == "two" else 2)
-        return paper.write(figure, path)
+        plot_style.legend_below(figure, 4 if width == "two" else 2)
+        return plot_style.write(figure, path)

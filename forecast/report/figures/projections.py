@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from forecast.base import paper
-from forecast.base.paper import BLACK, COLOURS, GREY
+from forecast.base import plot_style
+from forecast.base.plot_style import BLACK, COLOURS, GREY
 from forecast.errors import UsageError, printable
-from forecast.report.asked import firsts
+from forecast.report.answer_distributions import AnswerDistribution
 from forecast.report.brief import Group, Row, brief
-from forecast.report.figures import dots, fans, tornado
+from forecast.report.figures import fan_chart, interval_rows, tornado
 from forecast.report.headline import Words, dates_of, event, headline, opening
-from forecast.report.levels import Levels
-from forecast.report.plain import attribute
+from forecast.report.plain_data import attribute
 from forecast.report.rankings import rankings
-from forecast.report.spreads import Spread
-from forecast.report.words.dates import said
-from forecast.report.words.numbers import percent, scale_of
+from forecast.report.value_quantiles import ValueQuantiles
+from forecast.report.value_text import first_answers
+from forecast.report.words.date_text import as_text
+from forecast.report.words.number_text import percent, scale_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -50,7 +50,7 @@ _ACROSS = {"one": (40, 46, 54), "two": (84, 100, 120)}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class Panel:
     """One piece of the figure, over its whole width, or a half.
 
     Parameters
@@ -99,15 +99,15 @@ def plot(tree: xr.DataTree, path: str | os.PathLike[str], *, width: str = "two")
     UsageError
         For another ending.
     """
-    paper.check_format(path)
-    with paper.style():
-        return paper.write(compose(tree, width=width), path)
+    plot_style.check_format(path)
+    with plot_style.style():
+        return plot_style.write(compose(tree, width=width), path)
 
 
 def compose(tree: xr.DataTree, *, width: str = "two") -> Figure:
-    """Return the figure of a projection, under `forecast.base.paper.style`."""
-    if width not in paper.WIDTHS:
-        raise UsageError(f"width: expected one of {', '.join(paper.WIDTHS)}, got '{printable(width, 40)}'")
+    """Return the figure of a projection, under `forecast.base.plot_style.style`."""
+    if width not in plot_style.WIDTHS:
+        raise UsageError(f"width: expected one of {', '.join(plot_style.WIDTHS)}, got '{printable(width, 40)}'")
     parts = _parts(tree, width)
     if not parts:
         raise UsageError("nothing to draw: a regime has no level")
@@ -118,10 +118,10 @@ def compose(tree: xr.DataTree, *, width: str = "two") -> Figure:
     sentence = textwrap.wrap(headline(tree), _ACROSS[width][2], max_lines=_SENTENCE[width], placeholder=" …")
     head = _TITLE * (len(title) + 0.85 * len(sentence)) + 0.16
     heights = [head, *(max(part.height for part in row) for row in rows), _LEGEND]
-    figure = paper.sheet(paper.WIDTHS[width], sum(heights))
+    figure = plot_style.sheet(plot_style.WIDTHS[width], sum(heights))
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights)
     pieces = [figure.add_subfigure(grid[place]) for place in range(len(heights))]
-    left = 0.05 / paper.WIDTHS[width]
+    left = 0.05 / plot_style.WIDTHS[width]
     pieces[0].text(left, 1 - 0.05 / head, "\n".join(title), fontsize=9, weight="bold", va="top")
     pieces[0].text(left, 1 - (0.1 + _TITLE * len(title)) / head, "\n".join(sentence), fontsize=7.5, va="top")
     drawn: list[Axes] = []
@@ -134,7 +134,7 @@ def compose(tree: xr.DataTree, *, width: str = "two") -> Figure:
                 cell.text(0.004 if cell is piece else 0.008, 0.995, next(letter), fontsize=9, weight="bold", va="top")
     heights[-1] = _LEGEND * _legend(pieces[-1], drawn, {part.marks for part in parts}, width) + 0.1
     grid.set_height_ratios(heights)
-    figure.set_size_inches(paper.WIDTHS[width], sum(heights))
+    figure.set_size_inches(plot_style.WIDTHS[width], sum(heights))
     if labels := [part.label for part in parts if part.label is not None]:
         figure.draw_without_rendering()
         for label in labels:
@@ -142,9 +142,9 @@ def compose(tree: xr.DataTree, *, width: str = "two") -> Figure:
     return figure
 
 
-def _in_rows(parts: Sequence[Part], width: str) -> list[list[Part]]:
+def _in_rows(parts: Sequence[Panel], width: str) -> list[list[Panel]]:
     """Put halves beside one another."""
-    rows: list[list[Part]] = []
+    rows: list[list[Panel]] = []
     for part in parts:
         beside = rows and width == "two" and part.half and len(rows[-1]) == 1 and rows[-1][0].half
         if beside:
@@ -154,24 +154,24 @@ def _in_rows(parts: Sequence[Part], width: str) -> list[list[Part]]:
     return rows
 
 
-def _parts(tree: xr.DataTree, width: str) -> list[Part]:
+def _parts(tree: xr.DataTree, width: str) -> list[Panel]:
     name, kind = opening(tree)
     words = Words(tree)
     found = brief(tree)
-    drawn = [group for group in found.groups if group.kind != "text" and dots.rows_of(group)]
+    drawn = [group for group in found.groups if group.kind != "text" and interval_rows.rows_of(group)]
     parts = [_group(group, width, title=_called(tree, words, group, name, kind)) for group in drawn]
     parts += _winners(tree, words, width)
     if kind == "first":
         parts = [*_races(tree, words, width), *parts]
     most, across = _MOST[width]
     if kind in ("when", "value"):
-        parts += _trajectories(fans.fans(tree, name, kind, most), across, half=True)
+        parts += _trajectories(fan_chart.fans(tree, name, kind, most), across, half=True)
     if kind == "when" and (moved := tornado.tornado(tree, name)) is not None:
         beside = width == "one" or (bool(parts) and parts[-1].half)
         parts.append(_tornado(moved, width, alone=not beside))
     if not parts:
         names = _shown(tree)
-        over = fans.lines_over_time(tree, names, Levels(tree).cells, most)
+        over = fan_chart.lines_over_time(tree, names, ValueQuantiles(tree).cells, most)
         parts = _trajectories(over, across, half=False) or [
             _group(group, width, title=_at(tree, group)) for group in _at_the_end(tree, words, names)
         ]
@@ -186,28 +186,28 @@ def _called(tree: xr.DataTree, words: Words, group: Group, name: str, kind: str)
         return group.title
     heading = next((row.label for row in group.rows if row.spread is None and not row.text), "")
     if heading:
-        return heading.removesuffix(f" [{scale_of(dots.middles(group.rows), group.unit)[1]}]")
+        return heading.removesuffix(f" [{scale_of(interval_rows.middles(group.rows), group.unit)[1]}]")
     asked = attribute(tree, "values")[name]
     return words.title(asked["title"] or asked.get("value") or f"growth of {asked.get('growth')}", {})
 
 
-def _group(group: Group, width: str, *, title: str = "") -> Part:
+def _group(group: Group, width: str, *, title: str = "") -> Panel:
     heading = textwrap.wrap(title, _ACROSS[width][1], max_lines=2, placeholder=" …")
-    rows = dots.rows_of(group)
+    rows = interval_rows.rows_of(group)
     label = min(_LABEL[width], max(len(f"{row.of}: {row.label}") for row in rows))
-    row = _ROW * (1.4 if any("\n" in text for text in dots.lines_of(rows, label)) else 1.0)
+    row = _ROW * (1.4 if any("\n" in text for text in interval_rows.lines_of(rows, label)) else 1.0)
     height = row * max(len(rows), 2) + _AROUND + _TITLE * len(heading)
 
     def draw(piece: SubFigure) -> list[Axes]:
-        axis, *beside = _with_bars(piece, dots.asides(group), paper.WIDTHS[width])
-        dots.dots(axis, group, width=label)
-        for each, shares in zip(beside, dots.asides(group), strict=True):
-            dots.bars(each, shares, axis.get_ylim())
+        axis, *beside = _with_bars(piece, interval_rows.asides(group), plot_style.WIDTHS[width])
+        interval_rows.dots(axis, group, width=label)
+        for each, shares in zip(beside, interval_rows.asides(group), strict=True):
+            interval_rows.bars(each, shares, axis.get_ylim())
         if heading:
-            piece.suptitle("\n".join(heading), fontsize=8, x=_HEADING / paper.WIDTHS[width], ha="left")
+            piece.suptitle("\n".join(heading), fontsize=8, x=_HEADING / plot_style.WIDTHS[width], ha="left")
         return [axis]
 
-    return Part(height=height, draw=draw, marks=_marks(rows))
+    return Panel(height=height, draw=draw, marks=_marks(rows))
 
 
 def _marks(rows: Sequence[Row]) -> str:
@@ -219,13 +219,13 @@ def _marks(rows: Sequence[Row]) -> str:
     return "dots" if wide else "points"
 
 
-def _with_bars(piece: SubFigure, asides: Sequence[dots.Aside], inches: float) -> list[Axes]:
+def _with_bars(piece: SubFigure, asides: Sequence[interval_rows.Aside], inches: float) -> list[Axes]:
     """Return axes for a panel, and narrow ones beside it; what they show is no part of its data."""
     ratios = [inches - _BESIDE * (len(asides) + 1), *[_BESIDE] * len(asides)]
     return list(piece.subplots(1, len(ratios), squeeze=False, width_ratios=ratios).ravel())
 
 
-def _trajectories(made: Sequence[fans.Fan], across: int, *, half: bool) -> list[Part]:
+def _trajectories(made: Sequence[fan_chart.Fan], across: int, *, half: bool) -> list[Panel]:
     if not made:
         return []
     across = min(across, len(made))
@@ -247,7 +247,7 @@ def _trajectories(made: Sequence[fans.Fan], across: int, *, half: bool) -> list[
             low, high = min(w[0] for w in windows), max(w[1] for w in windows)
             windows = [(low, high, log)] * len(made) if log or not any(w[2] for w in windows) else windows
         for place, (axis, fan) in enumerate(zip(axes, made, strict=False)):
-            labels.append(fans.draw(axis, fan, span=span, window=windows[place]))
+            labels.append(fan_chart.draw(axis, fan, span=span, window=windows[place]))
             if shared and place % across:
                 axis.set_ylabel("")
         for place, axis in enumerate(axes[len(made) :], len(made)):
@@ -256,23 +256,23 @@ def _trajectories(made: Sequence[fans.Fan], across: int, *, half: bool) -> list[
         return list(axes[: len(made)])
 
     marks = "bands" if any(fan.spreads for fan in made) else ""
-    return [Part(height=_FAN * down + 0.15, draw=draw, half=half and len(made) == 1, marks=marks, label=label)]
+    return [Panel(height=_FAN * down + 0.15, draw=draw, half=half and len(made) == 1, marks=marks, label=label)]
 
 
-def _tornado(made: tornado.Tornado, width: str, *, alone: bool) -> Part:
+def _tornado(made: tornado.Tornado, width: str, *, alone: bool) -> Panel:
     def draw(piece: SubFigure) -> list[Axes]:
-        axis, beside = _with_bars(piece, [made.aside], paper.WIDTHS[width] / (1 if alone or width == "one" else 2))
+        axis, beside = _with_bars(piece, [made.aside], plot_style.WIDTHS[width] / (1 if alone or width == "one" else 2))
         tornado.draw(axis, made, width=36 if alone else 18)
-        dots.bars(beside, made.aside, axis.get_ylim())
+        interval_rows.bars(beside, made.aside, axis.get_ylim())
         return [axis]
 
-    return Part(height=0.26 * len(made.labels) + 0.85, draw=draw, half=True)
+    return Panel(height=0.26 * len(made.labels) + 0.85, draw=draw, half=True)
 
 
 # --- Shares -----------------------------------------------------------------------------------------------------------
 
 
-def _winners(tree: xr.DataTree, words: Words, width: str) -> list[Part]:
+def _winners(tree: xr.DataTree, words: Words, width: str) -> list[Panel]:
     """Draw a ranking that is asked many times: who is best in each, and how often."""
     every = rankings(tree)
     parts = []
@@ -289,10 +289,10 @@ def _winners(tree: xr.DataTree, words: Words, width: str) -> list[Part]:
     return parts
 
 
-def _races(tree: xr.DataTree, words: Words, width: str) -> list[Part]:
+def _races(tree: xr.DataTree, words: Words, width: str) -> list[Panel]:
     """Draw how likely each event is the first."""
     parts = []
-    for row in firsts(tree)[:3]:
+    for row in first_answers(tree)[:3]:
         if row["none"] is not None:
             order = sorted(row["first"].items(), key=lambda item: -item[1])
             told = [(words(event), "", share) for event, share in (*order, ("none", row["none"]))]
@@ -302,10 +302,10 @@ def _races(tree: xr.DataTree, words: Words, width: str) -> list[Part]:
     return parts
 
 
-def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str, width: str) -> Part:
-    told = told[: dots.MOST]
+def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str, width: str) -> Panel:
+    told = told[: interval_rows.MOST]
     heading = textwrap.wrap(title, _ACROSS[width][1], max_lines=2, placeholder=" …")
-    labels = dots.lines_of([Row(label=label, spread=None, text="") for label, _, _ in told], _LABEL[width])
+    labels = interval_rows.lines_of([Row(label=label, spread=None, text="") for label, _, _ in told], _LABEL[width])
     lines = sum(label.count("\n") + 1 for label in labels)
 
     def draw(piece: SubFigure) -> list[Axes]:
@@ -320,24 +320,24 @@ def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str,
         axis.set(xlim=(0.0, 1.0), ylim=(len(told) - 0.4, -0.6), xlabel=axis_title)
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axis.tick_params(axis="y", length=0)
-        piece.suptitle("\n".join(heading), fontsize=8, x=_HEADING / paper.WIDTHS[width], ha="left")
+        piece.suptitle("\n".join(heading), fontsize=8, x=_HEADING / plot_style.WIDTHS[width], ha="left")
         return [axis]
 
-    return Part(height=_ROW * max(lines, 2) + _AROUND + 0.15 + _TITLE * len(heading), draw=draw)
+    return Panel(height=_ROW * max(lines, 2) + _AROUND + 0.15 + _TITLE * len(heading), draw=draw)
 
 
 # --- Where nothing is asked -------------------------------------------------------------------------------------------
 
 
 def _shown(tree: xr.DataTree) -> list[str]:
-    names = Levels(tree).names()
+    names = ValueQuantiles(tree).names()
     shown = attribute(tree, "shown") if "shown" in tree.attrs else names
     return [name for name in shown if name in names] or names
 
 
 def _at_the_end(tree: xr.DataTree, words: Words, names: Sequence[str]) -> list[Group]:
     """Return the quantities at the last date, those of one unit on one axis."""
-    levels = Levels(tree)
+    levels = ValueQuantiles(tree)
     by_unit: dict[str, list[Row]] = {}
     for name in names:
         for cell in levels.cells(name):
@@ -345,14 +345,14 @@ def _at_the_end(tree: xr.DataTree, words: Words, names: Sequence[str]) -> list[G
             if last.size and last[0] == last[0]:
                 label = ", ".join([words(name), *map(words, cell.values())])
                 five = tuple(float(level) for level in last)
-                row = Row(label=label, spread=Spread(quantiles=five), text="-")  # type: ignore[arg-type]
+                row = Row(label=label, spread=AnswerDistribution(quantiles=five), text="-")  # type: ignore[arg-type]
                 by_unit.setdefault(str(levels.kept[name].attrs["units"]), []).append(row)
     return [_on_one_axis(rows, unit) for unit, rows in by_unit.items()]
 
 
 def _at(tree: xr.DataTree, group: Group) -> str:
-    _, unit = scale_of(dots.middles(group.rows), group.unit)
-    return f"{unit or 'no unit'}, {said(dates_of(tree)[1])}"
+    _, unit = scale_of(interval_rows.middles(group.rows), group.unit)
+    return f"{unit or 'no unit'}, {as_text(dates_of(tree)[1])}"
 
 
 def _on_one_axis(rows: Sequence[Row], unit: str) -> Group:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from forecast.base import paper
-from forecast.projection.answers.dates import DateDraws, answered
+from forecast.base import plot_style
+from forecast.projection.answers.crossing_dates import DateDraws, answered
 from forecast.projection.crossing import QUANTILES
+from forecast.report.answer_distributions import AnswerDistribution, ReportedDate
 from forecast.report.brief import Row
-from forecast.report.figures.dots import Aside, lines_of
+from forecast.report.figures.interval_rows import Aside, lines_of
 from forecast.report.headline import Words, dates_of
-from forecast.report.spreads import Question, Spread
-from forecast.report.words.dates import said
-from forecast.report.words.numbers import percent
-from forecast.sensitivity.answers import drivers, uncertain
+from forecast.report.words.date_text import as_text
+from forecast.report.words.number_text import percent
+from forecast.sensitivity.of_answer import first_order, uncertain
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -81,8 +81,8 @@ def tornado(tree: xr.DataTree, name: str) -> Tornado | None:
     The answers are the median dates; where it is already so, or never, in most worlds, they are the probabilities that
     it is so by the first or by the last date.
     """
-    moved = [row for row in drivers(tree, name)[:_MOST] if row["share"] >= _LEAST]
-    question, words = Question(tree, name), Words(tree)
+    moved = [row for row in first_order(tree, name)[:_MOST] if row["share"] >= _LEAST]
+    question, words = ReportedDate(tree, name), Words(tree)
     own = question.spread(question.default)
     if not moved or own is None or own.medians is not None:
         return None
@@ -109,7 +109,7 @@ def tornado(tree: xr.DataTree, name: str) -> Tornado | None:
         labels=tuple(words.driver(row["name"]) for row in moved), shares=tuple(row["share"] for row in moved),
         ends=tuple(ends), choices=tuple(row["kind"] == "choice" for row in moved),
         base=_read(own, by, first, dates), dates=dates, most=last,
-        says="median date" if dates else f"probability by {said(by)}",
+        says="median date" if dates else f"probability by {as_text(by)}",
     )  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def _together(draws: Sequence[Array], worlds: Array) -> Array:
     return np.asarray(design @ np.linalg.lstsq(design, ranks[0], rcond=None)[0])
 
 
-def _read(spread: Spread, by: float, first: float, dates: bool) -> float:
+def _read(spread: AnswerDistribution, by: float, first: float, dates: bool) -> float:
     if dates:
         return spread.median
     return spread.already if by == first else 1 - spread.never
@@ -146,7 +146,7 @@ def draw(axis: Axes, made: Tornado, *, width: int = 34) -> None:
     axis.set_xlim(low - (room if made.dates else 0.0), edge)
     for place, (ends, choice) in enumerate(zip(made.ends, made.choices, strict=True)):
         _bar(axis, place, ends, made.base, edge, choice=choice)
-    axis.axvline(made.base, color=paper.BLACK, linewidth=0.9)
+    axis.axvline(made.base, color=plot_style.BLACK, linewidth=0.9)
     rows = [Row(label=label, spread=None, text="") for label in _shortened(made.labels, width)]
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_yticks(range(len(rows)), lines_of(rows, width))
@@ -156,7 +156,7 @@ def draw(axis: Axes, made: Tornado, *, width: int = 34) -> None:
     axis.set_xlabel(made.says)
     axis.set_title("what moves it")
     if made.dates:
-        paper.years(axis.xaxis)
+        plot_style.years(axis.xaxis)
     else:
         axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
 
@@ -172,14 +172,14 @@ def _bar(axis: Axes, place: int, ends: tuple[float, ...], base: float, edge: flo
     if not known:
         return
     if choice:
-        axis.plot([min(known), max(known)], [place, place], color=paper.COLOURS[2], linewidth=1.2)
-        axis.plot(known, [place] * len(known), "d", color=paper.COLOURS[2], mfc="white", ms=5, mew=1.2, clip_on=False,
-                  label="values of a choice")  # fmt: skip
+        axis.plot([min(known), max(known)], [place, place], color=plot_style.COLOURS[2], linewidth=1.2)
+        axis.plot(known, [place] * len(known), "d", color=plot_style.COLOURS[2], mfc="white", ms=5, mew=1.2,
+                  clip_on=False, label="values of a choice")  # fmt: skip
         return
     start = min(base, edge)
     for end, colour, hatch, label in (
         (known[0], "white", "////", "number in its lowest fifth"),
-        (known[-1], paper.COLOURS[0], "", "in its highest fifth"),
+        (known[-1], plot_style.COLOURS[0], "", "in its highest fifth"),
     ):
-        axis.barh(place, end - start, left=start, height=0.5, color=colour, edgecolor=paper.COLOURS[0], hatch=hatch,
-                  linewidth=0.8, label=label)  # fmt: skip
+        axis.barh(place, end - start, left=start, height=0.5, color=colour, edgecolor=plot_style.COLOURS[0],
+                  hatch=hatch, linewidth=0.8, label=label)  # fmt: skip

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from jinja2 import Environment
 
-    from forecast.report.page.worlds import Worlds
+    from forecast.report.page.draw_encoding import EncodedDraws
 
 __all__ = ["Live", "Served", "check_format", "html", "live", "part", "write"]
 
@@ -114,14 +114,14 @@ def live(tree: xr.DataTree, more: Live, *, toml: str = "") -> Served:
     return _made(tree, toml, "", more)
 
 
-def part(name: str, tree: xr.DataTree, worlds: Worlds, *, toml: str = "") -> str:
+def part(name: str, tree: xr.DataTree, worlds: EncodedDraws, *, toml: str = "") -> str:
     """Return what stands around an answer on its page, for who draws the answer anew.
 
     Parameters
     ----------
     name : {"about", "appendices"}
     tree : xarray.DataTree
-    worlds : Worlds
+    worlds : EncodedDraws
     toml : str
         The scenario that repeats the answer.
     """
@@ -141,10 +141,10 @@ def _templates() -> Environment:
 
 
 def _made(tree: xr.DataTree, toml: str, given: str, more: Live | None) -> Served:
-    from forecast.report.page.contents import answer, contents
-    from forecast.report.page.worlds import Worlds
+    from forecast.report.page.draw_encoding import EncodedDraws
+    from forecast.report.page.page_data import answer, contents
 
-    worlds = Worlds(tree)
+    worlds = EncodedDraws(tree)
     style, script = ((_HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     scripts, styles = ([script], [style]) if more is None else ([script, more.script], [style, more.style])
     own = "" if more is None else "connect-src 'self'; "

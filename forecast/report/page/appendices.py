@@ -13,12 +13,12 @@ import numpy as np
 
 from forecast.base.json_text import to_json
 from forecast.errors import ForecastError, printable
-from forecast.report import summary
+from forecast.report import result_data
 from forecast.report.brief import brief, newest_data, past_record
 from forecast.report.headline import Words
-from forecast.report.page.worlds import MOST_DATES, Worlds
-from forecast.report.plain import attribute
-from forecast.report.words.numbers import amount, plain
+from forecast.report.page.draw_encoding import MOST_DATES, EncodedDraws
+from forecast.report.plain_data import attribute
+from forecast.report.words.number_text import amount, plain
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,9 +31,9 @@ _MOST_ROWS, _LONG = 120, 2000
 _STATED = re.compile(r"(?P<name>\w+) \[(?P<unit>[^\]]*)\]: (?P<text>.*)", re.ASCII | re.DOTALL)
 
 
-def about(tree: xr.DataTree, worlds: Worlds) -> dict[str, Any]:
+def about(tree: xr.DataTree, worlds: EncodedDraws) -> dict[str, Any]:
     """Return what stands below an answer: how old its data are, how such forecasts have done, and warnings."""
-    said = [*attribute(tree, "failures"), *summary.warnings(tree)]
+    said = [*attribute(tree, "failures"), *result_data.warnings(tree)]
     return {
         "newest": newest_data(tree, ""),
         "past": past_record(tree),
@@ -124,7 +124,7 @@ def _inputs(tree: xr.DataTree) -> Iterator[dict[str, str]]:
 
 
 def _every(tree: xr.DataTree) -> Iterator[tuple[str, Any]]:
-    from forecast.sensitivity.answers import uncertain
+    from forecast.sensitivity.of_answer import uncertain
 
     for name, number in uncertain(tree).items():
         yield name, number.draws
@@ -153,7 +153,7 @@ def _tables(tree: xr.DataTree) -> Iterator[dict[str, Any]]:
     """Walk the tables and files behind the answer, with their citations where they are installed."""
     from forecast import tables
 
-    dates = summary.newest(tree)
+    dates = result_data.newest(tree)
     for name, digest in attribute(tree, "data").items():
         described: Mapping[str, str] = {}
         if "/" in name:
@@ -191,17 +191,17 @@ def _facts(tree: xr.DataTree) -> list[tuple[str, str]]:
 
 def command(tree: xr.DataTree) -> str:
     """Return the command that repeats the answer from the scenario in a file."""
-    from forecast.scenarios.quantities.changes import spoken
-    from forecast.scenarios.settings import said
+    from forecast.scenarios.quantities.changes import as_phrase
+    from forecast.scenarios.setting_values import as_text
 
     words = ["forecast", "run", "scenario.toml"]
     for key, option in (("set", "--set"), ("swap", "--swap")):
         stated = attribute(tree, key) if key in tree.attrs else {}
         for name, value in stated.items():
-            told = value if isinstance(value, str) else said({name: value})[0].partition(" = ")[2]
+            told = value if isinstance(value, str) else as_text({name: value})[0].partition(" = ")[2]
             words += [option, f"{name}={told}"]
     for change in attribute(tree, "changes") if "changes" in tree.attrs else []:
-        words += ["--what-if", spoken(change)]
+        words += ["--what-if", as_phrase(change)]
     for key in ("until", "start", "step"):
         words += [f"--{key}", str(attribute(tree, key))]
     words += ["--draws", str(attribute(tree, "draws")), "--seed", str(attribute(tree, "seed"))]
@@ -213,12 +213,12 @@ def _record(tree: xr.DataTree) -> dict[str, Any]:
     run = ("scenario", "scenario_hash", "seed", "draws", "start", "until", "step", "set")
     return {
         "headline": brief(tree).sentence,
-        "questions": summary.questions(tree),
-        "pooled": summary.pooled(tree),
-        "drivers": summary.drivers(tree),
-        "rankings": summary.rankings(tree),
-        "values": summary.figures(tree),
-        "first": summary.firsts(tree),
-        "limits": [{k: v for k, v in row.items() if k not in ("time", "binds")} for row in summary.limits(tree)],
+        "questions": result_data.questions(tree),
+        "pooled": result_data.pooled(tree),
+        "drivers": result_data.drivers(tree),
+        "rankings": result_data.rankings(tree),
+        "values": result_data.value_answers(tree),
+        "first": result_data.first_answers(tree),
+        "limits": [{k: v for k, v in row.items() if k not in ("time", "binds")} for row in result_data.limits(tree)],
         "provenance": {key: attribute(tree, key) for key in (*run, "data", "versions", "plugins")},
     }

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.errors import UsageError, printable
 from forecast.formula import Condition
-from forecast.scenarios.quantities.inputs import year
 from forecast.scenarios.quantities.limits import compared
+from forecast.scenarios.quantities.uncertain_inputs import year
 
 if TYPE_CHECKING:
-    from forecast.scenarios.parse import Reader
+    from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["Change", "parse", "read", "spoken"]
+__all__ = ["Change", "as_phrase", "parse", "read"]
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR = re.compile(rf"({_NUMBER}) ?\*", re.ASCII)
@@ -79,7 +79,7 @@ class Change:
         return {"of": self.of, **how, "since": self.since, **({"until": self.until} if self.until < math.inf else {})}
 
 
-def spoken(stated: Mapping[str, Any]) -> str:
+def as_phrase(stated: Mapping[str, Any]) -> str:
     """Say a change, given as plain data, as the command line takes it.
 
     Examples
@@ -124,7 +124,7 @@ def _when(text: str) -> float | date:
         ) from None
 
 
-def read(reader: Reader, stated: object) -> Iterator[Change]:
+def read(reader: ScenarioReader, stated: object) -> Iterator[Change]:
     """Read the changes of a scenario; whether their names are known is for the graph."""
     if not isinstance(stated, (list, tuple)):
         raise reader.fail("changes", "expected [[changes]], with two brackets: there may be several")
@@ -145,7 +145,7 @@ def read(reader: Reader, stated: object) -> Iterator[Change]:
         yield Change(of=of, growth=growth, value=value, since=since, until=until)
 
 
-def _factor(reader: Reader, stated: object, key: str) -> float:
+def _factor(reader: ScenarioReader, stated: object, key: str) -> float:
     """Return the factor in ``"0.5*"``; the sign says that growth is multiplied and not replaced."""
     matched = _FACTOR.fullmatch(stated.strip()) if isinstance(stated, str) else None
     factor = float(matched[1]) if matched else math.nan

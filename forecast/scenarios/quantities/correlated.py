@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING
 from forecast.base.distributions import distribution
 from forecast.contract.specs import Input
 from forecast.errors import ScenarioError, UnknownNameError, printable
-from forecast.scenarios import matching
-from forecast.scenarios.quantities.inputs import Fitted, Regime
+from forecast.scenarios import setting_targets
+from forecast.scenarios.quantities.uncertain_inputs import MomentFit, Regime
 from forecast.scenarios.spec import Prior
 
 if TYPE_CHECKING:
-    from forecast.scenarios.graph import Graph
+    from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Quantity
 
 __all__ = ["together"]
 
 
 def together(
-    graph: Graph, whole: Callable[[], object] | None
+    graph: ScenarioGraph, whole: Callable[[], object] | None
 ) -> tuple[dict[str, tuple[tuple[str, ...], tuple[float, ...]]], dict[str, tuple[str, str]]]:
     """Check who moves together; return whose draws depend on others', and the fitted numbers among them, by model.
 
     Parameters
     ----------
-    graph : Graph
+    graph : ScenarioGraph
         Before anything in it is set.
     whole : callable or None
         Where choices are narrowed: builds the graph with all their values, of which what is left out may be named too.
@@ -54,7 +54,7 @@ def together(
                     raise ScenarioError(f"{key}.of: '{printable(name, 80)}' has no distribution of its own to be "
                                         f"drawn from; {_could_be(graph, name)}")  # fmt: skip
                 continue
-            found = matching.owners(graph, name)
+            found = setting_targets.owners(graph, name)
             if not found and whole is not None:
                 whole()  # where the name is known to nothing at all, this says so
             elif not found:
@@ -73,14 +73,14 @@ def together(
     return weights, fitted
 
 
-def _correlatable(graph: Graph, names: Iterable[str]) -> list[str]:
+def _correlatable(graph: ScenarioGraph, names: Iterable[str]) -> list[str]:
     """Return what may move together with others, of these quantities: numbers, inputs of models, growths of trends."""
     out: dict[str, None] = {}
     for name in names:
         node = graph.nodes[name]
         if _drawn(node.quantity, name):
             out[name] = None
-        behind = matching.models(graph, name)
+        behind = setting_targets.models(graph, name)
         inputs = {key: asked for key, asked in graph.inputs.items() if key.rpartition(".")[0] in behind}
         out |= dict.fromkeys(key for key, asked in inputs.items() if _drawn(asked, key))
         if any(hasattr(graph.models[each], "shape") for each in behind):
@@ -88,11 +88,13 @@ def _correlatable(graph: Graph, names: Iterable[str]) -> list[str]:
     return list(out)
 
 
-def _could_be(graph: Graph, name: str) -> str:
+def _could_be(graph: ScenarioGraph, name: str) -> str:
     """Say what may move together with others instead of a quantity: of what stands behind it, the nearest first."""
-    known = _correlatable(graph, [each for each in matching.behind(graph, [name]) if not graph.nodes[each].hidden])
+    known = _correlatable(
+        graph, [each for each in setting_targets.behind(graph, [name]) if not graph.nodes[each].hidden]
+    )
     known = known or _correlatable(graph, graph.quantities)
-    return f"what could be: {matching.listed(known)}" if known else "the scenario has nothing that could be"
+    return f"what could be: {setting_targets.listed(known)}" if known else "the scenario has nothing that could be"
 
 
 def _drawn(stated: Quantity | Input, name: str) -> bool:
@@ -101,4 +103,4 @@ def _drawn(stated: Quantity | Input, name: str) -> bool:
         return distribution(stated.distribution, where=name).family != "fixed"
     if isinstance(stated, Prior):
         return stated.distribution.family != "fixed"
-    return isinstance(stated, (Regime, Fitted))
+    return isinstance(stated, (Regime, MomentFit))

@@ -21,9 +21,9 @@ from forecast.errors import UnknownNameError
 from forecast.formula import Condition, Formula, Measured, parse_condition, parse_expression, tree
 
 if TYPE_CHECKING:
-    from forecast.scenarios.parse import Reader
+    from forecast.scenarios.parse import ScenarioReader
 
-__all__ = ["MOVES", "Solved", "Stock", "solved", "stocks"]
+__all__ = ["MOVES", "SolvedNumber", "Stock", "solved", "stocks"]
 
 #: How a stock goes on: the derivative of its logarithm, its derivative, or what it is at the next step.
 MOVES = ("log_rate", "rate", "next")
@@ -57,7 +57,7 @@ class Stock:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solved:
+class SolvedNumber:
     """A number a world for which an equation holds at the first step.
 
     Parameters
@@ -71,7 +71,7 @@ class Solved:
     unit: str = ""
 
 
-def stocks(reader: Reader, record: Mapping[str, Any]) -> Iterator[tuple[str, Stock]]:
+def stocks(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[tuple[str, Stock]]:
     """Walk the stocks of a scenario."""
     for name, given in reader.tables(record, "stocks"):
         key = f"stocks.{name}"
@@ -100,7 +100,7 @@ def stocks(reader: Reader, record: Mapping[str, Any]) -> Iterator[tuple[str, Sto
         )
 
 
-def solved(reader: Reader, record: Mapping[str, Any]) -> Iterator[tuple[str, Solved]]:
+def solved(reader: ScenarioReader, record: Mapping[str, Any]) -> Iterator[tuple[str, SolvedNumber]]:
     """Walk the numbers that are solved for."""
     for name, given in reader.tables(record, "solve"):
         key = f"solve.{name}"
@@ -110,7 +110,7 @@ def solved(reader: Reader, record: Mapping[str, Any]) -> Iterator[tuple[str, Sol
         so = parse_condition(reader.text(given, "so", key), where=f"{reader.where}: {key}.so")
         if so.op != "==":
             raise reader.fail(f"{key}.so", "expected an equation, such as 'log_rate(S) == log(5)'")
-        yield name, Solved(so=so, unit=reader.unit(given, key) if "unit" in given else "")
+        yield name, SolvedNumber(so=so, unit=reader.unit(given, key) if "unit" in given else "")
 
 
 def _in(unit: str, formula: Formula) -> Formula:
@@ -119,7 +119,7 @@ def _in(unit: str, formula: Formula) -> Formula:
     return Formula(Measured(formula.evaluate({}), unit)) if bare else formula
 
 
-def _formula(reader: Reader, given: object, key: str) -> Formula:
+def _formula(reader: ScenarioReader, given: object, key: str) -> Formula:
     """Return a formula, of which a number is one."""
     text = repr(float(given)) if number(given) else given
     return parse_expression(text, where=f"{reader.where}: {key}")

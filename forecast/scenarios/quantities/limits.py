@@ -25,7 +25,7 @@ from forecast.errors import UnknownNameError, printable
 from forecast.formula import Condition
 
 if TYPE_CHECKING:
-    from forecast.scenarios.parse import Reader
+    from forecast.scenarios.parse import ScenarioReader
 
 __all__ = ["KEYS", "NOTHING", "Limits", "compared", "read"]
 
@@ -102,7 +102,7 @@ class Limits:
         return out
 
 
-def read(reader: Reader, record: Mapping[str, Any], name: str) -> Limits | None:
+def read(reader: ScenarioReader, record: Mapping[str, Any], name: str) -> Limits | None:
     """Read what bounds a quantity; None where nothing does."""
     stated = {key: record[key] for key in KEYS if key in record}
     if not stated:
@@ -134,7 +134,7 @@ def read(reader: Reader, record: Mapping[str, Any], name: str) -> Limits | None:
     )
 
 
-def compared(reader: Reader, name: str, op: str, stated: object, key: str) -> Condition:
+def compared(reader: ScenarioReader, name: str, op: str, stated: object, key: str) -> Condition:
     """Read what a quantity is compared with, as the condition that it is: numbers have units as in every comparison."""
     if number(stated) and math.isfinite(stated):
         stated = repr(stated)

@@ -3,7 +3,8 @@
 The cache is ``FORECAST_DATA``, or the user's cache folder. A cached copy with the described hash is used without asking
 the network. Reading a table downloads nothing unless the user allows it (`forecast.base.access`); ``forecast tables
 fetch`` does. A file put there by hand does as well: the error of an offline machine says under which name. A file whose
-hash nobody published is verified against the one it had at the first fetch (`forecast.tables.remote.first_use`).
+hash nobody published is verified against the one it had at the first fetch
+(`forecast.tables.remote.trust_on_first_use`).
 """
 
 from __future__ import annotations
@@ -144,9 +145,9 @@ def fetch(
         One line with the URL, the reason, and the name under which to put the file by hand.
     """
     if digest == RECORDED:
-        from forecast.tables.remote import first_use
+        from forecast.tables.remote import trust_on_first_use
 
-        return first_use.take(url, name, where=where, limit=limit, command=command, check=check).path
+        return trust_on_first_use.take(url, name, where=where, limit=limit, command=command, check=check).path
     check_url(url, where)
     if not digest.startswith("sha256:"):
         raise DownloadError(f"{where}: expected a hash 'sha256:...'")

@@ -111,7 +111,7 @@ LINKS = {
 
 def link(name: str, spec: ModelSpec) -> Model:
     """Build a magnitude by its name."""
-    from forecast_emergence.chained import built
+    from forecast_emergence.link_model import built
 
     return built(name, spec, LINKS[spec.name])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity
-from forecast_emergence.features.records import TABLE
+from forecast_emergence.features.feature_specs import TABLE
 
 if TYPE_CHECKING:
     import numpy as np

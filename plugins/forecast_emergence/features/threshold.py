@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from forecast.models import Description, FittedModel, Model, ModelRecord
 from forecast_emergence.abilities.censored import bracket
-from forecast_emergence.features.records import ROUTES, TABLE
+from forecast_emergence.features.feature_specs import ROUTES, TABLE
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from forecast import Input
 from forecast.errors import UsageError
 from forecast.models import Description, Model, Need, OtherQuantity, Unfitted
-from forecast_emergence.quantisation.records import FORMULAS, UNIFORM
+from forecast_emergence.quantisation.quantisation_specs import FORMULAS, UNIFORM
 from forecast_emergence.sources import ESSAY, INT8
 
 if TYPE_CHECKING:

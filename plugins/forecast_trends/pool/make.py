@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forecast.errors import ForecastError
-from forecast_trends.pool.record import FAMILIES, HINDCASTS, TRACK_RECORD
+from forecast_trends.pool.pool_record import FAMILIES, HINDCASTS, TRACK_RECORD
 
 __all__ = ["HORIZONS", "hindcasts", "main", "records"]
 
@@ -28,7 +28,7 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     import numpy as np
 
     import forecast
-    from forecast.evaluation.rolling import backtest
+    from forecast.evaluation.rolling_origin import backtest
 
     for row in _series(only):
         model = forecast.model(row["series"], shape="trends/pool", options={"calibrated": False})
@@ -69,8 +69,8 @@ def _series(only: Collection[str] = ()) -> Iterator[dict[str, str]]:
 
 def records() -> Iterator[dict[str, Any]]:
     """Walk how each shape has done, by kind of series and by horizon: means over forecasts, then over series."""
-    from forecast.evaluation.record import tally
-    from forecast.evaluation.rolling import backtest, of_name
+    from forecast.evaluation.rolling_origin import backtest, of_name
+    from forecast.evaluation.tally_track_record import tally
 
     found = []
     for row in _series():

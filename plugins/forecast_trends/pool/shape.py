@@ -12,7 +12,7 @@ from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.evidence import log_series
 from forecast_trends.lines.changepoint import Changepoint
 from forecast_trends.points import LARGEST, growth_facts, said_growth
-from forecast_trends.pool.record import Calibration, calibration, family_of
+from forecast_trends.pool.pool_record import Calibration, calibration, family_of
 from forecast_trends.walks.damped import DampedTrend
 from forecast_trends.walks.local_linear import LocalLinear
 from forecast_trends.walks.states import FittedStates

@@ -353,7 +353,7 @@ def test_a_tflop_for_ten_dollars_is_asked_of_a_shop_and_of_a_data_centre(run):
 
 def test_what_moves_the_dates_makes_sense(run):
     """Beyond chance in 512 worlds, a run hangs on its links and limits, a horizon on horizon, index and form."""
-    from forecast.sensitivity.answers import drivers
+    from forecast.sensitivity.of_answer import first_order
 
     expected = {
         "flop_1e28": {"training-compute@pool", "compute", "power-2030", "variant", "chip-stock@pool", "tokens-text",
@@ -364,7 +364,7 @@ def test_what_moves_the_dates_makes_sense(run):
         "data_bind": {"tokens-all", "compute", "training-compute@pool", "tokens-text", "variant"},
     }  # fmt: skip
     for question, names in expected.items():
-        told = [row["name"] for row in drivers(run, question) if row["share"] > 0.05]
+        told = [row["name"] for row in first_order(run, question) if row["share"] > 0.05]
         bare = {name.rpartition("/")[2].partition(".")[0] for name in told}
         assert bare, question
         assert bare <= names, (question, bare - names)

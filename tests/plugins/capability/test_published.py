@@ -10,7 +10,7 @@ import pytest
 import forecast
 from forecast.claims import FAILED, evaluate_all
 from forecast.contract.registry import get_registry
-from forecast.projection.reading import figure
+from forecast.projection.claim_values import figure
 
 #: What does not reproduce, and is said so: a verdict is never tuned. Each has a note that says why.
 DISAGREE = {

@@ -14,7 +14,7 @@ from scipy import optimize, sparse
 import forecast
 import forecast_capability
 import forecast_datasets
-from forecast.projection.reading import figure
+from forecast.projection.claim_values import figure
 
 PUBLISHED = pathlib.Path(forecast_capability.__file__).parent / "published"
 

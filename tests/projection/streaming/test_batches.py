@@ -18,8 +18,8 @@ from forecast.cli import main
 from forecast.errors import DataError, UsageError
 from forecast.projection.engine import SAMPLE
 from forecast.projection.streaming import batches
-from forecast.projection.streaming.counted import DATE_BINS, WIDTH
-from forecast.report import summary
+from forecast.projection.streaming.histograms import DATE_BINS, WIDTH
+from forecast.report import result_data
 from forecast.report.headline import headline
 from toolkit import forked
 
@@ -90,11 +90,11 @@ def test_counts_say_what_all_worlds_say(counted, exact, update):
         assert json.loads(counted.attrs["effective_draws"]) == pytest.approx(
             json.loads(exact.attrs["effective_draws"]), rel=1e-9
         )
-    for one, other in zip(summary.quantities(counted), summary.quantities(exact), strict=True):
+    for one, other in zip(result_data.quantities(counted), result_data.quantities(exact), strict=True):
         assert (one["name"], one["choices"]) == (other["name"], other["choices"])
         for level in ("p05", "p25", "p50", "p75", "p95"):
             np.testing.assert_allclose(one[level], other[level], rtol=WIDTH, atol=1e-12)
-    for ask in (summary.questions, summary.pooled):
+    for ask in (result_data.questions, result_data.pooled):
         rows = ask(counted)
         assert rows
         for row, other in zip(rows, ask(exact), strict=True):
@@ -105,16 +105,16 @@ def test_counts_say_what_all_worlds_say(counted, exact, update):
                 near(row["crossing"][level], other["crossing"][level], 35 / DATE_BINS)
             for by, other_by in zip(row.get("dates", ()), other.get("dates", ()), strict=True):
                 assert by["probability"] == pytest.approx(other_by["probability"], abs=1e-12)
-    for row, other in zip(summary.figures(counted), summary.figures(exact), strict=True):
+    for row, other in zip(result_data.value_answers(counted), result_data.value_answers(exact), strict=True):
         if "weights" in row:  # over rivals of the worlds that are kept
             continue
         for date, other_date in zip(row["dates"], other["dates"], strict=True):
             assert date["p50"] == pytest.approx(other_date["p50"], rel=WIDTH / 2)
-    for row, other in zip(summary.firsts(counted), summary.firsts(exact), strict=True):
+    for row, other in zip(result_data.first_answers(counted), result_data.first_answers(exact), strict=True):
         assert row["first"] == pytest.approx(other["first"], abs=1e-12)
-    for row, other in zip(summary.regimes(counted), summary.regimes(exact), strict=True):
+    for row, other in zip(result_data.regimes(counted), result_data.regimes(exact), strict=True):
         assert row["shares"] == pytest.approx(other["shares"], abs=1e-12)
-    for row, other in zip(summary.limits(counted), summary.limits(exact), strict=True):
+    for row, other in zip(result_data.limits(counted), result_data.limits(exact), strict=True):
         assert row["ever"] == pytest.approx(other["ever"], abs=1e-12)
         np.testing.assert_allclose(row["binds"], other["binds"], atol=1e-12)
 
@@ -127,8 +127,10 @@ def near(one, other, years):
 
 
 def test_the_error_of_a_median_shrinks_with_the_worlds(counted):
-    few = {str(r["choices"]): r["crossing"]["error"] for r in summary.pooled(forecast.project(record(), draws=1024))}
-    many = {str(r["choices"]): r["crossing"]["error"] for r in summary.pooled(counted)}
+    few = {
+        str(r["choices"]): r["crossing"]["error"] for r in result_data.pooled(forecast.project(record(), draws=1024))
+    }
+    many = {str(r["choices"]): r["crossing"]["error"] for r in result_data.pooled(counted)}
     assert all(0 < many[key] < few[key] / 2 for key in many)
 
 
@@ -217,7 +219,7 @@ LONG = ("run", "slow.toml", "--draws", "600000", "--out", "run.nc")
 @pytest.mark.slow
 @pytest.mark.bad_input(20)
 def test_bad_input_020_a_run_killed_ten_times_ends_with_the_same_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "EVERY", 0)  # a checkpoint after every batch
+    monkeypatch.setattr(batches, "CHECKPOINT_SECONDS", 0)  # a checkpoint after every batch
     (tmp_path / "slow.toml").write_text(textwrap.dedent(SLOW))
     monkeypatch.chdir(tmp_path)
     assert main([*LONG]) == 0  # everything is imported now
@@ -245,7 +247,7 @@ def test_bad_input_020_a_run_killed_ten_times_ends_with_the_same_bytes(tmp_path,
 
 
 def test_a_checkpoint_of_another_run_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "EVERY", 0)
+    monkeypatch.setattr(batches, "CHECKPOINT_SECONDS", 0)
     place = tmp_path / "part"
 
     class Stop(Exception):

@@ -49,7 +49,7 @@ def kept(tmp_path_factory):
             raise Stop
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "EVERY", 0)
+        patch.setattr(batches, "CHECKPOINT_SECONDS", 0)
         with pytest.raises(Stop):
             forecast.project(SCENARIO, draws=DRAWS, keep=300, checkpoint=place, progress=stop)
     return place, place.read_bytes()
@@ -85,7 +85,7 @@ MORE = {
 
 
 def test_a_whole_checkpoint_goes_on_to_the_same_result(tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "EVERY", 0)
+    monkeypatch.setattr(batches, "CHECKPOINT_SECONDS", 0)
     place = tmp_path / "a.part"
 
     def stop(done, of):

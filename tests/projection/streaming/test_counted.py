@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
-from forecast.projection.streaming.counted import DATE_BINS, WIDTH, DateCounts, LevelCounts, replicate_error
+from forecast.projection.streaming.histograms import DATE_BINS, WIDTH, DateHistogram, ValueHistogram, replicate_error
 
 LEVELS = [0.05, 0.25, 0.5, 0.75, 0.95]
 ANY = st.floats(-1e300, 1e300) | st.sampled_from([0.0, np.inf, -np.inf, np.nan, 1e-310, -5e-324])
@@ -22,7 +22,7 @@ def close(found, wanted):
 @pytest.mark.parametrize("spread", [0.01, 1.0, 30.0, 200.0])
 def test_quantiles_lie_in_their_bins(spread):
     values = np.exp(spread * np.random.default_rng(0).standard_normal((3, 50_000)))
-    counts = LevelCounts(3)
+    counts = ValueHistogram(3)
     for part in np.array_split(values, 7, axis=1):
         counts.add(part)
     exact = np.quantile(values, LEVELS, axis=1)
@@ -34,7 +34,7 @@ def test_quantiles_lie_in_their_bins(spread):
 @given(st.lists(st.lists(ANY, min_size=1, max_size=30), min_size=1, max_size=4))
 @settings(deadline=None)
 def test_any_numbers_have_the_quantiles_of_their_order(parts):
-    counts = LevelCounts(1)
+    counts = ValueHistogram(1)
     for part in parts:
         counts.add(np.array(part)[None])
     every = np.array([v for part in parts for v in part])
@@ -50,7 +50,7 @@ def test_any_numbers_have_the_quantiles_of_their_order(parts):
 @settings(deadline=None)
 def test_batches_add_up_in_any_order(parts, order):
     def counted(some):
-        counts = LevelCounts(1)
+        counts = ValueHistogram(1)
         for part in some:
             counts.add(np.array(part)[None])
         return counts
@@ -60,7 +60,7 @@ def test_batches_add_up_in_any_order(parts, order):
     for part in shuffled:
         merged.merge(counted([part]))
     assert np.array_equal(whole.quantiles(LEVELS), merged.quantiles(LEVELS), equal_nan=True)
-    again = LevelCounts(1)
+    again = ValueHistogram(1)
     again.restore(merged.arrays())
     assert np.array_equal(whole.quantiles(LEVELS), again.quantiles(LEVELS), equal_nan=True)
 
@@ -68,7 +68,7 @@ def test_batches_add_up_in_any_order(parts, order):
 def test_weights_count_as_copies_do():
     rng = np.random.default_rng(1)
     values, weights = rng.lognormal(size=400), rng.integers(0, 4, 400)
-    weighted, copied = LevelCounts(1, weighted=True), LevelCounts(1, weighted=True)
+    weighted, copied = ValueHistogram(1, weighted=True), ValueHistogram(1, weighted=True)
     weighted.add(values[None], weights.astype(float))
     copied.add(np.repeat(values, weights)[None], np.ones(weights.sum()))
     assert weighted.quantiles(LEVELS) == pytest.approx(copied.quantiles(LEVELS), rel=1e-12)
@@ -76,7 +76,7 @@ def test_weights_count_as_copies_do():
 
 
 def test_a_world_that_fails_counts_for_nothing_and_labels_have_shares():
-    counts = LevelCounts(1)
+    counts = ValueHistogram(1)
     counts.add(np.array([[0.0, 1.0, 1.0, 2.0, np.nan]]))
     assert counts.shares([0, 1, 2, 3]).tolist() == [0.25, 0.5, 0.25, 0.0]
     counts.clear()
@@ -89,7 +89,7 @@ dates = st.lists(st.floats(2025, 2085) | st.just(np.inf) | st.just(np.nan) | st.
 @given(dates)
 @settings(deadline=None)
 def test_dates_have_the_quantiles_of_all_worlds_to_the_width_of_a_bin(drawn):
-    counts = DateCounts(2025.0, 2085.0, by=[2030.0])
+    counts = DateHistogram(2025.0, 2085.0, by=[2030.0])
     counts.add(np.array(drawn))
     exact = date_quantiles(np.array(drawn))
     found = counts.quantiles(LEVELS)
@@ -107,7 +107,7 @@ def test_dates_have_the_quantiles_of_all_worlds_to_the_width_of_a_bin(drawn):
 def test_the_error_of_a_date_is_what_repeated_runs_differ_by():
     rng, medians, errors = np.random.default_rng(0), [], []
     for _ in range(300):
-        counts = DateCounts(2025.0, 2085.0)
+        counts = DateHistogram(2025.0, 2085.0)
         counts.add(2040 + 5 * rng.standard_normal(800))
         medians.append(counts.quantiles([0.5])[0])
         errors.append(counts.error([0.5])[0])

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base import paper
+from forecast.base import plot_style
 from forecast.cli import main
 from forecast.errors import UnknownNameError, UsageError
-from forecast.report.figures import fits, plans, rivals
+from forecast.report.figures import comparison_figure, fit_figure, plan_figure
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIZES, TOKENS = (1e8, 3e8, 1e9, 3e9, 1e10), (1e9, 1e10, 1e11)
@@ -59,10 +59,10 @@ def test_a_fit_draws_itself_on_axes(fit):
 
 
 def test_the_figure_of_a_fit_has_one_legend_outside_its_panels(fit, runs, tmp_path):
-    shown = texts(fits.plot(fit, tmp_path / "a.svg", runs))
+    shown = texts(fit_figure.plot(fit, tmp_path / "a.svg", runs))
     for once in ("law", "observed, moved along the law", "90% of observations", "90% confidence of the law"):
         assert shown.count(once) == 1
-    assert fits.plot(fit, tmp_path / "b.svg", runs).read_bytes() == (tmp_path / "a.svg").read_bytes()
+    assert fit_figure.plot(fit, tmp_path / "b.svg", runs).read_bytes() == (tmp_path / "a.svg").read_bytes()
 
 
 def test_predictions_along_one_variable_are_a_curve_and_else_rows(fit, tmp_path):
@@ -72,29 +72,31 @@ def test_predictions_along_one_variable_are_a_curve_and_else_rows(fit, tmp_path)
         return [{n: float(answer[n].values[i]) for n in names} for i in range(answer.sizes["point"])]
 
     curve = rows(N=np.geomspace(1e8, 1e10, 5), D=np.full(5, 1e10))
-    assert "N [param]" in texts(plans.plot_predictions(fit, curve, tmp_path / "a.svg", level=0.9))
+    assert "N [param]" in texts(plan_figure.plot_predictions(fit, curve, tmp_path / "a.svg", level=0.9))
     both = rows(N=np.array([1e8, 1e9]), D=np.array([1e10, 1e11]))
-    shown = texts(plans.plot_predictions(fit, both, tmp_path / "b.svg", level=0.9, width="one"))
+    shown = texts(plan_figure.plot_predictions(fit, both, tmp_path / "b.svg", level=0.9, width="one"))
     assert {"N = 1e8, D = 1e10", "N = 1e9, D = 1e11", "loss [nat/token]"} <= set(shown)
     lost = [{**row, "median": None} for row in both]
     with pytest.raises(UsageError, match="nothing to draw"):
-        plans.plot_predictions(fit, lost, tmp_path / "c.svg", level=0.9)
+        plan_figure.plot_predictions(fit, lost, tmp_path / "c.svg", level=0.9)
 
 
 def test_an_allocation_passes_through_the_split_at_the_budget(fit, tmp_path):
     best = fit.allocate(compute=1e22, draws=256)
-    shown = texts(plans.plot_allocation(fit, tmp_path / "a.svg", compute=1e22, level=0.9, draws=256, cost="6*N*D"))
+    shown = texts(
+        plan_figure.plot_allocation(fit, tmp_path / "a.svg", compute=1e22, level=0.9, draws=256, cost="6*N*D")
+    )
     for name in ("N", "D", "loss"):
-        assert paper.number(float(f"{float(best[name]):.3g}")) in shown
+        assert plot_style.number(float(f"{float(best[name]):.3g}")) in shown
     assert shown.count("the budget") == 1
 
 
 def test_rivals_are_drawn_in_their_order_and_failures_are_named(tmp_path):
     laws = [{"law": "a", "aicc": 3.0, "rollout": 0.1}, {"law": "b", "aicc": 5.5, "rollout": None}]
-    shown = texts(rivals.plot_comparison({"headline": "A explains best.", "laws": laws}, tmp_path / "a.svg"))
+    shown = texts(comparison_figure.plot_comparison({"headline": "A explains best.", "laws": laws}, tmp_path / "a.svg"))
     assert {"A explains best.", "a", "b", "0", "2.5", "0.1", "failed"} <= set(shown)
     models = [{"model": "x", "weighted-interval": 0.3, "coverage": 0.8}]
-    shown = texts(rivals.plot_backtest({"headline": "Fine.", "models": models}, tmp_path / "b.svg"))
+    shown = texts(comparison_figure.plot_backtest({"headline": "Fine.", "models": models}, tmp_path / "b.svg"))
     assert {"Fine.", "x", "0.3", "0.8"} <= set(shown)
 
 

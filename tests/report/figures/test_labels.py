@@ -5,17 +5,17 @@ import pytest
 from matplotlib.text import Text
 
 import forecast
-from forecast.base import paper
-from forecast.report.figures import fans
+from forecast.base import plot_style
+from forecast.report.figures import fan_chart
 from forecast.report.figures.labels import Band, Label, Taken, write
 from forecast.report.figures.projections import compose
 
 
 @pytest.fixture
 def axis():
-    axis = paper.sheet(3.0, 2.0).subplots()
+    axis = plot_style.sheet(3.0, 2.0).subplots()
     axis.set(xlim=(0, 10), ylim=(0, 10))
-    paper.laid_out(axis)
+    plot_style.laid_out(axis)
     return axis
 
 
@@ -64,9 +64,9 @@ def test_no_more_are_written_than_asked_for(axis):
 
 def test_the_newest_is_named_with_its_value_and_records_by_what_the_table_calls_them():
     run = forecast.project("metr-2025", draws=64, set={"window": "2023"})
-    with paper.style():
+    with plot_style.style():
         figure = compose(run)
-    (fan,) = fans.fans(run, "month", "when", 6)
+    (fan,) = fan_chart.fans(run, "month", "when", 6)
     panel = next(axis for axis in figure.axes if any(line.get_label() == "observed" for line in axis.lines))
     shown = [text.get_text().replace("\n", ": ") for text in panel.texts]
     assert "Claude Opus 4.6: 12 h" in shown

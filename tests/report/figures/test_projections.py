@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.base import netcdf, paper
+from forecast.base import netcdf, plot_style
 from forecast.errors import ForecastError, UsageError
 from forecast.report import figures
 from forecast.report.brief import brief
-from forecast.report.figures import dots, fans, tornado
+from forecast.report.figures import fan_chart, interval_rows, tornado
 from forecast.report.figures.projections import compose
-from forecast.report.words.numbers import scale_of
+from forecast.report.words.number_text import scale_of
 from toolkit import growing, parity, small
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -28,7 +28,7 @@ def texts(path):
 
 
 def axes_of(tree, **options):
-    with paper.style():
+    with plot_style.style():
         return compose(tree, **options).axes
 
 
@@ -50,10 +50,12 @@ def test_a_figure_has_answers_trajectories_and_what_moves_them(run, tmp_path):
 def test_the_dots_are_those_of_the_text_in_its_order(run):
     (group,) = brief(run).groups
     axis = axes_of(run)[0]
-    assert [label.get_text() for label in axis.get_yticklabels()] == dots.lines_of(dots.rows_of(group), 44)
+    assert [label.get_text() for label in axis.get_yticklabels()] == interval_rows.lines_of(
+        interval_rows.rows_of(group), 44
+    )
     marks = {int(line.get_ydata()[0]): line.get_xdata()[0] for line in axis.lines if line.get_marker() in ("o", "D")}
     assert marks == {place: row.spread.median for place, row in enumerate(group.rows)}
-    never = next(beside for beside in dots.asides(group) if beside.name == "never")
+    never = next(beside for beside in interval_rows.asides(group) if beside.name == "never")
     assert list(never.shares) == [row.spread.never for row in group.rows]
 
 
@@ -70,7 +72,7 @@ def test_a_range_of_medians_has_ends_and_no_dot():
 
 
 def test_a_fan_is_what_the_worlds_say_rivals_pooled(run):
-    panels = fans.fans(run, "parity", "when", 6)
+    panels = fan_chart.fans(run, "parity", "when", 6)
     assert [panel.title for panel in panels] == ["HPCG", "LINPACK", "AI 16-bit peak"]
     machine, brain = panels[1].lines
     drawn = run["projection"]["machine"].sel(metric="linpack", trend="pool").values
@@ -82,7 +84,7 @@ def test_a_fan_is_what_the_worlds_say_rivals_pooled(run):
 
 
 def test_the_fitted_past_is_drawn_up_to_the_first_step_and_explained_once(run, tmp_path):
-    with paper.style():
+    with plot_style.style():
         figure = compose(run)
     panels = [axis for axis in figure.axes if axis.get_title("left") in ("HPCG", "LINPACK", "AI 16-bit peak")]
     assert len(panels) == 3
@@ -108,9 +110,9 @@ def test_a_saved_projection_is_drawn_with_its_past_and_a_formula_without(tmp_pat
     again = forecast.load(netcdf.save(tree, tmp_path / "p.nc"))
     files = [figures.plot(each, tmp_path / f"{i}.svg").read_bytes() for i, each in enumerate((tree, again))]
     assert files[0] == files[1]
-    (fan,) = fans.fans(again, "q", "when", 6)
+    (fan,) = fan_chart.fans(again, "q", "when", 6)
     assert fan.lines[0].past.levels[2] == pytest.approx([1, 2, 4, 8])
-    (fan,) = fans.fans(small(made, when="twice >= limit", draws=64, start=2005), "q", "when", 6)
+    (fan,) = fan_chart.fans(small(made, when="twice >= limit", draws=64, start=2005), "q", "when", 6)
     assert fan.lines[0].past is None
 
 
@@ -120,16 +122,16 @@ def test_rivals_that_are_pooled_have_a_past_where_one_has_all_the_weight():
         "choices": {"s": {"values": ["exponential", "random-walk"], "kind": "rival", "weights": [1, 0]}},
         "quantities": {"x": {"model": "hardware/gpu-per-watt-fp32", "shape": "trends/{s}"}},
     }  # fmt: skip
-    (fan,) = fans.fans(forecast.project(made, draws=64), "q", "when", 6)
+    (fan,) = fan_chart.fans(forecast.project(made, draws=64), "q", "when", 6)
     assert fan.lines[0].past is not None
     made["choices"]["s"]["weights"] = "equal"
-    (fan,) = fans.fans(forecast.project(made, draws=64), "q", "when", 6)
+    (fan,) = fan_chart.fans(forecast.project(made, draws=64), "q", "when", 6)
     assert fan.lines[0].past is None
 
 
 def test_the_window_holds_what_is_to_be_reached_and_not_all_that_comes_after():
     tree = small({"x": {"expression": "2**(3*(t - 2025))", "unit": ""}}, when="x >= 8")
-    (fan,) = fans.fans(tree, "q", "when", 6)
+    (fan,) = fan_chart.fans(tree, "q", "when", 6)
     assert fan.threshold == 8
     assert fan.answer.median == pytest.approx(2026, abs=0.01)
     low, high, log = fan.window(fan.span)
@@ -142,7 +144,7 @@ def test_a_condition_of_formulas_is_drawn_as_its_sides():
     tree = small(
         {"x": {"expression": "t - 2025", "unit": ""}, "y": {"value": 2, "unit": ""}}, when="2*x + y >= y**2 + 4"
     )
-    (fan,) = fans.fans(tree, "q", "when", 6)
+    (fan,) = fan_chart.fans(tree, "q", "when", 6)
     assert fan.lines[0].label == "2*x + y"
     assert fan.lines[0].levels[2] == pytest.approx(2 * (fan.years - 2025) + 2, abs=1e-6)
     assert fan.threshold == 8
@@ -211,7 +213,7 @@ def test_a_race_is_drawn_as_shares(tmp_path):
 
 def test_what_is_swept_has_a_panel_each():
     tree = forecast.project("metr-2025", draws=32, sweep={"window": ["2023", "2019"]})
-    assert [fan.title for fan in fans.fans(tree, "month", "when", 6)] == ["2023", "2019"]
+    assert [fan.title for fan in fan_chart.fans(tree, "month", "when", 6)] == ["2023", "2019"]
 
 
 @pytest.mark.slow
@@ -219,7 +221,7 @@ def test_counted_worlds_give_the_dots_of_all_and_the_paths_of_those_kept():
     tree = parity(draws=3000, keep=300)
     (group,) = brief(tree).groups
     assert axes_of(tree)[0].get_yticklabels()[0].get_text() == group.rows[0].label
-    (fan, *_) = fans.fans(tree, "parity", "when", 1)
+    (fan, *_) = fan_chart.fans(tree, "parity", "when", 1)
     assert fan.lines[0].levels.shape == (5, 74)
 
 
@@ -240,25 +242,25 @@ def test_series_differ_in_grey_too(run):
 
 
 def test_long_labels_are_wrapped_at_words_and_cut_visibly():
-    assert dots.wrapped("the time horizon reaches a week of work (40 h)", 30) == [
+    assert interval_rows.wrapped("the time horizon reaches a week of work (40 h)", 30) == [
         "the time horizon reaches", "a week of work (40 h)",
     ]  # fmt: skip
-    assert dots.wrapped("hardware/gpu-peak-fp8@random-walk.growth", 24) == [
+    assert interval_rows.wrapped("hardware/gpu-peak-fp8@random-walk.growth", 24) == [
         "hardware/gpu-peak-fp8@",
         "random-walk.growth",
     ]
-    assert all(len(line) <= 12 for line in dots.wrapped("word " * 20, 10))
-    assert dots.wrapped("word " * 20, 10)[1].endswith("…")
+    assert all(len(line) <= 12 for line in interval_rows.wrapped("word " * 20, 10))
+    assert interval_rows.wrapped("word " * 20, 10)[1].endswith("…")
 
 
 def test_a_name_of_more_than_two_lines_keeps_its_end():
-    made = [dots.wrapped(f"process-size@exponential.{each}", 18) for each in ("growth", "autocorrelation")]
+    made = [interval_rows.wrapped(f"process-size@exponential.{each}", 18) for each in ("growth", "autocorrelation")]
     assert made == [["process-size@", "exponential.growth"], ["process-size@", "…autocorrelation"]]
 
 
 def test_the_heading_of_a_ranking_is_whole_and_a_title_has_one_article():
     ranked = forecast.project("gpu-choice", draws=64)
-    with paper.style():
+    with plot_style.style():
         headings = [part._suptitle.get_text() for part in compose(ranked).subfigs if part._suptitle]
     assert headings[0] == "work per dollar of ownership (use: 8-bit inference)"
     made = {
@@ -266,7 +268,7 @@ def test_the_heading_of_a_ranking_is_whole_and_a_title_has_one_article():
         "choices": {"c": {"values": ["1", "3"], "kind": "definition"}},
         "questions": {"q": {"when": "x >= 4", "title": "the {c}-fold rate is there"}},
     }  # fmt: skip
-    with paper.style():
+    with plot_style.style():
         (piece,) = (part for part in compose(forecast.project(made, draws=16)).subfigs if part._suptitle)
     assert piece._suptitle.get_text() == "each c-fold rate is there"
 

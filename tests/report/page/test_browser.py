@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 
 import forecast
-from forecast.projection.answers.first import earliest
+from forecast.projection.answers.first_event import earliest
 from forecast.projection.crossing import date_quantiles, weighted_quantiles
-from forecast.report.asked import firsts
+from forecast.report.answer_distributions import ReportedDate
 from forecast.report.brief import brief
 from forecast.report.headline import Words, headline, said_race
 from forecast.report.page import write
-from forecast.report.page.moves import moves
-from forecast.report.page.worlds import Worlds
-from forecast.report.plain import attribute
-from forecast.report.spreads import Question
-from forecast.report.words.numbers import percent
+from forecast.report.page.draw_encoding import EncodedDraws
+from forecast.report.page.tornado_data import moves
+from forecast.report.plain_data import attribute
+from forecast.report.value_text import first_answers
+from forecast.report.words.number_text import percent
 
 pytestmark = pytest.mark.slow  # a browser
 
@@ -158,7 +158,7 @@ def test_at_rest_it_says_what_the_brief_answer_says(opened, trees, name):
 
 
 def test_the_tornado_is_that_of_the_report(opened, steerable):
-    rows = moves(steerable, Worlds(steerable)).rows
+    rows = moves(steerable, EncodedDraws(steerable)).rows
     drawn = [
         [cell.inner_text() for cell in row.locator("th, td").all()]
         for row in opened("steerable").locator("#move-body tr").all()
@@ -168,20 +168,20 @@ def test_the_tornado_is_that_of_the_report(opened, steerable):
 
 
 def test_narrowed_it_answers_as_python_does_to_one_world(opened, steerable):
-    worlds = Worlds(steerable)
+    worlds = EncodedDraws(steerable)
     keep = worlds.remain(NARROWED)
     found = now(opened("steerable", ADDRESS))
     assert found["worlds"] == keep.sum()
     coded = date_quantiles(worlds.said(worlds.questions["reached"], {"goal": "2000"})[keep])[2]
     assert found["median"] == pytest.approx(coded, abs=1e-9)
-    exact = np.sort(Question(steerable, "reached")._drawn({"goal": "2000"})[0][keep])
+    exact = np.sort(ReportedDate(steerable, "reached")._drawn({"goal": "2000"})[0][keep])
     place = -(-len(exact) * 50 // 100) - 1
     assert exact[place - 1] <= found["median"] <= exact[place + 1]
     assert found["never"] == pytest.approx(np.isposinf(exact).mean(), abs=1e-12)
 
 
 def test_worlds_that_count_differently_answer_as_python_does(opened, trees):
-    worlds = Worlds(trees["weighed"])
+    worlds = EncodedDraws(trees["weighed"])
     keep = worlds.remain({"x": [10, 60]})
     said = worlds.said(worlds.questions["q"], {})[keep]
     counts = worlds.weights.values[keep]
@@ -194,11 +194,11 @@ def test_worlds_that_count_differently_answer_as_python_does(opened, trees):
 
 def test_what_comes_first_follows(opened, trees):
     tree = trees["raced"]
-    page, (row,) = opened("raced"), firsts(tree)
+    page, (row,) = opened("raced"), first_answers(tree)
     wanted = [*row["first"].values(), row["together"], row["none"]]
     assert [each[2] for each in cells(page, "#races tbody")] == [percent(share) for share in wanted]
-    keep = Worlds(tree).remain({"x": [0, 30]})
-    dates = np.stack([Question(tree, name)._drawn({})[0][keep] for name in ("q", "r")])
+    keep = EncodedDraws(tree).remain({"x": [0, 30]})
+    dates = np.stack([ReportedDate(tree, name)._drawn({})[0][keep] for name in ("q", "r")])
     wanted = earliest(dates).mean(axis=1)
     page = opened("raced", "a.x=0-30")
     assert [each[2] for each in cells(page, "#races tbody")] == [percent(float(share)) for share in wanted]
@@ -220,7 +220,7 @@ def test_rankings_follow_as_the_same_condition_in_python(opened):
     gain = asked.run["projection"].to_dataset()["gain"].isel(time=0).values
     lowest, highest = np.sort(gain)[[-(-1024 * 30 // 100), -(-1024 * 60 // 100)]].tolist()
     left = asked.given(f"gain >= {lowest!r}").given(f"gain < {highest!r}")
-    keep = Worlds(asked.run).remain({"gain": [30, 60]})
+    keep = EncodedDraws(asked.run).remain({"gain": [30, 60]})
     found = now(opened("orders", "a.gain=30-60"))
     assert found["worlds"] == keep.sum() == ((gain >= lowest) & (gain < highest)).sum()
     shares = left.shares.transpose("use", "machine").values
@@ -292,7 +292,7 @@ def test_the_script_says_the_sentence_of_the_report(opened, trees, name):
     """Where an assumption is narrowed to all of its range, the script writes the sentence, and all worlds remain."""
     own = {"steerable": "growth", "brain": "brain/carlsmith-2020.compute"}.get(name, "x")
     page = opened(name, f"a.{own}=0-100")
-    assert now(page)["worlds"] == Worlds(trees[name]).count
+    assert now(page)["worlds"] == EncodedDraws(trees[name]).count
     assert f"remain: {'compute' if name == 'brain' else own}" in text(page, "#note")
     assert text(page, "#sentence") == brief(trees[name]).sentence
 
@@ -400,7 +400,7 @@ def test_a_keyboard_is_enough(opened):
 def test_the_probability_by_a_year_is_that_of_the_worlds(opened, steerable):
     page = opened("steerable")
     page.get_by_label("Probability by").fill("2040")
-    dates = Question(steerable, "reached")._drawn({"goal": "20"})[0]
+    dates = ReportedDate(steerable, "reached")._drawn({"goal": "20"})[0]
     share = (dates <= 2040).mean()
     assert text(page, "#by-share") == f"{100 * share:.0f} %"
 

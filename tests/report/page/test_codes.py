@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from forecast.report.page.codes import Coded, Drawn
+from forecast.report.page.encoding import Coded, EncodedRanks
 
 
 def test_equal_draws_share_a_rank():
-    drawn = Drawn.of("x", np.concatenate([np.zeros(40), np.linspace(1, 2, 60)]))
+    drawn = EncodedRanks.of("x", np.concatenate([np.zeros(40), np.linspace(1, 2, 60)]))
     assert not drawn.few
     assert (drawn.ranks[:40] == 0).all()
     assert drawn.ranks[40] == 40

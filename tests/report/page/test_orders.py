@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 
 import forecast
-from forecast.report.page.orders import Order
-from forecast.report.page.worlds import Worlds
+from forecast.report.page.draw_encoding import EncodedDraws
+from forecast.report.page.rank_encoding import Order
 
 
 def order(value, takes=None, *, lowest=False, count=None):
@@ -78,7 +78,7 @@ def test_codes_give_the_shares_of_the_projection(keep):
     }
     tree, every = forecast.project(asked, draws=400, keep=keep), forecast.project(asked, draws=400)
     assert ("levels" in tree) == (keep == 100)
-    made = Worlds(tree).orders["best"]
+    made = EncodedDraws(tree).orders["best"]
     first = [np.mean([i in found for found in bests(made)]) for i in range(3)]
     wanted = every["rankings"].to_dataset()
     value, takes = (wanted[f"best_{part}"].values[:keep] for part in ("value", "takes"))
@@ -101,6 +101,6 @@ def test_a_file_without_worlds_keeps_its_table(tmp_path):
         held.drop_vars([f"cheapest_{part}" for part in ("value", "takes")]).drop_dims("draw", errors="ignore")
     )
     old = forecast.load(save(tree, tmp_path / "old.nc"))
-    assert Worlds(old).orders == {}
+    assert EncodedDraws(old).orders == {}
     assert '<section class="rows">' in html(old)
     assert '<section class="rows">' not in html(forecast.project("gpu-cluster", draws=64))

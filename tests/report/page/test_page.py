@@ -14,7 +14,7 @@ from forecast.errors import ResultError, UsageError
 from forecast.report.brief import brief
 from forecast.report.page import html, write
 from forecast.report.page.appendices import _link
-from forecast.report.page.contents import scales
+from forecast.report.page.page_data import scales
 from toolkit import command
 
 PLAN = {
@@ -254,7 +254,7 @@ def test_bad_reports_are_refused_before_the_work(capsys, more, reason, tmp_path,
 
 
 def test_scales_say_numbers_as_the_report_does():
-    from forecast.report.words.numbers import amount, plain
+    from forecast.report.words.number_text import amount, plain
 
     for unit in ("USD", "FLOP/s", "TFLOP/s", "FLOP", "", "1/year", "USD/kWh", "MW"):
         for value in (3e-5, 0.02, 0.7, 4.2, 3600.0, 2.5e7, 8.1e13, 3e22):

@@ -5,14 +5,14 @@ import pytest
 
 import forecast
 from forecast.projection.crossing import date_quantiles
-from forecast.report.page import worlds as made
-from forecast.report.page.worlds import Worlds
-from forecast.report.spreads import Figure, Question
+from forecast.report.answer_distributions import ReportedDate, ReportedValue
+from forecast.report.page import draw_encoding as made
+from forecast.report.page.draw_encoding import EncodedDraws
 
 
 @pytest.fixture(scope="module")
 def worlds(steerable):
-    return Worlds(steerable)
+    return EncodedDraws(steerable)
 
 
 def test_every_assumption_that_differs_is_ranked_exactly(worlds, steerable):
@@ -24,7 +24,7 @@ def test_every_assumption_that_differs_is_ranked_exactly(worlds, steerable):
 
 
 def test_dates_come_back_to_half_a_day(worlds, steerable):
-    exact = Question(steerable, "reached").worlds.transpose("pace", "goal", "draw").values
+    exact = ReportedDate(steerable, "reached").worlds.transpose("pace", "goal", "draw").values
     coded = worlds.questions["reached"]
     assert coded.dims == ("pace", "goal")
     back = coded.values()
@@ -35,7 +35,7 @@ def test_dates_come_back_to_half_a_day(worlds, steerable):
 
 
 def test_values_come_back_to_a_thousandth(worlds, steerable):
-    exact = Figure(steerable, "size", 1).worlds.transpose("pace", "draw").values
+    exact = ReportedValue(steerable, "size", 1).worlds.transpose("pace", "draw").values
     back = worlds.values["size", 1].values()
     assert np.allclose(back, exact, rtol=1e-3)
 
@@ -60,7 +60,7 @@ def test_what_remains_answers_as_the_projection_does(worlds, steerable):
     same = (rank * 100 >= 20 * 2048) & (rank * 100 < 55 * 2048) & (kind == 1)
     assert (keep == same).all()
     assert 200 < keep.sum() < 800
-    exact = np.sort(Question(steerable, "reached")._drawn({"goal": "20"})[0][same])
+    exact = np.sort(ReportedDate(steerable, "reached")._drawn({"goal": "20"})[0][same])
     median = date_quantiles(worlds.said(worlds.questions["reached"], {"goal": "20"})[keep])[2]
     place = -(-len(exact) * 50 // 100) - 1
     assert exact[place - 1] <= median <= exact[place + 1]
@@ -68,7 +68,7 @@ def test_what_remains_answers_as_the_projection_does(worlds, steerable):
 
 def test_a_picked_rival_is_the_answer_of_every_world(worlds, steerable):
     said = worlds.said(worlds.questions["reached"], {"goal": "20", "pace": "0.5"})
-    exact = Question(steerable, "reached").worlds.sel(goal="20", pace="0.5").values
+    exact = ReportedDate(steerable, "reached").worlds.sel(goal="20", pace="0.5").values
     assert np.allclose(said[np.isfinite(said)], exact[np.isfinite(exact)], atol=0.5 / 365)
 
 
@@ -81,13 +81,13 @@ def test_a_narrower_range_keeps_fewer_worlds_and_all_keeps_all(worlds):
 
 
 def test_dates_are_left_out_before_worlds_and_never_too_many(steerable):
-    whole = Worlds(steerable)
+    whole = EncodedDraws(steerable)
     assert (whole.count, whole.dates) == (2048, 24)
     size = whole._bytes(2048, 24, ["machine"])
-    fewer = Worlds(steerable, limit=int(size) - 1)
+    fewer = EncodedDraws(steerable, limit=int(size) - 1)
     assert fewer.count == 2048
     assert fewer.dates < 24
-    least = Worlds(steerable, limit=1)
+    least = EncodedDraws(steerable, limit=1)
     assert (least.count, least.dates) == (made.FEWEST_WORLDS, made.FEWEST_DATES)
     assert len(least.inputs["one"].ranks) == made.FEWEST_WORLDS
 
@@ -103,12 +103,12 @@ def test_rankings_take_room_as_questions_do():
         },
         "questions": {"goal": {"when": "speed >= 20"}},
     }
-    plain = Worlds(forecast.project(asked, draws=2048))
+    plain = EncodedDraws(forecast.project(asked, draws=2048))
     best = {"rank": "speed", "over": "machine"}
     tree = forecast.project({**asked, "questions": {**asked["questions"], "best": best}}, draws=2048)
     size = plain._bytes(2048, 24, ["speed"])
-    assert Worlds(tree)._bytes(2048, 24, ["speed"]) == pytest.approx(size + 2048 * 3 * 4.125 * 4 / 3)
-    assert Worlds(tree, limit=int(size) + 1).dates < 24
+    assert EncodedDraws(tree)._bytes(2048, 24, ["speed"]) == pytest.approx(size + 2048 * 3 * 4.125 * 4 / 3)
+    assert EncodedDraws(tree, limit=int(size) + 1).dates < 24
 
 
 def test_the_quantity_whose_value_opens_the_answer_is_drawn():
@@ -119,14 +119,14 @@ def test_the_quantity_whose_value_opens_the_answer_is_drawn():
     }
     asked["quantities"]["z"] = {"expression": "y**2"}
     questions = {"v": {"value": "z", "dates": ["2030-01-01"]}, "q": {"when": "y >= 2"}}
-    worlds = Worlds(forecast.project({**asked, "questions": questions}, draws=64))
+    worlds = EncodedDraws(forecast.project({**asked, "questions": questions}, draws=64))
     assert worlds.sides("v") == ["z"]
     assert next(iter(worlds.paths)) == "z"
 
 
 def test_a_mixture_is_chosen_by_its_members():
     run = forecast.project("brain-parity", draws=256, until=2040, set={"metric": "linpack", "trend": "pool"})
-    worlds = Worlds(run)
+    worlds = EncodedDraws(run)
     member = worlds.inputs["brain/pooled.member"]
     assert member.few
     assert worlds.called("brain/pooled.member", 1) == "kurzweil-2005"

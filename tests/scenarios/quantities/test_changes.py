@@ -10,7 +10,7 @@ import pytest
 
 from forecast.errors import CycleError, ForecastError, ScenarioError, UnitError, UnknownNameError, UsageError
 from forecast.scenarios.graph import build
-from forecast.scenarios.quantities.changes import parse, spoken
+from forecast.scenarios.quantities.changes import as_phrase, parse
 from forecast.scenarios.scenario import Scenario
 from toolkit import GROWING
 
@@ -65,7 +65,7 @@ def test_a_value_makes_a_quantity_follow_what_it_names():
 )
 def test_what_is_typed_is_what_is_said(text):
     (change,) = scenario(parse(text)).changes
-    assert spoken(change.plain) == text
+    assert as_phrase(change.plain) == text
 
 
 def test_a_date_may_be_one_of_the_calendar():

@@ -11,7 +11,7 @@ from scipy.integrate import quad
 import forecast
 from forecast.errors import ForecastError, ScenarioError, UnitError, UnknownNameError
 from forecast.scenarios.graph import build
-from forecast.scenarios.quantities.inputs import Correlation, OwnDraws, Regime, Schedule
+from forecast.scenarios.quantities.uncertain_inputs import Correlation, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Scenario
 from toolkit import inputs
 
@@ -47,7 +47,7 @@ def test_every_form_is_read_from_toml(folder):
     graph = load(folder, TEXT)
     kinds = {name: type(node.quantity).__name__ for name, node in graph.nodes.items()}
     assert kinds == {"kind": "Regime", "plan": "Schedule", "mine": "OwnDraws", "raw": "Prior", "exact": "Prior",
-                     "req": "Fitted"}  # fmt: skip
+                     "req": "MomentFit"}  # fmt: skip
     assert graph.nodes["kind"].labels == ("exponential", "super", "sub")
     assert graph.nodes["raw"].labels == ()
     plan = graph.nodes["plan"].quantity

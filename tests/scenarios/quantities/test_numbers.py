@@ -8,7 +8,7 @@ import pytest
 import forecast
 from forecast.base.netcdf import save
 from forecast.errors import FormulaError, ScenarioError, UnitError, UnknownNameError
-from forecast.report import figures, summary
+from forecast.report import figures, result_data
 from forecast.scenarios.scenario import Scenario
 from tests.toolkit import assert_bitwise
 
@@ -71,7 +71,7 @@ def test_probabilities_and_moving_together():
 def test_it_is_a_driver_is_narrowed_set_and_written_out():
     made = record(kind=RECORD["quantities"]["other"])
     tree = forecast.project(made, draws=1000)
-    named = [row["name"] for row in summary.drivers(tree)[0]["drivers"]]
+    named = [row["name"] for row in result_data.drivers(tree)[0]["drivers"]]
     assert "x" in named
     narrowed = forecast.project(made, draws=1000, set={"low": "2", "x": "3..4"})
     assert narrowed["projection"]["x"].dims == ("time", "draw")
@@ -154,7 +154,7 @@ def test_a_formula_is_what_it_would_be_with_the_number_there():
 
 def test_it_is_said_drawn_saved_and_swept(tmp_path):
     tree = forecast.project(GOALS, draws=100)
-    assert summary.attribute(tree, "questions")["there"]["when"] == "machine >= {goal}"
+    assert result_data.attribute(tree, "questions")["there"]["when"] == "machine >= {goal}"
     assert forecast.load(save(tree, tmp_path / "n.nc")).identical(tree)
     figures.plot(tree, tmp_path / "n.svg")
     narrowed = forecast.project(GOALS, draws=100, set={"goal": "50"})

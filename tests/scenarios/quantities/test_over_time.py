@@ -11,9 +11,9 @@ from forecast import units
 from forecast.base.dates import decimal_year
 from forecast.errors import ScenarioError, UnitError
 from forecast.formula import parse_expression
-from forecast.projection.world import Fits, World
+from forecast.projection.world import ModelFits, World
 from forecast.scenarios.graph import build
-from forecast.scenarios.quantities.over_time import resolved
+from forecast.scenarios.quantities.hidden_quantities import resolved
 from forecast.scenarios.scenario import OverTime, Scenario
 
 YEARS = np.arange(6.0)[:, np.newaxis]
@@ -38,7 +38,7 @@ def scenario(quantities=(), **record):
 def drawn(expression, settings=None, **more):
     """Return the draws of an expression and, by name, of everything it may use."""
     graph = build(scenario({**more, "z": {"expression": expression}}), settings)
-    world = World(graph, Fits(as_of=None, seed=0), 2025 + YEARS[:, 0], 0, range(1))
+    world = World(graph, ModelFits(as_of=None, seed=0), 2025 + YEARS[:, 0], 0, range(1))
     return world.quantity("z", ()), {name: world.quantity(name, ()) for name in graph.quantities}
 
 

@@ -1,0 +1,108 @@
+"""Questions: asked of quantities, or of a scenario that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from forecast.api.answer import Answer
+from forecast.api.quantity import as_quantity
+from forecast.api.quantity_formulas import condition
+from forecast.errors import UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from forecast.scenarios.scenario import Scenario
+
+__all__ = ["ask", "ask_scenario"]
+
+#: What a run takes beside its scenario.
+RUN = ("draws", "seed", "set", "as_of", "workers", "progress")
+#: What is stated of a scenario as a whole, as in TOML.
+STATED = ("title", "until", "start", "step", "choices", "correlations", "update", "changes")
+#: What may be asked, and what goes with each, as in TOML.
+_QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "when": ("dates", "title", "resolves"),
+    "value": ("dates", "title", "resolves"),
+    "growth": ("dates", "title", "resolves"),
+    "first": ("title",),
+    "rank": ("over", "among", "best", "ordered", "title"),
+}
+
+
+def ask(**asked: Any) -> Answer:
+    """Ask quantities a question, by the keys that a scenario has for it.
+
+    Parameters
+    ----------
+    when : Condition
+        When it first holds; with `dates` also how likely it is by them. ``(x >= y).when(until=2045)`` is the same.
+    value, growth : Quantity
+        What it is, or what its logarithm gained over the year before, at `dates`.
+    first : mapping of str to Condition
+        Which of them holds first.
+    rank : Quantity
+        Which value of the choice `over` is best at the last step: the ``"highest"`` or the ``"lowest"``, as `best`
+        says, `among` those that meet conditions.
+    title : str
+        What the sentence of the answer calls it.
+    resolves : str
+        The table or page that decides it, of `when`, `value` and `growth`; see `Answer.record`.
+    **asked
+        Of a scenario: `until`, `start`, `step`, `choices`, `correlations`, `update`, `changes`. Of a run: `draws`,
+        `seed`, `set`, `as_of`, `workers`, `progress`; see `forecast.project`.
+
+    Returns
+    -------
+    Answer
+
+    Raises
+    ------
+    UnknownNameError, ScenarioError, UnitError, UsageError
+        If what was asked cannot be.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> x = forecast.uncertain(p05=1, p95=4, unit="FLOP", name="x")
+    >>> forecast.ask(value=2 * x, dates=[2026], start=2025, until=2030).values.sizes["date"]
+    1
+    """
+    kinds = [kind for kind in _QUESTIONS if kind in asked]
+    if len(kinds) != 1:
+        raise UsageError(f"ask: expected one of {', '.join(_QUESTIONS)}, got {' and '.join(kinds) or 'none of them'}")
+    with_it = _QUESTIONS[kinds[0]]
+    known = (*kinds, *with_it, *STATED, *RUN)
+    for name in asked:
+        if name not in known:
+            raise UnknownNameError("option", name, known, where=kinds[0])
+    question = {key: each for key, each in asked.items() if key in (*kinds, *with_it)}
+    if kinds[0] in ("value", "growth", "rank"):
+        question[kinds[0]] = as_quantity(question[kinds[0]])
+    elif isinstance(question[kinds[0]], str):
+        question[kinds[0]] = condition(question[kinds[0]], where="ask: when")
+    options = {key: each for key, each in asked.items() if key not in question}
+    return Answer.made(question=question, options=options)
+
+
+def ask_scenario(scenario: Scenario, question: str = "", **options: Any) -> Answer:
+    """Ask a scenario one of its questions, by default the one that its answer opens with."""
+    known = [*scenario.questions, *scenario.figures, *scenario.firsts, *scenario.rankings]
+    if not known:
+        raise UsageError(f"scenario '{scenario.name}' asks no question: forecast.project runs it")
+    question = question or scenario.opens or known[0]
+    if question not in known:
+        raise UnknownNameError("question", question, known, where=f"scenario '{scenario.name}'")
+    allowed = ("until", "start", "step", *RUN)
+    for name in options:
+        if name not in allowed:
+            raise UnknownNameError("option", name, allowed, where="ask")
+    return Answer.made(question={}, options=options, base=_alone(scenario, question), asked=question)
+
+
+def _alone(scenario: Scenario, question: str) -> Scenario:
+    """Return a scenario that asks one of its questions, with those that it names."""
+    stated = scenario.stated["questions"]
+    kept = [question, *(stated[question].get("first", ()))]
+    if kept == list(stated):
+        return scenario
+    return scenario.restated({**scenario.stated, "questions": {name: stated[name] for name in kept}})

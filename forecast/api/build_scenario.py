@@ -1,0 +1,193 @@
+"""The scenario that a question makes: the records of all that it is made of, as a TOML file would hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from forecast.api.quantity import Quantity, QuantityCondition
+from forecast.api.quantity_formulas import fed_by_name, plain, quantities_in
+from forecast.errors import ScenarioError
+
+__all__ = ["gathered", "groups", "kept_in", "records", "scenario_of"]
+
+#: The name of the question that objects ask.
+ASKED = "reached"
+
+
+def kept_in(asked: Any, swapped: Mapping[str, Quantity] | None = None) -> set[str]:
+    """Return the names of formulas that are quantities of their own: what is swapped, and what is fed by its name."""
+    kept, seen = set(swapped or {}), set[int]()
+    left: list[Any] = [asked, list((swapped or {}).values())]
+    while left:
+        stated = left.pop()
+        kept |= {each.its_name for each in fed_by_name(stated) if each.inlined}
+        for each in quantities_in(stated):
+            if id(each) not in seen:
+                seen.add(id(each))
+                left += [each.stated, each.uses]
+    return kept
+
+
+def gathered(
+    asked: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None, kept: Collection[str] | None = None
+) -> dict[str, Quantity]:
+    """Return quantities and all that they need, by name, each after what it needs.
+
+    What only stands in formulas of others is not among them, unless it is kept: swapped, say.
+
+    Parameters
+    ----------
+    asked : iterable of Quantity
+    swapped : mapping of str to Quantity, optional
+        What stands in place of a quantity of this name.
+    kept : collection of str, optional
+        Formulas that are quantities of their own, by default those of `kept_in`.
+
+    Raises
+    ------
+    ScenarioError
+        For two uncertain quantities of one name, two different ones, or an uncertain one without a name.
+    """
+    asked = list(asked)
+    kept = kept_in(asked, swapped) if kept is None else kept
+    instead = {name: _instead(name, each) for name, each in (swapped or {}).items()}
+    made: dict[str, Quantity] = {}
+    within: set[str] = set()
+    seen: set[int] = set()
+    left = [(each, False) for each in reversed(asked)]
+    while left:
+        each, needed = left.pop()
+        if not each.stated and each.name not in instead:  # the name of what stands elsewhere
+            continue
+        name = each.its_name
+        each = instead.get(name, each)
+        if each.inlined and name not in kept:
+            if id(each) not in seen:
+                seen.add(id(each))
+                left += [(need, False) for need in reversed(each.needs)]
+        elif needed:
+            made[name] = each
+            within.discard(name)
+        elif name in made:
+            if made[name] is not each and not _alike(made[name], each):
+                kind = "uncertain" if each.uncertain else "different"
+                raise ScenarioError(
+                    f"two {kind} quantities have the name '{name}'; use one object, or give another name"
+                )
+        elif name in within:
+            raise ScenarioError(f"'{name}' is made of a quantity of its own name: give one of the two another name")
+        else:
+            within.add(name)
+            left += [(each, True), *((need, False) for need in reversed(each.needs))]
+    return made
+
+
+def records(asked: Iterable[Quantity], swapped: Mapping[str, Quantity] | None = None) -> dict[str, Mapping[str, Any]]:
+    """Return the records of quantities and of all that they need; see `gathered`."""
+    asked = list(asked)
+    kept = kept_in(asked, swapped)
+    return {name: plain(each.stated, kept) for name, each in gathered(asked, swapped, kept).items()}
+
+
+def _instead(name: str, new: Quantity) -> Quantity:
+    """Return what a quantity of this name becomes: the other one, which keeps its own name and draws."""
+    if new.its_name == name:
+        return new
+    return Quantity(stated={"expression": new}, name=name)
+
+
+def _alike(one: Quantity, other: Quantity) -> bool:
+    """Tell whether two objects are one quantity: they draw nothing by their name, and hold the same record."""
+
+    def same(a: Any, b: Any) -> bool:
+        return a is b or (isinstance(a, (str, int, float, list, tuple, dict)) and type(a) is type(b) and a == b)
+
+    if one.uncertain or one.stated.keys() != other.stated.keys():
+        return False
+    theirs = other.record
+    return all(same(each, theirs[key]) for key, each in one.record.items())
+
+
+def groups(made: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """Return records under the headings of a file: quantities, stocks, and what is solved for.
+
+    Examples
+    --------
+    >>> groups({"S": {"initial": 1, "log_rate": "0.1"}, "x": {"value": 3, "unit": ""}})
+    {'quantities': {'x': {'value': 3, 'unit': ''}}, 'stocks': {'S': {'initial': 1, 'log_rate': '0.1'}}}
+    """
+    out: dict[str, dict[str, Mapping[str, Any]]] = {"quantities": {}, "stocks": {}, "solve": {}}
+    for name, record in made.items():
+        out["stocks" if "initial" in record else "solve" if "so" in record else "quantities"][name] = record
+    return {heading: group for heading, group in out.items() if group}
+
+
+def scenario_of(
+    question: QuantityCondition | Mapping[str, Any],
+    *,
+    conditions: Iterable[QuantityCondition] = (),
+    swapped: Mapping[str, Quantity] | None = None,
+    base: Mapping[str, Any] | None = None,
+    **stated: Any,
+) -> dict[str, Any]:
+    """Return the scenario that a question makes, as a TOML file would hold it.
+
+    Parameters
+    ----------
+    question : QuantityCondition or mapping
+        What `forecast.ask` takes: ``when``, ``value``, ``growth``, ``first`` or ``rank``, and what goes with it.
+        Empty for one that `base` asks.
+    conditions : iterable of QuantityCondition
+        Only worlds in which they hold count.
+    swapped : mapping of str to Quantity
+        What stands in place of a quantity of this name.
+    base : mapping, optional
+        A scenario to which all of this is added.
+    **stated
+        Of the scenario as a whole: `until`, `choices`, `correlations`, `update`, `changes`, ...
+
+    Examples
+    --------
+    >>> import forecast
+    >>> rate = forecast.value(2, "FLOP/s", name="rate")
+    >>> scenario_of(rate >= 1, until=2030)["questions"]
+    {'reached': {'when': 'rate >= 1'}}
+    """
+    question = {"when": question} if isinstance(question, QuantityCondition) else dict(question)
+    conditions, swapped = tuple(conditions), dict(swapped or {})
+    whole = {key: dict(each) if isinstance(each, Mapping) else each for key, each in (base or {}).items()}
+    named = set().union(*(whole.get(heading, {}) for heading in ("quantities", "stocks", "solve")))
+    kept = kept_in([question, stated, conditions], swapped)
+    asked = [*quantities_in(question), *quantities_in(stated), *quantities_in(conditions)]
+    # in a scenario that is there, what is swapped may be nothing that the objects are made of
+    asked += [_instead(name, each) for name, each in swapped.items() if name in named]
+    made = {name: plain(each.stated, kept) for name, each in gathered(asked, swapped, kept).items()}
+    for heading, group in groups(made).items():
+        for name in group:
+            for other in ("quantities", "stocks", "solve"):
+                if name in whole.get(other, {}):
+                    del whole[other][name]
+        whole[heading] = {**whole.get(heading, {}), **group}
+    whole |= plain(stated, kept)
+    if question:
+        whole["questions"] = {**whole.get("questions", {}), **_questions(question, kept)}
+    if conditions:
+        # a condition is a likelihood of 1 or 0: the worlds stay, and count or do not
+        weighed = " + ".join(f"log(where({plain(each, kept)}, 1, 0))" for each in conditions)
+        # it stands under the name of a quantity, in whichever one there is
+        names = [name for each in conditions for side in each.sides for name in side.leaves]
+        mine = next((name for name in names if name not in whole.get("update", {})), names[0])
+        known = whole.get("update", {}).get(mine, {}).get("log_likelihood")
+        weighed = f"{known} + {weighed}" if known else weighed
+        whole["update"] = {**whole.get("update", {}), mine: {"log_likelihood": weighed}}
+    return whole
+
+
+def _questions(question: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
+    """Return what is asked; what comes first of several conditions asks each of them too."""
+    first = question.get("first")
+    if not isinstance(first, Mapping):
+        return {ASKED: plain(question, kept)}
+    own = {**plain({key: each for key, each in question.items() if key != "first"}, kept), "first": list(first)}
+    return {ASKED: own, **{name: {"when": plain(each, kept)} for name, each in first.items()}}

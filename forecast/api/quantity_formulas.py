@@ -1,0 +1,246 @@
+"""Formulas of quantities: what an operation, a function of the language or a comparison makes of objects.
+
+A formula holds the quantities themselves. Written into a scenario, one that has no name of its own stands where it is
+used, as a person would write it: ``60e6*(1 + g)**(t - start)`` is one expression, not five quantities.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from forecast.api import automatic_names as names
+from forecast.errors import UsageError, printable
+from forecast.formula import (
+    FUNCTIONS,
+    SCENARIO_FUNCTIONS,
+    Binary,
+    Call,
+    Formula,
+    Measured,
+    Name,
+    Node,
+    Text,
+    Unary,
+    parse_condition,
+    tree,
+)
+from forecast.formula import Sequence as Listed
+
+if TYPE_CHECKING:
+    from forecast.api.quantity import Quantity, QuantityCondition
+
+__all__ = ["Formed", "call", "compared", "condition", "of_numpy", "operation"]
+
+#: A formula of more parts than this is a quantity of its own: formulas stay ones that can be read.
+MOST_PARTS = 60
+
+Compared = Literal[">=", ">", "<=", "<", "=="]
+
+#: numpy's functions that have a word in the grammar, and those that are an operation or a comparison.
+_FUNCTIONS = {"absolute": "abs", **{f.numpy: name for name, f in FUNCTIONS.items() if f.numpy}}
+_OPERATIONS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "negative": "-"}
+_COMPARED: Mapping[str, Compared] = {"greater_equal": ">=", "greater": ">", "less_equal": "<=", "less": "<"}
+_TURNED: Mapping[str, Compared] = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+
+
+@dataclass(frozen=True, eq=False)
+class Formed:
+    """A formula of quantities.
+
+    Parameters
+    ----------
+    root : Node
+        In which ``#0``, ``#1`` … stand for the quantities.
+    of : tuple of Quantity
+    """
+
+    root: Node
+    of: tuple[Quantity, ...] = ()
+
+    @functools.cached_property
+    def size(self) -> int:
+        """How many parts it has, with those of the formulas that stand in it."""
+        return sum(1 for _ in tree.walk(self.root)) + sum(each.size for each in self.of)
+
+    def tree(self, kept: Collection[str] = ()) -> Node:
+        """Return the formula with the names of quantities; those `kept` have a name wherever they stand."""
+        stands = {f"#{place}": each.tree(kept) for place, each in enumerate(self.of)}
+
+        def swapped(node: Node) -> Node:
+            if isinstance(node, Name):
+                return stands.get(node.name, node)
+            return tree.rebuild(node, tuple(map(swapped, tree.children(node))))
+
+        return swapped(self.root)
+
+
+class _Former:
+    """Takes operands one after the other, and says what each is in a formula."""
+
+    def __init__(self, where: str) -> None:
+        self.where, self.of, self.words, self.labels = where, list[Any](), list[str](), list[str]()
+
+    def node(self, given: Any) -> Node:
+        if isinstance(given, (list, tuple)):
+            return Listed(tuple(map(self.node, given)))
+        if isinstance(given, numbers.Real):
+            number = finite(given, self.where)
+            self.words.append(names.word(number))
+            return tree.signed(number)
+        from forecast.api.quantity import as_quantity
+
+        made = as_quantity(given)
+        self.words.append(made.its_name)
+        self.labels += made.labels
+        self.of.append(made)
+        return Name(f"#{len(self.of) - 1}")
+
+    def quantity(self, root: Node, name: str) -> Quantity:
+        from forecast.api.quantity import Quantity
+
+        stated = {"expression": Formed(root, tuple(self.of))}
+        return Quantity(stated=stated, name=name, automatic=True, depth=self.depth)
+
+    @property
+    def depth(self) -> int:
+        return 1 + max((each.depth for each in self.of), default=0)
+
+
+def operation(op: str, *operands: Any) -> Quantity:
+    """Return an operation of quantities and numbers: ``+ - * / **``, and the minus sign alone."""
+    former = _Former(op)
+    parts = [former.node(each) for each in operands]
+    if len(parts) == 1:
+        name = names.called("minus", former.words, former.depth, former.labels)
+        return former.quantity(Unary("-", parts[0]), name)
+    return former.quantity(Binary(op, *parts), names.infix(op, former.words, former.depth, former.labels))
+
+
+def call(function: str, *arguments: Any) -> Quantity:
+    """Return a function of the language, of quantities, conditions and numbers."""
+    known = SCENARIO_FUNCTIONS[function]
+    if not known.least <= len(arguments) <= known.most:
+        count = str(known.least) if known.least == known.most else f"{known.least} to {known.most}"
+        raise UsageError(f"{function}: expected {count} argument{'s' if count != '1' else ''}, got {len(arguments)}")
+    for place, each in enumerate(arguments):
+        if (place in known.lists) != isinstance(each, (list, tuple)):
+            expected = "a list" if place in known.lists else "a quantity or a number"
+            raise UsageError(f"{function}: argument {place + 1}: expected {expected}, got {type(each).__name__}")
+    former = _Former(function)
+    root = Call(function, tuple(former.node(each) for each in arguments))
+    return former.quantity(root, names.called(function, former.words, former.depth, former.labels))
+
+
+def compared(left: Any, op: str, right: Any) -> QuantityCondition:
+    """Return a comparison; a text is a number with a unit, ``"1 EFLOP/s"``, or by ``==`` the label of a regime."""
+    from forecast.api.quantity import QuantityCondition, as_quantity
+
+    if isinstance(right, str):
+        side: Any = Text(right) if op == "==" else _measured(right)
+    else:
+        side = finite(right, op) if isinstance(right, numbers.Real) else as_quantity(right)
+    return QuantityCondition(as_quantity(left), op, side)  # type: ignore[arg-type]
+
+
+def _measured(text: str) -> Measured:
+    found = parse_condition(f"x >= {text}", where="comparison").right.root
+    if not isinstance(found, Measured):
+        raise UsageError(f"expected a number with a unit, such as '1 EFLOP/s', got '{printable(text, 40)}'")
+    return found
+
+
+def condition(text: str, *, where: str) -> QuantityCondition:
+    """Return a condition that is written as in a scenario; its names are those of quantities there."""
+    from forecast.api.quantity import Quantity, QuantityCondition
+
+    read = parse_condition(text, where=where)
+
+    def side(formula: Formula) -> Any:
+        if isinstance(formula.root, (Measured, Text)):
+            return formula.root
+        known = {name: Quantity(stated={}, name=name) for name in formula.names}
+        if isinstance(formula.root, Name):
+            return known[formula.root.name]
+        places = {name: Formula(Name(f"#{place}")) for place, name in enumerate(known)}
+        formed = Formed(formula.substitute(places).root, tuple(known.values()))
+        return Quantity(stated={"expression": formed}, name=names.plain_word(formula.text), automatic=True)
+
+    left, right = side(read.left), side(read.right)
+    if not isinstance(left, Quantity):
+        raise UsageError(f"{where}: '{printable(text, 80)}': write the quantity first, the number after it")
+    return QuantityCondition(left, read.op, right)
+
+
+def of_numpy(name: str, inputs: Sequence[Any]) -> Any:
+    """Return what a function of numpy makes of quantities; NotImplemented where the language has no such."""
+    # numpy hands a number of its own over as an array without dimensions
+    given = [float(each) if getattr(each, "shape", None) == () else each for each in inputs]
+    if name in _OPERATIONS:
+        return operation(_OPERATIONS[name], *given)
+    if name in _COMPARED:
+        first, last = given
+        turned = isinstance(first, numbers.Real)
+        return compared(last, _TURNED[_COMPARED[name]], first) if turned else compared(first, _COMPARED[name], last)
+    return call(_FUNCTIONS[name], *given) if name in _FUNCTIONS else NotImplemented
+
+
+def finite(given: object, where: str) -> float:
+    """Return a finite number."""
+    if isinstance(given, bool) or not isinstance(given, numbers.Real) or not math.isfinite(float(given)):
+        raise UsageError(f"{where}: expected a quantity or a finite number, got '{printable(given, 40)}'")
+    return float(given)
+
+
+def quantities_in(stated: Any) -> Iterator[Quantity]:
+    """Walk the quantities that stand in a record, a formula or a condition."""
+    from forecast.api.quantity import Quantity, QuantityCondition
+
+    if isinstance(stated, Quantity):
+        yield stated
+    elif isinstance(stated, Formed):
+        yield from stated.of
+    elif isinstance(stated, QuantityCondition):
+        yield from stated.sides
+    elif isinstance(stated, (Mapping, list, tuple)):
+        each: Iterable[Any] = stated.values() if isinstance(stated, Mapping) else stated
+        for value in each:
+            yield from quantities_in(value)
+
+
+#: Keys under which a formula stands; under all others a quantity stands by its name.
+FORMULAS = (
+    "expression", "limit", "at_least", "ceiling", "initial", "log_rate", "rate", "next", "so", "log_likelihood",
+    "when", "value", "growth", "rank", "among",
+)  # fmt: skip
+
+
+def fed_by_name(stated: Any, key: str = "") -> Iterator[Quantity]:
+    """Walk the quantities that stand in a record by their names, not in a formula."""
+    from forecast.api.quantity import Quantity
+
+    if isinstance(stated, Mapping):
+        for name, each in stated.items():
+            yield from fed_by_name(each, name)
+    elif isinstance(stated, (list, tuple)):
+        for each in stated:
+            yield from fed_by_name(each, key)
+    elif isinstance(stated, Quantity) and key and key not in FORMULAS:
+        yield stated
+
+
+def plain(stated: Any, kept: Collection[str] = (), key: str = "") -> Any:
+    """Return what stands in a record as a file would say it: quantities by their names, or in formulas."""
+    from forecast.api.quantity import Quantity, QuantityCondition
+
+    if isinstance(stated, Quantity):
+        return tree.text(stated.tree(kept)) if key in FORMULAS else stated.its_name
+    if isinstance(stated, (Formed, QuantityCondition)):
+        return tree.text(stated.tree(kept))
+    if isinstance(stated, Mapping):
+        return {name: plain(each, kept, name) for name, each in stated.items()}
+    return [plain(each, kept, key) for each in stated] if isinstance(stated, (list, tuple)) else stated

@@ -1,0 +1,272 @@
+"""What people type for a law, a fit, numbers and rows of data, read once for every command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError, printable
+
+if TYPE_CHECKING:
+    from forecast.contract.registry import Plugin
+    from forecast.fit.fits import Fits
+    from forecast.fit.solution import Fit
+    from forecast.laws import Law
+    from forecast.tables.columns import Columns
+
+__all__ = [
+    "data_of",
+    "fit_of",
+    "fits_of",
+    "formulas",
+    "is_name",
+    "law_of",
+    "names",
+    "number",
+    "numbers",
+    "outputs",
+    "plugins_of",
+    "settings",
+    "widened",
+    "write_outputs",
+]
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)?")
+
+
+def fit_of(text: str) -> tuple[Fit, list[Plugin]]:
+    """Return the fit that ``LAW@PUBLISHED`` or a saved file names, and the plugins behind it."""
+    from forecast.fit.fits import Fits
+
+    found, plugins = fits_of(text)
+    if isinstance(found, Fits):
+        raise UsageError(f"{printable(text, 80)}: holds {len(found)} fits over '{printable(found.by, 60)}', not one")
+    return found, plugins
+
+
+def fits_of(text: str) -> tuple[Fit | Fits, list[Plugin]]:
+    """Return the fit, or the many, that ``LAW@PUBLISHED`` or a saved file names, and the plugins behind them."""
+    from forecast.contract.registry import get_registry
+    from forecast.laws import law
+
+    shown = printable(text, 80)
+    if text.endswith(".nc") and "@" not in text:
+        from forecast.base import netcdf
+        from forecast.fit.save import fit_of as one
+        from forecast.fit.save_many import fits_of as many
+        from forecast.fit.save_many import is_fits
+
+        tree = netcdf.load(text)
+        fit = many(tree, text) if is_fits(tree) else one(tree, text)
+        return fit, plugins_of(fit.law)
+    law_name, at, published = text.partition("@")
+    if not at or not law_name or not published:
+        raise UsageError(
+            f"'{shown}': expected a law and its published parameters, like scaling/chinchilla@besiroglu2024, "
+            f"or a saved fit (.nc)"
+        )
+    record = get_registry().find("law", law_name)
+    return law(record.full_name).published(published), [record.plugin]
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a word is the name of a registered law."""
+    from forecast.contract.registry import get_registry
+
+    if not _NAME.fullmatch(text):
+        return False
+    try:
+        get_registry().find("law", text)
+    except ForecastError:
+        return "/" not in text and not re.search(r"[.-]", text)
+    return True
+
+
+def law_of(text: str, variables: Sequence[str], output: str = "y") -> tuple[Law, list[Plugin]]:
+    """Return the law that a registered name or a formula names, and the plugins behind it.
+
+    It is a formula if it cannot be a name, or if its variables are given.
+    """
+    from forecast.contract.registry import get_registry
+    from forecast.laws import Law, law
+
+    if not text.strip():
+        raise UsageError("LAW: expected the name of a law or a formula, got nothing")
+    if not variables and _NAME.fullmatch(text):
+        record = get_registry().find("law", text)
+        return law(record.full_name), [record.plugin]
+    names = [v.strip() for words in variables for v in words.split(",")]
+    if not names:
+        raise UsageError(f"'{printable(text, 80)}': a formula needs its variables: --variables x")
+    return Law(text, variables=names, output=output), []
+
+
+def plugins_of(law: Law) -> list[Plugin]:
+    """Return the plugin that brings a law; none where it is a formula, or not here."""
+    from forecast.contract.registry import get_registry
+
+    try:
+        return [get_registry().find("law", law.name).plugin] if law.name else []
+    except ForecastError:
+        return []
+
+
+def numbers(words: Iterable[str], what: str) -> dict[str, float]:
+    """Read ``a=1,b=2`` or several such words as names and numbers."""
+    by_name: dict[str, float] = {}
+    for name, text in _pairs((part for word in words for part in word.split(",")), what, "NAME=NUMBER"):
+        if name in by_name:
+            raise UsageError(f"{what}: '{printable(name, 60)}' is given twice")
+        by_name[name] = number(text, f"{what}: '{printable(name, 60)}'")
+    return by_name
+
+
+def number(text: str, what: str) -> float:
+    """Read one number as Python writes it, ``nan`` and ``inf`` included."""
+    try:
+        if "_" in text or not text.isascii():
+            raise ValueError
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{what}: expected a number, got '{printable(text, 40)}'") from None
+
+
+def settings(words: Iterable[str], what: str) -> dict[str, float | str]:
+    """Read words like ``tau=0.9`` and ``trials=n``: a number where it is one, else a column or formula."""
+    values: dict[str, float | str] = {}
+    for name, text in formulas(words, what, "NAME=NUMBER or NAME=COLUMN").items():
+        try:
+            values[name] = number(text, what)
+        except UsageError:
+            values[name] = text
+    return values
+
+
+def names(words: Iterable[str]) -> tuple[str, ...]:
+    """Read ``E,A``, or several such words, as names."""
+    return tuple(part.strip() for word in words for part in word.split(","))
+
+
+def formulas(words: Iterable[str], what: str, form: str = "VARIABLE = FORMULA") -> dict[str, str]:
+    """Read words like ``N = params_b*1e9`` as names and formulas."""
+    by_name: dict[str, str] = {}
+    for name, text in _pairs(words, what, form):
+        if name in by_name:
+            raise UsageError(f"{what}: '{printable(name, 60)}' is given twice")
+        by_name[name] = text
+    return by_name
+
+
+def _pairs(words: Iterable[str], what: str, form: str) -> list[tuple[str, str]]:
+    pairs = []
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name.strip() or not text.strip() or text.startswith("="):
+            raise UsageError(f"{what}: expected {form}, got '{printable(word, 60)}'")
+        pairs.append((name.strip(), text.strip()))
+    return pairs
+
+
+def data_of(source: str, where: str) -> tuple[Columns, dict[str, str]]:
+    """Return the columns of a file or a table, and its name and hash for the provenance."""
+    from forecast import tables
+    from forecast.base import files
+
+    if not source.strip():
+        raise UsageError("--data: expected a table or a file, got nothing")
+    columns = tables.columns(source, where=where)
+    suffix = Path(source).suffix.lower()
+    if suffix in (".csv", ".parquet", ".pq"):
+        return columns, {Path(source).name: files.file_hash(source)}
+    dataset = tables.table(source)
+    return columns, {str(dataset.attrs.get("name", "") or Path(source).name): tables.cited(dataset)}
+
+
+def widened(columns: Columns, lets: Mapping[str, str], allowed: Iterable[str] | None) -> Columns:
+    """Return the columns with those that formulas over them say; they stand in for columns of the same name.
+
+    Parameters
+    ----------
+    columns : Columns
+    lets : mapping of str to str
+        Name and formula, or name and column.
+    allowed : iterable of str, optional
+        The names that may be said. Default: any.
+    """
+    from forecast.fit.data.observations import _compute
+
+    made = {}
+    for name, text in lets.items():
+        if allowed is not None and name not in allowed:
+            raise UnknownNameError("variable", name, allowed, where="--let")
+        made[name] = columns[text] if text in columns else _compute(text, columns, f"--let '{printable(name, 60)}'")
+    return columns.replaced(made, {name: columns.units[lets[name]] for name in made if lets[name] in columns.units})
+
+
+def outputs(paths: Sequence[tuple[str, str | None]], source: str | None, named: str = "--data") -> None:
+    """Refuse, before the work, outputs that cannot be written, that are one file, or that are the data.
+
+    Parameters
+    ----------
+    paths : sequence of (str, str or None)
+        Option and file; None where it was not given.
+    source : str, optional
+        What ``--data`` names.
+    named : str
+        What names that instead.
+    """
+    from forecast.base.files import safe_output
+
+    targets = [(option, safe_output(path).absolute()) for option, path in paths if path is not None]
+    for option, target in targets:
+        shown = printable(target.name)
+        if source is not None and target.exists() and Path(source).exists() and target.samefile(source):
+            raise UsageError(f"{shown}: {named} and {option} name the same file")
+        same = [other for other, path in targets if path == target]
+        if len(same) > 1:
+            raise UsageError(f"{shown}: {' and '.join(same)} name the same file")
+
+
+def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns, str]:
+    """Return the rows that meet every condition, and a sentence about the others.
+
+    A condition is a comparison of the safe grammar over columns (``params_b > 0.1``), or ``COLUMN is VALUE`` for text.
+    A row with a missing cell in it does not meet it.
+    """
+    import numpy as np
+
+    keep = np.ones(columns.rows, dtype=bool)
+    for text in conditions:
+        keep &= _meets(columns, text)
+    if not keep.any():
+        asked = " and ".join(printable(c, 60) for c in conditions)
+        raise EmptyDataError(f"{columns.label}: no row of {columns.rows} meets --where {asked}")
+    left = int(keep.sum())
+    note = f"--where keeps {left} of {columns.rows} rows" if conditions else ""
+    return (columns.take(keep) if left < columns.rows else columns), note
+
+
+def _meets(columns: Columns, text: str) -> Any:
+    import numpy as np
+
+    from forecast.formula import parse_row_condition
+    from forecast.tables import decimal_year, wanted
+    from forecast.tables.column_names import meant
+
+    column, word, value = text.partition(" is ")
+    if word:
+        values = columns.column(column.strip())
+        return values == wanted(values, "", value.strip(), f"--where '{printable(text, 60)}'")
+    condition = parse_row_condition(text, where="--where")
+    known: dict[str, Any] = {}
+    for name in condition.names:
+        values = columns[meant(name, columns, f"{columns.label}: --where")]
+        if values.dtype.kind == "U":
+            raise DataError(f"{columns.label}: --where: column '{name}' is text; write '{name} is VALUE'")
+        known[name] = decimal_year(values) if values.dtype.kind == "M" else values
+    left, right = condition.left.evaluate(known), condition.right.evaluate(known)
+    with np.errstate(invalid="ignore"):
+        holds = {">=": np.greater_equal, ">": np.greater, "<=": np.less_equal, "<": np.less}[condition.op](left, right)
+    return np.broadcast_to(holds, (columns.rows,))

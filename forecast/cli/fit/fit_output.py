@@ -1,0 +1,285 @@
+"""What ``forecast fit`` says of a fit, and of many: as plain data, and as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from forecast.cli import render
+from forecast.cli.output_files import plot_width, writers
+from forecast.errors import FitError, printable
+
+if TYPE_CHECKING:
+    from forecast.fit.fits import Fits
+    from forecast.fit.solution import Fit
+    from forecast.laws import Law
+
+__all__ = ["many", "one", "show_fit", "write_many", "write_one"]
+
+#: Fits that are judged one by one, which takes the time of an interval for each; of more only the outcome is said.
+JUDGED = 100
+#: Parameters named in a headline.
+NAMED = 6
+#: Reasons of failures that are listed.
+REASONS = 10
+
+
+def _formula(law: Law) -> str:
+    return law.text if hasattr(law, "text") else f"{law.output} = {law.expression}"
+
+
+def show_fit(
+    command: str,
+    made: Fit | Fits,
+    *,
+    level: float,
+    title: str = "",
+    notes: Sequence[str] = (),
+    provenance: Mapping[str, Any],
+    files: Sequence[str | None],
+    plots: Sequence[str],
+    data: tuple[Any, str | None] | None = None,
+    as_json: bool,
+) -> bool:
+    """Write a fit, or many, new or loaded, and every file that was asked for; tell whether all of it converged.
+
+    Parameters
+    ----------
+    command : str
+        Which command answers.
+    made : Fit or Fits
+    level : float
+        Of the intervals.
+    title : str
+        What to call a single fit.  [default: its name]
+    notes : sequence of str
+        Warnings beside those of the fit.
+    provenance : mapping
+    files, plots : sequence of str
+        As `forecast.cli.output_files.writers` takes them, and figures.
+    data : (table, str or None), optional
+        What a single fit was made from, and which column it explains; without it, what the fit holds is drawn.
+    as_json : bool
+    """
+    from forecast.fit.fits import Fits
+    from forecast.report.figures import fit_figure, many_fits
+
+    several = isinstance(made, Fits)
+    result = many(made, level) if isinstance(made, Fits) else one(made, level, title or made.name)
+    said: dict[str, Any] = {"command": command, "warnings": [*notes, *made.warnings], "provenance": provenance}
+
+    def draw(path: str) -> object:
+        if isinstance(made, Fits):
+            return many_fits.plot(made, path, width=plot_width())
+        table, y = data or (fit_figure.held(made), None)
+        return fit_figure.plot(made, path, table, y=y, width=plot_width())
+
+    files_of = writers(
+        *files,
+        answer=lambda: render.answered(result, **said),
+        table=lambda: _columns(result),
+        save=made.save,
+    )
+    render.emit(
+        result,
+        json=as_json,
+        text=lambda: write_many(result) if several else write_one(result),
+        files={**files_of, **{path: partial(draw, path) for path in plots}},
+        **said,
+    )
+    return bool(made.converged.values.all()) if isinstance(made, Fits) else made.converged is not False
+
+
+def _columns(result: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the parameters as columns: a row for each, of every fit."""
+    rows = []
+    for fit in result.get("fits", (result,)):
+        about = {key: fit[key] for key in ("points", "converged", "verdict")}
+        label = {result["by"]: fit["name"]} if "by" in result else {}
+        for parameter in fit["parameters"]:
+            figures = {key: parameter[key] for key in ("value", "stderr", "lower", "upper")}
+            rows.append({**label, "parameter": parameter["name"], **figures, **about})
+    return {key: [_finite(row[key]) for row in rows] for key in rows[0]}
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# One fit --------------------------------------------------------------------------------------------------------------
+
+
+def one(fit: Fit, level: float, title: str) -> dict[str, Any]:
+    """Return a fit, called by a title, as plain data."""
+    from forecast.fit.inference.interval import origin
+
+    try:
+        covariance: dict[str, Any] | None = {
+            "names": [str(n) for n in fit.covariance["parameter"].values],
+            "matrix": fit.covariance.values.tolist(),
+        }
+        why = None
+    except FitError as problem:
+        covariance, why = None, str(problem)
+    parameters = [_parameter(fit, name, level) for name in fit.values]
+    return {
+        "law": fit.law.name,
+        "formula": _formula(fit.law),
+        "headline": _headline(fit, title, parameters, level),
+        "points": fit.n,
+        "objective": {"name": fit.objective_name, "value": fit.objective, "delta": fit.delta},
+        "converged": fit.converged,
+        "starts": {"agree": fit.starts[0], "of": fit.starts[1]},
+        "verdict": fit.verdict,
+        "level": level,
+        "intervals": origin(fit, level) or None,
+        "parameters": parameters,
+        "covariance": covariance,
+        "no_covariance": why,
+        "residual_scale": fit.residual_scale,
+        "ranges": {n: list(pair) for n, pair in fit.ranges.items()},
+    }
+
+
+def _parameter(fit: Fit, name: str, level: float) -> dict[str, Any]:
+    error = float(fit.stderr[name]) if name in fit.stderr else None
+    row = {"name": name, "value": fit.values[name], "stderr": error}
+    try:
+        low, high = fit.interval(name, level)
+    except FitError as problem:
+        why = str(problem).removeprefix(f"{fit.name}: ")
+        identified = False if "not identified" in why else None
+        return {**row, "lower": None, "upper": None, "identified": identified, "why": why}
+    ridge = fit.diagnostics.unidentified.get(name)  # an interval alone does not say so: it may run along a ridge
+    return {**row, "lower": low, "upper": high, "identified": ridge is None, "why": ridge}
+
+
+def _headline(fit: Fit, title: str, parameters: list[dict[str, Any]], level: float) -> str:
+    sentences = [_said(row) for row in parameters[:NAMED]] + (["…"] if len(parameters) > NAMED else [])
+    begin = "" if fit.converged else "Not converged: "
+    return f"{begin}{title} on {fit.n} points: {', '.join(sentences)} ({100 * level:g} % intervals)."
+
+
+def _said(row: dict[str, Any]) -> str:
+    between = "no interval" if row["lower"] is None else f"{row['lower']:.4g} to {row['upper']:.4g}"
+    return f"{row['name']} = {row['value']:.4g} ({between})"
+
+
+def write_one(result: dict[str, Any]) -> None:
+    """Write what `one` returned."""
+    render.headline(result["headline"])
+    rows = []
+    for row in result["parameters"]:
+        ends = [_number(row["lower"]), _number(row["upper"])]
+        rows.append([row["name"], _number(row["value"], 8), _number(row["stderr"]), *ends, row["identified"]])
+    percent = f"{result['level']:.0%}"
+    render.table(["parameter", "value", "std error", f"{percent} lower", "upper", "identified"], rows)
+    render.write()
+    objective = result["objective"]
+    delta = "" if objective["delta"] is None else f" (delta {objective['delta']:.4g})"
+    render.details(
+        {
+            "formula": result["formula"],
+            "points": result["points"],
+            **({"intervals": result["intervals"]} if result["intervals"] else {}),
+            "objective": f"{objective['name']}{delta} = {objective['value']:.10g}",
+            "converged": result["converged"],
+            "verdict": result["verdict"],
+        }
+    )
+
+
+# Many fits ------------------------------------------------------------------------------------------------------------
+
+
+def many(fits: Fits, level: float) -> dict[str, Any]:
+    """Return the fits of ``--by`` as plain data: each of them, and what they have in common."""
+    names = list(fits.law.parameters)
+    ends = {name: fits.interval(name, level) for name in names}
+    columns = {
+        name: {
+            "value": fits.params[name].values.tolist(),
+            "stderr": fits.stderr[name].values.tolist(),
+            "lower": ends[name]["lower"].values.tolist(),
+            "upper": ends[name]["upper"].values.tolist(),
+        }
+        for name in names
+    }
+    verdicts = fits.verdict if len(fits) <= JUDGED else fits.outcome
+    shown = (fits.converged[fits.by], fits.n, fits.converged, fits.objective, verdicts)
+    rows = [
+        {
+            "name": label,
+            "points": points,
+            "converged": converged,
+            "objective": objective,
+            "verdict": verdict,
+            "parameters": [{"name": n, **{key: values[i] for key, values in columns[n].items()}} for n in names],
+        }
+        for i, (label, points, converged, objective, verdict) in enumerate(
+            zip(*(array.values.tolist() for array in shown), strict=True)
+        )
+    ]
+    common = _common(fits, names)
+    good = int(fits.converged.sum())
+    title = fits.law.name or _formula(fits.law)
+    middle = [f"median {row['name']} = {row['p50']:.4g}" for row in common[:NAMED]]
+    count = f"all {len(rows)} converged" if good == len(rows) else f"{good} of {len(rows)} converged"
+    return {
+        "law": fits.law.name,
+        "formula": _formula(fits.law),
+        "headline": f"{title} over '{printable(fits.by, 60)}': {'; '.join([count, *middle])}.",
+        "by": fits.by,
+        "count": len(rows),
+        "converged": good,
+        "objective": fits.objective_name,
+        "level": level,
+        "parameters": common,
+        "fits": rows,
+    }
+
+
+def _common(fits: Fits, names: list[str]) -> list[dict[str, Any]]:
+    """Return quantiles of each parameter over the fits that converged."""
+    from forecast.base.netcdf import quantiles
+
+    good = fits.converged.values
+    if not good.any():
+        return []
+    rows = []
+    for name in names:
+        low, middle, high = (float(q) for q in quantiles(fits.params[name].values[good], [0.05, 0.5, 0.95]))
+        rows.append({"name": name, "p05": low, "p50": middle, "p95": high})
+    return rows
+
+
+def write_many(result: dict[str, Any]) -> None:
+    """Write what `many` returned, without the single fits."""
+    render.headline(result["headline"])
+    if result["parameters"]:
+        cells = [[row["name"], *(_number(row[q]) for q in ("p50", "p05", "p95"))] for row in result["parameters"]]
+        render.table(["parameter", "median of fits", "5 %", "95 %"], cells)
+        render.write()
+    reasons: dict[str, list[str]] = {}
+    for row in result["fits"]:
+        if row["verdict"] != "converged":
+            reasons.setdefault(row["verdict"], []).append(render.cell(row["name"]))
+    if reasons:
+        shown = sorted(reasons.items(), key=lambda pair: -len(pair[1]))[:REASONS]
+        render.table(["fits", "verdict", "the first"], [[len(who), why, who[0]] for why, who in shown])
+        if len(reasons) > REASONS:
+            render.write(f"… {len(reasons) - REASONS} more verdicts: --json")
+        render.write()
+    render.details(
+        {
+            "formula": result["formula"],
+            "fits": f"{result['converged']} of {result['count']} converged; --json lists them",
+            "objective": result["objective"],
+        }
+    )
+
+
+def _number(value: float | None, digits: int = 5) -> str:
+    return "-" if value is None else f"{value:.{digits}g}"

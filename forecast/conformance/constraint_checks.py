@@ -1,0 +1,156 @@
+"""What the conformance kit asks of bounds: what is declared holds, and a series goes on where its observations end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from forecast.conformance.law_checks import refuse
+from forecast.conformance.shape_checks import BAND, LAST, fewest
+from forecast.contract.registry import Record
+from forecast.contract.specs import TrendSpec
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    from forecast.models.protocol import Model, Observations
+
+    Array = NDArray[np.float64]
+
+__all__ = ["goes_on", "kept", "members", "of_run"]
+
+#: Rounding of values that come from logarithms.
+ROUNDING = 1e-9
+
+
+def kept(record: Record, model: Model, time: Array, drawn: Array, *, whose: str = "") -> None:
+    """Refuse draws, (time, draw), that leave what a model declares, naming the first date and the value."""
+    spec: Any = record.spec
+    if isinstance(spec, TrendSpec) and (spec.frontier or spec.records) and model.keeps != "frontier":
+        raise refuse(record, 'its series is a running maximum, and it does not declare keeps = "frontier"')
+    problem = _broken(time, drawn, model.keeps, model.at_most, model.unit)
+    if problem:
+        raise refuse(record, f"{whose}{problem}")
+
+
+def _broken(time: Array, path: Array, keeps: str, at_most: float | None, unit: str) -> str:
+    """Say what a path breaks, when and with which value; nothing where it breaks nothing."""
+    import numpy as np
+
+    from forecast import units
+
+    found: list[tuple[str, NDArray[np.bool_]]] = []
+    if keeps == "frontier":
+        falls = np.zeros(path.shape, dtype=bool)
+        falls[1:] = path[1:] < path[:-1] * (1 - ROUNDING)
+        found.append(("keeps a frontier, and falls to", falls))
+    if keeps == "share":
+        whole = units.convert(1.0, "", unit)
+        found.append((f"keeps a share, which lies in 0 to {whole:g}, and is", (path < 0) | (path > whole)))
+    if keeps == "positive":
+        found.append(("keeps what is positive, and is", path <= 0))
+    if at_most is not None:
+        found.append((f"never exceeds {at_most:g}, and is", path > at_most))
+    for said, bad in found:
+        if bad.any():
+            step, draw = np.argwhere(bad)[0]
+            return f"{said} {path[step, draw]:.4g} {unit} on {_date(time[step])}".replace("  ", " ")
+    return ""
+
+
+def goes_on(record: Record, trends: list[tuple[Model, float]]) -> None:
+    """Refuse a series whose last observation its own forecast does not hold, or whose frontier starts elsewhere.
+
+    The band of one observation (90 %) at its date holds it; where it does not, so many of the last ten as chance
+    explains. A frontier starts at the highest observation.
+
+    Parameters
+    ----------
+    record : Record
+    trends : list of (Model, float)
+        The trend, or the members of its pool, and their weights.
+    """
+    import numpy as np
+
+    seen, levels = _last(trends)
+    low, high = np.quantile(levels, BAND, axis=1)
+    value = seen.value[-len(low) :]
+    held = (low * (1 - ROUNDING) <= value) & (value <= high * (1 + ROUNDING))
+    least = fewest(len(held))
+    if not held[-1] and held.sum() < least:
+        raise refuse(
+            record,
+            f"its last observation, {value[-1]:.4g} {seen.unit} on {_date(seen.time[-1])}, lies outside its band of one"
+            f" (90 %), {low[-1]:.4g} to {high[-1]:.4g}, and {held.sum()} of the last {len(held)} lie inside; {least} "
+            "are the fewest that chance explains",
+        )
+    top = float(seen.value.max())
+    for model, _ in trends:
+        if model.keeps == "frontier":
+            start = _sampled(model, seen.time[-1:], observed=False)
+            off = float(start.flat[np.abs(start - top).argmax()])
+            if abs(off - top) > ROUNDING * top:
+                raise refuse(
+                    record, f"its frontier starts at {off:.4g} {seen.unit} on {_date(seen.time[-1])}, not at {top:.4g}"
+                )
+
+
+def _last(trends: list[tuple[Model, float]]) -> tuple[Observations, Array]:
+    """Return what was observed, and draws of one observation at the last dates, of all members by their weights."""
+    import numpy as np
+
+    most = max(weight for _, weight in trends)
+    seen = trends[0][0].fit(seed=0).observed()
+    assert seen is not None
+    drawn = [(_sampled(model, np.sort(seen.time)[-LAST:], observed=True), weight / most) for model, weight in trends]
+    return seen, np.concatenate([d[:, : max(round(share * d.shape[1]), 1)] for d, share in drawn], axis=1)
+
+
+def _sampled(model: Model, time: Array, *, observed: bool) -> Array:
+    """Draw a trend at dates."""
+    import numpy as np
+
+    from forecast.base.distributions import distribution
+    from forecast.base.streams import BLOCK, Streams
+    from forecast.contract.specs import Input
+
+    inputs = {
+        name: distribution(need.distribution, where=name).ppf(np.random.default_rng(i).random(BLOCK))
+        for i, (name, need) in enumerate(model.inputs.items())
+        if isinstance(need, Input)
+    }
+    return model.fit(seed=0).sample(time, inputs, Streams(seed=0, node=model.name, block=0), observed=observed)
+
+
+def of_run(record: Record, run: xr.DataTree) -> None:
+    """Refuse a run of a scenario in which a quantity leaves what it declares, naming quantity, date and value."""
+    from forecast.base.dates import decimal_year
+
+    data = run["projection"].to_dataset()
+    time = decimal_year(data["time"].values)
+    for name, stated in json.loads(run.attrs.get("limits", "{}")).items():
+        levels = data[name].transpose("time", ...)
+        path = levels.values.reshape(len(time), -1)
+        problem = _broken(time, path, stated.get("keeps", ""), stated.get("at_most"), levels.attrs.get("units", ""))
+        if problem:
+            raise refuse(record, f"{name} {problem}")
+
+
+def members(record: Record) -> Iterator[tuple[Model, float]]:
+    """Walk the trends that stand behind a series where nobody names a shape, with their weights."""
+    from forecast.models import model
+
+    spec: Any = record.spec
+    for shape, weight in [(spec.shape, 1.0)] if spec.shape else [(s.name, s.weight) for s in spec.shapes if s.weight]:
+        yield model(record.full_name, shape=shape), weight
+
+
+def _date(year: float) -> str:
+    import numpy as np
+
+    from forecast.base.dates import from_decimal_year
+
+    return str(from_decimal_year(np.array([year]))[0])[:10]

@@ -1,0 +1,326 @@
+"""What the conformance kit asks of each kind of record; `forecast.conformance.kit` assembles and runs it.
+
+Each function takes a record and raises: a typed error where the record breaks the requirement,
+``unittest.SkipTest`` where there is nothing to check.
+"""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.conformance import constraint_checks
+from forecast.conformance.called_with_data import reader_reads, score_scores
+from forecast.conformance.law_checks import LAW_CHECKS, guarded, numbers, refuse
+from forecast.conformance.shape_checks import SHAPE_CHECKS
+from forecast.contract.registry import Record, get_registry, resolve
+from forecast.contract.specs import EstimateSpec, FunctionSpec, TrendSpec
+from forecast.errors import printable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.models.protocol import FittedModel, Model
+
+    Array = NDArray[np.float64]
+
+__all__ = ["CHECKS", "FUNCTION_CHECKS"]
+
+#: Worlds in which every scenario of a plugin is run.
+WORLDS = 64
+
+# Models -------------------------------------------------------------------------------------------------------------
+
+
+def _model_unit(record: Record) -> None:
+    from forecast import units
+    from forecast.formula import parse
+
+    spec: Any = record.spec
+    where = f"model '{record.full_name}'"
+    units.unit(spec.unit, where=where)
+    if isinstance(spec, EstimateSpec):
+        formula = parse(spec.expression, where=where)
+        inferred = units.infer(formula, {i.name: i.unit for i in spec.inputs}, where=where)
+        units.check(inferred, spec.unit, where=where)
+    if isinstance(spec, FunctionSpec):
+        for name, unit in spec.inputs.items():
+            units.unit(unit, where=f"{where}: input '{printable(name, 60)}'")
+
+
+class _Trial:
+    """A fitted model with read-only draws of everything it needs."""
+
+    def __init__(self, record: Record, shape: str = "") -> None:
+        import numpy as np
+
+        from forecast.models import model
+
+        self.record = record
+        self.model: Model = model(record.full_name, shape=shape)
+        self.time = np.arange(2026.0, 2038.0)
+        self.time.flags.writeable = False
+        self.free = False  # needs quantities of a scenario, which are made up here
+        self.inputs = self._inputs(self.model)
+
+    def _inputs(self, model: Model) -> dict[str, Array]:
+        import numpy as np
+
+        from forecast.base.distributions import distribution
+        from forecast.base.streams import BLOCK
+        from forecast.contract.specs import Input
+        from forecast.models.protocol import OtherModel
+
+        drawn = {}
+        domain = getattr(self.record.spec, "domain", {})
+        for index, (name, need) in enumerate(model.inputs.items()):
+            u = np.random.default_rng(index).random(BLOCK)
+            if isinstance(need, Input):
+                draws = distribution(need.distribution, where=f"input '{printable(name, 80)}'").ppf(u)
+            elif isinstance(need, OtherModel):
+                draws = self._sample(need.model, need.model.fit(seed=0), self.time, self._inputs(need.model))
+            else:
+                self.free = True
+                low, high = domain.get(name, (1.0, 2.0))
+                draws = np.broadcast_to(low + (high - low) * u, (len(self.time), BLOCK)).copy()
+            draws.flags.writeable = False
+            drawn[name] = draws
+        return drawn
+
+    def _sample(self, model: Model, fitted: FittedModel, time: Array, inputs: Mapping[str, Array]) -> Array:
+        from forecast.base.streams import Streams
+
+        with guarded(self.record, "sample"):
+            return fitted.sample(time, inputs, Streams(seed=0, node=model.name, block=0))
+
+    def sample(self, fitted: FittedModel, steps: int | None = None) -> Array:
+        """Return the draws for the first steps; `inputs` that run over time are cut with it."""
+        inputs = {k: v if v.ndim == 1 else v[:steps] for k, v in self.inputs.items()}
+        return self._sample(self.model, fitted, self.time[:steps], inputs)
+
+
+def _shapes(record: Record) -> Iterator[str]:
+    """Walk the shapes that a series says something of and that nothing else tries: not its own, nor those of its pool.
+
+    Of those that are refused, or wait for an option, the names alone are looked at.
+    """
+    from forecast.models.trends import check_options
+
+    spec = record.spec
+    if not isinstance(spec, TrendSpec):
+        return
+    for beside in spec.shapes:
+        asked = {**beside.options, **dict.fromkeys(beside.needs)}
+        check_options(beside.name, asked, where=f"model '{record.full_name}': shapes")
+        pooled = beside.weight and not spec.shape
+        if not (beside.refused or beside.needs or pooled or beside.name == spec.shape):
+            yield beside.name
+
+
+def _model_samples(record: Record) -> None:
+    import numpy as np
+
+    from forecast.base.streams import BLOCK
+
+    for shape in ("", *_shapes(record)):
+        trial = _Trial(record, shape)
+        drawn = trial.sample(trial.model.fit(seed=0))
+        if trial.free and isinstance(drawn, np.ndarray):  # made-up quantities may well be outside a law's domain
+            drawn = np.nan_to_num(drawn)
+        numbers(record, "sample", drawn, (len(trial.time), BLOCK))
+
+
+def _model_repeats(record: Record) -> None:
+    """Same seed, same draws: called again, fitted again, with other random numbers drawn in between."""
+    import numpy as np
+
+    trial = _Trial(record)
+    fitted = trial.model.fit(seed=0)
+    before = repr(np.random.get_state())
+    first = trial.sample(fitted)
+    if repr(np.random.get_state()) != before:
+        raise refuse(record, "sample draws from numpy's global random state; use the streams it is given")
+    if not np.array_equal(first, trial.sample(fitted), equal_nan=True):
+        raise refuse(record, "the same seed gives other draws when sample is called again")
+    if not np.array_equal(first, trial.sample(trial.model.fit(seed=0)), equal_nan=True):
+        raise refuse(record, "the same seed gives other draws after fitting again")
+
+
+def _model_prefix(record: Record) -> None:
+    import numpy as np
+
+    trial = _Trial(record)
+    fitted = trial.model.fit(seed=0)
+    if not np.array_equal(trial.sample(fitted)[:5], trial.sample(fitted, 5), equal_nan=True):
+        raise refuse(record, "a longer horizon changes the earlier steps: draw arrays as (time, draw)")
+
+
+def _model_keeps(record: Record) -> None:
+    """It keeps what its record declares, and draws nothing negative where everything observed is positive."""
+    import numpy as np
+
+    spec: Any = record.spec
+    for shape in _shapes(record):
+        beside = _Trial(record, shape)
+        constraint_checks.kept(
+            record, beside.model, beside.time, beside.sample(beside.model.fit(seed=0)), whose=f"@{shape} "
+        )
+    trial = _Trial(record)
+    fitted = trial.model.fit(seed=0)
+    drawn = trial.sample(fitted)
+    # made-up quantities may well be outside a law's domain
+    constraint_checks.kept(record, trial.model, trial.time, np.nan_to_num(drawn) if trial.free else drawn)
+    seen = trial.model.rests_on().fit(seed=0).observed()
+    positive = seen is not None and len(seen.value) > 0 and bool((seen.value > 0).all())
+    lowest = spec.at_least if spec.at_least is not None else 0.0 if positive else None
+    if lowest is None:
+        if trial.model.keeps or trial.model.at_most is not None:
+            return
+        raise unittest.SkipTest("declares nothing that it keeps, and rests on no positive series")
+    least = float(drawn.min())
+    if least < lowest:
+        why = "at_least declares" if spec.at_least is not None else "everything it observed is positive:"
+        raise refuse(record, f"draws {least:.4g} {spec.unit}; {why} {lowest:g} at the least")
+
+
+def _model_goes_on(record: Record) -> None:
+    """Its band of one observation holds the last observation, and a frontier starts at the record."""
+    if not isinstance(record.spec, TrendSpec):
+        raise unittest.SkipTest("is no series")
+    constraint_checks.goes_on(record, list(constraint_checks.members(record)))
+
+
+def _function_vectorises(record: Record) -> None:
+    """A part of the inputs, in another order, gives that part of the output: along what the function declares."""
+    import numpy as np
+
+    from forecast.models.functions import check_places, takes_time
+
+    spec: Any = record.spec
+    call = resolve(spec.target, what=f"function '{record.full_name}'")
+    trial = _Trial(record)
+    given = dict(trial.inputs)
+    shape = next(iter(given.values())).shape
+    if takes_time(call) and "t" not in given:
+        given["t"] = np.broadcast_to(trial.time[:, None], shape)
+    with guarded(record, "its function"):
+        whole = np.asarray(call(**given))
+        if whole.shape != shape:
+            raise refuse(record, f"its function returns shape {whole.shape} for inputs of another")
+        check_places(call, given, whole, spec.along, f"function '{record.full_name}': its function")
+
+
+# The others ---------------------------------------------------------------------------------------------------------
+
+
+def _table_described(record: Record) -> None:
+    """Schema, licence, source and hash stand in the descriptor, and every unit parses."""
+    from forecast import units
+    from forecast.tables.schema import descriptor
+
+    spec: Any = record.spec
+    package = descriptor.read(Path(spec.descriptor))
+    for resource in package.resources:
+        if resource.parser != "csv":
+            get_registry().find(
+                "reader", resource.parser, where=f"table '{record.full_name}': '{resource.name}': parser"
+            )
+        for field in resource.fields:
+            units.unit(field.unit, where=f"table '{record.full_name}': column '{printable(field.name, 60)}'")
+
+
+def _table_reads(record: Record) -> None:
+    from forecast import tables
+    from forecast.tables.schema import descriptor
+
+    spec: Any = record.spec
+    if any(resource.remote for resource in descriptor.read(Path(spec.descriptor)).resources):
+        raise unittest.SkipTest("is downloaded")
+    tables.table(record.full_name)
+
+
+def _scenario_reads(record: Record) -> None:
+    from forecast.scenarios.scenario import Scenario
+
+    Scenario.load(record.full_name)
+
+
+def _scenario_runs(record: Record) -> None:
+    """It runs whole, in every combination of its choices, and every quantity keeps what it declares."""
+    from forecast.errors import DownloadError
+    from forecast.projection.engine import project
+    from forecast.report.plain_data import attribute
+
+    try:
+        run = project(record.full_name, draws=WORLDS)
+    except DownloadError as problem:
+        raise unittest.SkipTest(f"needs a table that is downloaded: {problem}") from None
+    if failed := attribute(run, "failures"):
+        raise refuse(record, f"{len(failed)} of its parts cannot be had: {printable(failed[0], 400)}")
+    constraint_checks.of_run(record, run)
+
+
+def _claim_computes(record: Record) -> None:
+    from forecast import claims
+
+    spec: Any = record.spec
+    claim = claims.evaluate(spec)
+    if claim["verdict"] == claims.FAILED:
+        raise refuse(record, f"cannot be computed: {claim['note']}")
+    if claim["verdict"] == "disagrees" and not spec.note.strip():
+        raise refuse(
+            record, f"computes {claim['computed']:.6g} where {claim['stated']} is stated, and its note does not say why"
+        )
+
+
+def _unit_parses(record: Record) -> None:
+    from forecast import units
+
+    spec: Any = record.spec
+    where = f"unit '{record.full_name}'"
+    # a record's name is lower case; the unit's own name, which its definition gives, need not be: OP
+    units.unit(units.check_definition(spec.definition, where=where), where=where)
+
+
+def _target_loads(record: Record) -> None:
+    spec: Any = record.spec
+    target = resolve(spec.target, what=f"{spec.kind} '{record.full_name}'")
+    if not callable(target):
+        raise refuse(record, f"target: expected something to call, got {type(target).__name__}")
+
+
+def _command_loads(record: Record) -> None:
+    import click
+
+    spec: Any = record.spec
+    command = resolve(spec.target, what=f"command '{record.full_name}'")
+    if not isinstance(command, click.Command):
+        raise refuse(record, f"target: expected a click command, got {type(command).__name__}")
+
+
+#: Kind of record to (label, check).
+CHECKS: Mapping[str, tuple[tuple[str, Callable[[Record], None]], ...]] = {
+    "law": LAW_CHECKS,
+    "model": (
+        ("units parse and balance", _model_unit),
+        ("samples finite numbers and leaves its inputs alone", _model_samples),
+        ("same seed, same draws", _model_repeats),
+        ("a longer horizon keeps the earlier steps", _model_prefix),
+        ("keeps what it declares", _model_keeps),
+        ("goes on where its observations end", _model_goes_on),
+    ),
+    "shape": SHAPE_CHECKS,
+    "table": (("has schema, licence, source and hash", _table_described), ("reads", _table_reads)),
+    "scenario": (("reads", _scenario_reads), (f"runs at {WORLDS} worlds", _scenario_runs)),
+    "claim": (("computes, and says where it disagrees", _claim_computes),),
+    "unit": (("parses", _unit_parses),),
+    "score": (("its code loads", _target_loads), ("scores in the grammar of scores", score_scores)),
+    "reader": (("its code loads", _target_loads), ("reads", reader_reads)),
+    "command": (("its code loads", _command_loads),),
+}
+
+#: What is asked of a function besides what is asked of every model.
+FUNCTION_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (("vectorises", _function_vectorises),)

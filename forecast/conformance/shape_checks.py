@@ -1,0 +1,190 @@
+"""What the conformance kit asks of a shape, which it tries on simulated series."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from forecast.conformance.law_checks import guarded, numbers, refuse
+from forecast.contract.registry import Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forecast.models.protocol import FittedShape, Shape
+
+    Array = NDArray[np.float64]
+
+__all__ = ["BAND", "LAST", "SHAPE_CHECKS", "fewest"]
+
+#: Points of the series that a shape is tried on; the longer one only where the shape refuses the shorter.
+LENGTHS = (20, 60)
+#: Its band of one observation is held against so many of the last observations.
+LAST = 10
+#: From so many series that it simulates itself it must find what comes next.
+SERIES = 20
+#: Quantiles of the band, the share it should hold, and the chance that a sound shape is refused.
+BAND, SHARE, CHANCE = (0.05, 0.95), 0.9, 1e-3
+
+
+class _Trial:
+    """A shape fitted to a series; each further column that it asks for grows from row to row."""
+
+    def __init__(self, record: Record, shape: Shape, time: Array, value: Array) -> None:
+        self.record, self.shape, self.time, self.value = record, shape, time, value
+        self.fitted = self.fit(value)
+
+    def fit(self, value: Array, *, later: int = 0) -> FittedShape:
+        """Fit another series at the same dates, or at as many dates that begin so many steps later."""
+        import numpy as np
+
+        size = len(self.time)
+        step = self.time[1] - self.time[0]
+        elapsed = step * np.arange(later + size)
+        # the sum of an exponential with noise
+        made = {
+            name: np.cumsum(1.5**elapsed * np.exp(0.1 * np.random.default_rng(i).standard_normal(later + size)))[later:]
+            for i, name in enumerate(self.shape.columns, 1)
+        }
+        time = self.time + step * later
+        for array in (time, value, *made.values()):
+            array.flags.writeable = False
+        asked: dict[str, Any] = {"columns": made} if made else {}
+        with guarded(self.record, "fit"):
+            return self.shape.fit(time, value, seed=0, **asked)
+
+    def sample(self, fitted: FittedShape, time: Array, *, observed: bool = False) -> Array:
+        """Draw at these dates."""
+        from forecast.base.streams import BLOCK, Streams
+
+        with guarded(self.record, "sample"):
+            drawn = fitted.sample(time, Streams(seed=0, node="check", block=0), observed=observed)
+        numbers(self.record, "sample", drawn, (len(time), BLOCK))
+        return drawn
+
+    def band(self, fitted: FittedShape, time: Array) -> tuple[Array, Array]:
+        """Return the ends of the band of one observation at these dates."""
+        import numpy as np
+
+        low, high = np.quantile(self.sample(fitted, time, observed=True), BAND, axis=1)
+        return low, high
+
+
+def _tried(record: Record) -> _Trial:
+    """Fit an exponential with noise from 2000 to 2020; a shape may refuse twenty points as too few."""
+    import numpy as np
+
+    from forecast.errors import FitError
+    from forecast.models import shape
+
+    made = shape(record.full_name)
+    for points in LENGTHS:
+        time = 2000.0 + np.arange(points) * 20 / points
+        value = 2.0 ** (time - 2000) * np.exp(0.05 * np.random.default_rng(0).standard_normal(points))
+        try:
+            return _Trial(record, made, time, value)
+        except FitError:
+            if points == LENGTHS[-1]:
+                raise
+    raise AssertionError("the last length returns or raises")
+
+
+def fewest(trials: int) -> int:
+    """Return how many of so many observations a band of nine in ten holds but for bad luck of one in a thousand."""
+    from scipy.special import bdtr
+
+    return next(held for held in range(trials + 1) if bdtr(held, trials, SHARE) >= CHANCE)
+
+
+def _fits(record: Record) -> None:
+    """Fitted twice to one series it draws the same numbers."""
+    import numpy as np
+
+    trial = _tried(record)
+    ahead = np.arange(2020.0, 2031.0)
+    if not np.array_equal(trial.sample(trial.fitted, ahead), trial.sample(trial.fit(trial.value), ahead)):
+        raise refuse(record, "the same seed gives other draws after fitting again")
+
+
+def _holds(record: Record) -> None:
+    """The band of one observation holds the last observations of the series itself."""
+    import numpy as np
+
+    trial = _tried(record)
+    low, high = trial.band(trial.fitted, trial.time[-LAST:])
+    seen = trial.value[-LAST:]
+    rounding = 1e-9 * np.abs(seen)  # a walk goes through its observations
+    held = int(((low - rounding <= seen) & (seen <= high + rounding)).sum())
+    if held < fewest(LAST):
+        raise refuse(
+            record,
+            f"its band of one observation (90 %) holds {held} of the last {LAST} observations of its own series; "
+            f"{fewest(LAST)} are the fewest that chance explains",
+        )
+
+
+def _reads(record: Record) -> None:
+    """Fitted to a series twice as large it draws other numbers."""
+    import numpy as np
+
+    trial = _tried(record)
+    ahead = np.arange(2020.0, 2031.0)
+    if np.array_equal(trial.sample(trial.fitted, ahead), trial.sample(trial.fit(2 * trial.value), ahead)):
+        raise refuse(record, "it draws the same numbers whatever series it is fitted to")
+
+
+def _recovers(record: Record) -> None:
+    """Fitted to series that it simulates itself, it finds what comes next as often as its band says."""
+    import numpy as np
+
+    trial = _tried(record)
+    step = trial.time[-1] - trial.time[-2]
+    # after the series: before its end a walk has no scatter
+    size = len(trial.time)
+    dates = trial.time[0] + step * np.arange(size, 2 * size + 1)
+    simulated = trial.sample(trial.fitted, dates, observed=True)
+    held = 0
+    for draw in range(0, 2 * SERIES, 2):  # neighbours may be mirror images of one another
+        (low,), (high,) = trial.band(trial.fit(simulated[:-1, draw].copy(), later=size), dates[-1:])
+        held += bool(low <= simulated[-1, draw] <= high)
+    if held < fewest(SERIES):
+        raise refuse(
+            record,
+            f"fitted to {SERIES} series that it simulates itself, its band of one observation (90 %) holds the next "
+            f"one of {held}; {fewest(SERIES)} are the fewest that chance explains",
+        )
+
+
+def _keeps(record: Record) -> None:
+    """It keeps what it declares; as a frontier, where it has such a form, it starts at the record and never falls."""
+    import numpy as np
+
+    spec: Any = record.spec
+    trial = _tried(record)
+    ahead = np.concatenate([trial.time[-1:], np.arange(2020.0, 2031.0)])
+    drawn = trial.sample(trial.fitted, ahead)
+    outside = {"positive": drawn <= 0, "share": (drawn < 0) | (drawn > 1)}
+    if spec.keeps in outside and outside[spec.keeps].any():
+        raise refuse(record, f"declares keeps = '{spec.keeps}', and draws {drawn[outside[spec.keeps]][0]:.4g}")
+    top = np.maximum.accumulate(trial.value)
+    anchored = trial.fitted.anchored(trial.time, top)
+    if anchored is None:
+        if spec.keeps == "frontier":
+            raise refuse(record, "declares keeps = 'frontier', and offers no anchored form")
+        return
+    drawn = trial.sample(anchored, ahead)
+    if (np.abs(drawn[0] - top[-1]) > 1e-9 * top[-1]).any():
+        raise refuse(record, f"anchored at the record {top[-1]:.4g}, it starts at {drawn[0].max():.4g}")
+    if (np.diff(drawn, axis=0) < -1e-9 * drawn[:-1]).any():
+        raise refuse(record, "anchored, it falls")
+
+
+#: (label, check).
+SHAPE_CHECKS: tuple[tuple[str, Callable[[Record], None]], ...] = (
+    ("fits, and same seed, same draws", _fits),
+    ("its band holds what it saw", _holds),
+    ("reads its series", _reads),
+    ("recovers what it simulates", _recovers),
+    ("keeps what it declares, and a record", _keeps),
+)

@@ -1,0 +1,311 @@
+"""What became of forecasts in a ledger: each is scored by its last outcome, as far as that tells.
+
+A date is scored in years, up to the last date that is known: of an event that has not happened yet, what the forecast
+said beyond that date does not count (the integral of the CRPS ends there, which is the CRPS of dates cut off there).
+Whether it came by each date asked for is scored as a probability. A quantity is scored in its unit, and in logarithms
+where it is positive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.dates import decimal_year
+from forecast.base.files import check_regular
+from forecast.errors import UsageError, printable
+from forecast.evaluation import scores
+from forecast.evaluation.ledger import NEVER, dated, extend, find, past
+from forecast.evaluation.ledger import SHORT as DIGITS
+from forecast.projection.crossing import QUANTILES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["coverage", "due", "listed", "resolve", "scored", "summary"]
+
+
+def resolve(
+    path: str | Path,
+    name: str,
+    outcome: str | float,
+    *,
+    on: str,
+    source: str = "",
+    expect: str | Iterable[str] = (),
+) -> dict[str, Any]:
+    """Add what happened to a ledger, and return the scores of the forecast; its own line stays as it is.
+
+    Parameters
+    ----------
+    path : str or path
+    name : str
+        The first digits of the forecast's hash.
+    outcome : str or float
+        The date on which it first was so, ``"never"`` for not by `on`, or a number in the unit of the forecast.
+    on : str
+        The date on which this was known, or ``"today"``; none that has not come.
+    source : str
+        Where it was read, if that is not what the forecast says.
+    expect : str or iterable of str
+        Hashes that were published, which the ledger must hold; see `forecast.evaluation.ledger.published`.
+
+    Returns
+    -------
+    dict
+        As `scored`, with ``"replaces"``: the outcome that stood there before, or None.
+
+    Raises
+    ------
+    UsageError
+        For an outcome that is none of this forecast.
+    DataError
+        For what `forecast.evaluation.ledger.read` refuses.
+    """
+    check_regular(Path(path))
+    known: list[dict[str, Any]] = []
+
+    def line(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        known[:] = records
+        forecast = find(records, name)
+        day = past(on, "--on")
+        told = _outcome(forecast, outcome, day)
+        decided = source.strip() or forecast["resolves"]
+        return [{"kind": "outcome", "of": forecast["sha256"], "on": day, "outcome": told, "source": decided}]
+
+    (added,) = extend(path, line, expect=expect)
+    forecast, before = find(known, name), _outcomes(known).get(added["of"])
+    return {**scored(forecast, added), "replaces": None if before is None else before["outcome"]}
+
+
+def _outcome(forecast: Mapping[str, Any], stated: str | float, on: str) -> str | float:
+    """Read an outcome as this forecast can have it."""
+    shown = printable(stated, 40)
+    if on < forecast["on"]:
+        raise UsageError(f"--on {on}: the forecast is of {forecast['on']}; expected that date or a later one")
+    if forecast["asks"] == "when":
+        if stated == NEVER:
+            return NEVER
+        date = dated(str(stated), "--outcome")
+        if date > on:
+            raise UsageError(f"--outcome {shown}: comes after --on {on}, on which it was known")
+        return date
+    try:
+        number = float(stated)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        unit = f" in {forecast['unit']}" if forecast["unit"] else ""
+        raise UsageError(f"--outcome: expected a number{unit}, got '{shown}'")
+    if on < forecast["at"]:
+        raise UsageError(f"--on {on}: the forecast is about {forecast['at']}, which comes after it")
+    return number
+
+
+def _outcomes(records: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the last outcome of every forecast that has one."""
+    return {str(record["of"]): record for record in records if record["kind"] == "outcome"}
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+
+def scored(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of one forecast.
+
+    Returns
+    -------
+    dict
+        ``id``, ``question``, ``asks``, ``outcome``, ``final`` (False while it has not happened and still may),
+        ``crps``, ``wis`` (in years, or of logarithms; None where a quantity is not positive), ``held`` (None while that
+        is open) and ``by``: for each date that is decided, the ``probability``, whether it ``came``, ``brier`` and
+        ``log_loss``.
+    """
+    about = {key: forecast[key] for key in ("question", "asks", "unit", "choices")}
+    told = {"id": forecast["sha256"][:DIGITS], **about, "outcome": outcome["outcome"], "on": outcome["on"]}
+    return {**told, **(_date(forecast, outcome) if forecast["asks"] == "when" else _value(forecast, outcome))}
+
+
+def _date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    import numpy as np
+
+    start, until, known = (_year(each) for each in (forecast["start"], forecast["until"], outcome["on"]))
+    came = math.inf if outcome["outcome"] == NEVER else _year(outcome["outcome"])
+    final = came < math.inf or known >= until
+    end = until if final else max(known, start)
+    points = np.clip([math.inf if p is None else float(p) for p in forecast["points"]], start, end)
+    stated = {q: math.inf if (day := forecast["quantiles"][q]) is None else _year(day) for q in QUANTILES}
+    levels = _levels({q: min(max(value, start), end) for q, value in stated.items()})
+    seen = _one(min(max(came, start), end))
+    # a quantile is None where it lies after the horizon, as an event does that came later or never
+    beyond = came if came <= until else math.inf
+    held: bool | None = stated["p05"] <= max(beyond, start) <= stated["p95"]
+    if not final and stated["p95"] > known:
+        held = True if stated["p05"] <= known and stated["p95"] == math.inf else None
+    by = []
+    for row in forecast["by"]:
+        if came < math.inf or outcome["on"] >= row["date"]:
+            happened = came <= _year(row["date"])
+            by.append({**row, "came": happened, **_binary(row["probability"], happened, forecast["draws"])})
+    return {
+        "final": final,
+        "crps": float(scores.crps(_draws(points), seen)),
+        "wis": float(scores.weighted_interval(levels, seen, logs=False)),
+        "held": held,
+        "by": by,
+    }
+
+
+def _value(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
+    levels, seen = _levels(forecast["quantiles"]), _one(float(outcome["outcome"]))
+    positive = bool((levels > 0).all()) and bool(seen > 0)
+    return {
+        "final": True,
+        "crps": float(scores.crps(_draws(forecast["points"]), seen)),
+        "wis": float(scores.weighted_interval(levels, seen)) if positive else None,
+        "held": bool(scores.coverage(levels, seen)),
+        "by": [],
+    }
+
+
+def _binary(probability: float, came: bool, worlds: int) -> dict[str, float]:
+    """Score a probability; for its logarithm n worlds tell it no nearer to 0 and 1 than by half a world."""
+    seen, half = _one(float(came)), 0.5 / worlds
+    told = _one(min(max(probability, half), 1 - half))
+    return {"brier": float(scores.brier(_one(probability), seen)), "log_loss": float(scores.log_loss(told, seen))}
+
+
+def _year(date: str) -> float:
+    import numpy as np
+
+    return float(decimal_year(np.datetime64(date, "s")))
+
+
+def _one(value: float) -> xr.DataArray:
+    import xarray as xr
+
+    return xr.DataArray(float(value))
+
+
+def _draws(points: Any) -> xr.DataArray:
+    import numpy as np
+    import xarray as xr
+
+    return xr.DataArray(np.asarray(points, dtype=float), dims="draw")
+
+
+def _levels(quantiles: Mapping[str, float]) -> xr.DataArray:
+    import xarray as xr
+
+    numbers = [float(quantiles[q]) for q in QUANTILES]
+    return xr.DataArray(numbers, dims="quantile", coords={"quantile": list(QUANTILES.values())})
+
+
+# --- the whole ledger -------------------------------------------------------------------------------------------------
+
+
+def due(forecast: Mapping[str, Any], outcome: Mapping[str, Any] | None) -> str | None:
+    """Return the next date on which something of a forecast is decided, or None where all is."""
+    if forecast["asks"] != "when":
+        return None if outcome else str(forecast["at"])
+    if outcome is None:
+        return str(min(row["date"] for row in forecast["by"]))
+    if scored(forecast, outcome)["final"]:
+        return None
+    left = [row["date"] for row in forecast["by"] if row["date"] > outcome["on"]]
+    return str(min([*left, forecast["until"]]))
+
+
+def listed(records: Sequence[Mapping[str, Any]], on: str | None = None) -> list[dict[str, Any]]:
+    """Return every forecast of a ledger with what became of it.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        As `forecast.evaluation.ledger.read` returns them.
+    on : str, optional
+        What is due on this date is told; without it nothing is, for nothing here reads the clock.
+
+    Returns
+    -------
+    list of dict
+        ``id``, ``on``, ``scenario``, ``question``, ``asked``, ``unit``, ``choices``, ``resolves``, ``quantiles``,
+        ``at`` (of a value, its date), ``next`` (the next date that decides something, None for none), ``due`` and
+        ``score`` (as `scored`, or None).
+    """
+    outcomes = _outcomes(records)
+    out = []
+    for forecast in (record for record in records if record["kind"] == "forecast"):
+        outcome = outcomes.get(str(forecast["sha256"]))
+        following = due(forecast, outcome)
+        same = ("on", "scenario", "question", "asks", "asked", "unit", "choices", "resolves", "quantiles")
+        out.append(
+            {
+                "id": str(forecast["sha256"])[:DIGITS],
+                **{key: forecast[key] for key in same},
+                **({"at": forecast["at"]} if "at" in forecast else {}),
+                "next": following,
+                "due": None if on is None else following is not None and following <= on,
+                "score": None if outcome is None else scored(forecast, outcome),
+            }
+        )
+    return out
+
+
+def coverage(held: int, of: int, level: float = 0.9) -> tuple[float, float]:
+    """Return the interval of a share that is known from so many cases, after Clopper & Pearson.
+
+    References
+    ----------
+    Clopper, C. J. & Pearson, E. S. (1934), The use of confidence or fiducial limits, Biometrika 26(4), 404-413.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in held_share(2, 3)]
+    [0.135, 0.983]
+    """
+    from scipy.special import betaincinv
+
+    outside = (1 - level) / 2
+    low = float(betaincinv(held, of - held + 1, outside)) if held else 0.0
+    high = float(betaincinv(held + 1, of - held, 1 - outside)) if held < of else 1.0
+    return low, high
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the mean scores so far, by what was forecast.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        As `listed`.
+
+    Returns
+    -------
+    list of dict
+        ``of`` (probabilities, dates, values), ``n``, and the scores: ``brier`` and ``log_loss``; ``open`` (dates that
+        have not come yet and are scored so far), ``crps`` of dates in years, ``wis``, and ``held`` of ``intervals``
+        with ``low`` and ``high``, the 90 % interval of that share.
+    """
+    found = [row["score"] for row in rows if row["score"] is not None]
+    by = [each for score in found for each in score["by"]]
+    out: list[dict[str, Any]] = []
+    if by:
+        out.append({"of": "probabilities", "n": len(by), **{key: _mean(by, key) for key in ("brier", "log_loss")}})
+    for name, asks in (("dates", ("when",)), ("values", ("value", "growth"))):
+        of = [score for score in found if score["asks"] in asks]
+        if not of:
+            continue
+        told = [score["held"] for score in of if score["held"] is not None]
+        row = {"of": name, "n": len(of), "open": sum(not score["final"] for score in of)}
+        row |= {"crps": _mean(of, "crps")} if name == "dates" else {}
+        row |= {"wis": _mean(of, "wis"), "held": sum(told), "intervals": len(told)}
+        out.append(row | (dict(zip(("low", "high"), coverage(sum(told), len(told)), strict=True)) if told else {}))
+    return out
+
+
+def _mean(rows: Sequence[Mapping[str, Any]], key: str) -> float | None:
+    values = [row[key] for row in rows if row[key] is not None]
+    return math.fsum(values) / len(values) if values else None

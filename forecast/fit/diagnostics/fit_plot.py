@@ -1,0 +1,147 @@
+"""The picture of a fit: its points, the law, the confidence band and the prediction band, along one variable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.base import plot_style
+from forecast.errors import ForecastError, UnknownNameError, UsageError, printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from forecast.fit.fits import Fits
+    from forecast.fit.solution import Fit
+
+    Array = NDArray[np.float64]
+
+__all__ = ["draw", "draw_many", "drawable", "panel"]
+
+#: An axis is logarithmic where its values are positive and span more than this factor.
+_DECADE = 10.0
+_POINTS = 200
+
+
+def drawable(fit: Fit) -> list[str]:
+    """Return the variables along which a law can be drawn: groups are no numbers."""
+    return [name for name in fit.law.variables if name not in fit.law.levels]
+
+
+def draw(fit: Fit, axis: Axes | None, variable: str | None, level: float) -> Axes:
+    """Draw a fit on axes; see `forecast.Fit.plot`."""
+    if fit.data is None:
+        raise UsageError(f"{fit.name}: nothing to draw: parameters as they were published bring no points")
+    name = variable if variable is not None else drawable(fit)[0]
+    if name not in drawable(fit):
+        raise UnknownNameError("variable", name, drawable(fit), where=fit.name)
+    with plot_style.style():
+        axis = plot_style.new_axes() if axis is None else axis
+        panel(axis, fit, name, fit.data.variables, fit.data.y, level)
+        plot_style.legend(axis)
+    return axis
+
+
+def draw_many(fits: Fits, axis: Axes | None, variable: str | None, level: float) -> Axes:
+    """Draw the first of many fits on axes, a colour each; see `forecast.Fits.plot`."""
+    with plot_style.style():
+        axis = plot_style.new_axes() if axis is None else axis
+        styles = zip(plot_style.COLOURS, plot_style.LINES, strict=False)
+        for value, (colour, line) in zip(fits.labels, styles, strict=False):
+            try:
+                fit = fits.select(value)
+            except ForecastError:  # it failed; `outcome` says why
+                continue
+            if fit.data is None:
+                raise UsageError(f"{fits.name}: nothing to draw: it holds no points")
+            name = variable if variable is not None else drawable(fit)[0]
+            if name not in drawable(fit):
+                raise UnknownNameError("variable", name, drawable(fit), where=fits.name)
+            own = (colour, line, printable(f"{fits.by} = {value}", 40))
+            panel(axis, fit, name, fit.data.variables, fit.data.y, level, own=own)
+        plot_style.legend(axis)
+    return axis
+
+
+def _middle(values: Array, groups: bool) -> float:
+    """Return the median, or the group that most points are of."""
+    if not groups:
+        return float(np.median(values))
+    places, counts = np.unique(values, return_counts=True)
+    return float(places[np.argmax(counts)])
+
+
+def _log(values: Array) -> bool:
+    return bool(values.size and values.min() > 0 and values.max() > _DECADE * values.min())
+
+
+def panel(
+    axis: Axes,
+    fit: Fit,
+    name: str,
+    points: Mapping[str, Array],
+    seen: Array,
+    level: float,
+    *,
+    own: tuple[str, Any, str] | None = None,
+) -> None:
+    """Draw the points, the law and both of its bands along one variable, the others held at their medians.
+
+    Parameters
+    ----------
+    axis : Axes
+    fit : Fit
+    name : str
+        The variable.
+    points, seen : ndarray
+        What it was fitted to: every variable, a group by its place, and what the law explains.
+    level : float
+        Of both bands.
+    own : (colour, line style, label), optional
+        Of one among several fits: its points have its colour, and its bands no label.
+    """
+    x = points[name]
+    colour, line, called = own or (plot_style.COLOURS[0], "-", "law")
+    held = {n: _middle(p, n in fit.law.levels) for n, p in points.items() if n != name}
+    log_x = _log(x)
+    low, high = float(x.min()), float(x.max())
+    grid = np.geomspace(low, high, _POINTS) if log_x else np.linspace(low, high, _POINTS)
+    places: dict[str, Any] = {name: grid, **{n: np.full(_POINTS, v) for n, v in held.items()}}
+    named = {n: np.full(_POINTS, fit.law.levels[n][int(held[n])]) for n in fit.law.levels}
+    law = fit.predict(level=level, **{**places, **named})
+    if held:
+        here = fit.law.value(fit.values, **points)
+        there = fit.law.value(fit.values, **{**{n: np.full(x.shape, v) for n, v in held.items()}, name: x})
+        with np.errstate(all="ignore"):
+            seen = seen * there / here if fit.log else seen + there - here
+    told = "observed, moved along the law" if held else "observed"
+    dots: dict[str, Any] = {"color": plot_style.BLACK, "label": told} if own is None else {"color": colour}
+    axis.plot(x, seen, "o", markersize=2.6, markeredgewidth=0, alpha=0.7, **dots)
+    if "observed_lower" in law:
+        for low_end, high_end, alpha, what in (
+            (law["observed_lower"], law["observed_upper"], 0.14, "of observations"),
+            (law["lower"], law["upper"], 0.36, "confidence of the law"),
+        ):
+            label = f"{level:.0%} {what}" if own is None else None
+            axis.fill_between(grid, low_end, high_end, color=colour, alpha=alpha, linewidth=0, label=label)
+    axis.plot(grid, law["median"], color=colour, linestyle=line, label=called)
+    drawn = np.concatenate([seen, law["median"].values])
+    if log_x:
+        axis.set_xscale("log")
+        plot_style.spread(axis.xaxis)
+    if _log(drawn[np.isfinite(drawn)]):
+        axis.set_yscale("log")
+        plot_style.spread(axis.yaxis)
+    unit = fit.law.variables[name]
+    axis.set_xlabel(printable(f"{name} [{unit}]" if unit else name, 60))
+    axis.set_ylabel(printable(f"{fit.law.output} [{fit.law.unit}]" if fit.law.unit else fit.law.output, 60))
+    if held:
+        at = {
+            n: fit.law.levels[n][int(v)] if n in fit.law.levels else plot_style.number(float(f"{v:.3g}"))
+            for n, v in held.items()
+        }
+        axis.set_title(printable("at " + ", ".join(f"{n} = {v}" for n, v in at.items()), 60))
+    axis.grid(color="#e4e4e4", linewidth=0.5)

@@ -1,0 +1,207 @@
+"""The solver behind many curves: the best start of each, and what did not arrive from it tried again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.fit.objectives.objective import Objective
+from forecast.fit.problem.problem import kernel_for
+from forecast.fit.problem.rescaling import rescaled_curves
+from forecast.fit.problem.target import Target
+from forecast.fit.solve import newton, threshold
+from forecast.fit.solve.linear import curves_solved
+from forecast.fit.solve.newton import NewtonResult
+from forecast.fit.solve.starts import coarse_grid, subsample
+from forecast.fit.solve.variable_projection import projected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from forecast.fit.data.padded import Padded
+    from forecast.fit.problem.coordinates import Coordinates
+    from forecast.laws import Law
+
+__all__ = ["solve_batch"]
+
+Array: TypeAlias = NDArray[np.float64]
+
+#: A step that lowers an objective by less than this share is the last; one that should by less is taken unseen.
+UNCHECKED_STEP_TOLERANCE = 3e-10
+LAST: dict[str, Any] = {"tolerance": 1e-12, "blind": UNCHECKED_STEP_TOLERANCE}
+#: Two solutions whose objectives differ by less than this share are the same optimum.
+OPTIMUM_RTOL = 1e-6
+#: Iterations in which most curves arrive; the others go on by themselves.
+SOON = 12
+#: Starts of a curve, and iterations for each; most of them must agree, or the curve is searched as a single fit is.
+STARTS, SHORT = 4, 100
+#: Iterations from a start that was given.
+LONG = 1000
+#: What a walk over a whole grid counts as: more than one start.
+GRID = 2
+
+
+#: A way to solve curves: law, curves, coordinates, target, starts that were given -> target, ends, starts.
+Way: TypeAlias = "Callable[[Law, Padded, Coordinates, Target, Array | None], tuple[Target, NewtonResult, Counts]]"
+#: (2, B): how many starts led to an end, and how many there were.
+Counts: TypeAlias = NDArray[np.int64]
+
+
+def solve_batch(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None = None
+) -> tuple[Target, NewtonResult, Array | None, Counts]:
+    """Solve every curve.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    seen : Padded
+        The curves.
+    coordinates : Coordinates
+    target : Target
+        What is minimised.
+    begun : ndarray, optional
+        (k, B), starts that were given: solve from these and from nowhere else.
+
+    Returns
+    -------
+    Target
+        With the options that come from the data.
+    Solved
+    ndarray or None
+        (k, k, B): half the Gauss-Newton Hessian, of which covariances are made, of the curves for which the last step
+        has gone all the way; nan for the others.
+    ndarray of int
+        (2, B): how many starts led there, and how many there were.
+    """
+    if begun is not None or threshold.is_open(target):
+        target, solved, starts = _in_own_units(law, seen, coordinates, target, _robust, begun)
+        return target, solved, None, starts
+    direct = curves_solved(law, seen, coordinates, target)
+    quick = projected(law, seen, coordinates, target) if direct is None else None
+    if direct is not None:
+        solved, starts = direct, np.ones((2, direct.value.size), dtype=np.int64)
+    elif quick is not None:
+        # every value of a grid was a start, and all led to one place
+        solved = quick.solve(target, UNCHECKED_STEP_TOLERANCE)
+        starts = np.full((2, solved.value.size), GRID)
+    elif (nearly := _from_relative(law, seen, coordinates, target)) is not None:
+        solved, starts = nearly, np.full((2, nearly.value.size), GRID)
+        left = np.flatnonzero(~solved.settled)
+        if left.size:
+            _, again, starts[:, left] = _in_own_units(law, seen.take(left), coordinates, target.take(left), _started)
+            solved.put(again, left)
+        return target, solved, None, starts
+    else:
+        target, solved, starts = _in_own_units(law, seen, coordinates, target, _started)
+        return target, solved, None, starts
+    bread, left = 0.5 * solved.hessian, np.flatnonzero(~solved.settled)
+    bread[:, :, left] = np.nan
+    if left.size and quick is not None:
+        at, rows = quick.edges(target.take(left), left)
+        again = newton.solve(target.take(left[rows]), at, *_ask(coordinates), iterations=SOON, **LAST)
+        solved.put(again, left[rows])
+        left = np.flatnonzero(~solved.settled)
+    if left.size:
+        _, again, starts[:, left] = _in_own_units(law, seen.take(left), coordinates, target.take(left), _started)
+        solved.put(again, left)
+    return target, solved, bread, starts
+
+
+def _ask(coordinates: Coordinates) -> tuple[Array, Array, NDArray[np.bool_]]:
+    return coordinates.lower, coordinates.upper, coordinates.logs
+
+
+def _from_relative(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> NewtonResult | None:
+    """Solve squares of logarithms from those of relative residuals, for laws that are linear in all but one parameter.
+
+    Returns
+    -------
+    Solved or None
+        None where the law or the objective is another.
+    """
+    if target.objective.loss != "squares" or not target.objective.log:
+        return None
+    y, weights = subsample(seen.y, seen.weights, {}, True)
+    kernel = kernel_for(coordinates.placement(law, seen.variables, link=False))
+    relative = replace(target, kernel=kernel, objective=Objective("squares"), y=y, weights=weights)
+    quick = projected(law, seen, coordinates, relative)
+    if quick is None:
+        return None
+    first = quick.solve(relative, UNCHECKED_STEP_TOLERANCE)
+    solved = newton.solve(target, first.q, *_ask(coordinates), iterations=SHORT, **LAST)
+    solved.settled[~first.settled] = False
+    return solved
+
+
+def _in_own_units(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, way: Way, begun: Array | None = None
+) -> tuple[Target, NewtonResult, Counts]:
+    """Solve every curve in units of its own size."""
+    scaled = rescaled_curves(law, seen, coordinates, target)
+    if scaled is None:
+        return way(law, seen, coordinates, target, begun)
+    made, inside, moved = scaled
+    tried, ends, starts = way(law, inside, coordinates, moved, None if begun is None else made.inwards(begun))
+    q = made.outwards(ends.q)
+    lost = ~np.isfinite(np.where(coordinates.logs[:, None], np.exp(-np.abs(q)), q)).all(axis=0)
+    solved = replace(ends, q=q, value=ends.value * made.share, settled=ends.settled & ~lost)
+    options = {**made.options(tried.options, made.unit[:, None]), **target.options}
+    return replace(target, options=options), solved, starts
+
+
+def _robust(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+) -> tuple[Target, NewtonResult, Counts]:
+    """Solve every curve, first by least squares where an option comes from what these leave."""
+    if not threshold.is_open(target):
+        return _given(law, seen, coordinates, target, begun)
+    squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
+    _, first, _, starts = solve_batch(law, seen, coordinates, squares, begun)
+    if target.objective.robust:
+        target, solved = threshold.with_threshold(target, first.q, coordinates)
+    else:
+        target = threshold.with_width(target, first.q)
+        solved = newton.solve(target, first.q, *_ask(coordinates), **LAST)
+    if begun is None:
+        solved.settled[2 * starts[0] <= starts[1]] = False
+    return target, solved, starts
+
+
+def _given(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+) -> tuple[Target, NewtonResult, Counts]:
+    """Solve every curve from its given start, two ways, and keep the better end."""
+    assert begun is not None
+    way = newton.check_by_second_route if target.objective.scale == "residual" else newton.solve
+    solved = way(target, begun, *_ask(coordinates), iterations=LONG)
+    return target, solved, np.ones((2, begun.shape[1]), dtype=np.int64)
+
+
+def _started(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+) -> tuple[Target, NewtonResult, Counts]:
+    """Solve every curve from its best starts; nobody has settled where these do not agree."""
+    starts = coarse_grid(law, seen, coordinates, target.objective.log, STARTS)
+    many, count = starts.shape[0], starts.shape[2]
+    rows = np.tile(np.arange(count), many)
+    gauss = np.full(rows.size, target.objective.scale == "residual")
+    ends = newton.solve(
+        target.take(rows),
+        np.concatenate(list(starts), axis=1),
+        *_ask(coordinates),
+        iterations=SHORT,
+        gauss=gauss,
+        **LAST,
+    )
+    values = np.where(np.isfinite(ends.value), ends.value, np.inf).reshape(many, count)
+    solved = ends.take(values.argmin(axis=0) * count + np.arange(count))
+    with np.errstate(invalid="ignore"):
+        size = np.maximum(np.abs(solved.value), target.unit())
+        agree = (values <= solved.value + OPTIMUM_RTOL * size + target.rounding()).sum(axis=0)
+    if many > 1:
+        solved.settled[2 * agree <= many] = False
+    return target, solved, np.array([agree, np.full(count, many)])

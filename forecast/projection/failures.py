@@ -1,0 +1,171 @@
+"""Worlds that fail: where a quantity is no number, its world is left out of the answer, counted and reported.
+
+What is computed from such a quantity fails in the same worlds. So that nothing else is disturbed by values that are no
+numbers, a world that failed goes on with the values of another one of its block, and is taken out at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import numpy as np
+
+from forecast.base.dates import from_decimal_year
+from forecast.errors import ForecastError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["FEW", "Attempt", "BlockSlice", "FailureCounts", "FailureLog", "Fault", "lost", "others_instead", "too_many"]
+
+T = TypeVar("T")
+
+#: A quantity answers as long as at most one world in so many fails.
+FEW = 1000
+
+
+def too_many(failing: Any, worlds: float) -> Any:
+    """Tell whether so many of the worlds fail that there is no answer.
+
+    Examples
+    --------
+    >>> too_many(2, 2000), too_many(3, 2000)
+    (False, True)
+    """
+    return failing * FEW > worlds
+
+
+@dataclass(frozen=True, eq=False)
+class Fault:
+    """What went wrong in some worlds of a block.
+
+    Parameters
+    ----------
+    first : ndarray of int
+        The step from which on each world fails, (draw,); negative where it does not.
+    error : ForecastError
+        What is said where too many fail.
+    """
+
+    first: NDArray[np.int64]
+    error: ForecastError
+
+
+def others_instead(values: Array, failing: NDArray[np.bool_]) -> Array:
+    """Return values, (time, draw), in which worlds that fail have those of the first one that does not.
+
+    Examples
+    --------
+    >>> others_instead(np.array([[np.nan, 2.0, 3.0]]), np.array([True, False, False])).tolist()
+    [[2.0, 2.0, 3.0]]
+    """
+    filled = np.array(values)
+    filled[:, failing] = filled[:, [int(failing.argmin())]]
+    return filled
+
+
+def lost(faults: Iterable[Fault], worlds: int) -> NDArray[np.bool_]:
+    """Tell which of the first worlds of a block fail, (worlds,)."""
+    out = np.zeros(worlds, dtype=bool)
+    for fault in faults:
+        out |= fault.first[:worlds] >= 0
+    return out
+
+
+@dataclass(frozen=True)
+class BlockSlice:
+    """Some worlds of a batch.
+
+    Parameters
+    ----------
+    first : int
+        The number of the first, the first one of a block.
+    worlds : int
+        How many of those that are drawn are asked for.
+    kept : slice
+        Where those that are kept one by one stand in the batch; the others are only counted.
+    """
+
+    first: int
+    worlds: int
+    kept: slice[int, int, None]
+
+    @property
+    def held(self) -> int:
+        """How many are kept."""
+        return self.kept.stop - self.kept.start
+
+
+class Attempt(Protocol):
+    """Computes something of one block."""
+
+    def __call__(
+        self, name: str, combination: tuple[str, ...], make: Callable[[], T]
+    ) -> tuple[T, NDArray[np.bool_]] | None:
+        """Return it, and which of the worlds that are asked for fail; None where it fails as a whole."""
+        ...
+
+
+@dataclass
+class FailureCounts:
+    """How many worlds fail, from which step on, and why in the first block in which any does."""
+
+    worlds: int = 0
+    first: int = 2**62
+    block: int = 2**62
+    error: ForecastError | None = None
+
+
+@dataclass
+class FailureLog:
+    """How many worlds fail, by what failed and the combination of choices; blocks may report in any order."""
+
+    _tallies: dict[Any, FailureCounts] = field(default_factory=dict)
+
+    def add(self, of: Any, faults: Iterable[Fault], block: int, worlds: int) -> NDArray[np.bool_]:
+        """Count the failing ones of the first `worlds` of a block, and return which they are."""
+        told = [fault for fault in faults if (fault.first[:worlds] >= 0).any()]
+        out = lost(told, worlds)
+        if told:
+            first = min(int(f.first[:worlds][f.first[:worlds] >= 0].min()) for f in told)
+            self.tally(of, FailureCounts(int(out.sum()), first, block, told[0].error))
+        return out
+
+    def tally(self, of: Any, other: FailureCounts) -> None:
+        """Add what was counted of one thing."""
+        tally = self._tallies.setdefault(of, FailureCounts())
+        tally.worlds += other.worlds
+        tally.first = min(tally.first, other.first)
+        if other.block < tally.block:
+            tally.block, tally.error = other.block, other.error
+
+    def tallies(self) -> Iterator[tuple[Any, FailureCounts]]:
+        """Walk what fails."""
+        yield from self._tallies.items()
+
+    def too_many(self, draws: int) -> Iterator[tuple[Any, int, ForecastError]]:
+        """Walk what fails in too many worlds, with the first block in which it does, and why."""
+        for of, tally in self._tallies.items():
+            if tally.error is not None and too_many(tally.worlds, draws):
+                yield of, tally.block, tally.error
+
+    def rows(
+        self, asked: Iterable[tuple[Any, Mapping[str, str]]], years: Array, draws: int
+    ) -> Iterator[dict[str, object]]:
+        """Walk what fails in few worlds, as plain data; `asked` is walked, with the values of its choices."""
+        for of, chosen in asked:
+            tally = self._tallies.get(of)
+            if tally is None or too_many(tally.worlds, draws):
+                continue
+            date = str(from_decimal_year(years[[tally.first]])[0])[:10]
+            yield {
+                "name": of[0],
+                "choices": dict(chosen),
+                "worlds": tally.worlds,
+                "first": date,
+                "reason": str(tally.error),
+            }

@@ -1,0 +1,173 @@
+"""The tables and files behind a projection: which they are, their hashes, and how far their dates reach."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.dates import from_decimal_year
+from forecast.errors import ForecastError
+from forecast.models import Model
+from forecast.models.law_fits import LawModel
+from forecast.models.nesting import nested
+from forecast.scenarios.graph import ScenarioGraph
+from forecast.scenarios.quantities.uncertain_inputs import OwnDraws
+from forecast.scenarios.scenario import SeriesRef, TableValue
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from forecast.projection.world import ModelFits
+
+__all__ = ["hashes", "last", "newest", "reach"]
+
+#: The column, yes or no, of what a table holds as planned and not as observed.
+PLANNED = "plan"
+
+
+def _behind(graph: ScenarioGraph) -> Iterator[tuple[str, Model | None]]:
+    """Walk what is read, a table's name or a file's path, with the model that reads it where one does."""
+    from forecast.contract.registry import get_registry
+    from forecast.contract.specs import RelationSpec, TrendSpec
+
+    registry = get_registry()
+    known = set(registry.names("model"))
+    for node in graph.nodes.values():
+        if isinstance(node.quantity, SeriesRef):
+            yield from ((made.data, made) for made in node.models.values())  # type: ignore[attr-defined]
+        if isinstance(node.quantity, OwnDraws) and isinstance(node.quantity.draws, str):
+            yield node.quantity.draws, None
+        if isinstance(node.quantity, TableValue) and node.figures:
+            yield from ((table, None) for table in _tables(node.quantity))
+        for outer in node.models.values():
+            for made in nested(outer):
+                if isinstance(made, LawModel):
+                    yield from ((each, None) for each in (made.data, made.file) if each)
+                series = made.name.partition("@")[0]
+                spec = registry.find("model", series).spec if series in known or "::" in series else None
+                if isinstance(spec, (TrendSpec, RelationSpec)):
+                    yield spec.table, made
+
+
+def _tables(cell: TableValue) -> Iterator[str]:
+    """Walk the tables a figure may come from."""
+    yield cell.table
+    if cell.fallback is not None:
+        yield from _tables(cell.fallback)
+
+
+def _is_file(name: str) -> bool:
+    from forecast import tables
+
+    return tables.is_plain_file(name) or name.endswith(".nc")
+
+
+def _label(name: str) -> str:
+    """Return how a result calls a table or a file: never by its folder."""
+    from forecast import tables
+    from forecast.contract.registry import get_registry
+
+    if _is_file(name):
+        return Path(name).name
+    if Path(name).suffix == ".json":  # a name has no suffix
+        return str(tables.look(name).attrs["name"])
+    return get_registry().find("table", name).full_name
+
+
+def hashes(graph: ScenarioGraph) -> dict[str, str]:
+    """Return the hash of every table and file behind a model; one that cannot be read has failed its model already."""
+    from forecast import tables
+    from forecast.base import files
+
+    drawn = (node.quantity for node in graph.nodes.values() if isinstance(node.quantity, OwnDraws))
+    found = {each.source: each.draws.hash for each in drawn if not isinstance(each.draws, str)}
+    for name in dict.fromkeys(name for name, _ in _behind(graph)):
+        with contextlib.suppress(ForecastError):
+            found[_label(name)] = files.file_hash(name) if _is_file(name) else tables.cited(tables.look(name))
+    return dict(sorted(found.items()))
+
+
+def reach(graph: ScenarioGraph, fits: ModelFits, read: Iterable[Path] = ()) -> dict[str, str]:
+    """Return the date of the newest datum by table or file, ISO; what states no date is not listed.
+
+    Of what a trend is fitted to it is the last observation that counts, under the name of the quantity where the data
+    have none; of any other table the last date in the one column that holds dates, where it has exactly one.
+
+    Parameters
+    ----------
+    graph : ScenarioGraph
+    fits : ModelFits
+    read : iterable of Path
+        Descriptors of what was read besides, as by the code of a model.
+    """
+    from forecast.contract.registry import get_registry
+
+    found: dict[str, list[Any]] = {}
+    told: set[str] = set()
+    for name, model in _behind(graph):
+        with contextlib.suppress(ForecastError):
+            date = None if model is None else _last_observed(model, fits)
+            if date is not None and model is not None:
+                told.add(model.name)
+            date = _last_date(name, fits.as_of) if date is None else date
+            if date is not None:
+                found.setdefault(_label(name), []).append(date)
+    for quantity, node in graph.nodes.items():
+        for made in (each for outer in node.models.values() for each in nested(outer)):
+            if made.name not in told and (date := _last_observed(made, fits)) is not None:
+                found.setdefault(quantity, []).append(date)
+    described = {str(getattr(r.spec, "descriptor", "")): r.full_name for r in get_registry().records("table")}
+    for path in read:
+        with contextlib.suppress(ForecastError):
+            name = described.get(str(path)) or _label(str(path))
+            if name not in found and (date := _last_date(described.get(str(path), str(path)), fits.as_of)) is not None:
+                found[name] = [date]
+    return {name: str(max(dates).astype("datetime64[D]")) for name, dates in sorted(found.items())}
+
+
+def _last_observed(model: Model, fits: ModelFits) -> Any:
+    seen = fits.observed(model)
+    return from_decimal_year(seen.time[-1:])[0] if seen is not None and len(seen.time) else None
+
+
+def _last_date(name: str, as_of: float | None) -> Any:
+    """Return the last observed date in the one column of dates of a table; None where there are none, or several."""
+    import numpy as np
+
+    from forecast import tables
+
+    if _is_file(name):
+        return None
+    dataset = tables.look(name)
+    dated = [column for column in dataset.variables.values() if column.dtype.kind == "M"]
+    if len(dated) != 1:
+        return None
+    values = dated[0].values.ravel()
+    if PLANNED in dataset and dataset[PLANNED].shape == dated[0].shape:  # nobody has observed what is planned
+        values = values[dataset[PLANNED].values.ravel() != "yes"]
+    values = values[~np.isnat(values)]
+    if as_of is not None:
+        values = values[values < from_decimal_year([as_of])[0]]
+    return values.max() if len(values) else None
+
+
+def newest(tree: xr.DataTree) -> dict[str, str]:
+    """Return the date of the newest datum behind a projection by table or file, as `reach` found it.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> run = forecast.project("brain-parity", draws=8, set={"metric": "linpack", "trend": "exponential"})
+    >>> list(newest(run))
+    ['datasets/supercomputers']
+    """
+    found: dict[str, str] = json.loads(tree.attrs["newest"]) if "newest" in tree.attrs else {}
+    return found
+
+
+def last(tree: xr.DataTree) -> str | None:
+    """Return the date of the newest datum of all, ISO; None where nothing behind a projection has a date."""
+    return max(newest(tree).values(), default=None)

@@ -1,0 +1,160 @@
+"""What the parts of a reduced batch hold, in one form: so that batches are added up, sent and saved in one way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "CountedColumn",
+    "Holding",
+    "KeptColumn",
+    "SummedColumn",
+    "check_layout",
+    "check_values",
+    "merge",
+    "packed",
+    "side_by_side",
+    "unpack",
+]
+
+
+def side_by_side(kept: Sequence[int], choices: Sequence[int]) -> NDArray[np.float64]:
+    """Return room for numbers of worlds, (*kept, *choices), with those of one combination side by side in memory.
+
+    They are written and read so, one combination after another. What nobody writes is NaN.
+    """
+    room = np.full((*choices, *kept), np.nan)
+    return room.transpose(*range(len(choices), room.ndim), *range(len(choices)))
+
+
+@dataclass(frozen=True, eq=False)
+class KeptColumn:
+    """Numbers of the worlds that are kept one by one, which stand along one axis.
+
+    Where they are `complete`, every world has its number unless something is noted that failed.
+    """
+
+    values: NDArray[Any]
+    axis: int = 0
+    complete: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class SummedColumn:
+    """Sums over all worlds."""
+
+    values: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedColumn:
+    """Counts of all worlds.
+
+    Where they are `complete`, every world is counted once unless something is noted that failed.
+    """
+
+    counts: ValueHistogram | DateHistogram
+    complete: bool = False
+
+
+Holding = KeptColumn | SummedColumn | CountedColumn
+
+
+def merge(mine: Sequence[Holding], theirs: Sequence[Holding], place: slice[int, int, None]) -> None:
+    """Add what another batch holds; the worlds it keeps stand at `place`."""
+    for one, other in zip(mine, theirs, strict=True):
+        if isinstance(one, KeptColumn) and isinstance(other, KeptColumn):
+            one.values[(*(slice(None),) * one.axis, place)] = other.values
+        elif isinstance(one, SummedColumn) and isinstance(other, SummedColumn):
+            one.values[...] += other.values
+        elif isinstance(one, CountedColumn) and isinstance(other, CountedColumn):
+            one.counts.merge(other.counts)  # type: ignore[arg-type]
+
+
+def packed(holdings: Sequence[Holding]) -> dict[str, NDArray[Any]]:
+    """Return everything as plain arrays."""
+    return dict(_named(holdings))
+
+
+def _named(holdings: Sequence[Holding]) -> Iterator[tuple[str, NDArray[Any]]]:
+    for number, each in enumerate(holdings):
+        if isinstance(each, CountedColumn):
+            yield from ((f"{number}.{part}", values) for part, values in each.counts.arrays().items())
+        else:
+            yield f"{number}", each.values
+
+
+Layout = Mapping[str, "tuple[np.dtype[Any], tuple[int, ...]]"]
+
+
+def check_layout(holdings: Sequence[Holding], layout: Layout) -> None:
+    """Refuse arrays of other names, types and shapes than such holdings have, before any is read.
+
+    Raises
+    ------
+    ValueError
+    """
+    growing = {
+        f"{number}.{part}"
+        for number, each in enumerate(holdings)
+        if isinstance(each, CountedColumn)
+        for part in each.counts.growing
+    }
+    expected = packed(holdings)
+    if set(expected) != set(layout):
+        raise ValueError(f"expected {len(expected)} arrays of its quantities and questions, got {len(layout)} others")
+    for name, own in expected.items():
+        dtype, shape = layout[name]
+        if dtype != own.dtype or (len(shape) != 1 if name in growing else shape != own.shape):
+            raise ValueError(f"array {name}: expected {own.dtype} of shape {own.shape}, got {dtype} of shape {shape}")
+
+
+def check_values(holdings: Sequence[Holding], *, worlds: int, kept: int, weighted: bool, failing: bool) -> None:
+    """Refuse what `worlds` worlds cannot hold, the first `kept` of them one by one.
+
+    Where worlds count differently (`weighted`) their sums have no bound; where something is noted that failed, numbers
+    may be missing.
+
+    Raises
+    ------
+    ValueError
+    """
+    for number, each in enumerate(holdings):
+        if isinstance(each, KeptColumn):
+            drawn = each.values[(*(slice(None),) * each.axis, slice(kept))]
+            if each.complete and not failing and np.isnan(drawn).any():
+                raise ValueError(f"array {number}: a world has no number, and nothing is noted that failed")
+            continue
+        sound = bool((each.values >= 0).all()) if isinstance(each, SummedColumn) else each.counts.sound()
+        if not sound:
+            raise ValueError(f"array {number}: counts of worlds are negative, missing or of bins that there are not")
+        totals = each.values if isinstance(each, SummedColumn) else each.counts.totals()
+        if not weighted and (totals > worlds).any():
+            raise ValueError(f"array {number}: counts more than the {worlds:,} worlds that were drawn")
+        if isinstance(each, CountedColumn) and each.complete and not (weighted or failing) and (totals != worlds).any():
+            raise ValueError(f"array {number}: counts other than the {worlds:,} worlds that were drawn")
+
+
+def unpack(holdings: Sequence[Holding], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Take everything from plain arrays.
+
+    Raises
+    ------
+    KeyError, ValueError
+        If they are not those of such holdings.
+    """
+    for number, each in enumerate(holdings):
+        if isinstance(each, CountedColumn):
+            prefix = f"{number}."
+            each.counts.restore({k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)})
+        else:
+            each.values[...] = arrays[f"{number}"]

@@ -1,0 +1,220 @@
+"""What stands behind a projection: the observations of its trends and their fitted past, the draws of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from forecast import units
+from forecast.base.dates import from_decimal_year
+from forecast.base.streams import BLOCK
+from forecast.contract.specs import Input
+from forecast.errors import ForecastError, printable
+from forecast.models import Model, Observations
+from forecast.projection.crossing import QUANTILES
+from forecast.projection.weights import value_quantiles
+from forecast.projection.world import ModelFits, World
+from forecast.scenarios.graph import Combination, ScenarioGraph
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    #: Dates, values (those of a date in the last axis) and names, by the values of a model's own choices.
+    Points = tuple[Array, Array, NDArray[np.str_]]
+    Series = Mapping[Combination, Points]
+
+T = TypeVar("T")
+
+__all__ = ["LONGEST", "described", "notable", "observed", "past", "points", "posteriors"]
+
+#: So many points of a series have names, of so many characters.
+NAMED, LONGEST = 6, 40
+
+
+def points(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, Combination, Observations]]:
+    """Walk the observations behind every quantity, with the combination of its model's own choices."""
+    for name, node in graph.nodes.items():
+        for combination, model in node.models.items():
+            seen = fits.observed(model)
+            if seen is not None:
+                yield name, combination, seen
+
+
+def observed(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, xr.Dataset]]:
+    """Return the points behind each quantity, each once, labelled by the choices that change them."""
+    import xarray as xr
+
+    by_name: dict[str, dict[Combination, Points]] = {}
+    for name, combination, seen in points(graph, fits):
+        value = units.convert(seen.value, seen.unit, graph.nodes[name].unit, where=name)
+        by_name.setdefault(name, {})[combination] = seen.time, value, _called(seen)
+    for name, series in by_name.items():
+        value, beside, called = _once_each(series, graph.nodes[name].own)
+        row = {"row": ("point", called)} if (called != "").any() else {}
+        made = {"value": ("point", value, {"units": graph.nodes[name].unit}), **row}
+        yield name, xr.Dataset(made, coords=beside)
+
+
+def _called(seen: Observations) -> NDArray[np.str_]:
+    """Return what the few points are called that a figure may name, and of the others an empty text.
+
+    A name without a letter is a date or a number, and tells a reader nothing.
+    """
+    called = np.zeros(len(seen.time), dtype=f"<U{LONGEST}")
+    for place in notable(seen.time, seen.value) if seen.names else ():
+        if any(map(str.isalpha, seen.names[place])):
+            called[place] = printable(seen.names[place], LONGEST)
+    return called
+
+
+def notable(time: Array, value: Array) -> list[int]:
+    """Return the places of a few points that readers want named: the newest, then records, the largest steps first.
+
+    A record is the lowest value so far where values fall.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> notable(np.array([2000.0, 2001, 2002, 2003, 2004]), np.array([1.0, 2, 9, 3, 10]))
+    [4, 2, 1, 0]
+    """
+    if not len(time):
+        return []
+    sign = -1.0 if value[int(np.argmax(time))] < np.median(value) else 1.0
+    order = np.lexsort((sign * value, time))
+    best = sign * np.maximum.accumulate(sign * value[order])
+    steps = np.abs(np.diff(np.log(best) if best.min() > 0 else best))
+    records = [int(order[1:][i]) for i in np.argsort(-steps, kind="stable") if steps[i] > 0]
+    return list(dict.fromkeys([int(order[-1]), *records, int(order[0])]))[:NAMED]
+
+
+def past(
+    graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int, start: float
+) -> Iterator[tuple[str, xr.Dataset]]:
+    """Return the fitted past of each quantity that a figure draws: quantiles of its level at the dates of its points.
+
+    It ends before the first step, and is that of the worlds of the projection, of which one block is enough. A model
+    that needs what has no past of its own has none, nor has a rival without weight; nor have worlds that are weighed
+    by what is known besides.
+    """
+    import xarray as xr
+
+    drawn = _drawn_over_time(graph)
+    by_name: dict[str, dict[Combination, Points]] = {}
+    for name, combination, seen in points(graph, fits) if not graph.scenario.updates else ():
+        node, dates = graph.nodes[name], np.unique(seen.time[seen.time < start])
+        known = node.dims == node.own and _fitted(graph, name)
+        if name not in drawn or not known or not dates.size or not _weighs(graph, node.own, combination):
+            continue
+        try:
+            level = World(graph, fits, dates, seed, range(1)).level(node, combination)
+        except ForecastError as error:
+            fits.failures.setdefault(f"past of {name} {combination}", str(error))
+            continue
+        made = value_quantiles(level[:, :draws].T, None)
+        if np.isfinite(made).all():
+            by_name.setdefault(name, {})[combination] = dates, made, np.zeros(len(dates), dtype=str)
+    for name, series in by_name.items():
+        node = graph.nodes[name]
+        level, beside, _ = _once_each(series, node.own)
+        stands = all(node.models[combination].keeps == "frontier" for combination in series)
+        about = {"units": node.unit, "keeps": "frontier" if stands else ""}
+        dims = ("quantile", "point")
+        yield name, xr.Dataset({"level": (dims, level, about)}, coords={"quantile": list(QUANTILES.values()), **beside})
+
+
+def _drawn_over_time(graph: ScenarioGraph) -> set[str]:
+    """Return the quantities that questions are about; all where nothing is asked."""
+    scenario = graph.scenario
+    asked = [side for q in scenario.questions.values() for side in (q.when.left, q.when.right)]
+    asked += [figure.of for figure in scenario.figures.values()]
+    return {side.text for side in asked} if asked or scenario.rankings else set(graph.nodes)
+
+
+def _fitted(graph: ScenarioGraph, name: str) -> bool:
+    """Tell whether a model gives a quantity, of nothing but what other models give or what never moves."""
+    node = graph.nodes[name]
+    return (
+        bool(node.models)
+        and not node.cycle
+        and all(graph.nodes[each].steady or _fitted(graph, each) for each in node.sources)
+    )
+
+
+def _weighs(graph: ScenarioGraph, own: Sequence[str], combination: Combination) -> bool:
+    """Tell whether rivals that are pooled count this one."""
+    for choice, value in zip(own, combination, strict=True):
+        stated = graph.scenario.choices[choice]
+        if stated.weights and not stated.weights[stated.values.index(value)]:
+            return False
+    return True
+
+
+def _once_each(series: Series, own: Sequence[str]) -> tuple[Array, dict[str, Any], NDArray[np.str_]]:
+    """Return the values of series one behind another, beside each its date and choices that change it, and names."""
+    matters = [i for i in range(len(own)) if _changes(series, i)]
+    kept: dict[Combination, Points] = {}
+    for combination, each in series.items():
+        kept.setdefault(tuple(combination[i] for i in matters), each)
+    labels = {
+        own[i]: ("point", np.concatenate([[c[k]] * len(time) for c, (time, *_) in kept.items()]).astype(str))
+        for k, i in enumerate(matters)
+    }
+    dates, values, called = zip(*kept.values(), strict=True)
+    beside = {"date": ("point", np.concatenate([from_decimal_year(time) for time in dates])), **labels}
+    return np.concatenate(values, axis=-1), beside, np.concatenate(called)
+
+
+def _changes(series: Series, axis: int) -> bool:
+    """Tell whether the points differ between any two combinations that differ in this choice alone."""
+    seen: dict[Combination, tuple[bytes, bytes]] = {}
+    for combination, (time, value, _) in series.items():
+        rest = (*combination[:axis], *combination[axis + 1 :])
+        data = (time.tobytes(), value.tobytes())
+        if seen.setdefault(rest, data) != data:
+            return True
+    return False
+
+
+def described(graph: ScenarioGraph, fits: ModelFits, model: Model) -> dict[str, Any] | None:
+    """Return what a model says of itself; None where it fails."""
+    world = World(graph, fits, np.empty(0), fits.seed, range(0))
+    return _aside(world, model, "described", partial(fits.describe, model, _set_inputs(graph, model.name)))
+
+
+def _set_inputs(graph: ScenarioGraph, model: str) -> dict[str, Input]:
+    """Return the inputs of a model that were set, as that."""
+    return {
+        key.rpartition(".")[2]: replace(graph.inputs[key], distribution=stated, source="set for this run")
+        for key, stated in graph.set_inputs.items()
+        if key.rpartition(".")[0] == model
+    }
+
+
+def posteriors(graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
+    """Return the draws of every input and of every fitted parameter."""
+    import xarray as xr
+
+    blocks = range(-(-draws // BLOCK))
+    for name, model in graph.models.items():
+        world = World(graph, fits, np.empty(0), seed, blocks)
+        data = _aside(world, model, f"posterior {draws}", partial(_posterior, world, model, draws))
+        if data:
+            yield name, xr.Dataset({p: ("draw", v) for p, v in data.items()})
+
+
+def _aside(world: World, model: Model, what: str, make: Callable[[], T]) -> T:
+    """Return what is told of a model beside its level; where runs share it, what is held of it."""
+    rests = world.fits.rests
+    return make() if rests is None else rests.aside(world, model, what, make)
+
+
+def _posterior(world: World, model: Model, draws: int) -> dict[str, Any]:
+    """Return draws of the inputs and of the fitted parameters of a model, (draw,) each."""
+    return {name: each[:draws] for name, each in (world.inputs(model) | world.posterior(model)).items()}

@@ -1,0 +1,454 @@
+"""Trajectories: what was observed, the median and the 50 and 90 % bands, what is to be reached, and when it is."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from forecast import units
+from forecast.base import plot_style
+from forecast.base.dates import decimal_year
+from forecast.errors import ForecastError, printable
+from forecast.formula import Formula, Measured, parse_condition, parse_expression
+from forecast.projection.answers.pooling import pooled
+from forecast.projection.supporting_data import notable
+from forecast.projection.weights import value_quantiles, weights_of
+from forecast.report.answer_distributions import AnswerDistribution, ReportedAnswer, ReportedDate, ReportedValue
+from forecast.report.figures.labels import Band, Label, Taken, write
+from forecast.report.headline import Words
+from forecast.report.plain_data import attribute
+from forecast.report.words.date_text import FINE, as_text
+from forecast.report.words.number_text import amount, scale_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Fan", "Line", "fans", "lines_over_time"]
+
+#: What lies beyond is drawn here: an axis needs room above its highest value.
+_LARGEST = 1e200
+#: A path of fewer steps is no trajectory.
+_FEWEST = 3
+#: A band reaches at most so far beyond the medians and the points, as a share of their span.
+_AXIS_MARGIN = 0.35
+#: A value axis is logarithmic where it spans more than this factor; beyond so many decades units take no prefix.
+_FACTOR, _DECADES = 20.0, 6.0
+#: So many points of a panel have names.
+_NAMED = 4
+
+
+class ObservedSeries(NamedTuple):
+    """The fitted level before the first step: dates that rise, and five quantiles at each, (5, date)."""
+
+    dates: Array
+    levels: Array
+    stands: bool = False  # a record does, until the next
+
+    def to(self, year: float, levels: Array) -> tuple[Array, Array]:
+        """Return dates and levels as they are drawn: up to these levels of the first step."""
+        dates, own = self.dates, self.levels
+        if self.stands:
+            dates, own = np.repeat(dates, 2)[1:], np.repeat(own, 2, axis=1)[:, :-1]
+        return np.append(dates, year), np.column_stack([own, levels])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One quantity over time.
+
+    Parameters
+    ----------
+    label : str
+    levels : ndarray
+        The five quantiles at every step, (5, time).
+    dates, values : ndarray
+        What was observed.
+    names : sequence of str
+        What some of these points are called, and of the others an empty text.
+    past : ObservedSeries or None
+        What was fitted to it.
+    """
+
+    label: str
+    levels: Array
+    dates: Array = field(default_factory=lambda: np.empty(0))
+    values: Array = field(default_factory=lambda: np.empty(0))
+    names: Sequence[str] = ()
+    past: ObservedSeries | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fan:
+    """One panel of trajectories.
+
+    Parameters
+    ----------
+    title : str
+        The values of choices.
+    years : ndarray
+    lines : tuple of Line
+        The first leads.
+    unit : str
+    threshold : float or None
+        What is to be reached, where it is one number.
+    threshold_label : str
+    answer : AnswerDistribution or None
+        When it is reached.
+    """
+
+    title: str
+    years: Array
+    lines: tuple[Line, ...]
+    unit: str
+    threshold: float | None = None
+    threshold_label: str = ""
+    answer: AnswerDistribution | None = None
+
+    @property
+    def spreads(self) -> bool:
+        """Whether any of it is uncertain."""
+        return any(bool((line.levels[0] < line.levels[4]).any()) for line in self.lines)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The dates that the answer needs: some past, and as much of the future as holds it."""
+        first, last = float(self.years[0]), float(self.years[-1])
+        end = last
+        if self.answer is not None:
+            found = [q for q in self.answer.quantiles if math.isfinite(q)]
+            most = max(found, default=last)
+            # where most of it is already so, some years ahead are shown all the same
+            end = min(last, first + max(1.25 * (most - first), 8.0 if last - first > 8 else last - first))
+        seen = [float(line.dates.min()) for line in self.lines if line.dates.size]
+        return max(min([first, *seen]), first - max(end - first, 12.0)), end
+
+    def window(self, span: tuple[float, float]) -> tuple[float, float, bool]:
+        """Return the ends of the value axis over these dates, and whether it is logarithmic."""
+        here = (self.years >= span[0]) & (self.years <= span[1])
+        core = [line.values[(line.dates >= span[0]) & (line.dates <= span[1])] for line in self.lines]
+        far = [line.levels[:, here].ravel() for line in self.lines]
+        if self.threshold is None and len(self.lines) < 2:
+            core.append(self.lines[0].levels[1:4, here].ravel())
+        else:  # where it begins, and what is to be reached: not all of what comes after
+            core.append(self.lines[0].levels[:, here][1:4, :1].ravel())
+            core += [line.levels[1:4, here].ravel() for line in self.lines[1:]]
+            core += [np.array([self.threshold])] if self.threshold is not None else []
+        near, wide = np.concatenate(core), np.concatenate([*core, *far])
+        near, wide = near[np.isfinite(near)], wide[np.isfinite(wide)]
+        if not near.size:
+            return 0.0, 1.0, False
+        middle = self.lines[0].levels[2, here]
+        log = bool(wide.min() > 0 and max(near.max() / near.min(), np.nanmax(middle) / np.nanmin(middle)) > _FACTOR)
+        if log:
+            near, wide = np.log10(near), np.log10(wide)
+        low, high = _cut(near, wide)
+        return (10.0**low, 10.0**high, True) if log else (low, high, False)
+
+
+def _cut(near: Array, wide: Array) -> tuple[float, float]:
+    low, high = float(near.min()), float(near.max())
+    span = (high - low) or abs(high) or 1.0
+    low, high = max(float(wide.min()), low - _AXIS_MARGIN * span), min(float(wide.max()), high + _AXIS_MARGIN * span)
+    room = 0.06 * ((high - low) or abs(high) or 1.0)
+    return low - room, high + 2.5 * room  # the date stands on top
+
+
+def fans(tree: xr.DataTree, name: str, kind: str, most: int) -> list[Fan]:
+    """Return the panels of a question or a value: one for each of its definitions, as far as `most` panels hold them.
+
+    Rivals are pooled by their weights. Empty where nothing of it is a number over time.
+    """
+    asked = ReportedDate(tree, name) if kind == "when" else ReportedValue(tree, name)
+    own = list(_chosen(asked, most))
+    return [made for chosen in own if (made := _fan(tree, asked, kind, chosen, alone=len(own) == 1)) is not None]
+
+
+def _chosen(asked: ReportedAnswer, most: int) -> Iterator[dict[str, str]]:
+    """Walk the choices of each panel; a choice of too many values stays at that of the sentence."""
+    free = [d for d in asked.choices if d not in asked.rivals]
+    default = {d: asked.default.get(d, asked.values(d)[0]) for d in free}
+    along: list[str] = []
+    for choice in free:
+        if math.prod(len(asked.values(d)) for d in (*along, choice)) <= most:
+            along.append(choice)
+    for values in itertools.product(*(asked.values(d) for d in along)):
+        yield {**default, **dict(zip(along, values, strict=True))}
+
+
+def _fan(tree: xr.DataTree, asked: ReportedAnswer, kind: str, chosen: dict[str, str], *, alone: bool) -> Fan | None:
+    words = Words(tree)
+    kept = tree["projection"].to_dataset()
+    years = decimal_year(kept["time"].values)
+    try:
+        unit, sides = _when_sides(tree, asked.name) if kind == "when" else _value_side(tree, asked.name)
+    except ForecastError:  # what is asked is no formula of levels: of a path's own past, say
+        return None
+    threshold, told = None, ""
+    lines: list[Line] = []
+    for side in sides:
+        if not side.names:
+            threshold = float(units.evaluate(side, {}, {}, target=unit))
+            told = amount(threshold, unit, 4)
+            continue
+        levels = _levels(tree, side, unit, chosen, asked)
+        if levels is None or not np.isfinite(levels).any():
+            return None
+        if kind == "when" and lines and (levels == levels.flat[0]).all():
+            threshold = float(levels.flat[0])
+            told = f"{words(side.text)}: {amount(threshold, unit)}"
+            continue
+        seen = _seen(tree, side.text, unit, chosen, asked)
+        label = words(side.text) if len(side.names) == 1 else printable(side.text, 40)
+        past = _past(tree, side.text, unit, chosen, asked)
+        lines.append(Line(label=label, levels=levels, dates=seen[0], values=seen[1], names=seen[2], past=past))
+    if not lines or len(years) < _FEWEST or all((each.levels == each.levels[:, :1]).all() for each in lines):
+        return None
+    answer = asked.spread(chosen) if kind == "when" else None
+    title = lines[0].label if alone else ", ".join(words(value) for value in chosen.values() if value)
+    return Fan(
+        title=title, years=years, lines=tuple(lines), unit=unit, threshold=threshold, threshold_label=told,
+        answer=answer,
+    )  # fmt: skip
+
+
+def _units_of(tree: xr.DataTree, names: Sequence[str]) -> dict[str, str]:
+    kept = tree["projection"].to_dataset()
+    known = {
+        n: str(kept[n].attrs["units"]) for n in names if n in kept.data_vars and kept[n].attrs.get("kind") != "regime"
+    }
+    if missing := [n for n in names if n not in known]:
+        raise ForecastError(f"'{printable(missing[0], 60)}' is no level")
+    return known
+
+
+def _when_sides(tree: xr.DataTree, name: str) -> tuple[str, list[Formula]]:
+    """Return the unit of a question, and its sides: the greater one leads."""
+    # the number of a choice is a name here
+    when = parse_condition(re.sub("[{}]", "", attribute(tree, "questions")[name]["when"]))
+    found = units.sides(when, _units_of(tree, when.names))
+    sides = [found.left, found.right] if ">" in when.op else [found.right, found.left]
+    if not sides[0].names or _still(tree, sides[0]):  # what moves leads
+        sides.reverse()
+    stated = sides[1].root  # the unit in which it was asked is that of people
+    if isinstance(stated, Measured):
+        return stated.unit, sides
+    named = (
+        str(tree["projection"].to_dataset()[sides[0].text].attrs["units"])
+        if sides[0].names == (sides[0].text,)
+        else found.unit
+    )
+    return named if units.same_dimension(named, found.unit) else found.unit, sides
+
+
+def _still(tree: xr.DataTree, side: Formula) -> bool:
+    kept = tree["projection"].to_dataset()
+    return all(bool((kept[n] == kept[n].isel(time=0)).all()) for n in side.names)
+
+
+def _value_side(tree: xr.DataTree, name: str) -> tuple[str, list[Formula]]:
+    side = parse_expression(re.sub("[{}]", "", attribute(tree, "values")[name].get("value") or ""))
+    return units.infer(side, _units_of(tree, side.names)), [side]
+
+
+def _levels(
+    tree: xr.DataTree, side: Formula, unit: str, chosen: Mapping[str, str], asked: ReportedAnswer
+) -> Array | None:
+    """Return the quantiles of a formula of quantities, rivals pooled, (quantile, time)."""
+    kept, seed = tree["projection"].to_dataset(), attribute(tree, "seed")
+    known: dict[str, Any] = {}
+    for name in side.names:
+        own = kept[name].sel({d: v for d, v in chosen.items() if d in kept[name].dims})
+        drawn = pooled(own, asked.rivals, seed=seed)
+        if set(drawn.dims) - {"draw", "time"}:
+            return None
+        known[name] = drawn.transpose("draw", "time").values
+    values = np.asarray(units.evaluate(side, known, _units_of(tree, side.names), target=unit), dtype=float)
+    weights = weights_of(tree)
+    if weights is None:
+        return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), None)
+    own = weights.sel({d: v for d, v in chosen.items() if d in weights.dims})
+    counted = pooled(own, asked.rivals, seed=seed)
+    if set(counted.dims) != {"draw"}:
+        return None
+    return value_quantiles(np.clip(values, -_LARGEST, _LARGEST), np.asarray(counted.values))
+
+
+def _seen(
+    tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], asked: ReportedAnswer
+) -> tuple[Array, Array, Sequence[str]]:
+    """Return what was observed of a quantity: dates, values and names; of rivals that weigh most."""
+    if f"/observed/{name}" not in tree.groups:
+        return np.empty(0), np.empty(0), ()
+    seen = tree[f"observed/{name}"].to_dataset()
+    keep = np.ones(seen.sizes["point"], dtype=bool)
+    for choice in (str(c) for c in seen.coords if c != "date"):
+        weights = asked.rivals.get(choice)
+        heaviest = asked.values(choice)[int(np.argmax(weights))] if weights and choice in asked.choices else None
+        value = chosen.get(choice, heaviest)
+        keep &= seen[choice].values == (seen[choice].values[0] if value is None else value)
+    values = units.convert(seen["value"].values[keep], str(seen["value"].attrs["units"]), unit)
+    names = [str(each) for each in seen["row"].values[keep]] if "row" in seen else ()
+    return decimal_year(seen["date"].values[keep]), np.asarray(values, dtype=float), names
+
+
+def _past(
+    tree: xr.DataTree, name: str, unit: str, chosen: Mapping[str, str], asked: ReportedAnswer
+) -> ObservedSeries | None:
+    """Return the fitted past of a quantity; None where it has none, or where several rivals each have their own."""
+    if f"/past/{name}" not in tree.groups:
+        return None
+    fitted = tree[f"past/{name}"].to_dataset()
+    keep = np.ones(fitted.sizes["point"], dtype=bool)
+    for choice in (str(c) for c in fitted.coords if fitted[c].dims == ("point",) and c != "date"):
+        weights = asked.rivals.get(choice, ())
+        counted = (
+            [value for value, weight in zip(asked.values(choice), weights, strict=True) if weight] if weights else []
+        )
+        value = chosen.get(choice, counted[0] if len(counted) == 1 else None)
+        keep &= fitted[choice].values == value
+    if not keep.any():
+        return None
+    level = fitted["level"]
+    made = units.convert(level.values[:, keep], str(level.attrs["units"]), unit)
+    return ObservedSeries(
+        decimal_year(fitted["date"].values[keep]), np.asarray(made), level.attrs["keeps"] == "frontier"
+    )
+
+
+def lines_over_time(tree: xr.DataTree, names: Sequence[str], cells: Any, most: int) -> list[Fan]:
+    """Return a panel for each of some quantities, where no question is asked of them."""
+    from forecast.report.value_quantiles import ValueQuantiles
+
+    levels, words, made = ValueQuantiles(tree), Words(tree), []
+    years = decimal_year(levels.kept["time"].values)
+    if len(years) < _FEWEST:
+        return []
+    for name in names:
+        for cell in cells(name):
+            path = np.clip(levels.quantiles(name, cell), -_LARGEST, _LARGEST)
+            if np.isnan(path).all():
+                continue
+            given = words.given(cell)
+            line = Line(label=words(name), levels=path)
+            unit = str(levels.kept[name].attrs["units"])
+            title = f"{words(name)}{f' ({given})' if given else ''}"
+            made.append(Fan(title=title, years=years, lines=(line,), unit=unit))
+    return made[:most]
+
+
+# --- Drawing ----------------------------------------------------------------------------------------------------------
+
+
+def draw(axis: Axes, fan: Fan, *, span: tuple[float, float], window: tuple[float, float, bool]) -> Callable[[], None]:
+    """Draw one panel over these dates and values; return what writes its labels, once the figure is laid out."""
+    low, high, log = window
+    middle = math.sqrt(low) * math.sqrt(high) if log else max(abs(low), abs(high))
+    factor, unit = scale_of([1e300 if log and math.log10(high / low) > _DECADES else middle], fan.unit)
+    for place, line in enumerate(fan.lines):
+        _draw_line(axis, fan.years, line, place, factor)
+    axis.set(xlim=span, ylim=(low / factor, high / factor))
+    if log:
+        axis.set_yscale("log")
+        axis.set_ylim(low / factor, high / factor)
+        plot_style.spread(axis.yaxis)
+    else:
+        from matplotlib.ticker import MaxNLocator
+
+        axis.yaxis.set_major_locator(MaxNLocator(nbins=5))
+        axis.yaxis.set_major_formatter(lambda value, _: plot_style.number(value))
+    if fan.threshold is not None and low <= fan.threshold <= high:
+        axis.axhline(
+            fan.threshold / factor,
+            color=plot_style.COLOURS[1],
+            linestyle="--",
+            linewidth=1.1,
+            label=fan.threshold_label,
+        )
+    if fan.answer is not None:
+        _draw_answer(axis, fan.answer, span)
+    plot_style.years(axis.xaxis)
+    axis.grid(color="#e4e4e4", linewidth=0.5)
+    axis.set_ylabel(printable(unit, 40))
+    if fan.title:
+        axis.set_title(printable(fan.title, 60))
+    return partial(_label, axis, fan, factor)
+
+
+def _draw_line(axis: Axes, years: Array, line: Line, place: int, factor: float) -> None:
+    colour, style = plot_style.COLOURS[place % len(plot_style.COLOURS)], plot_style.LINES[place % len(plot_style.LINES)]
+    levels, dates = line.levels / factor, years
+    if line.past is not None:
+        before, own = line.past.to(float(years[0]), line.levels[:, 0])
+        axis.plot(before, own[2] / factor, linestyle=style, color=colour, linewidth=0.7, label="fitted past")
+        dates, levels = np.append(before[:-1], years), np.column_stack([own[:, :-1] / factor, levels])
+    p05, p25, _, p75, p95 = levels
+    for low, high, alpha in ((p05, p95, 0.16), (p25, p75, 0.28)):
+        axis.fill_between(dates, low, high, color=colour, alpha=alpha, linewidth=0)
+    axis.plot(years, line.levels[2] / factor, linestyle=style, color=colour, label=line.label)
+    if line.dates.size:
+        axis.plot(line.dates, line.values / factor, "o", color=plot_style.BLACK, ms=2.2, mew=0, alpha=0.6, zorder=3,
+                  label="observed")  # fmt: skip
+
+
+def _draw_answer(axis: Axes, answer: AnswerDistribution, span: tuple[float, float]) -> None:
+    """Mark the median date, and what holds 90 % of it, at the foot of the panel."""
+    low, _, middle, _, high = answer.quantiles
+    foot = axis.get_xaxis_transform()
+    if math.isfinite(low) and answer.medians is None:
+        axis.plot([low, min(high, span[1])], [0.0, 0.0], color=plot_style.BLACK, linewidth=3, transform=foot,
+                  solid_capstyle="butt", zorder=5, label="90 % of dates")  # fmt: skip
+    if math.isfinite(middle) and span[0] <= middle <= span[1]:
+        axis.axvline(middle, color=plot_style.BLACK, linestyle=":", linewidth=1.0, label="median date")
+
+
+def _label(axis: Axes, fan: Fan, factor: float) -> None:
+    """Say the date of the answer, and the names of points: the newest with its value, and records that have room."""
+    span, (foot, top) = axis.get_xlim(), axis.get_ylim()
+    wanted: list[Label] = []
+    columns: list[float] = []
+    if fan.answer is not None and span[0] <= (middle := fan.answer.quantiles[2]) <= span[1]:
+        columns.append(middle)
+        fine = span[1] - span[0] < 3 * FINE
+        told = "already" if fan.answer.already >= 0.5 else as_text(middle, fine=fine, short=True)
+        wanted.append(Label([told], ((middle, top), (middle, foot)), size=7.0, over=2))
+    line, (points, bands) = fan.lines[0], _drawn(fan, factor)
+    here = np.flatnonzero((line.dates >= span[0]) & (line.dates <= span[1]))
+    known: set[str] = set()
+    for rank, place in enumerate(notable(line.dates[here], line.values[here])):
+        date, value = float(line.dates[here[place]]), float(line.values[here[place]])
+        name = line.names[here[place]] if line.names else ""
+        if name not in known and (name or not rank):
+            size = amount(value, fan.unit)
+            newest = [
+                *([f"{name}: {size}", f"{name}\n{size}"] if name else []),
+                f"{as_text(date)}: {size}",
+                f"{as_text(date)}\n{size}",
+            ]
+            wanted.append(Label([name] if rank else newest, ((date, value / factor),), over=0 if rank else 1))
+        known.add(name)
+    rows = [] if fan.threshold is None else [fan.threshold / factor]
+    write(axis, wanted, Taken(points, bands, rows, columns), _NAMED + len(columns))
+
+
+def _drawn(fan: Fan, factor: float) -> tuple[Array, list[Band]]:
+    """Return what a panel shows, as no label may lie on it: points, and bands with the lines in their middle."""
+    points, bands = [np.empty((0, 2))], []
+    for line in fan.lines:
+        points.append(np.column_stack([line.dates, line.values / factor]))
+        dates, levels = fan.years, line.levels
+        if line.past is not None:
+            before, own = line.past.to(float(dates[0]), levels[:, 0])
+            dates, levels = np.append(before[:-1], dates), np.column_stack([own[:, :-1], levels])
+        bands.append(Band(dates, *(levels[[0, 2, 4]] / factor)))
+    return np.concatenate(points), bands

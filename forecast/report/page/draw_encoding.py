@@ -1,0 +1,352 @@
+"""The joint draws behind an answer in few bytes: what every world took, and what it says under every choice.
+
+A reader who narrows an assumption keeps the worlds whose rank lies in a range of it, and asks those that remain. The
+page does that in its script; `EncodedDraws` does it here from the same codes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.base.dates import decimal_year
+from forecast.models.mixtures import MEMBER
+from forecast.projection.answers.pooling import rival_of_draw
+from forecast.projection.weights import weights_of
+from forecast.report.answer_distributions import ReportedAnswer, ReportedDate, ReportedValue
+from forecast.report.headline import dates_of, opening
+from forecast.report.page.encoding import Coded, EncodedRanks, between, coded, text
+from forecast.report.page.rank_encoding import Order
+from forecast.report.plain_data import attribute
+from forecast.report.value_quantiles import ValueQuantiles
+from forecast.sensitivity.of_answer import uncertain
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["EncodedDraws"]
+
+#: A page carries at most so many worlds, their paths at so many dates, and all of it in so many bytes of text.
+MOST_WORLDS, MOST_DATES, MOST_BYTES = 4096, 24, 3_000_000
+#: To keep to the bytes, dates and then worlds are left out, but never below these.
+FEWEST_WORLDS, FEWEST_DATES = 1024, 8
+#: The range of a path's codes leaves out this share of the worlds at either end; they lie beyond it.
+_TAIL_SHARE = 0.001
+#: The code of what does not come by the last date.
+_NEVER = 65534
+
+
+class EncodedDraws:
+    """The joint draws of a projection, as many as a page carries.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    limit : int
+        Bytes of text that they may take.
+
+    Attributes
+    ----------
+    drawn, kept, count : int
+        How many worlds were drawn, how many the projection has one by one, and how many are here.
+    dates : int
+        At how many dates there are paths, at most.
+    draws : dict of str to ndarray
+        Every assumption that differs between worlds, as the projection has it.
+    labels : dict of str to list of str
+        What the values 0, 1, ... of a number stand for: of a regime, or of a mixture that takes one of its members.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> run = forecast.project({"start": 2025, "until": 2060, "quantities": {
+    ...     "x": {"p05": 1, "p95": 100, "unit": "FLOP"}, "y": {"p05": 9, "p95": 11, "unit": "FLOP"}},
+    ...     "questions": {"q": {"when": "x >= y"}}}, draws=1000)
+    >>> worlds = Worlds(run)
+    >>> int(worlds.remain({"x": [50, 100]}).sum())
+    500
+    """
+
+    def __init__(self, tree: xr.DataTree, limit: int = MOST_BYTES) -> None:
+        self.tree, self._stays = tree, dict[str, bool]()
+        self.drawn = int(attribute(tree, "draws"))
+        self.kept = int(tree["projection"].to_dataset().sizes.get("draw", 1))
+        self.choices: dict[str, list[str]] = attribute(tree, "choices")
+        self.seed = int(attribute(tree, "seed"))
+        self._weights = weights_of(tree)
+        members = dict(_members(tree))
+        self.labels = {name: labels for name, (_, labels) in members.items()} | dict(_regimes(tree))
+        self.draws = {
+            name: members[name][0] if name in members else number.draws
+            for name, number in uncertain(tree).items()
+            if number.moves
+        }
+        self.count, self.dates, self._paths = self._sized(limit)
+
+    # --- what fits --------------------------------------------------------------------------------------------------
+
+    def _sized(self, limit: int) -> tuple[int, int, list[str]]:
+        """Leave out dates, then worlds, until the rest fits; paths that are not needed come where there is room."""
+        wanted, more = self._leading()
+        every = min(self.kept, MOST_WORLDS)
+        fewer = [every]
+        while fewer[-1] > FEWEST_WORLDS:
+            fewer.append(max(fewer[-1] // 2, FEWEST_WORLDS))
+        dates = (MOST_DATES, 16, 12, FEWEST_DATES)
+        sizes = [*((every, d) for d in dates), *((n, FEWEST_DATES) for n in fewer[1:])]
+        count, most = next((size for size in sizes if self._bytes(*size, wanted) <= limit), sizes[-1])
+        if (count, most) == sizes[0]:
+            for name in more:
+                if self._bytes(count, most, [*wanted, name]) <= limit:
+                    wanted.append(name)
+        return count, most, wanted
+
+    def _bytes(self, count: int, dates: int, paths: Sequence[str]) -> float:
+        """Return how much text the codes of so many worlds take."""
+        along = float(2 * len(self.draws) + len(self._held_choices()))
+        along += sum(2 * math.prod(len(each.values(d)) for d in each.choices) for each in self.asked.values())
+        along += sum(Order.size(data) for data in self._ranked().values())
+        if self._weights is not None:
+            along += 4 * math.prod(self._weights.shape[1:])
+        for name in paths:
+            data = self._level(name)
+            steps = 1 if self._still(name) else min(dates, data.sizes["time"])
+            along += steps * math.prod(data.sizes[d] for d in data.dims if d not in ("time", "draw"))
+        return count * along * 4 / 3
+
+    def _leading(self) -> tuple[list[str], list[str]]:
+        """Return the quantities whose paths the opening question needs, and others that one would look at."""
+        known = self._levels.names()
+        opens = opening(self.tree)[0]
+        asked = sorted({name: None for name, _ in self.asked}, key=lambda name: name != opens)
+        sides = [self._sides(name) for name in asked]
+        shown = attribute(self.tree, "shown") if "shown" in self.tree.attrs else [] if sides else known
+        more = [n for each in sides[1:] for n in each]
+        first = sides[0] if sides else [n for n in shown[:1] if n in known and not self._still(n)]
+        rest = dict.fromkeys(n for n in (*more, *shown) if n in known and n not in first)
+        return list(dict.fromkeys(first)), [n for n in rest if not self._still(n)]
+
+    def _sides(self, question: str) -> list[str]:
+        """Return the quantities that a question compares, or the one whose value it asks for."""
+        from forecast.formula import parse_condition
+
+        values = attribute(self.tree, "values") if "values" in self.tree.attrs else {}
+        if question in values:
+            of = [values[question].get("value") or values[question].get("growth")]
+        else:  # the number of a choice is a name here
+            when = parse_condition(re.sub("[{}]", "", attribute(self.tree, "questions")[question]["when"]))
+            of = [*when.greater_side.names, *when.lesser_side.names]
+        return [name for name in dict.fromkeys(of) if name in self._levels.names()]
+
+    def sides(self, question: str) -> list[str]:
+        """Return those of them whose paths are here."""
+        return [name for name in self._sides(question) if name in self._paths]
+
+    # --- what is in it ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _levels(self) -> ValueQuantiles:
+        return ValueQuantiles(self.tree)
+
+    def _level(self, name: str) -> xr.DataArray:
+        data = self._levels.kept[name]
+        return data.transpose(*(d for d in data.dims if d not in ("time", "draw")), "time", "draw")
+
+    def _still(self, name: str) -> bool:
+        """Tell whether a quantity stays what it is."""
+        if name not in self._stays:
+            values = self._level(name).values
+            self._stays[name] = bool((values == values[..., :1, :]).all())
+        return self._stays[name]
+
+    @cached_property
+    def asked(self) -> dict[tuple[str, int], ReportedAnswer]:
+        """The questions for a date and the values, by name and the place of the date of a value; read once."""
+        dates: dict[tuple[str, int], ReportedAnswer] = {
+            (name, 0): ReportedDate(self.tree, name) for name in attribute(self.tree, "questions")
+        }
+        values = attribute(self.tree, "values") if "values" in self.tree.attrs else {}
+        each = [(name, place) for name, asked in values.items() for place in range(len(asked["dates"]))]
+        return {**dates, **{(name, place): ReportedValue(self.tree, name, place) for name, place in each}}
+
+    def _held_choices(self) -> list[str]:
+        """Return the choices of which one holds in every world."""
+        rivals = attribute(self.tree, "rivals") if "rivals" in self.tree.attrs else {}
+        return [name for name in rivals if name in self.choices]
+
+    @cached_property
+    def inputs(self) -> dict[str, EncodedRanks]:
+        """Every assumption that differs between worlds, by its name."""
+        return {name: EncodedRanks.of(name, draws[: self.count]) for name, draws in self.draws.items()}
+
+    @cached_property
+    def held(self) -> dict[str, NDArray[np.int64]]:
+        """Which value of a choice that has weights holds in every world, by its place."""
+        rivals = attribute(self.tree, "rivals") if "rivals" in self.tree.attrs else {}
+        return {
+            name: rival_of_draw(name, rivals[name], seed=self.seed, worlds=self.count) for name in self._held_choices()
+        }
+
+    @cached_property
+    def weights(self) -> xr.DataArray | None:
+        """What every world counts, (choices, draw); None where all count alike."""
+        if self._weights is None:
+            return None
+        return self._weights.isel(draw=slice(self.count)).transpose(..., "draw")
+
+    @cached_property
+    def questions(self) -> dict[str, Coded]:
+        """The date of every question in every world, in 16 bits."""
+        first, last = dates_of(self.tree)
+        # a step is a part of a month, so that a date comes back in the month that it is in
+        low = math.floor(12 * first) / 12
+        parts = (_NEVER - 1) // (math.ceil(12 * last) - math.floor(12 * first))
+        out = {}
+        for name in attribute(self.tree, "questions"):
+            data = self.asked[name, 0].worlds.isel(draw=slice(self.count)).transpose(..., "draw")
+            years = np.where(data.values <= first, -np.inf, data.values)  # already
+            begin = np.full(data.shape[:-1], low)
+            dims = tuple(str(d) for d in data.dims[:-1])
+            out[name] = Coded.of(
+                years, begin, begin + (_NEVER - 1) / parts / 12, np.uint16, name=name, kind="date", dims=dims
+            )
+        return out
+
+    @cached_property
+    def values(self) -> dict[tuple[str, int], Coded]:
+        """What is asked for at dates, in 16 bits, by its name and the place of its date."""
+        out = {}
+        for (_, place), asked in self.asked.items():
+            if isinstance(asked, ReportedValue):
+                data = asked.worlds.isel(draw=slice(self.count)).transpose(..., "draw")
+                out[asked.name, place] = between(
+                    np.asarray(data.values, dtype=float),
+                    np.uint16,
+                    0.0,
+                    name=asked.name,
+                    kind="value",
+                    dims=tuple(str(d) for d in data.dims[:-1]),
+                    unit=asked.unit,
+                )
+        return out
+
+    def _ranked(self) -> dict[str, xr.Dataset]:
+        """Return what the kept worlds say to every ranking; a file of an earlier version has none of it."""
+        if "rankings" not in self.tree:
+            return {}
+        known = self.tree["rankings"].to_dataset()
+        return {
+            name: known[[f"{name}_value", f"{name}_takes"]].rename({f"{name}_value": "value", f"{name}_takes": "takes"})
+            for name in attribute(self.tree, "rankings")
+            if f"{name}_value" in known
+        }
+
+    @cached_property
+    def orders(self) -> dict[str, Order]:
+        """Who is best in every world, by the name of the ranking."""
+        asked = attribute(self.tree, "rankings") if "rankings" in self.tree.attrs else {}
+        return {
+            name: Order.of(name, asked[name]["over"], data, lowest=asked[name]["best"] == "lowest", count=self.count)
+            for name, data in self._ranked().items()
+        }
+
+    @cached_property
+    def paths(self) -> dict[str, Coded]:
+        """The paths of quantities in 8 bits."""
+        years, out = decimal_year(self._levels.kept["time"].values), {}
+        for name in self._paths:
+            data = self._level(name).isel(draw=slice(self.count))
+            steps = np.array([0])
+            if not self._still(name):
+                steps = np.unique(np.linspace(0, len(years) - 1, min(self.dates, len(years))).round().astype(int))
+            out[name] = between(
+                np.asarray(data.isel(time=steps).values, dtype=float),
+                np.uint8,
+                _TAIL_SHARE,
+                name=name,
+                kind="path",
+                dims=tuple(str(d) for d in data.dims[:-2]),
+                unit=str(data.attrs["units"]),
+                times=tuple(float(year) for year in years[steps]),
+            )
+        return out
+
+    # --- what remains -----------------------------------------------------------------------------------------------
+
+    def remain(self, narrowed: Mapping[str, Sequence[int]]) -> NDArray[np.bool_]:
+        """Tell which worlds remain where assumptions are narrowed.
+
+        Parameters
+        ----------
+        narrowed : mapping of str to sequence of int
+            By the name of an assumption: see `Drawn.kept`.
+        """
+        out = np.ones(self.count, dtype=bool)
+        for name, said in narrowed.items():
+            out &= self.inputs[name].kept(said)
+        return out
+
+    def said(self, of: Coded, chosen: Mapping[str, str]) -> Array:
+        """Return what every world says under these values of choices, those that have weights drawn; (..., draw)."""
+        worlds = np.arange(self.count)
+        place = tuple(
+            np.full(self.count, self.choices[d].index(chosen[d])) if d in chosen else self.held[d] for d in of.dims
+        )
+        values = of.values()
+        if of.kind == "path":
+            return np.asarray(np.moveaxis(values[(*place, slice(None), worlds)], 0, -1))
+        return np.asarray(values[(*place, worlds)])
+
+    def called(self, name: str, place: int) -> str:
+        """Return what one of the few values of an assumption is called."""
+        value = self.inputs[name].values[place]
+        return self.labels[name][int(value)] if name in self.labels else f"{value:.3g}"
+
+    # --- on the page ------------------------------------------------------------------------------------------------
+
+    def packed(self) -> dict[str, Any]:
+        """Return it as plain data, codes as base64 of little-endian bytes."""
+        return {
+            "count": self.count,
+            "drawn": self.drawn,
+            "inputs": {
+                n: {"ranks": text(d.ranks), "values": d.values.tolist(), "few": d.few} for n, d in self.inputs.items()
+            },
+            "held": {name: text(places.astype(np.uint8)) for name, places in self.held.items()},
+            "weights": None
+            if self.weights is None
+            else {
+                "dims": [str(d) for d in self.weights.dims[:-1]],
+                "data": text(np.nan_to_num(self.weights.values).astype("<f4")),
+            },
+            "questions": {name: coded(each) for name, each in self.questions.items()},
+            "values": [{"name": name, "place": place, **coded(each)} for (name, place), each in self.values.items()],
+            "orders": [each.packed() for each in self.orders.values()],
+            "paths": {name: coded(each) for name, each in self.paths.items()},
+        }
+
+
+def _members(tree: xr.DataTree) -> Iterator[tuple[str, tuple[Array, list[str]]]]:
+    """Walk the mixtures: which member each world takes, by its place, and what the members are called."""
+    for node in tree["posterior"].leaves if "posterior" in tree else ():
+        data = node.to_dataset()
+        stated = [str(name) for name in data.data_vars if str(name).startswith("weight_")]
+        if MEMBER in data and len(stated) > 1:
+            edges = np.cumsum([data[name].values for name in stated], axis=0)
+            taken = (edges <= data[MEMBER].values * edges[-1]).sum(axis=0).astype(float)
+            labels = [name.removeprefix("weight_").replace("_", "-") for name in stated]
+            yield f"{node.path.removeprefix('/posterior/')}.{MEMBER}", (taken, labels)
+
+
+def _regimes(tree: xr.DataTree) -> Iterator[tuple[str, list[str]]]:
+    for name, drawn in tree["projection"].to_dataset().data_vars.items():
+        if drawn.attrs.get("kind") == "regime":
+            yield str(name), drawn.attrs["flag_meanings"].split()

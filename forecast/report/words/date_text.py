@@ -1,0 +1,54 @@
+"""Dates as they are said: by the year, or by the month where an answer is that narrow."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["FINE", "age", "as_text", "month"]
+
+#: A 90 % interval narrower than this many years is said in months.
+FINE = 5.0
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+
+
+def month(year: float) -> tuple[int, int]:
+    """Return the year and the month, from 1, of a decimal year.
+
+    Examples
+    --------
+    >>> month(2027.0), month(2027.7), month(2027.9999)
+    ((2027, 1), (2027, 9), (2027, 12))
+    """
+    whole = math.floor(year)
+    return whole, min(int((year - whole) * 12 + 1e-6), 11) + 1
+
+
+def as_text(year: float, *, fine: bool = False, short: bool = False) -> str:
+    """Say a decimal year: ``2034``, and ``September 2027`` where it is known that well; ``2027-09`` in a table.
+
+    Examples
+    --------
+    >>> said(2034.6), said(2027.7, fine=True), said(2027.7, fine=True, short=True)
+    ('2034', 'September 2027', '2027-09')
+    """
+    whole, number = month(year)
+    if not fine:
+        return str(whole)
+    return f"{whole}-{number:02d}" if short else f"{_MONTHS[number - 1]} {whole}"
+
+
+def age(years: float) -> str:
+    """Say how old something is.
+
+    Examples
+    --------
+    >>> age(0.02), age(0.2), age(1.0), age(2.4)
+    ('this month', '2 months old', '12 months old', '2.4 years old')
+    """
+    months = round(years * 12)
+    if months < 1:
+        return "this month"
+    return f"{years:.1f} years old" if years >= 2 else f"{months} month{'s' if months > 1 else ''} old"

@@ -1,0 +1,247 @@
+"""Functions over time, taken out of formulas: each becomes a quantity of its own, and so does a formula it reads.
+
+Such a quantity is hidden: its name is the text of what it stands for, so that equal ones are one, and the formula that
+is left reads as it was written. What reads the path of a quantity then always reads the path of a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeGuard
+
+from forecast.errors import UnknownNameError
+from forecast.formula import SCENARIO_FUNCTIONS, TIME, Call, Condition, Formula, Name, Node, tree
+from forecast.formula.tree import Comparison, Text
+from forecast.scenarios.quantities.choice_numbers import Chosen, named
+from forecast.scenarios.quantities.dynamics import MOVES, SolvedNumber, Stock
+from forecast.scenarios.quantities.uncertain_inputs import Regime
+from forecast.scenarios.scenario import Scenario
+from forecast.scenarios.spec import Expression, OverTime, Quantity
+
+__all__ = ["Hidden", "resolved", "unit_of"]
+
+#: Marks a hidden formula whose rates are plain numbers a year, because the formula it stands in uses t, start or dt.
+_RATES = " [rates a year]"
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The quantities that stand for functions over time, and for the formulas these read.
+
+    Parameters
+    ----------
+    quantities : dict of str to Quantity
+    owners : dict of str to str
+        The key of the formula for which each was made first, for messages.
+    """
+
+    quantities: dict[str, Quantity] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
+
+    def out_of(self, formula: Formula, owner: str, *, rates: bool) -> Formula:
+        """Return a formula with names in the place of its functions over time.
+
+        Parameters
+        ----------
+        formula : Formula
+        owner : str
+            Where it stands, for messages.
+        rates : bool
+            It uses time, so that quantities in 1/time are plain numbers a year in it.
+        """
+
+        def swapped(node: Node) -> Node:
+            made = tree.rebuild(node, tuple(map(swapped, tree.children(node))))
+            return Name(self._function(made, owner, rates=rates)) if _over_time(made) else made
+
+        return Formula(swapped(formula.root))
+
+    def whole(self, formula: Formula, owner: str) -> Formula:
+        """Return a formula as the name of one quantity, of which the dates before the first step may be asked too."""
+        return Formula(Name(self._part(formula.root, owner, rates=False)))
+
+    def _function(self, call: Call, owner: str, *, rates: bool) -> str:
+        """Return the name of what stands for a function over time."""
+        path, *rest = call.args
+        of = self._part(path, owner, rates=rates)
+        argument: float | str | None = None
+        if rest:
+            plain = tree.constant(rest[0])
+            argument = float(tree.evaluate(rest[0], {})) if plain else self._part(rest[0], owner, rates=rates)
+            rest = [Name(argument)] if isinstance(argument, str) else rest
+        text = tree.text(Call(call.function, (Name(of), *rest)))
+        return self._kept(text, OverTime(function=call.function, of=of, argument=argument), owner)
+
+    def _part(self, node: Node, owner: str, *, rates: bool) -> str:
+        """Return the name of what stands for an argument: its own, if it is the name of a quantity."""
+        if isinstance(node, Name) and node.name not in TIME:
+            return node.name
+        made = Formula(node)
+        marked = rates and bool(made.names) and not _uses_time(node)
+        name = made.text + _RATES if marked else made.text
+        return self._kept(name, Expression(tree=made, rates=True if marked else None), owner)
+
+    def number(self, name: str, scenario: Scenario, owner: str, quantity: Chosen) -> str:
+        """Return the name of the number of a choice: one more where the same has another unit."""
+        if quantity.choice not in scenario.choices:
+            raise UnknownNameError("choice", quantity.choice, scenario.choices, where=f"{scenario.where}: {owner}")
+        while self.quantities.get(name, quantity) != quantity:
+            name = f"{name}'"
+        return self._kept(name, quantity, owner)
+
+    def _kept(self, name: str, quantity: Quantity, owner: str) -> str:
+        self.quantities.setdefault(name, quantity)
+        self.owners.setdefault(name, owner)
+        return name
+
+
+def _over_time(node: Node) -> TypeGuard[Call]:
+    return isinstance(node, Call) and SCENARIO_FUNCTIONS[node.function].over_time
+
+
+def _uses_time(*nodes: Node) -> bool:
+    """Tell whether trees use time, beside the arguments of functions over time: these are formulas of their own."""
+    return any(
+        (isinstance(node, Name) and node.name in TIME) or (not _over_time(node) and _uses_time(*tree.children(node)))
+        for node in nodes
+    )
+
+
+def _of_stocks(formula: Formula, scenario: Scenario, key: str) -> Formula:
+    """Return a formula with a stock's own in the place of ``log_rate(S)`` and ``rate(S)``."""
+
+    def swapped(node: Node) -> Node:
+        made = tree.rebuild(node, tuple(map(swapped, tree.children(node))))
+        if not (isinstance(made, Call) and made.function in MOVES):
+            return made
+        stock = scenario.quantities.get(made.args[0].name) if isinstance(made.args[0], Name) else None
+        if not isinstance(stock, Stock) or stock.move != made.function:
+            named = [n for n, q in scenario.quantities.items() if isinstance(q, Stock) and q.move == made.function]
+            raise UnknownNameError(
+                f"stock with a {made.function}", tree.text(made.args[0]), named, where=f"{scenario.where}: {key}"
+            )
+        return stock.change.root
+
+    return Formula(swapped(formula.root))
+
+
+def _beside(made: Condition, scenario: Scenario, hidden: Hidden, key: str) -> tuple[Condition, list[str]]:
+    """Return a condition in which the number of a choice that is a whole side knows the other, and its names."""
+    sides, names = [made.left, made.right], []
+    for i, side in enumerate(sides):
+        if not (isinstance(side.root, Name) and side.root.name.startswith("{")):
+            continue
+        other, choice = sides[1 - i], side.root.name.strip("{}")
+        of = (
+            other.root.name if isinstance(other.root, Name) and key.startswith(f"quantities.{other.root.name}.") else ""
+        )
+        stated = scenario.quantities.get(of)
+        like = stated.tree if isinstance(stated, Expression) and stated.unit is None else None if of else other
+        number = Chosen(choice=choice, like=like, of="" if like else of)
+        names.append(hidden.number(side.root.name, scenario, key, number))
+        sides[i] = Formula(Name(names[-1]))
+    return Condition(sides[0], made.op, sides[1]), names
+
+
+def _check_texts(formula: Formula, scenario: Scenario, key: str) -> None:
+    """Refuse to compare a regime with a text that it never is."""
+    for node in tree.walk(formula.root):
+        if isinstance(node, Comparison):
+            sides = {type(side): side for side in (node.left, node.right)}
+            text, name = sides.get(Text), sides.get(Name)
+            regime = scenario.quantities.get(name.name) if isinstance(name, Name) else None
+            if isinstance(text, Text) and isinstance(regime, Regime) and text.value not in regime.labels:
+                what = f"value of '{name.name}'" if isinstance(name, Name) else "value"
+                raise UnknownNameError(what, text.value, regime.labels, where=f"{scenario.where}: {key}")
+
+
+def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
+    """Return a scenario without functions over time in its formulas, and the owners of the quantities it hides.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name in a formula that is no quantity.
+    """
+    hidden = Hidden()
+
+    def formula(made: Formula, key: str, what: str = "", known: Collection[str] = ()) -> Formula:
+        made = _of_stocks(made, scenario, key)
+        free = [name for name in made.names if name.startswith("{") and name not in known]
+        made = named(made, {n: hidden.number(n, scenario, key, Chosen(choice=n.strip("{}"))) for n in free})
+        for name in made.names:
+            if name.startswith("{"):
+                continue
+            if name not in scenario.quantities and name not in TIME:
+                raise UnknownNameError("quantity", name, scenario.quantities, where=f"{scenario.where}: {key}{what}")
+        _check_texts(made, scenario, key)
+        return hidden.out_of(made, key, rates=_uses_time(made.root))
+
+    def condition(made: Condition, key: str) -> Condition:
+        made, known = _beside(made, scenario, hidden, key)
+        left, right = tree.children(formula(made.formula, key, known=known).root)
+        return Condition(Formula(left), made.op, Formula(right))
+
+    def quantity(name: str, made: Quantity) -> Quantity:
+        if isinstance(made, Stock):
+            key = f"stocks.{name}"
+            return replace(
+                made,
+                initial=formula(made.initial, f"{key}.initial"),
+                change=formula(made.change, f"{key}.{made.move}"),
+                ceiling=None if made.ceiling is None else formula(made.ceiling, f"{key}.ceiling"),
+            )
+        if isinstance(made, SolvedNumber):
+            return replace(made, so=condition(made.so, f"solve.{name}.so"))
+        if not isinstance(made, Expression):
+            return made
+        key = f"quantities.{name}.expression"
+        return replace(made, tree=formula(made.tree, key, " needs an input"))
+
+    quantities = {name: quantity(name, made) for name, made in scenario.quantities.items()}
+    limits = {name: bound.mapped(condition, f"quantities.{name}") for name, bound in scenario.limits.items()}
+    changes = tuple(each.mapped(condition, f"changes[{n}]") for n, each in enumerate(scenario.changes, 1))
+    figures = {
+        name: replace(asked, of=hidden.whole(formula(asked.of, f"questions.{name}"), f"questions.{name}"))
+        for name, asked in scenario.figures.items()
+    }
+    questions = {
+        name: replace(asked, when=condition(asked.when, f"questions.{name}.when"))
+        for name, asked in scenario.questions.items()
+    }
+    updates = {
+        name: formula(likelihood, f"update.{name}.log_likelihood") for name, likelihood in scenario.updates.items()
+    }
+    rankings = {
+        name: replace(
+            asked,
+            rank=formula(asked.rank, f"questions.{name}.rank"),
+            among=tuple(condition(each, f"questions.{name}.among") for each in asked.among),
+        )
+        for name, asked in scenario.rankings.items()
+    }
+    made = replace(
+        scenario,
+        quantities={**quantities, **hidden.quantities},
+        limits=limits,
+        changes=changes,
+        figures=figures,
+        questions=questions,
+        rankings=rankings,
+        updates=updates,
+    )
+    return made, hidden.owners
+
+
+def unit_of(quantity: OverTime, known: Mapping[str, str | None], *, where: str) -> str:
+    """Return the unit of a function over time, by the rule of the table; `known` are those of quantities."""
+    from forecast import units
+
+    argument = quantity.argument
+    rest = () if argument is None else (Name(argument) if isinstance(argument, str) else tree.signed(argument),)
+    inferred = units.infer(
+        Formula(Call(quantity.function, (Name(quantity.of), *rest))), known, where=where, rates=False
+    )
+    result = SCENARIO_FUNCTIONS[quantity.function].result
+    return known[quantity.of] or "" if result == 1.0 else result if isinstance(result, str) else inferred

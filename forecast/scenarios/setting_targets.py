@@ -1,0 +1,300 @@
+"""What a key of ``--set`` or ``--swap`` means in a graph: a choice, a quantity, an input, or a fitted parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from forecast.errors import UnknownNameError, UsageError, printable
+from forecast.formula import TIME
+from forecast.models import FittedModel
+from forecast.models.nesting import nested
+
+if TYPE_CHECKING:
+    from forecast.scenarios.graph import ScenarioGraph
+
+__all__ = [
+    "asked_of",
+    "behind",
+    "check_asked",
+    "check_changes",
+    "check_no_model",
+    "correlated_with",
+    "inputs",
+    "listed",
+    "meant",
+    "models",
+    "opens",
+    "owners",
+    "parameters",
+]
+
+#: An error names so many of what could be meant at most: they fit on three lines.
+MOST_LISTED = 12
+
+
+def correlated_with(graph: ScenarioGraph, swapped: Collection[str]) -> frozenset[str]:
+    """Return what moved together with others and no longer does where these quantities are others.
+
+    The others keep their draws, as if it were still there.
+    """
+    kept = {model.name for name, node in graph.nodes.items() if name not in swapped for model in node.models.values()}
+    gone = {model.name for name in swapped for model in graph.nodes[name].models.values()} - kept
+    named = {name for group in graph.scenario.correlations for name in group.of}
+    return frozenset(n for n in named if n in swapped or n.rpartition(".")[0] in {*swapped, *gone})
+
+
+def models(graph: ScenarioGraph, quantity: str) -> list[str]:
+    """Return the names of the models behind a quantity, and of those that these contain."""
+    return list(dict.fromkeys(m.name for made in graph.nodes[quantity].models.values() for m in nested(made)))
+
+
+def inputs(graph: ScenarioGraph, key: str) -> list[str]:
+    """Return the inputs that a key means: by full name, by the model's bare name, by series, or by quantity."""
+    owner, _, name = str(key).rpartition(".")
+    matches = [n for n in graph.inputs if n == key or (owner and n.partition("/")[2] == key)]
+    if not matches and owner:  # of a series: on each shape that has it
+        series = {n: f"{n.partition('@')[0]}.{n.rpartition('.')[2]}" for n in graph.inputs if "@" in n}
+        matches = [n for n, short in series.items() if key in (short, short.partition("/")[2])]
+    if not matches and owner in graph.nodes:
+        inner = models(graph, owner)
+        matches = [n for n in graph.inputs if n.rpartition(".")[0] in inner and n.rpartition(".")[2] == name]
+    return matches
+
+
+def owners(graph: ScenarioGraph, key: str) -> list[str]:
+    """Return the models whose fitted numbers a key may mean, ``QUANTITY.NUMBER`` or ``MODEL.NUMBER``; none for others.
+
+    Whether these models have such a number shows when they are fitted.
+    """
+    owner, _, name = str(key).rpartition(".")
+    if not owner or not name or inputs(graph, key):
+        return []
+    # what is never fitted says at once what can be set
+    fitted = [n for n, each in graph.models.items() if not isinstance(each, FittedModel) or each.settable]
+    return [n for n in models(graph, owner) if n in fitted] if owner in graph.nodes else _named(fitted, owner)
+
+
+def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """Say some names, the first ones of many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    rest = len(names) - most
+    return ", ".join(printable(n, 80) for n in names[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def parameters(graph: ScenarioGraph, given: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """Return what is set and is no input, by model and parameter.
+
+    Whether these models have such parameters shows when they are fitted.
+
+    Raises
+    ------
+    UnknownNameError
+        For what names neither a quantity with a model nor a model.
+    """
+    out: dict[str, dict[str, object]] = {}
+    for key, value in given.items():
+        name = str(key).rpartition(".")[2]
+        matches = owners(graph, key)
+        if not matches:
+            known = [*graph.scenario.choices, *graph.quantities, *graph.inputs]
+            raise UnknownNameError("choice, quantity or input", key, known, where="set")
+        for match in matches:
+            out.setdefault(match, {})[name] = value
+    return out
+
+
+def _named(every: Iterable[str], owner: str) -> list[str]:
+    """Return the models of a full or a bare name; those of a series, with whatever shape, where there are none."""
+    if not owner:
+        return []
+    series = {n: n.partition("@")[0] for n in every}
+    exact = [n for n in series if owner in (n, n.partition("/")[2])]
+    return exact or [n for n, short in series.items() if owner in (short, short.partition("/")[2])]
+
+
+def check_no_model(key: str, value: object) -> None:
+    """Refuse a model as what a quantity is set to: it is swapped.
+
+    Raises
+    ------
+    UsageError
+    """
+    from forecast.contract.registry import get_registry
+
+    name = value.partition("@")[0] if isinstance(value, str) else ""
+    known = get_registry().names("model") if name and not name[0].isdigit() else ()
+    if any(name in (full, full.partition("/")[2]) for full in known):
+        way = f"{printable(key, 80)}={printable(value, 80)}"
+        raise UsageError(f"set {way}: a model is no value; swap it: --swap {way}, or swap= in Python")
+
+
+def asked_of(graph: ScenarioGraph, *, shown: bool = False) -> dict[str, None]:
+    """Return the quantities on which what is asked depends; every one where nothing is.
+
+    What the scenario names under ``shown`` is asked for too; where it names nothing, and `shown`, a run shows them all.
+    """
+    scenario = graph.scenario
+    conditions = [q.when for q in scenario.questions.values()]
+    conditions += [condition for ranking in scenario.rankings.values() for condition in ranking.among]
+    formulas = [*(r.rank for r in scenario.rankings.values()), *(f.of for f in scenario.figures.values())]
+    names = [*(n for c in conditions for n in c.names), *(n for f in formulas for n in f.names)]
+    names = [*names, *scenario.shown] if names and (scenario.shown or not shown) else []
+    return behind(graph, (*names, *graph.weighed_by) if names else list(graph.nodes))
+
+
+def behind(graph: ScenarioGraph, names: Iterable[str]) -> dict[str, None]:
+    """Return these quantities, and those on which they depend."""
+    left = [n for n in names if n not in TIME]
+    found: dict[str, None] = {}
+    while left:
+        name = left.pop(0)
+        if name not in found:
+            found[name] = None
+            left += graph.nodes[name].sources
+    return found
+
+
+def meant(graph: ScenarioGraph, key: str) -> set[str]:
+    """Return the quantities that a key sets, or whose models have what it sets.
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    if key in graph.nodes:
+        return {key}
+    owners = {each.rpartition(".")[0] for each in inputs(graph, key)} or set(parameters(graph, {key: None}))
+    return {name for name in graph.nodes if not owners.isdisjoint(models(graph, name))}
+
+
+def check_asked(graph: ScenarioGraph, keys: Iterable[str], verb: str) -> None:
+    """Refuse to set, to swap or to sweep what no answer depends on.
+
+    What is set may also change what a run shows; what is swapped or swept must change what is asked. A choice may be
+    narrowed that nothing depends on any more.
+
+    Raises
+    ------
+    UsageError
+        Listing what they depend on, the nearest first.
+    """
+    for key in keys:
+        if key in graph.scenario.choices:
+            continue
+        means = meant(graph, key)
+        if verb == "set":
+            own = key in graph.nodes
+            useless = not _told(graph, means, own=own, echo=own and graph.nodes[key].fixed is not None)
+        else:
+            useless = means.isdisjoint(asked_of(graph))
+        if useless:
+            raise UsageError(f"{verb} {printable(key, 80)}: {_instead(graph, means, shown=verb == 'set')}")
+
+
+def check_changes(graph: ScenarioGraph) -> None:
+    """Refuse a change of a quantity on which nothing depends that an answer shows.
+
+    Raises
+    ------
+    UsageError
+        Listing what could be changed, the nearest first.
+    """
+    for number, change in enumerate(graph.scenario.changes, 1):
+        if not _told(graph, {change.of}, own=True):
+            where = f"{graph.scenario.where}: changes[{number}].of: '{change.of}'"
+            raise UsageError(f"{where}: {_instead(graph, {change.of}, shown=True)}")
+
+
+def opens(graph: ScenarioGraph, keys: Iterable[str]) -> str:
+    """Return the question that opens an answer for which these were set or changed: the first that depends on them.
+
+    Empty where that is the one with which the scenario opens anyway.
+    """
+    means = {name for key in keys if key not in graph.scenario.choices for name in meant(graph, key)}
+    if not means:
+        return ""
+    reached = _reached(graph, means)
+    every = _questions(graph)
+    first = graph.scenario.opens or next(iter(every), "")
+    if not first or not reached.isdisjoint(every[first]):
+        return ""
+    return next((name for name, names in every.items() if not reached.isdisjoint(names)), "")
+
+
+def _questions(graph: ScenarioGraph) -> dict[str, tuple[str, ...]]:
+    """Return the quantities that each question names, in the order in which they may open an answer."""
+    scenario = graph.scenario
+    out = {name: question.when.names for name, question in scenario.questions.items()}
+    out |= {name: (*r.rank.names, *(n for c in r.among for n in c.names)) for name, r in scenario.rankings.items()}
+    out |= {name: figure.of.names for name, figure in scenario.figures.items()}
+    firsts = {name: tuple(n for each in race.first for n in out[each]) for name, race in scenario.firsts.items()}
+    return {**out, **firsts}
+
+
+def _told(
+    graph: ScenarioGraph, changed: Collection[str], *, own: bool, echo: bool = False, unset: Collection[str] = ()
+) -> bool:
+    """Tell whether an answer shows anything that depends on what is changed.
+
+    Parameters
+    ----------
+    graph : ScenarioGraph
+    changed : collection of str
+        Quantities.
+    own : bool
+        They are changed as a whole: that they are shown themselves tells nobody anything.
+    echo : bool
+        They are numbers now: neither does a question for the value of one of them.
+    unset : collection of str
+        As if these were not set.
+    """
+    scenario, reached = graph.scenario, _reached(graph, changed, unset)
+    every = _questions(graph)
+    if not every:
+        return True
+    questions = [
+        names for q, names in every.items()
+        if not (echo and q in scenario.figures and {scenario.figures[q].of.text.strip()} <= set(changed))
+    ]  # fmt: skip
+    asked = {*(n for names in questions for n in names), *graph.weighed_by}
+    shown = set(scenario.shown or graph.quantities) - (set(changed) if own else set())
+    return not reached.isdisjoint(asked | shown)
+
+
+def _reached(graph: ScenarioGraph, changed: Iterable[str], unset: Collection[str] = ()) -> set[str]:
+    """Return these quantities, and those that depend on them; what is set to a number depends on nothing but limits."""
+    users: dict[str, list[str]] = {}
+    for name, node in graph.nodes.items():
+        for source in node.sources if node.fixed is None or name in unset else node.bounds:
+            users.setdefault(source, []).append(name)
+    left, found = list(changed), set(changed)
+    while left:
+        new = [n for n in users.get(left.pop(), ()) if n not in found]
+        found.update(new)
+        left += new
+    return found
+
+
+def _instead(graph: ScenarioGraph, changed: Collection[str], *, shown: bool) -> str:
+    """Say what an answer depends on, those first that are fewest steps away from what was to be changed."""
+    known = asked_of(graph, shown=shown)
+    beside: dict[str, list[str]] = {}
+    for name, node in graph.nodes.items():
+        for source in node.sources:
+            beside.setdefault(name, []).append(source)
+            beside.setdefault(source, []).append(name)
+    near = dict.fromkeys(changed)
+    left = list(near)
+    while left:
+        new = [n for n in beside.get(left.pop(0), ()) if n not in near]
+        near |= dict.fromkeys(new)
+        left += new
+    useful = [n for n in (*near, *known) if n in known and n not in changed and not graph.nodes[n].hidden]
+    useful = [n for n in dict.fromkeys(useful) if not shown or _told(graph, {n}, own=True, unset=changed)]
+    return f"no answer depends on it; what is asked depends on {listed([*useful, *graph.dims(list(known))])}"

@@ -1,0 +1,173 @@
+"""What a user sets, ``--set KEY=VALUE``: read as it is meant, and refused where it cannot be."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from forecast.base.distributions import Distribution, distribution
+from forecast.contract.inputs import below
+from forecast.errors import UsageError, printable
+
+__all__ = ["as_phrase", "as_text", "floor", "number", "parsed", "texts"]
+
+#: Numbers as they are typed; ``float`` alone would also take ``1_000``, ``nan`` and full-width digits.
+_DIGITS = r"[+-]?(?:\d+(?:\.\d+)?|\.\d+|\d+\.(?!\.))(?:[eE][+-]?\d+)?"
+_NUMBER = re.compile(_DIGITS, re.ASCII)
+#: A number with a unit, and a range of two numbers that may have one.
+_UNIT = r"\s+((?:1/)?[A-Za-z(%$].*)"
+_MEASURED = re.compile(rf"({_DIGITS}){_UNIT}", re.ASCII)
+_RANGE = re.compile(rf"({_DIGITS})\s*\.\.\s*({_DIGITS})(?:{_UNIT})?", re.ASCII)
+
+#: Families that hold no negative number.
+_POSITIVE = ("lognormal", "loguniform")
+
+
+def texts(choice: str, value: object) -> tuple[str, ...]:
+    """Return the values that a choice is narrowed to: several in a text are separated by commas."""
+    listed = tuple(value.split(",")) if isinstance(value, str) else value
+    if not isinstance(listed, (list, tuple)) or not listed or not all(isinstance(v, str) for v in listed):
+        raise UsageError(f"set {choice}: expected a value of the choice, got '{printable(value, 40)}'")
+    return tuple(dict.fromkeys(listed))
+
+
+def number(key: str, value: object, *, lower: float | None = None, unit: str = "") -> float:
+    """Return the number that a quantity or an input is set to.
+
+    Raises
+    ------
+    UsageError
+        For what is no finite number, or lies below `lower`.
+
+    Examples
+    --------
+    >>> number("memory", "24", lower=0.0, unit="GiB")
+    24.0
+    """
+    plain = (isinstance(value, str) and _NUMBER.fullmatch(value)) or isinstance(value, numbers.Real)
+    try:
+        given = float(value) if plain and not isinstance(value, bool) else math.nan  # type: ignore[arg-type]
+    except OverflowError:  # an integer that no float holds
+        given = math.inf
+    if not math.isfinite(given):
+        raise UsageError(f"set {printable(key, 80)}: expected a finite number, got '{printable(value, 40)}'")
+    if lower is not None and given < lower:
+        raise UsageError(f"set {printable(key, 80)}: expected at least {f'{lower:g} {unit}'.rstrip()}, got {given:g}")
+    return given
+
+
+def parsed(key: str, value: object, unit: Callable[[], str], *, lower: float | None = None) -> dict[str, Any]:
+    """Return what a quantity or an input is set to, as the record of a distribution in its unit.
+
+    Parameters
+    ----------
+    key : str
+    value : object
+        A number, a number with a unit (``"1 EFLOP/s"``), a range (``"1e13..1e17"``, with a unit or without), or a
+        distribution of the language: a mapping, or a text such as ``"{lognormal = [1e14, 1e18]}"``.
+    unit : callable
+        Returns the unit of the quantity; called where the value says one.
+    lower : float, optional
+        No number in it may lie below.
+
+    Raises
+    ------
+    UsageError, ScenarioError, UnitError
+
+    Examples
+    --------
+    >>> stated("brain", "1 EFLOP/s", lambda: "FLOP/s")
+    {'value': 1e+18}
+    >>> stated("brain", "1e13..1e17", lambda: "FLOP/s")
+    {'loguniform': [10000000000000.0, 1e+17]}
+    """
+    from forecast import units
+
+    where = f"set {printable(key, 80)}"
+    text = value.strip() if isinstance(value, str) else ""
+    if isinstance(value, Mapping) or text.startswith("{"):
+        record = dict(value) if isinstance(value, Mapping) else _table(text, where)
+        distribution(record, where=where)
+    elif (ends := _RANGE.fullmatch(text)) is not None:
+        low, high = (number(key, end) for end in ends.groups()[:2])
+        if ends[3]:
+            low, high = (float(units.convert(end, ends[3].strip(), unit(), where=where)) for end in (low, high))
+        if not low < high:
+            raise UsageError(f"{where}: expected a range that rises, such as 1e13..1e17, got '{printable(text, 60)}'")
+        record = {_family(low): [low, high]}
+        distribution(record, where=where)
+    elif (measured := _MEASURED.fullmatch(text)) is not None:
+        plain = number(key, measured[1])
+        record = {"value": float(units.convert(plain, measured[2].strip(), unit(), where=where))}
+    else:
+        record = {"value": number(key, value)}
+    if (low_one := below(record, lower)) is not None:
+        least = f"{lower:g} {unit()}".rstrip()
+        raise UsageError(f"{where}: expected at least {least}, got {low_one:g}")
+    return record
+
+
+def _family(low: float) -> str:
+    """Return how a range is distributed: evenly in the logarithm where both ends are positive."""
+    return "loguniform" if low > 0 else "uniform"
+
+
+def _table(text: str, where: str) -> dict[str, Any]:
+    """Read an inline table of TOML, and nothing beside it."""
+    example = "such as {lognormal = [1e14, 1e18]}"
+    try:
+        read = tomllib.loads(f"it = {text}") if text.isprintable() else {}
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where}: expected a distribution {example}: {printable(error, 80)}") from None
+    if set(read) != {"it"} or not isinstance(read["it"], dict):
+        raise UsageError(f"{where}: expected a distribution {example}, got '{printable(text, 60)}'")
+    return dict(read["it"])
+
+
+def as_text(settings: Mapping[str, Any]) -> list[str]:
+    """Say settings of quantities and inputs as they are typed, a range with how it is distributed.
+
+    Examples
+    --------
+    >>> said({"brain": "1e13..1e17", "rate": 3})
+    ['brain = 1e13..1e17 (loguniform)', 'rate = 3']
+    """
+    told = []
+    for key, value in settings.items():
+        text = " ".join(as_phrase(value).split())
+        ends = _RANGE.fullmatch(text)
+        told.append(f"{key} = {text}{f' ({_family(float(ends[1]))})' if ends else ''}")
+    return told
+
+
+def as_phrase(value: Any) -> str:
+    """Say a value as it is typed.
+
+    Examples
+    --------
+    >>> spoken(1e16), spoken({"lognormal": [1, 4]})
+    ('1e+16', '{lognormal = [1, 4]}')
+    """
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key} = {as_phrase(each)}' for key, each in value.items())}}}"
+    return f"[{', '.join(map(as_phrase, value))}]" if isinstance(value, (list, tuple)) else str(value)
+
+
+def floor(stated: Distribution | None, lower: float | None) -> float | None:
+    """Return what a number may not be set below: what is said, else 0 where it is stated as one above 0.
+
+    Zero itself is allowed, to leave a cost or a delay out.
+
+    Examples
+    --------
+    >>> from forecast.base.distributions import distribution
+    >>> floor(distribution({"p05": 1, "p95": 9}), None), floor(distribution({"value": 0.1}), None)
+    (0.0, None)
+    """
+    if lower is None and stated is not None and stated.family in _POSITIVE:
+        return 0.0
+    return lower

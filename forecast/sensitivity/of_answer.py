@@ -1,0 +1,268 @@
+"""What moves an answer: the share of a question's variance that each choice and each uncertain number explains alone.
+
+The answer is taken by rank, so that *never* is simply the latest date. A choice's share is the variance of its values'
+means over that of all draws and combinations (the main effect of a balanced design). A number's share is the same with
+its draws sorted into bins, less what chance alone would give: the first-order Sobol' index from given data (Plischke,
+Borgonovo & Smith 2013, European Journal of Operational Research 226(3), 536-550). What is left belongs to several
+together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forecast.errors import UnknownNameError
+from forecast.projection.weights import failing_of, weights_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["UncertainNumber", "first_order", "ranks", "uncertain", "variance_shares"]
+
+#: Kinds of quantities that are one uncertain number a world.
+_DRAWN = ("prior", "regime", "draws", "fitted")
+
+#: Draws in a bin, and at most so many bins.
+PER_BIN, BINS = 25, 32
+
+
+def first_order(
+    tree: xr.DataTree, question: str, *, among: Mapping[str, UncertainNumber] | None = None
+) -> list[dict[str, Any]]:
+    """Return what explains the variance of a question's date, the largest share first.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        A projection, fresh or loaded.
+    question : str
+    among : mapping of str to UncertainNumber, optional
+        What `uncertain` returns of the tree, where several questions are asked of one.
+
+    Returns
+    -------
+    list of dict
+        ``name`` (a choice, or ``model.number``), ``kind`` (``choice`` or ``number``) and ``share``, from 0 to 1.
+        Empty where every draw has the same answer.
+
+    Raises
+    ------
+    UnknownNameError
+        For a question that was not asked.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> run = forecast.project({"start": 2025, "until": 2060, "quantities": {
+    ...     "x": {"p05": 1, "p95": 100, "unit": "FLOP"}, "y": {"p05": 9, "p95": 11, "unit": "FLOP"}},
+    ...     "questions": {"q": {"when": "x >= y"}}}, draws=1000)
+    >>> drivers(run, "q")[0]["name"]
+    'x'
+    """
+    data = tree["questions"].to_dataset()
+    if f"{question}_date" not in data:
+        known = [str(n) for n in data if f"{n}_date" in data]
+        raise UnknownNameError("question", question, known)
+    dates = data[f"{question}_date"]
+    years = dates.copy(data=dates.values.astype("datetime64[s]").astype(np.int64).astype(float))
+    years = years.where(dates.notnull(), np.inf).where(data[f"{question}_never"].notnull())
+    return variance_shares(tree, years, failing_of(data, question), among=among)
+
+
+def variance_shares(
+    tree: xr.DataTree,
+    said: xr.DataArray,
+    failing: xr.DataArray | None = None,
+    *,
+    among: Mapping[str, UncertainNumber] | None = None,
+) -> list[dict[str, Any]]:
+    """Return what explains the variance of what every world says, by rank, the largest share first.
+
+    Numbers that the scenario correlates are one driver, ``kind`` ``group``.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+    said : xarray.DataArray
+        (draw, choices); +inf where never, NaN where a combination has no answer.
+    failing : xarray.DataArray, optional
+        Which worlds are left out, as `said`.
+    among : mapping of str to UncertainNumber, optional
+        As in `drivers`.
+    """
+    dims = [str(d) for d in said.dims if d != "draw"]
+    said = said.transpose("draw", *dims)
+    weights = weights_of(tree)
+    counts = np.ones(said.shape)
+    if weights is not None:  # 1 on average, so that every combination of choices counts alike
+        counts = np.nan_to_num(weights.broadcast_like(said).transpose("draw", *dims).values) * said.sizes["draw"]
+    lost = np.zeros(said.shape, dtype=bool) if failing is None else failing.transpose("draw", *dims).values
+    if lost.any():
+        counts = np.where(lost, 0.0, counts)
+        counts *= len(counts) / np.where((held := counts.sum(axis=0)) > 0, held, 1.0)
+    place = ranks(said.values, counts)
+    taken = ~np.isnan(place) & (counts > 0)
+    if not taken.any() or place[taken].min() == place[taken].max():  # else the variance may be a rounding error, not 0
+        return []
+    total = _variance(place[taken], counts[taken])
+    shares = []
+    for axis, dim in enumerate(dims, 1):
+        others = tuple(i for i in range(place.ndim) if i != axis)
+        count = np.sum(taken * counts, axis=others)
+        answered = count > 0  # a value of the choice may have failed throughout
+        means = np.sum(np.where(taken, place * counts, 0.0), axis=others)[answered] / count[answered]
+        shares.append({"name": dim, "kind": "choice", "share": float(np.var(means)) / total})
+    flat, held = (each.reshape(len(place), -1) for each in (place, counts))
+    answered = ~np.isnan(flat).any(axis=0)
+    columns = _Columns(flat[:, answered], held[:, answered])
+    drawn = uncertain(tree) if among is None else among
+    for group in _groups(tree, drawn):
+        share = _explained(columns, [drawn[name] for name in group]) / total
+        if share > 0:
+            kind = "number" if len(group) == 1 else "group"
+            shares.append({"name": ", ".join(group), "kind": kind, "share": share})
+    return sorted(shares, key=lambda row: -row["share"])
+
+
+def _variance(values: Array, counts: Array) -> float:
+    mean = np.sum(counts * values) / np.sum(counts)
+    return float(np.sum(counts * (values - mean) ** 2) / np.sum(counts))
+
+
+def ranks(said: Array, counts: Array) -> Array:
+    """Return the rank of every draw of every combination, from 0 to 1; NaN where one was not answered."""
+    out = np.full(said.shape, np.nan)
+    known = ~np.isnan(said)
+    _, place = np.unique(said[known], return_inverse=True)
+    held = np.bincount(place, weights=counts[known])
+    # equal answers share the middle of their ranks
+    out[known] = ((np.cumsum(held) - 0.5 * held) / held.sum())[place] if held.sum() > 0 else np.nan
+    return out
+
+
+class UncertainNumber:
+    """The draws of one uncertain number, and the bins in which what it explains is counted."""
+
+    def __init__(self, draws: Array) -> None:
+        self.moves = bool(np.isfinite(draws).any() and np.nanmin(draws) != np.nanmax(draws))
+        self.draws = np.nan_to_num(draws)
+        self.most = min(BINS, len(draws) // PER_BIN)
+
+    @cached_property
+    def sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The draws in the order of their bins, and where each bin begins."""
+        place = _bins(self.draws, self.most)
+        order = np.argsort(place, kind="stable")
+        return order, np.flatnonzero(np.diff(place[order], prepend=-1))
+
+
+def uncertain(tree: xr.DataTree) -> dict[str, UncertainNumber]:
+    """Return every uncertain number of a projection by its name."""
+    return {name: UncertainNumber(drawn) for name, drawn in _numbers(tree)}
+
+
+def _groups(tree: xr.DataTree, drawn: Mapping[str, UncertainNumber]) -> list[tuple[str, ...]]:
+    """Return the numbers that are explained together: those that the scenario correlates, each other alone."""
+    stated = json.loads(tree.attrs.get("correlations", "[]"))
+    every = [[n for name in group["of"] for n in group.get("fitted", {}).get(name, [name])] for group in stated]
+    together = [tuple(name for name in names if name in drawn) for names in every]
+    grouped = {name for group in together for name in group}
+    return [*filter(None, together), *((name,) for name in drawn if name not in grouped)]
+
+
+def _numbers(tree: xr.DataTree) -> Iterator[tuple[str, Array]]:
+    """Walk every uncertain number: inputs, fitted parameters, and priors of the scenario."""
+    if "posterior" in tree:
+        for node in tree["posterior"].leaves:
+            model = node.path.removeprefix("/posterior/")
+            for name, drawn in node.to_dataset().data_vars.items():
+                if drawn.dims == ("draw",):
+                    yield f"{model}.{name}", np.asarray(drawn.values, dtype=float)
+    for name, drawn in tree["projection"].to_dataset().data_vars.items():
+        if drawn.attrs.get("kind") in _DRAWN:
+            # under another choice the same uniform makes it: what is high here is high there
+            first = {dim: 0 for dim in drawn.dims if dim != "draw"}
+            yield str(name), np.asarray(drawn.isel(first).values, dtype=float)
+
+
+class _Columns:
+    """The ranks of combinations of choices, each about its mean, and what each draw counts for; all (draw, column)."""
+
+    def __init__(self, ranks: Array, counts: Array) -> None:
+        # draws mostly count alike in all combinations: one column then does for all
+        self.counts = counts[:, :1] if (counts == counts[:, :1]).all() else counts
+        self.whole = np.sum(self.counts, axis=0)
+        away = ranks - np.sum(self.counts * ranks, axis=0) / self.whole
+        self.about = self.counts * away
+        self.scatter = np.sum(self.about * away, axis=0)
+        squares = self.counts**2
+        self.squares = np.sum(squares, axis=0)
+        # what is summed in the bins of every number: a row a column, draws side by side
+        self._rows = np.ascontiguousarray(np.concatenate([self.counts, squares, self.about], axis=1).T)
+
+    def explained(self, number: UncertainNumber) -> float:
+        """Return the variance between bins, less what chance alone would give, on average over the columns."""
+        order, first = number.sorted
+        binned = np.ascontiguousarray(np.add.reduceat(self._rows.take(order, axis=1), first, axis=1).T)
+        each = self.counts.shape[1]
+        held, squares, sums = binned[:, :each], binned[:, each : 2 * each], binned[:, 2 * each :]
+        divisor = np.where(held > 0, held, 1.0)
+        between = np.sum(sums**2 / divisor, axis=0)
+        # bins of a number that explains nothing differ by chance: as much as the scatter in them, times their number
+        # where all draws count alike
+        alike = np.sum(squares / divisor, axis=0)
+        free = self.whole - alike
+        within = (self.scatter - between) / np.where(free > 0, free, 1.0)
+        chance = (alike - self.squares / self.whole) * within
+        return float(np.mean(np.where(free > 0, np.maximum(between - chance, 0.0), 0.0) / self.whole))
+
+    def fitted(self, design: Array) -> float:
+        """Return the variance that a least-squares fit explains, less what chance alone would give, on average."""
+        counts = np.broadcast_to(self.counts, self.about.shape)
+        each = zip(counts.T, self.about.T, np.broadcast_to(self.scatter, len(counts.T)), strict=True)
+        return float(np.mean([_fitted(design, *column) for column in each]))
+
+
+def _fitted(design: Array, counts: Array, about: Array, scatter: float) -> float:
+    root, whole = np.sqrt(counts), np.sum(counts)
+    ranks = np.divide(about, root, out=np.zeros_like(root), where=root > 0)
+    made, _, rank, _ = np.linalg.lstsq(design * root[:, None], ranks, rcond=None)
+    left = float(np.sum((ranks - root * (design @ made)) ** 2))
+    held = whole**2 / np.sum(counts**2)  # as many draws that count alike
+    if held <= rank:
+        return 0.0
+    return float(max(scatter - left - (rank - 1) * left / (held - rank), 0.0) / whole)
+
+
+def _explained(columns: _Columns, numbers: Sequence[UncertainNumber]) -> float:
+    """Return the variance that bins of one number explain, or those of several together, over all combinations."""
+    moving = [number for number in numbers if number.moves]
+    bins = numbers[0].most
+    if bins < 2 or not moving or not columns.about.size:
+        return 0.0
+    if len(moving) == 1:
+        return columns.explained(moving[0])
+    # several that move together: the sum of a step function of each, by least squares
+    steps = [_bins(number.draws, max(bins // 2, 2)) for number in moving]
+    design = np.column_stack([np.ones(len(steps[0])), *(np.eye(step.max() + 1)[step][:, 1:] for step in steps)])
+    return columns.fitted(design)
+
+
+def _bins(draws: Array, bins: int) -> NDArray[np.int64]:
+    """Sort draws into bins of as many each; a number of few values, such as a regime, has a bin for each value."""
+    order = np.argsort(draws, kind="stable")
+    rises = np.diff(draws[order]) > 0
+    place = np.empty(len(draws), dtype=np.int64)
+    if rises.sum() < bins:
+        place[order] = np.concatenate([[0], np.cumsum(rises)])
+    else:
+        place[order] = np.minimum(np.arange(len(draws)) * bins // len(draws), bins - 1)
+    return place

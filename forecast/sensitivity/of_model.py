@@ -1,0 +1,238 @@
+"""What moves an estimate: the share of its variance that each of its uncertain numbers explains.
+
+The *first-order* index is what a number explains alone, the *total* index what would be left if all others were known;
+the two differ where numbers act together (Sobol' 2001, Mathematics and Computers in Simulation 55, 271-280; estimated
+after Saltelli et al. 2010, Computer Physics Communications 181, 259-270). `scipy.stats.sobol_indices` does the work.
+Where every value is positive the logarithm is explained: of a number over ten orders the plain variance is its upper
+tail alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.distributions import Distribution, distribution
+from forecast.base.streams import Streams, check_seed
+from forecast.contract.plugin_calls import guarded
+from forecast.contract.specs import Input
+from forecast.errors import DataError, UnknownNameError, UsageError, printable
+from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
+from forecast.scenarios import setting_values
+
+if TYPE_CHECKING:
+    import numpy as np
+    import xarray as xr
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+__all__ = ["sobol_indices"]
+
+#: The quantiles of the estimate that come with it.
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+#: Fewer base points than this say nothing of an index.
+FEWEST = 256
+#: More draws than this would not fit in memory: all are held at once.
+MAX_ELEMENTS = 4_000_000
+
+
+@dataclass(frozen=True)
+class _Sized(Streams):
+    """The streams of as many draws as are asked for: a model is told how many, and these models draw nothing."""
+
+    size: int = 0
+
+    @property
+    def draws(self) -> int:
+        return self.size
+
+    def uniforms(self, part: str, count: int) -> NDArray[np.float64]:
+        self(part)
+        return super().uniforms(part, count)
+
+    def __call__(self, part: str) -> np.random.Generator:
+        reason = f"model '{self.node}': draws its own '{part}'; only named numbers can be told apart"
+        raise UsageError(f"{reason}: forecast run says what moves the date of a question")
+
+
+def sobol_indices(
+    name: str | Model,
+    *,
+    draws: int = 1_000_000,
+    seed: int = 0,
+    set: Mapping[str, float] | None = None,
+    at: float = 2025.0,
+) -> xr.Dataset:
+    """Say which uncertain numbers an estimate's variance comes from.
+
+    Parameters
+    ----------
+    name : str or Model
+        A model of named numbers: an estimate, or a mixture of estimates.
+    draws : int
+        How often the formula is computed for the quantiles, and again, in all, for the indices.
+    seed : int
+    set : mapping of str to float
+        Numbers to fix, by ``input`` or ``plugin/model.input``, as in `forecast.project`.
+    at : float
+        The decimal year, for an estimate that changes with time.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``first`` and ``total`` along ``input``, the largest total first, and ``value`` along ``quantile``. What the
+        first-order indices leave of 1 belongs to several numbers together.
+
+    Raises
+    ------
+    UsageError
+        For a model that needs other quantities or draws numbers of its own.
+    UnknownNameError
+        For a number that is not among its inputs.
+    DataError
+        Where the estimate is not finite.
+
+    Examples
+    --------
+    >>> import forecast
+    >>> made = forecast.estimate("a*b", unit="FLOP", inputs={
+    ...     "a": {"p05": 1.0, "p95": 1e4, "unit": "FLOP"}, "b": {"p05": 1.0, "p95": 1e2, "unit": ""}})
+    >>> shares = attribution(made, draws=100_000)
+    >>> [str(n) for n in shares["input"].values], shares["total"].round(2).values.tolist()
+    (['a', 'b'], [0.8, 0.2])
+    """
+    import numpy as np
+    import xarray as xr
+    from scipy import stats
+
+    made = model(name) if isinstance(name, str) else name
+    check_seed(seed)
+    if not (isinstance(at, int | float) and -1e4 < at < 1e5):
+        raise UsageError(f"at: expected a year, got '{printable(at, 40)}'")
+    numbers = dict(_numbers(made))
+    given = _settings(made, numbers, set or {})
+    distributions = {key: distribution(asked.distribution, where=key) for key, asked in numbers.items()}
+    free = [key for key, dist in distributions.items() if dist.family != "fixed" and key not in given]
+    fixed = {key: given.get(key, dist.points[0][1]) for key, dist in distributions.items() if key not in free}
+    base = _base(draws, len(free))
+    fitted = {m.name: guarded(f"model '{m.name}': fit", m.fit) for m in _within(made)}
+
+    def compute(given: Mapping[str, Array], size: int) -> Array:
+        return _level(
+            made, fitted, {**{k: np.broadcast_to(v, (size,)) for k, v in fixed.items()}, **given}, size, at, seed
+        )
+
+    uniform = {key: Streams(seed, _full(made, key), 0)("attribution").random(draws) for key in free}
+    level = compute({key: distributions[key].ppf(np.maximum(u, 2.0**-54)) for key, u in uniform.items()}, draws)
+    if not np.isfinite(level).all():
+        lost = int((~np.isfinite(level)).sum())
+        reason = f"{lost} of {draws} values are not finite"
+        raise DataError(f"model '{made.name}': {reason}: a number is set or drawn too far")
+    logs = bool((level > 0).all())
+    moves = bool(level.min() < level.max())
+    first = total = np.full(len(free), float(moves))  # a lone number explains everything, if there is anything
+    if len(free) > 1 and moves:
+
+        def explained(points: Array) -> Array:
+            values = compute(dict(zip(free, points, strict=True)), points.shape[1])
+            return np.log(values) if logs else values
+
+        rng = Streams(seed, made.name, 0)("sobol")
+        done = stats.sobol_indices(func=explained, n=base, dists=[_Quantiles(distributions[k]) for k in free], rng=rng)
+        first, total = np.asarray(done.first_order), np.asarray(done.total_order)
+    order = np.argsort(-total, kind="stable")
+    scale = "the logarithm" if logs else "the value"
+    return xr.Dataset(
+        {
+            "first": ("input", first[order], {"long_name": f"share of the variance of {scale} explained alone"}),
+            "total": ("input", total[order], {"long_name": f"share of the variance of {scale} with all others known"}),
+            "value": ("quantile", np.quantile(level, QUANTILES), {"units": made.unit}),
+        },
+        coords={"input": [free[i] for i in order], "quantile": list(QUANTILES)},
+        attrs={"model": made.name, "explained": scale, "draws": draws, "base": base, "seed": int(seed)},
+    )
+
+
+@dataclass(frozen=True)
+class _Quantiles:
+    """What `scipy.stats.sobol_indices` asks of a distribution."""
+
+    made: Distribution
+
+    def ppf(self, *args: Any, **kwargs: Any) -> Any:
+        """Turn uniforms into values; 0 and 1, where a normal has no quantile, count as the nearest inside."""
+        import numpy as np
+
+        (u,) = args
+        return self.made.ppf(np.clip(u, 2.0**-54, 1 - 2.0**-53))
+
+
+def _base(draws: object, count: int) -> int:
+    """Return how many base points: a power of two, of which as many computations as draws are made in all."""
+    least = FEWEST * (count + 2)
+    if isinstance(draws, bool) or not isinstance(draws, int) or not least <= draws <= MAX_ELEMENTS:
+        expected = f"draws: expected an integer from {least} to {MAX_ELEMENTS} for {count} numbers"
+        raise UsageError(f"{expected}, got '{printable(draws, 40)}'")
+    return int(2 ** ((draws // (count + 2)).bit_length() - 1))
+
+
+def _within(made: Model) -> Iterator[Model]:
+    yield made
+    for asked in made.inputs.values():
+        if isinstance(asked, OtherModel):
+            yield from _within(asked.model)
+
+
+def _full(made: Model, key: str) -> str:
+    return key if "." in key else f"{made.name}.{key}"
+
+
+def _numbers(made: Model) -> Iterator[tuple[str, Input]]:
+    """Walk the named numbers: its own by their names, those of a model within it as ``plugin/model.number``."""
+    for inner in _within(made):
+        for name, asked in inner.inputs.items():
+            if isinstance(asked, OtherQuantity):
+                raise UsageError(
+                    f"model '{made.name}': needs the quantity '{printable(name, 60)}' of a scenario; only a model of "
+                    "named numbers can be told apart by itself"
+                )
+            if isinstance(asked, Input):
+                yield (name if inner is made else f"{inner.name}.{name}"), asked
+
+
+def _settings(made: Model, numbers: Mapping[str, Input], given: Mapping[str, Any]) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for key, value in given.items():
+        plain = key.removeprefix(f"{made.name}.") if isinstance(key, str) else key
+        if plain not in numbers:
+            raise UnknownNameError("input", plain, numbers, where=f"model '{made.name}': set")
+        asked = numbers[plain]
+        lower = setting_values.floor(distribution(asked.distribution, where=plain), asked.lower)
+        values[plain] = setting_values.number(key, value, lower=lower, unit=asked.unit)
+    return values
+
+
+def _level(
+    made: Model, fitted: Mapping[str, FittedModel], values: Mapping[str, Array], size: int, at: float, seed: int
+) -> Array:
+    """Compute a model at one time, (draw,)."""
+    import numpy as np
+
+    time = np.array([at])
+
+    def sample(inner: Model) -> Array:
+        given: dict[str, Array] = {}
+        for name, asked in inner.inputs.items():
+            if isinstance(asked, OtherModel):
+                given[name] = sample(asked.model)
+            else:
+                given[name] = values[name if inner is made else f"{inner.name}.{name}"]
+        streams = _Sized(seed, inner.name, 0, size)
+        what = f"model '{inner.name}': sample"
+        drawn = guarded(what, lambda: fitted[inner.name].sample(time, given, streams))
+        return np.asarray(np.broadcast_to(drawn, (1, size)), dtype=float)
+
+    return np.array(sample(made)[0])  # scipy subtracts the mean in place

@@ -1,0 +1,231 @@
+"""From a resource to its cells: a file next to the descriptor, or a download, its bytes verified before use."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from forecast.base.files import file_hash
+from forecast.errors import (
+    DataError,
+    DownloadError,
+    EmptyDataError,
+    PluginError,
+    TableError,
+    UnknownNameError,
+    UsageError,
+    printable,
+)
+from forecast.tables import csv_format
+from forecast.tables.csv_format import CsvColumns
+from forecast.tables.schema import checks
+from forecast.tables.schema.descriptor import RECORDED, Package, Resource
+from forecast.tables.schema.validate import validated
+
+if TYPE_CHECKING:
+    from forecast.contract.registry import Record
+
+__all__ = ["Source", "command", "in_cache", "opened", "pinned", "read_with", "readable", "where_of"]
+
+#: In the place of a hash: the snapshot before the current one.
+EARLIER = "earlier"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """The cells of a resource, the hash of the file they were read from, and the day on which that was recorded.
+
+    `recorded` is empty where the descriptor states the hash.
+    """
+
+    cells: CsvColumns
+    hash: str
+    recorded: str = ""
+
+
+def where_of(package: Package, resource: Resource) -> str:
+    """Return how messages call a resource."""
+    return f"table '{package.name}', resource '{resource.name}'"
+
+
+def command(package: Package) -> str:
+    """Return what fetches a table from the command line: by its registered name, or the descriptor's path."""
+    from forecast.contract.registry import get_registry
+
+    known = (r for r in get_registry().records("table") if getattr(r.spec, "descriptor", "") == str(package.file))
+    record = next(known, None)
+    return f"forecast tables fetch {record.full_name if record else shlex.quote(printable(package.file, 300))}"
+
+
+def in_cache(resource: Resource) -> str:
+    """Return the name of a resource's file in the cache, where the start of its hash stands before it."""
+    return f"{resource.name}.{'csv' if resource.format == 'csv' else 'data'}"
+
+
+def opened(package: Package, resource: Resource, snapshot: str = "") -> Source:
+    """Return a resource's cells as text, its bytes verified against the described or recorded hash.
+
+    Parameters
+    ----------
+    package : Package
+    resource : Resource
+    snapshot : str
+        The recorded hash of another snapshot than the current one, which is in the cache.
+    """
+    where = where_of(package, resource)
+    if not resource.remote:
+        return Source(
+            cells=_verified(resource, package.folder / resource.path, resource.hash, where), hash=resource.hash
+        )
+    if resource.hash == RECORDED:
+        return _recorded(package, resource, snapshot, where)
+    from forecast.tables.remote.download import fetch
+
+    path = fetch(resource.path, resource.hash, in_cache(resource), where=where, command=command(package))
+    return Source(cells=_verified(resource, path, resource.hash, where), hash=resource.hash)
+
+
+def _recorded(package: Package, resource: Resource, snapshot: str, where: str) -> Source:
+    from forecast.tables.remote import snapshots, trust_on_first_use
+    from forecast.tables.remote.download import cache_folder
+
+    if snapshot:
+        folder = cache_folder()
+        known = snapshots.find(folder, resource.path)
+        one = known.of(snapshot) if known else None
+        if one is None:
+            raise DataError(f"{where}: no snapshot {printable(snapshot, 80)} is recorded")
+        path = folder / one.file
+        if not trust_on_first_use.intact(folder, one):
+            why = "altered in the cache" if path.exists() else "not in the cache any more"
+            put = f"put a copy of it at {printable(path, 300)}, or compare with another snapshot"
+            raise DownloadError(f"{where}: the file recorded on {one.fetched} ({one.hash}) is {why}: {put}")
+    else:
+        copy = trust_on_first_use.take(
+            resource.path,
+            in_cache(resource),
+            where=where,
+            command=command(package),
+            check=lambda path: readable(resource, path, where),
+        )
+        one, path = copy.snapshot, copy.path
+    return Source(cells=_verified(resource, path, one.hash, where), hash=one.hash, recorded=one.fetched)
+
+
+def pinned(package: Package, which: str) -> dict[str, str]:
+    """Return the hash of another snapshot than the current one, by the name of the resource that has it.
+
+    Parameters
+    ----------
+    package : Package
+    which : str
+        ``"earlier"``: the one before the current; or ``"sha256:..."``, the beginning of a hash.
+
+    Raises
+    ------
+    UnknownNameError
+        If none is recorded.
+    UsageError
+        If a beginning fits two of one resource.
+    """
+    from forecast.tables.remote import snapshots
+    from forecast.tables.remote.download import cache_folder
+
+    folder = cache_folder()
+    chosen: dict[str, str] = {}
+    candidates: list[str] = []
+    for resource in package.resources:
+        known = snapshots.find(folder, resource.path) if resource.hash == RECORDED else None
+        if known is None:
+            continue
+        candidates += [s.hash for s in (known.current, *known.earlier)]
+        fits = [s.hash for s in (known.current, *known.earlier) if s.hash.startswith(which)]
+        if which == EARLIER:
+            fits = [s.hash for s in known.earlier[:1]]
+        if len(fits) > 1:
+            begin = printable(which, 80)
+            raise UsageError(f"{where_of(package, resource)}: {len(fits)} snapshots begin with '{begin}'")
+        if fits:
+            chosen[resource.name] = fits[0]
+    if not chosen:
+        shipped = all(not resource.remote for resource in package.resources)
+        note = "nothing of it was updated" if which == EARLIER else ""
+        note = "it is shipped and has no snapshots: compare with a copy of its folder" if shipped else note
+        raise UnknownNameError("snapshot", which, candidates, where=f"table '{package.name}'", note=note)
+    return chosen
+
+
+def readable(resource: Resource, path: Path, where: str) -> int:
+    """Return how many rows of a file can be used, read as this resource.
+
+    Raises
+    ------
+    TableError, EmptyDataError
+        If it cannot be read as that.
+    """
+    cells = csv_format.read(path) if resource.parser == "csv" else _parsed(resource, path, "", where)
+    failures: list[str] = []
+    values = validated(resource, cells, failures)
+    if failures:
+        raise TableError(failures)
+    ((_, _, kept),) = checks.enforced([(checks.own(resource), values, cells)], where)
+    return len(kept.lines)
+
+
+def _verified(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
+    from forecast.tables.remote.download import LIMIT_BYTES
+
+    read = csv_format.read(path) if resource.parser == "csv" else None
+    actual = (
+        read.hash if read is not None else file_hash(path, limit=LIMIT_BYTES)
+    )  # of a CSV: over the very bytes that were read
+    if actual != digest:
+        stated = RECORDED if resource.hash == RECORDED else "described"
+        raise TableError(f"{printable(path.name, 40)}: its hash is {actual}, {stated} is {digest}")
+    return read if read is not None else _parsed(resource, path, digest, where)
+
+
+def _parsed(resource: Resource, path: Path, digest: str, where: str) -> CsvColumns:
+    """Hand the file to the reader the descriptor names; what comes back passes the same schema as a CSV."""
+    from forecast.contract.registry import get_registry
+
+    text = read_with(get_registry().find("reader", resource.parser, where=f"{where}: parser"), path, where=where)
+    rows = len(next(iter(text.values())))
+    return CsvColumns(text, list(range(1, rows + 1)), printable(path.name), digest)
+
+
+def read_with(record: Record, path: Path, *, where: str) -> dict[str, list[str]]:
+    """Return what a reader makes of a file, by column, as the text of a CSV.
+
+    Raises
+    ------
+    TableError
+        Naming the reader, where its code fails, or returns no mapping of columns of one length.
+    EmptyDataError
+    """
+    from forecast.contract.plugin_calls import guarded
+    from forecast.contract.registry import resolve
+
+    spec: Any = record.spec
+    parser = resolve(spec.target, what=f"reader '{record.full_name}'")
+    what = f"{where}: reader {record.full_name}"
+
+    def call() -> dict[str, list[str]]:
+        given = parser(path)
+        if not isinstance(given, Mapping):
+            raise TableError(f"{what} returned no mapping of column to cells but {type(given).__name__}")
+        return {str(n): [csv_format.plain_cell(v, f"{where}: {n}") for v in values] for n, values in given.items()}
+
+    try:
+        text = guarded(what, call)
+    except PluginError as error:
+        raise TableError(str(error)) from error
+    lengths = {len(values) for values in text.values()}
+    if lengths in (set(), {0}):
+        raise EmptyDataError(f"{what} returned no rows")
+    if len(lengths) > 1:
+        raise TableError(f"{what} returned columns of different length")
+    return text
