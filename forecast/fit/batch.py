@@ -1,42 +1,38 @@
 """Thousands of data sets fitted at once: ``law.fit(curves, by="curve")``.
 
 Curves of different lengths are padded with points of weight 0. A curve that cannot be fitted is marked, with the
-reason, and raises nothing; what the batch does not settle is searched as a single fit is. Curves are worked on in
-chunks of a fixed size, so that the results are the same for any number of workers.
+reason, and raises nothing. Curves are worked on in chunks of a fixed size (`forecast.fit.curves`), so that the results
+are the same for any number of workers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.base import budgets
 from forecast.base.streams import check_seed
-from forecast.errors import ForecastError, UsageError, printable
+from forecast.errors import UsageError, printable
+from forecast.fit.curves import SolvedCurves, fit_curves
 from forecast.fit.data.observations import no_counts
 from forecast.fit.data.padded import Padded, pad
-from forecast.fit.fits import Fits, Setting, Solutions
+from forecast.fit.fits import Fits, Solutions
 from forecast.fit.inference.bootstrap import Resampling, bootstrap
-from forecast.fit.inference.covariance import uncertainties
 from forecast.fit.inference.resample import check as check_resampling
-from forecast.fit.inference.uncertainty import Uncertainties, joined
+from forecast.fit.inference.uncertainty import joined
 from forecast.fit.objectives.objective import Objective
 from forecast.fit.options import Request
 from forecast.fit.problem.coordinates import coordinates, given_start
-from forecast.fit.problem.target import Target
-from forecast.fit.solve import batch_solver, newton
-from forecast.fit.solve.multistart import agreeing, is_optimum, outcome, search
+from forecast.fit.problem.setting import Setting
+from forecast.fit.solve.multistart import outcome
 from forecast.fit.solve.parallel import Progress, Workers, share
 
 if TYPE_CHECKING:
     from forecast.fit.inference.replicates import Replicates
-    from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.problem import Problem
-    from forecast.fit.solve.newton import NewtonResult
     from forecast.laws import Law
 
 __all__ = ["Fits", "bootstrapped", "fit_over"]
@@ -45,8 +41,6 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: Points of the curves in a chunk, and curves of one whose bootstraps are done together.
 POINTS, CURVES = 200_000, 8
-#: Options that may come from the data of each curve.
-OWN = ("delta", "width")
 
 
 def fit_over(
@@ -102,22 +96,9 @@ def _begun(setting: Setting, seen: Padded, rows: NDArray[np.int64], start: Mappi
     return np.array(some).T
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A chunk of curves, fitted: arrays over its curves, and the options that came from the data."""
-
-    q: Array
-    value: Array
-    settled: NDArray[np.bool_]
-    converged: NDArray[np.bool_]
-    starts: NDArray[np.int64]
-    known: Uncertainties
-    options: Mapping[str, Array]
-
-
 def _shared(
     setting: Setting, seen: Padded, usable: NDArray[np.int64], begun: Array | None, request: Request
-) -> list[_Part]:
+) -> list[SolvedCurves]:
     """Fit the usable curves chunk by chunk."""
     size = max(64, POINTS // seen.y.shape[1])
     chunks = [usable[i : i + size] for i in range(0, usable.size, size)]
@@ -134,73 +115,16 @@ def _shared(
         own = None if begun is None else begun[:, first : first + rows.size]
         pieces.append((setting, seen.take(rows), own, request.seed))
         first += rows.size
-    return share(_fitted, pieces, request.workers, where=setting.name, done=done)
-
-
-def _fitted(setting: Setting, part: Padded, begun: Array | None, seed: int) -> _Part:
-    """Fit the curves of a chunk."""
-    target, solved, bread, starts = batch_solver.solve_batch(
-        setting.law, part, setting.coordinates, setting.target(part), begun
-    )
-    target = _searched(setting, part, target, solved, starts, begun, seed)
-    options = {o: np.ravel(target.options[o]) for o in OWN if o in target.options and np.ndim(target.options[o]) == 2}
-    _polish(target, solved, setting.coordinates, bread)
-    known = uncertainties(
-        setting.law, target, solved.q, setting.coordinates,
-        lambda b: setting.problem(part, b, {o: float(v[b]) for o, v in options.items()}),
-        scale_known=part.scale_known, settled=solved.settled, solved=None if bread is None else (bread, solved.value),
-    )  # fmt: skip
-    vague = np.zeros(solved.value.shape, dtype=bool)
-    vague[list(known.unidentified)] = True
-    exact = solved.value <= target.rounding() if vague.any() else False
-    converged = solved.settled & is_optimum(starts[0], starts[1], vague, exact)
-    return _Part(solved.q, solved.value, solved.settled, converged, starts, known, options)
-
-
-def _searched(
-    setting: Setting,
-    part: Padded,
-    target: Target,
-    solved: NewtonResult,
-    starts: NDArray[np.int64],
-    begun: Array | None,
-    seed: int,
-) -> Target:
-    """Search for the optimum of each curve that did not settle as for that of a single fit."""
-    options = {o: np.array(v) for o, v in target.options.items()}
-    for b in map(int, np.flatnonzero(~solved.settled)):
-        problem = setting.problem(part, b)
-        if problem.n < problem.k:
-            continue
-        try:
-            problem, solutions = search(problem, None if begun is None else begun[:, b], seed)
-        except (ForecastError, ArithmeticError, ValueError, np.linalg.LinAlgError):
-            budgets.check_time("fits one by one", b, solved.settled.size, "curves")
-            continue
-        if solutions and np.isfinite(solutions[0].value) and solutions[0].settled:
-            solved.q[:, b], solved.value[b], solved.settled[b] = solutions[0].at, solutions[0].value, True
-            starts[:, b] = agreeing(problem, solutions), len(solutions)
-            for option in OWN:
-                if option in options and options[option].ndim == 2:
-                    options[option][b] = problem.options[option]
-    return replace(target, options=options)
-
-
-def _polish(target: Target, solved: NewtonResult, coordinates: Coordinates, bread: Array | None) -> None:
-    """Take one step more: where the objective has stopped falling, parameters may be off by a share of their errors."""
-    open_ = np.arange(solved.value.size) if bread is None else np.flatnonzero(np.isnan(bread[0, 0]))
-    if not open_.size:
-        return
-    some = open_[solved.settled[open_]]
-    if some.size:
-        at = newton.refined(
-            target.take(some), solved.q[:, some], coordinates.lower, coordinates.upper, coordinates.logs
-        )
-        solved.q[:, some], solved.value[some] = at, target.take(some).value(at)
+    return share(fit_curves, pieces, request.workers, where=setting.name, done=done)
 
 
 def _joined(
-    setting: Setting, seen: Padded, usable: NDArray[np.int64], parts: list[_Part], reasons: NDArray[Any], given: bool
+    setting: Setting,
+    seen: Padded,
+    usable: NDArray[np.int64],
+    parts: list[SolvedCurves],
+    reasons: NDArray[Any],
+    given: bool,
 ) -> Solutions:
     """Put the chunks in their places among all curves; nan where a curve was not fitted."""
     k, count = len(setting.coordinates.free), reasons.size

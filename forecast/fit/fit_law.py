@@ -10,6 +10,7 @@ import numpy as np
 
 from forecast import tables
 from forecast.errors import FitError, UsageError, printable
+from forecast.fit.curves import fit_one
 from forecast.fit.data import groups as grouping
 from forecast.fit.data.column_units import in_order, in_units
 from forecast.fit.data.observations import Observed, gather, no_counts
@@ -20,8 +21,9 @@ from forecast.fit.inference.resample import check as check_resampling
 from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.objectives import objective as objectives
 from forecast.fit.options import Request
-from forecast.fit.problem.coordinates import given_start, label, problem_of
+from forecast.fit.problem.coordinates import coordinates, given_start, label, problem_of
 from forecast.fit.problem.problem import Array, Problem
+from forecast.fit.problem.setting import Setting
 from forecast.fit.solution import Fit
 from forecast.fit.solve.domain import USUAL, check_domain
 from forecast.fit.solve.multistart import Solution, agreeing, few, is_optimum, outcome, search
@@ -80,10 +82,9 @@ def fit_law(law: Law, data: Any, request: Request) -> Any:
     seen = gather(law, data, request, objective=chosen, options=options, name=name)
     law, seen = grouping.of_groups(law, seen, varying, name)
     seen = with_scatter(law, seen, chosen, request, name)
-    problem, solutions = _searched(problem_of(law, seen, chosen, name), request, name)
-    starts = agreeing(problem, solutions), len(solutions)
-    fit = diagnosed(problem, solutions[0], starts, seen, given=request.start is not None, level=request.level)
-    return fit if request.bootstrap is None else _resampled(fit, problem, solutions[0].at, seen, request)
+    problem, best, starts, known = _solved(problem_of(law, seen, chosen, name), seen, request, name)
+    fit = diagnosed(problem, best, starts, seen, known, given=request.start is not None, level=request.level)
+    return fit if request.bootstrap is None else _resampled(fit, problem, best.at, seen, request)
 
 
 def _check_mixed(law: Law, data: Any, request: Request, name: str) -> None:
@@ -98,8 +99,12 @@ def _check_mixed(law: Law, data: Any, request: Request, name: str) -> None:
     separate.check(data, name, told_apart=told, advice=advice)
 
 
-def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, list[Solution]]:
-    """Return the problem with its options settled, and its solutions, best first.
+def _solved(
+    problem: Problem, seen: Observed, request: Request, name: str
+) -> tuple[Problem, Solution, tuple[int, int], Uncertainty | None]:
+    """Return the problem with its options settled, its solution, how many of the starts led there, and what is known.
+
+    The batch settles most; what it leaves is searched with more starts, and so are laws with groups or errors in x.
 
     Raises
     ------
@@ -119,6 +124,15 @@ def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, l
         else given_start(problem, grouping.started(problem.law, request.start) or {}, name)
     )
     check_domain(problem, name, begun)
+    if not (problem.law.levels or seen.sigma_x):
+        plain = {o: v for o, v in seen.options.items() if v is not None and np.ndim(v) == 0}
+        setting = Setting(
+            law=problem.law, objective=problem.objective, options=plain, coordinates=coordinates(problem.law, name),
+            name=name,
+        )  # fmt: skip
+        made = fit_one(setting, seen, problem.linked, begun)
+        if made is not None:
+            return made
     problem, solutions = search(problem, begun, request.seed)
     if not solutions or not math.isfinite(solutions[0].value):
         check_domain(problem, name, begun, often=USUAL)
@@ -128,7 +142,7 @@ def _searched(problem: Problem, request: Request, name: str) -> tuple[Problem, l
         raise FitError(
             f"{name}: the objective cannot be computed from {'this start' if request.start else 'any start'}"
         )
-    return problem, solutions
+    return problem, solutions[0], (agreeing(problem, solutions), len(solutions)), None
 
 
 def _check_design(problem: Problem, name: str) -> None:
@@ -144,8 +158,8 @@ def _check_design(problem: Problem, name: str) -> None:
 
 
 def diagnosed(
-    problem: Problem, best: Solution, starts: tuple[int, int], seen: Observed, *, given: bool, level: float,
-    instead: str = "",
+    problem: Problem, best: Solution, starts: tuple[int, int], seen: Observed, known: Uncertainty | None = None, *,
+    given: bool, level: float, instead: str = "",
 ) -> Fit:  # fmt: skip
     """Return the fit that a solution of a problem makes, with what is known of its parameters.
 
@@ -157,6 +171,8 @@ def diagnosed(
     starts : (int, int)
         How many starts led there, and how many there were.
     seen : Observed
+    known : Uncertainty, optional
+        What is known of the parameters, where that is known already.
     given : bool
         The only start was given.
     level : float
@@ -164,7 +180,8 @@ def diagnosed(
         How the solution was found, where it was not from starts.
     """
     law, (agree, total) = problem.law, starts
-    known = assess(problem, best.at, scale_known=seen.scale_known, groups=seen.groups)
+    if known is None:
+        known = assess(problem, best.at, scale_known=seen.scale_known, groups=seen.groups)
     vague = bool(known.unidentified) and not instead
     converged = best.settled and bool(is_optimum(agree, total, vague, best.value <= problem.rounding()))
     return Fit(

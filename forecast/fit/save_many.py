@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from forecast.fit.data.padded import Padded
-    from forecast.fit.fits import Fits, Setting
+    from forecast.fit.fits import Fits
     from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.problem.setting import Setting
     from forecast.laws import Law
 
 __all__ = ["fits_of", "is_fits", "save_many"]
@@ -156,12 +157,13 @@ def _need(good: Any, where: str, at: str, expected: str) -> None:
 
 
 def _read(tree: xr.DataTree, where: str) -> Fits:
-    from forecast.fit.fits import Fits, Setting, Solutions
+    from forecast.fit.fits import Fits, Solutions
     from forecast.fit.inference.covariance import uncertainties
     from forecast.fit.inference.uncertainty import joined
     from forecast.fit.objectives.objective import check_options, find
     from forecast.fit.options import check_level
     from forecast.fit.problem.coordinates import coordinates, label
+    from forecast.fit.problem.setting import Setting
 
     law, note, text, arrays = opened(tree, KIND, where)
     record = decoded(text, arrays, where)

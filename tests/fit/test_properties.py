@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import forecast
-from forecast.fit.problem import problem
+from forecast.fit.problem import problem, setting
 
 NOISE = 0.02
 
@@ -170,7 +170,9 @@ def test_two_engines_agree(name, objective, monkeypatch):
         with monkeypatch.context() as patch:
             kinds = []
             make = problem.kernel_for
-            patch.setattr(problem, "kernel_for", lambda *a, make=make, kinds=kinds: kinds.append(make(*a)) or kinds[-1])
+            noted = lambda *a, make=make, kinds=kinds: kinds.append(make(*a)) or kinds[-1]  # noqa: E731
+            for module in (problem, setting):
+                patch.setattr(module, "kernel_for", noted)
             quick = case.fit(y, objective=objective, **options)
             patch.setattr(problem, "power_terms", lambda *a: None)
             slow = case.fit(y, objective=objective, **options)

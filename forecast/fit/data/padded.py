@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from forecast import formula
@@ -17,6 +16,8 @@ from forecast.fit.objectives.objective import Objective
 from forecast.fit.options import Request
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from forecast.laws import Law
 
 __all__ = ["Padded", "pad"]
@@ -55,6 +56,21 @@ class Padded:
     given: NDArray[np.bool_]
     scale_known: bool = False
     options: Mapping[str, Array] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, seen: Observed, linked: Array) -> Padded:
+        """Return one data set as a batch of one; `linked` is y in the objective's link."""
+        return cls(
+            variables=seen.variables,
+            y=seen.y[None],
+            linked=linked[None],
+            weights=seen.weights[None],
+            labels=np.array([0]),
+            reasons=("",),
+            given=np.ones((1, seen.y.size), dtype=bool),
+            scale_known=seen.scale_known,
+            options={n: v[None] for n, v in seen.options.items() if np.ndim(v) == 1},
+        )
 
     def take(self, rows: NDArray[np.int64]) -> Padded:
         """Return some of the curves."""
@@ -114,6 +130,8 @@ class _Grid:
 
     def dealt(self, given: Any, where: str) -> Array:
         """Return numbers that came beside the data, (n,) or (B, n)."""
+        import xarray as xr
+
         if isinstance(given, xr.DataArray) and set(map(str, given.dims)) <= set(self.dims):
             return self._placed(given.variable)
         values = np.asarray(given, dtype=float)
@@ -172,6 +190,8 @@ def pad(
     DataError, EmptyDataError, UnknownNameError, UsageError
         For what is wrong with all curves; what is wrong with one is its reason.
     """
+    import xarray as xr
+
     y, weights, sigma = request.y, request.weights, request.sigma
     wide = isinstance(data, xr.Dataset) and by in data.dims and len(data.dims) > 1
     source = _Grid(data, by, name) if wide else _Long(data, by, name)

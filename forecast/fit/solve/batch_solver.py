@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -51,7 +52,13 @@ Counts: TypeAlias = NDArray[np.int64]
 
 
 def solve_batch(
-    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None = None
+    law: Law,
+    seen: Padded,
+    coordinates: Coordinates,
+    target: Target,
+    begun: Array | None = None,
+    *,
+    grid: bool = True,
 ) -> tuple[Target, NewtonResult, Array | None, Counts]:
     """Solve every curve.
 
@@ -65,6 +72,8 @@ def solve_batch(
         What is minimised.
     begun : ndarray, optional
         (k, B), starts that were given: solve from these and from nowhere else.
+    grid : bool
+        Start from a grid where the law has no shorter way; else such curves come back untried.
 
     Returns
     -------
@@ -77,8 +86,10 @@ def solve_batch(
     ndarray of int
         (2, B): how many starts led there, and how many there were.
     """
+    otherwise = _started if grid else _untried
     if begun is not None or threshold.is_open(target):
-        target, solved, starts = _in_own_units(law, seen, coordinates, target, _robust, begun)
+        robust = functools.partial(_robust, grid=grid)
+        target, solved, starts = _in_own_units(law, seen, coordinates, target, robust, begun)
         return target, solved, None, starts
     direct = curves_solved(law, seen, coordinates, target)
     quick = projected(law, seen, coordinates, target) if direct is None else None
@@ -92,11 +103,11 @@ def solve_batch(
         solved, starts = nearly, np.full((2, nearly.value.size), GRID)
         left = np.flatnonzero(~solved.settled)
         if left.size:
-            _, again, starts[:, left] = _in_own_units(law, seen.take(left), coordinates, target.take(left), _started)
+            _, again, starts[:, left] = _in_own_units(law, seen.take(left), coordinates, target.take(left), otherwise)
             solved.put(again, left)
         return target, solved, None, starts
     else:
-        target, solved, starts = _in_own_units(law, seen, coordinates, target, _started)
+        target, solved, starts = _in_own_units(law, seen, coordinates, target, otherwise)
         return target, solved, None, starts
     bread, left = 0.5 * solved.hessian, np.flatnonzero(~solved.settled)
     bread[:, :, left] = np.nan
@@ -106,7 +117,7 @@ def solve_batch(
         solved.put(again, left[rows])
         left = np.flatnonzero(~solved.settled)
     if left.size:
-        _, again, starts[:, left] = _in_own_units(law, seen.take(left), coordinates, target.take(left), _started)
+        _, again, starts[:, left] = _in_own_units(law, seen.take(left), coordinates, target.take(left), otherwise)
         solved.put(again, left)
     return target, solved, bread, starts
 
@@ -154,13 +165,15 @@ def _in_own_units(
 
 
 def _robust(
-    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None, *, grid: bool
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve, first by least squares where an option comes from what these leave."""
     if not threshold.is_open(target):
         return _given(law, seen, coordinates, target, begun)
     squares = replace(target, objective=Objective("squares", log=target.objective.log), options={})
-    _, first, _, starts = solve_batch(law, seen, coordinates, squares, begun)
+    _, first, _, starts = solve_batch(law, seen, coordinates, squares, begun, grid=grid)
+    if not grid and not first.settled.any():
+        return target, first, starts
     if target.objective.robust:
         target, solved = threshold.with_threshold(target, first.q, coordinates)
     else:
@@ -179,6 +192,14 @@ def _given(
     way = newton.check_by_second_route if target.objective.scale == "residual" else newton.solve
     solved = way(target, begun, *_ask(coordinates), iterations=LONG)
     return target, solved, np.ones((2, begun.shape[1]), dtype=np.int64)
+
+
+def _untried(
+    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+) -> tuple[Target, NewtonResult, Counts]:
+    """Leave every curve to who asks."""
+    count = target.y.shape[0]
+    return target, newton.untried(np.zeros((len(coordinates.free), count))), np.zeros((2, count), dtype=np.int64)
 
 
 def _started(
