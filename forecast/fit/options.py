@@ -57,7 +57,7 @@ class Request:
         Parameters of which each of `groups` has its own (``E_llama``, ``E_gpt``); the others are shared by all. The
         fit then has one variable more: ``fit.predict(family="llama", N=1e9)``, or ``fit.group("llama")``.
     options : mapping, optional
-        Of the objective: ``{"tau": 0.9}`` (quantile, asymmetric_log), ``{"trials": "n", "chance": 0.25}`` (binomial),
+        Of the objective: ``{"tau": 0.9}`` (quantile), ``{"trials": "n", "chance": 0.25}`` (binomial),
         ``{"delta": 1e-3}`` (Huber).
     over : str, optional
         A dimension or column: one fit for each of its values, all at once. Returns `forecast.fit.fits.Fits`.

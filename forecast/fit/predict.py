@@ -17,6 +17,7 @@ from forecast.fit.data.residual_autocorrelation import widened
 from forecast.fit.diagnostics.stability import stability_tests
 from forecast.fit.kernels.general import program_of
 from forecast.fit.options import check_level
+from forecast.fit.sizes import TABLE_ELEMENTS
 from forecast.laws.requirements import unmet
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ Array = NDArray[np.float64]
 #: Predictions further than this from the data carry a warning, in decades.
 FAR = 0.5
 STATISTICS = ("median", "mean")
-#: Numbers that are computed together.
-MAX_ELEMENTS = 2_000_000
 
 
 def predict(fit: Fit, data: Any, *, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
@@ -114,7 +113,7 @@ def predict_many(fits: Fits, data: Any, level: float, statistic: str, variables:
     far = np.zeros((count, size))
     estimates, good = fits.estimates, np.flatnonzero(fits.made.settled)
     flat = {n: v.reshape(len(v), size) for n, v in points.items()}
-    step = max(1, MAX_ELEMENTS // max(size * (len(fits.law.parameters) + 6), 1))
+    step = max(1, TABLE_ELEMENTS // max(size * (len(fits.law.parameters) + 6), 1))
     for first in range(0, good.size, step):
         rows = good[first : first + step]
         part = {n: v if len(v) == 1 else v[rows] for n, v in flat.items()}
@@ -303,7 +302,7 @@ def percentiles(
     good, program = repeated.good, program_of(law)
     parameters = {n: good[repeated.names.index(n)][:, None] if n in repeated.names else v for n, v in fitted.items()}
     ends = np.empty((2, size))
-    step = max(1, MAX_ELEMENTS // good.shape[1])
+    step = max(1, TABLE_ELEMENTS // good.shape[1])
     for first in range(0, size, step):
         some = {n: v[first : first + step] for n, v in flat.items()}
         levels = program.evaluate({**parameters, **some}, 0)[0]

@@ -165,7 +165,6 @@ COMBINATIONS = {
     "sigma, logarithms, start": {"sigma": "s", "objective": "least_squares_log", "start": START},
     "likelihood of Huber": {"objective": "huber_likelihood_log"},
     "quantile": {"objective": "quantile_log", "options": {"tau": 0.8}},
-    "asymmetric": {"objective": "asymmetric_log"},
     "delta": {"objective": "huber_log", "options": {"delta": 0.01}},
     "bootstrap": {"objective": "least_squares_log", "bootstrap": 40, "seed": 2},
     "bootstrap, wild, weights": {"bootstrap": 40, "resample": "wild", "weights": "w"},

@@ -196,7 +196,7 @@ def test_the_size_of_the_pieces_that_are_drawn_changes_no_replicate(resample, mo
     fit = law.fit(data)
     groups = {"groups": np.arange(60) % 12} if resample == "cluster" else {}
     whole = fit.resample(300, resample=resample, **groups).bootstrap
-    monkeypatch.setattr(bootstrap, "MAX_ELEMENTS", 60 * 7)  # seven replicates at a time
+    monkeypatch.setattr(bootstrap, "TABLE_ELEMENTS", 60 * 7)  # seven replicates at a time
     pieces = fit.resample(300, resample=resample, **groups).bootstrap
     for name in law.parameters:
         np.testing.assert_allclose(pieces[name], whole[name], rtol=1e-9)

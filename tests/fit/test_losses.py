@@ -183,13 +183,6 @@ def test_quantiles_leave_their_share_below():
         assert below == pytest.approx(tau, abs=0.02)
 
 
-def test_the_asymmetric_loss_lies_below_the_middle():
-    low, high = (POWER.fit(noisy(), objective="asymmetric_log", options={"tau": t}) for t in (0.1, 0.9))
-    middle = POWER.fit(noisy(), objective="least_squares_log")
-    at = {"x": 30.0}
-    assert POWER.value(low.values, **at) < POWER.value(middle.values, **at) < POWER.value(high.values, **at)
-
-
 @pytest.mark.parametrize(
     ("objective", "options", "error", "says"),
     [

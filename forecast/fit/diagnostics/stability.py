@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.fit.sizes import TABLE_ELEMENTS
+
 if TYPE_CHECKING:
     from forecast.fit.inference.fit_batch import FitBatch
 
@@ -26,8 +28,6 @@ RECENCY = 2.0
 ONWARD = 2.0
 #: Directions in which the points say less than this share of the most are left alone.
 RANK = 1e-6
-#: Numbers that are computed together.
-MAX_ELEMENTS = 4_000_000
 
 Slopes = Callable[[NDArray[np.int64], Mapping[str, Array]], Array]
 
@@ -64,7 +64,7 @@ def stability_tests(estimates: FitBatch, rows: NDArray[np.int64], points: Mappin
     with np.errstate(all="ignore"):
         for end, side in ((last, 1.0), (first, -1.0)):
             some = np.flatnonzero(able & (side * at > side * end[:, None]).any(axis=1))
-            step = max(1, MAX_ELEMENTS // (along.shape[1] * len(estimates.known.names)))
+            step = max(1, TABLE_ELEMENTS // (along.shape[1] * len(estimates.known.names)))
             for begin in range(0, some.size, step):
                 own = some[begin : begin + step]
                 there = slopes(rows[own], {name: at[own]})

@@ -24,6 +24,7 @@ from forecast.fit.inference.resample import BLOCK, FEW_GROUPS, SCHEMES, Resample
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
+from forecast.fit.sizes import TABLE_ELEMENTS
 from forecast.fit.solve import newton
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.parallel import Progress, Workers, check_workers, share
@@ -37,8 +38,8 @@ __all__ = ["FEW", "Replicates", "Resampling", "bootstrap", "bootstrapped", "repl
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Blocks that are solved together, at most, and the numbers that their weights may be.
-TOGETHER, MAX_ELEMENTS = 8, 2_000_000
+#: Blocks that are solved together, at most.
+TOGETHER = 8
 #: How many numbers there are, at most, for each weight: the law, its derivatives and what is computed of them.
 COPIES = 60
 #: Below this number of points every replicate is solved from fresh starts.
@@ -213,7 +214,7 @@ def _plan(n: int, replicates: int) -> list[range]:
 
     The more there are in one solve the less each costs; a short bootstrap is not to wait for many.
     """
-    most = int(np.clip(MAX_ELEMENTS // (BLOCK * max(n, 1)), 1, TOGETHER))
+    most = int(np.clip(TABLE_ELEMENTS // (BLOCK * max(n, 1)), 1, TOGETHER))
     found = [range(0, 1)]
     while found[-1].stop * BLOCK < replicates:
         first = found[-1].stop
@@ -223,7 +224,7 @@ def _plan(n: int, replicates: int) -> list[range]:
 
 def _size(points: int) -> int:
     """Return how many replicates are drawn and solved together."""
-    return max(MAX_ELEMENTS // max(points, 1), 1)
+    return max(TABLE_ELEMENTS // max(points, 1), 1)
 
 
 def _joined(parts: list[_Part]) -> _Part:

@@ -21,6 +21,7 @@ from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.errors_in_variables import Effective, covariance
 from forecast.fit.problem.problem import Array, Problem, on_bound
 from forecast.fit.problem.target import ROUNDING, Target
+from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.steps import factored
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ WIDE = "its interval would span many decades"
 #: Normal equations are inverted as the solver has them where they inflate no variance by more than this, so that
 #: rounding stays below 1e-11; beyond, the Jacobian itself is decomposed.
 CLEAR = 1e4
-#: Numbers in one table of the fits that are worked on together.
-MAX_ELEMENTS = 100_000
 
 
 def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.int64] | None = None) -> Uncertainty:
@@ -233,7 +232,7 @@ class _Assessment:
 
     def by_jacobian(self, rows: NDArray[np.int64]) -> None:
         """Decompose the Jacobian, whose columns an offset or a scale makes no worse than rounding does."""
-        step = max(1, MAX_ELEMENTS // self.target.y.shape[-1])
+        step = max(1, CHUNK_ELEMENTS // self.target.y.shape[-1])
         for first in range(0, rows.size, step):
             budgets.check_time("standard errors", first, rows.size, "fits")
             some = rows[first : first + step]

@@ -18,7 +18,6 @@ __all__ = [
     "SUMMED",
     "Loss",
     "Scratch",
-    "asymmetric",
     "binomial",
     "huber",
     "huber_constant",
@@ -138,15 +137,6 @@ def quantile(f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Arr
     soft = np.logaddexp(0.0, -z)
     share = np.exp(-z - soft)  # the logistic function of -z
     return width * (tau * z + soft), share - tau, share * (1.0 - share) / width
-
-
-def asymmetric(f: Array, y: Array, options: Mapping[str, Any]) -> tuple[Array, Array, Array]:
-    """Return the asymmetric square: weight ``tau`` where the observation is above the law, 1 - tau where below."""
-    tau = options["tau"]
-    r = f - y
-    weight = np.where(r < 0, tau, 1.0 - tau)
-    slope = 2.0 * weight * r
-    return weight * r * r, slope, 2.0 * weight
 
 
 def huber_constant(c: float) -> float:

@@ -159,7 +159,6 @@ OBJECTIVES: Mapping[str, Objective] = MappingProxyType(
             Objective("binomial", "binomial", scale="known", options={"trials": None, "chance": 0.0}),
             Objective("quantile", "quantile", scale="sandwich", options={"tau": 0.5, "width": None}),
             Objective("quantile_log", "quantile", log=True, scale="sandwich", options={"tau": 0.5, "width": None}),
-            Objective("asymmetric_log", "asymmetric", log=True, scale="sandwich", options={"tau": 0.1}),
         )
     }
 )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.fit.objectives.losses import Scratch
+from forecast.fit.sizes import CACHE_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from forecast.fit.kernels.general import Kernel
     from forecast.fit.objectives.objective import Objective
 
-__all__ = ["EXACT", "MAX_ELEMENTS", "ROUNDING", "Target"]
+__all__ = ["EXACT", "ROUNDING", "Target"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -25,10 +26,8 @@ Array: TypeAlias = NDArray[np.float64]
 ROUNDING = 1e-11
 #: Residuals this small are as exact as numbers are.
 EXACT = 1e-14
-#: Numbers in one table of the fits that are evaluated together: small enough for the cache.
-MAX_ELEMENTS = 30_720
 #: More points than this are summed in pieces that stay in the cache.
-MANY = 4 * MAX_ELEMENTS
+MANY = 4 * CACHE_ELEMENTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +77,8 @@ class Target:
         if n <= MANY or self.y.ndim > 1 or self.weights.ndim > 1 or any(np.shape(v) != (n,) for v in options.values()):
             return [self]
         found = []
-        for first in range(0, n, MAX_ELEMENTS):
-            points = slice(first, first + MAX_ELEMENTS)
+        for first in range(0, n, CACHE_ELEMENTS):
+            points = slice(first, first + CACHE_ELEMENTS)
             found.append(
                 replace(
                     self, kernel=self.kernel.some(points), y=self.y[points], weights=self.weights[points],
@@ -92,7 +91,7 @@ class Target:
         self, q: Array, share: Array | None = None, ids: NDArray[np.int64] | None = None
     ) -> tuple[Array, Array, Array]:
         """Return value (B,), gradient (k, B) and Hessian (k, k, B) of some fits, a cacheful of them at a time."""
-        block = max(16, MAX_ELEMENTS // self.y.shape[-1])
+        block = max(16, CACHE_ELEMENTS // self.y.shape[-1])
         parts = []
         for first in range(0, q.shape[1], block):
             rows = slice(first, min(first + block, q.shape[1]))

@@ -13,6 +13,7 @@ from forecast.fit.objectives.objective import Objective
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.rescaling import rescaled_curves
 from forecast.fit.problem.target import Target
+from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.linear import curves_solved
 from forecast.fit.solve.newton import NewtonResult
@@ -33,8 +34,6 @@ Array: TypeAlias = NDArray[np.float64]
 #: A step that lowers an objective by less than this share is the last; one that should by less is taken unseen.
 UNCHECKED_STEP_TOLERANCE = 3e-10
 LAST: dict[str, Any] = {"tolerance": 1e-12, "blind": UNCHECKED_STEP_TOLERANCE}
-#: Two solutions whose objectives differ by less than this share are the same optimum.
-OPTIMUM_RTOL = 1e-6
 #: Iterations in which most curves arrive; the others go on by themselves.
 SOON = 12
 #: Starts of a curve, and iterations for each; most of them must agree, or the curve is searched as a single fit is.

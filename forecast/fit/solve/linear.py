@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
+from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.starts import linear_parameters
 
@@ -32,8 +33,6 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: A column of which the others leave no more than this share is their combination.
 DEPENDENT = 1e-13
-#: Numbers in one table of the curves that are worked on together: small enough for the cache.
-MAX_ELEMENTS = 100_000
 
 
 def curves_solved(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> NewtonResult | None:
@@ -57,7 +56,7 @@ def curves_solved(law: Law, seen: Padded, coordinates: Coordinates, target: Targ
     k, (count, n) = len(coordinates.free), target.y.shape
     q, value, hessian = np.zeros((k, count)), np.full(count, np.inf), np.zeros((k, k, count))
     settled, active = np.zeros(count, dtype=bool), np.zeros((k, count), dtype=bool)
-    size = max(16, MAX_ELEMENTS // n)
+    size = max(16, CHUNK_ELEMENTS // n)
     weights = np.atleast_2d(target.weights)
     lower, upper = _natural(coordinates.lower, coordinates.logs), _natural(coordinates.upper, coordinates.logs)
     for first in range(0, count, size):

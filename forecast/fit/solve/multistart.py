@@ -14,6 +14,7 @@ from forecast.base import budgets
 from forecast.fit.problem.problem import Problem, at_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING
+from forecast.fit.sizes import OPTIMUM_RTOL
 from forecast.fit.solve import newton, threshold
 from forecast.fit.solve.linear import solved_directly
 from forecast.fit.solve.newton import OFFSET, refined
@@ -23,8 +24,6 @@ __all__ = ["Solution", "agreeing", "few", "is_optimum", "outcome", "search", "so
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Two solutions whose objectives differ by less than this share are the same optimum.
-OPTIMUM_RTOL = 1e-6
 #: How many starts are polished in each round; the next round comes where those do not agree.
 STARTS_PER_ROUND = (4, 24, 96, 288)
 #: Fewer of the starts than this share are few.

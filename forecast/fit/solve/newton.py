@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.problem.problem import on_bound
-from forecast.fit.problem.target import MAX_ELEMENTS, Target
+from forecast.fit.problem.target import Target
+from forecast.fit.sizes import CACHE_ELEMENTS
 from forecast.fit.solve.steps import decrement, factored, frozen, relative, saddle_free
 
 __all__ = ["OFFSET", "NewtonResult", "check_by_second_route", "refined", "solve", "untried"]
@@ -173,7 +174,7 @@ class _Run:
         self.k, self.count = start.shape
         self.q = np.clip(start, self.lower, self.upper) if self.bounded else np.array(start)
         n = target.y.shape[-1]
-        self.size = max(64, min(BLOCKS_PER_BATCH * MAX_ELEMENTS // n, 8192))
+        self.size = max(64, min(BLOCKS_PER_BATCH * CACHE_ELEMENTS // n, 8192))
         self.value = np.full(self.count, np.inf)
         self.g, self.h = np.zeros((self.k, self.count)), np.zeros((self.k, self.k, self.count))
         self.age = np.zeros(self.count, dtype=np.int64)

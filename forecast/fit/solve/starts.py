@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.fit.kernels.general import program_of
 from forecast.fit.problem.rescaling import typical
+from forecast.fit.sizes import TABLE_ELEMENTS
 from forecast.fit.solve.steps import factored
 from forecast.formula import tree
 from forecast.formula.tree import Binary, Name, Node
@@ -48,8 +49,8 @@ SIZES = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0, 15.
 EXPONENTS, BREAK_EXPONENTS = np.geomspace(0.05, 2.0, 8), np.geomspace(0.02, 15.0, 12)
 #: How far beyond the data, in lengths of their range, what is subtracted from a variable may lie.
 SHIFT_DISTANCES = np.array([0.1, 0.5, 2.0, 10.0])
-#: Points of the grid that are looked at for one fit, and numbers handled at once.
-POINTS, MAX_ELEMENTS = 1536, 1_000_000
+#: Points of the grid that are looked at for one fit.
+POINTS = 1536
 #: Of more points than this, so many are looked at.
 MAX_POINTS_SEARCHED = 100_000
 #: Sums handled at once: small enough for the cache.
@@ -289,7 +290,7 @@ class Grid:
         )
         if lin:
             table[:, lin] = profile.best(table)[0][..., 0]
-        step = max(1, MAX_ELEMENTS // max(problem.observed.size * (len(lin) + 1), 1))
+        step = max(1, TABLE_ELEMENTS // max(problem.observed.size * (len(lin) + 1), 1))
         with np.errstate(all="ignore"):
             inside = np.clip(problem.internal(table).T, problem.lower[:, None], problem.upper[:, None])
         self.starts = inside[:, np.isfinite(inside).all(axis=0)]
@@ -407,7 +408,7 @@ class ProjectedGrid:
         """
         (count, n), m = self.y.shape, len(self.lin) + 1
         cells = (n if self.shared else n * count) * m, count * m**2
-        step = max(1, min(MAX_ELEMENTS // max(cells[0], 1), MAX_ELEMENTS_IN_CACHE // cells[1]))
+        step = max(1, min(TABLE_ELEMENTS // max(cells[0], 1), MAX_ELEMENTS_IN_CACHE // cells[1]))
         parts = []
         for first in range(0, len(table), step):
             budgets.check_time("the search for starts", first, len(table), "points")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.problem.target import ROUNDING, Target
+from forecast.fit.sizes import CHUNK_ELEMENTS
 from forecast.fit.solve.basis import Basis, Sums, basis_of
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.starts import linear_parameters, plausible_values
@@ -32,8 +33,6 @@ __all__ = ["Projected", "projected"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: Numbers in one table of the curves that are worked on together: small enough for the cache.
-MAX_ELEMENTS = 100_000
 #: Linear parameters at most; steps of Newton's method at most.
 MOST, ROUNDS = 4, 12
 #: A step that lowers the objective by less than this share is the last: what is then missing is its square.
@@ -93,7 +92,7 @@ class Projected:
             iterations=np.zeros(count, dtype=np.int64),
             hessian=np.zeros((k, k, count)),
         )
-        size = max(16, MAX_ELEMENTS // n)
+        size = max(16, CHUNK_ELEMENTS // n)
         for first in range(0, count, size):
             rows = slice(first, min(first + size, count))
             with np.errstate(all="ignore"):
