@@ -171,7 +171,8 @@ def test_imports_go_one_way():
 
 
 #: The rooms of ``fit/``, each of which uses those before it. Its files outside of rooms come after all of them, but for
-#: the options that a user gives and the sizes of tables; what is inferred and judged belongs to a `Fit`, which is one of these files.
+#: the options that a user gives and the sizes of tables; what is inferred and judged belongs to a `Fit`, which is one
+#: of these files.
 FIT_ORDER = ("options", "sizes", "objectives", "data", "kernels", "problem", "solve", "inference", "diagnostics")
 KNOW_FITS = ("inference", "diagnostics")
 
