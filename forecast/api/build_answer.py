@@ -34,11 +34,11 @@ def ask(**asked: Any) -> Answer:
 
     Parameters
     ----------
-    when : Condition
+    when : QuantityCondition
         When it first holds; with `dates` also how likely it is by them. ``(x >= y).when(until=2045)`` is the same.
     value, growth : Quantity
         What it is, or what its logarithm gained over the year before, at `dates`.
-    first : mapping of str to Condition
+    first : mapping of str to QuantityCondition
         Which of them holds first.
     rank : Quantity
         Which value of the choice `over` is best at the last step: the ``"highest"`` or the ``"lowest"``, as `best`

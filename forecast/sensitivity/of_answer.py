@@ -96,7 +96,7 @@ def variance_shares(
     failing : xarray.DataArray, optional
         Which worlds are left out, as `said`.
     among : mapping of str to UncertainNumber, optional
-        As in `drivers`.
+        As in `first_order`.
     """
     dims = [str(d) for d in said.dims if d != "draw"]
     said = said.transpose("draw", *dims)

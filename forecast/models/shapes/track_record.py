@@ -137,7 +137,7 @@ def sentence(models: Iterable[str]) -> str:
     Parameters
     ----------
     models : iterable of str
-        As of `held`.
+        As of `coverage`.
     """
     rows = coverage(models)
     if not rows:

@@ -287,7 +287,7 @@ class EncodedDraws:
         Parameters
         ----------
         narrowed : mapping of str to sequence of int
-            By the name of an assumption: see `Drawn.kept`.
+            By the name of an assumption: see `EncodedRanks.kept`.
         """
         out = np.ones(self.count, dtype=bool)
         for name, said in narrowed.items():
