@@ -116,7 +116,7 @@ def _writer(
 
 
 #: What narrows a projection: the option, and its argument.
-_OPTIONS = {"--full": "full", "--quantity": "shown", "--by": "by", "--every": "every"}
+_OPTIONS = {"--full": "full", "--quantity": "shown", "--split": "by", "--every": "every"}
 
 
 def _refuse(given: dict[str, Any], what: str, why: str) -> None:

@@ -90,7 +90,7 @@ def forecasts(
     >>> forecasts(run, on="2025-01-01")[0]["median"]
     '2027-01-01'
     """
-    on = past(on, "--on")
+    on = past(on, "--as-of")
     asked = {name: ("when", each) for name, each in _attribute(run, "questions").items()}
     asked |= {name: ("growth" if "growth" in e else "value", e) for name, e in _attribute(run, "values").items()}
     others = {*_attribute(run, "rankings"), *_attribute(run, "first")}
@@ -106,8 +106,8 @@ def forecasts(
         raise UsageError(f"record: {what}; expected one answer, with every world")
     newest = last(run)
     if newest is not None and newest > on:
-        raise UsageError(f"--on {on}: the data go on until {newest}; expected a date on which they were known")
-    extra = tuple(dated(date, "--by") for date in by)
+        raise UsageError(f"--as-of {on}: the data go on until {newest}; expected a date on which they were known")
+    extra = tuple(dated(date, "--deadline") for date in by)
     about = {**_settings(run), "on": on, "newest": newest}
     out = []
     for name in questions or asked:
@@ -121,7 +121,7 @@ def forecasts(
     for each in out:
         first = each["at"] if "at" in each else each["by"][0]["date"]
         if first <= on:
-            raise UsageError(f"question '{each['question']}': it is asked by {first}, which is not after --on {on}")
+            raise UsageError(f"question '{each['question']}': it is asked by {first}, which is not after --as-of {on}")
     return out
 
 
@@ -150,7 +150,7 @@ def _of_date(run: xr.DataTree, name: str, stated: Mapping[str, Any], extra: Sequ
 
     dates = sorted({*(date[:10] for date in stated.get("dates", ())), *extra})
     if not dates:
-        raise _lacks(name, "no date by which it is asked", f"dates = [2030] to [questions.{name}]", "--by DATE")
+        raise _lacks(name, "no date by which it is asked", f"dates = [2030] to [questions.{name}]", "--deadline DATE")
     time = run["projection"].to_dataset()["time"].values
     first, last = (str(time[i].astype("datetime64[D]")) for i in (0, -1))
     if dates[-1] > last:

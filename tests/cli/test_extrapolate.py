@@ -105,7 +105,7 @@ def test_dates_become_a_shape_of_trends(capsys, series):
     # a straight line reaches 1e9, and the pool expects growth to slow: the line lies about its 95 % quantile
     assert result["points"][0]["lower"] < result["points"][0]["median"] < 1e9
     assert 0.5e9 < result["points"][0]["upper"] < 2e9
-    done = run(capsys, series, "--x", "date", "--y", "flops", "--reach", "1e9")
+    done = run(capsys, series, "--x", "date", "--y", "flops", "--threshold", "1e9")
     assert done.code == 0, done.err
     assert done.out.startswith("flops reaches 1e+09 in 20")
 
@@ -121,7 +121,7 @@ REFUSED = {
     "nowhere": (("--x", "steps", "--y", "loss"), 2, "to: expected where to extrapolate to"),
     "no number": (("--x", "steps", "--y", "loss", "--to", "far"), 2, "--to: expected a number, got 'far'"),
     "no column": (("--x", "step", "--y", "loss", "--to", "2e6"), 2, "'steps'"),
-    "reach": (("--x", "steps", "--y", "loss", "--reach", "2"), 2, "expected x to be dates"),
+    "reach": (("--x", "steps", "--y", "loss", "--threshold", "2"), 2, "expected x to be dates"),
     "text": (("--x", "steps", "--y", "run", "--to", "2e6"), 1, "run"),
     "level": (("--x", "steps", "--y", "loss", "--to", "2e6", "--level", "2"), 2, "level"),
     "format": (("--x", "steps", "--y", "loss", "--to", "2e6", "--plot", "o.gif"), 2, ".svg"),

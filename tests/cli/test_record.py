@@ -25,7 +25,7 @@ resolves = "the yearbook"
 value = "machine"
 dates = [2030]
 """
-WORDS = ("mine.toml", "--to", "ledger.jsonl", "--on", "2026-01-01", "--draws", "200")
+WORDS = ("mine.toml", "--ledger", "ledger.jsonl", "--as-of", "2026-01-01", "--draws", "200")
 ONE = (*WORDS, "--question", "reached")
 
 
@@ -64,7 +64,7 @@ def test_a_forecast_is_written_down_on_one_screen(said, scenario):
 def test_equal_seeds_give_equal_ledgers(said, scenario):
     scenario(TEXT)
     for name in ("a.jsonl", "b.jsonl"):
-        assert said("record", "mine.toml", "--to", name, *ONE[3:]).code == 0
+        assert said("record", "mine.toml", "--ledger", name, *ONE[3:]).code == 0
     assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()
 
 
@@ -98,7 +98,7 @@ def test_end_to_end_in_processes_of_their_own(tmp_path):
     for year, then in (("2026", "1926"), ("2046", "1946"), ("2036", "1936"), ("2030", "1940")):
         text = text.replace(year, then)
     Path(tmp_path, "mine.toml").write_text(text)
-    done = spawn("record", *ONE[:3], "--on", "1926-01-01", *ONE[5:], cwd=tmp_path)
+    done = spawn("record", *ONE[:3], "--as-of", "1926-01-01", *ONE[5:], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     name = done.stdout.splitlines()[2].split()[0]
     words = ("--id", name, "--outcome", "1934-01-01", "--on", "1934-02-01")
@@ -128,14 +128,14 @@ def test_refusals(said, recorded, scenario):
             refusal = said("record", *WORDS).refused()
             assert 'add resolves = "..." to [questions.size], or give --source' in refusal
         with case("no date of its own"):
-            assert "'--on'" in said("record", *WORDS[:3]).refused()
+            assert "'--as-of'" in said("record", *WORDS[:3]).refused()
         with case("no such day"):
-            assert "--on: expected a date such as" in said("record", *WORDS[:4], "soon").refused()
+            assert "--as-of: expected a date such as" in said("record", *WORDS[:4], "soon").refused()
         with case("no such date"):
-            assert "--by: expected a date such as" in said("record", *ONE, "--by", "2030").refused()
+            assert "--deadline: expected a date such as" in said("record", *ONE, "--deadline", "2030").refused()
         with case("a folder"):
             Path("folder").mkdir()
-            assert "is a folder" in said("record", "mine.toml", "--to", "folder", *ONE[3:]).refused(1)
+            assert "is a folder" in said("record", "mine.toml", "--ledger", "folder", *ONE[3:]).refused(1)
         with case("no such ledger"):
             assert "none.jsonl: no such file" in said("resolve", "none.jsonl").refused(1)
         with case("no such forecast"):
@@ -185,5 +185,7 @@ def test_nothing_is_written_down_for_a_day_that_has_not_come(said, recorded, mon
         ("resolve", ledger, "--on", "2099-01-01"),
         ("resolve", ledger, "--id", name, "--outcome", "never", "--on", "2099-01-01"),
     ):
-        assert "--on 2099-01-01: comes after today, 2026-03-01; expected a date that has come" in said(*words).refused()
+        option = "--as-of" if words[0] == "record" else "--on"
+        says = f"{option} 2099-01-01: comes after today, 2026-03-01; expected a date that has come"
+        assert says in said(*words).refused()
     assert Path(ledger).read_bytes() == before

@@ -50,7 +50,7 @@ def test_bad_input_057_what_is_no_seed_is_refused(said, seed):
         (["nowhere.toml"], "nowhere.toml: no such file or directory"),
         (["brain-parity", "--draws", "0"], "draws: expected a whole number"),
         (["brain-parity", "--draws", "-5"], "draws: expected a whole number"),
-        (["brain-parity", "--draws", "100000000", "--keep", "100000000"], "GiB is the limit"),
+        (["brain-parity", "--draws", "100000000", "--keep-draws", "100000000"], "GiB is the limit"),
         (["brain-parity", "--until", "99999"], "until: expected a year from 1 to 9999"),
         (["brain-parity", "--until", "0"], "until: expected a year"),
         (["brain-parity", "--until", "soon"], "until"),

@@ -97,7 +97,7 @@ def test_what_is_shown_is_what_was_printed(said, there, name):
     assert shown["provenance"]["versions"] == made["provenance"]["versions"]
 
 
-@pytest.mark.parametrize("words", [("--full",), ("--by", "speed"), ("--quantity", "size", "--every", "5")], ids=str)
+@pytest.mark.parametrize("words", [("--full",), ("--split", "speed"), ("--quantity", "size", "--every", "5")], ids=str)
 def test_a_projection_is_narrowed_as_when_it_is_run(said, there, words):
     assert said("show", "projection.nc", *words).out == said(*MADE["projection.nc"], *words).out
 
@@ -188,9 +188,9 @@ def test_a_fit_is_drawn_as_when_it_was_made(said, there, name):
         (("runs.csv",), "runs.csv: expected a .nc file; the other forms are for other programs"),
         (("mine.toml",), "mine.toml: is not a netCDF-4/HDF5 file"),
         (("projection.nc", "--level", "0.5"), "--level: the file holds a projection"),
-        (("projection.nc", "--by", "sped"), "did you mean 'speed'"),
+        (("projection.nc", "--split", "sped"), "did you mean 'speed'"),
         (("projection.nc", "--quantity", "siz"), "did you mean 'size'"),
-        (("fit.nc", "--full", "--by", "speed"), "--full, --by: the file holds a fit"),
+        (("fit.nc", "--full", "--split", "speed"), "--full, --split: the file holds a fit"),
         (("fits.nc", "--every", "2"), "--every: the file holds a fit"),
         (("comparison.nc", "--plot", "a.svg"), "--plot: the file holds a comparison"),
         (("fit.nc", "--level", "2"), "between 0 and 1"),

@@ -55,7 +55,7 @@ def test_six_commands_at_once(tmp_path):
         'start = 2026\nuntil = 2030\n[quantities.x]\nnormal = [1, 2]\nunit = ""\n'
         '[questions.size]\nvalue = "x"\ndates = [2029]\nresolves = "the yearbook"\n'
     )
-    words = ("record", "mine.toml", "--to", "one.jsonl", "--on", "2026-01-01", "--draws", "64", "--seed")
+    words = ("record", "mine.toml", "--ledger", "one.jsonl", "--as-of", "2026-01-01", "--draws", "64", "--seed")
     processes = [forked(tmp_path, *words, seed) for seed in range(6)]
     for process in processes:
         process.join(300)
@@ -162,7 +162,7 @@ def test_nothing_is_known_on_a_day_that_has_not_come(tmp_path):
             "resolve": lambda: ledger_scores.resolve(path, added["sha256"], 2.0, on="2099-01-01"),
             "record": lambda: ledger_entries.forecasts(run, on="2099-01-01"),  # before anything of the run is read
         }.items():
-            with case(name), pytest.raises(UsageError, match="on 2099-01-01: comes after today, "):
+            with case(name), pytest.raises(UsageError, match="2099-01-01: comes after today, "):
                 call()
     assert path.read_bytes() == before
     assert ledger.past(ledger.today(), "--on") == ledger.today() == ledger.past("today", "--on")

@@ -142,7 +142,7 @@ def test_what_nobody_could_decide_is_refused_with_what_to_add(monkeypatch, run):
         with case("no source"):
             refused(changed(resolves=None), r'add resolves = "..." to \[questions.reached\], or give --source')
         with case("no date"):
-            refused(changed(dates=None), r"add dates = \[2030\] to \[questions.reached\], or give --by DATE")
+            refused(changed(dates=None), r"add dates = \[2030\] to \[questions.reached\], or give --deadline DATE")
         with case("no threshold"):
             refused(
                 {**changed(), "quantities": moving},
@@ -162,9 +162,9 @@ def test_what_nobody_could_decide_is_refused_with_what_to_add(monkeypatch, run):
         with case("beyond the horizon"):
             refused(changed(), "the projection ends on 2046-01-01: --until", by=["2050-01-01"])
         with case("a date that is no more to come"):
-            refused(changed(), "asked by 2036-01-01, which is not after --on 2036-01-01", on="2036-01-01")
+            refused(changed(), "asked by 2036-01-01, which is not after --as-of 2036-01-01", on="2036-01-01")
         with case("no date at all"):
-            refused(changed(), "--on: expected a date", on="tomorrow")
+            refused(changed(), "--as-of: expected a date", on="tomorrow")
         with case("a sweep"), pytest.raises(UsageError, match="a sweep holds several answers"):
             ledger_entries.forecasts(forecast.project(SCENARIO, draws=50, sweep={"goal": [10, 20]}), on="2026-01-01")
         with case("counted worlds"), pytest.raises(UsageError, match="worlds were counted"):

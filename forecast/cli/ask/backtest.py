@@ -46,7 +46,7 @@ Asked = list[tuple[str, "Callable[..., xr.Dataset]", dict[str, str]]]
     "--objective", metavar="NAME", help="Law: what is minimised.  [default: least squares of logs, where y is positive]"
 )
 @click.option("--frontier", is_flag=True, help="File: the values are a running maximum.")
-@click.option("--records", is_flag=True, help="File: count only the rows that set a record.")
+@click.option("--frontier-rows", "records", is_flag=True, help="File: count only the rows that set a record.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows of a file: "year > 1990", "kind is dense".')
 @click.option("--shape", "shapes", multiple=True, metavar="SHAPE", help="Only this shape, beside what it must beat.")
 @click.option("--score", "scores", multiple=True, metavar="NAME", help="Add a score: crps, or one of a plugin.")
@@ -118,7 +118,7 @@ def backtest(
     files = [("--out", out), *(("--plot", path) for path in plots)]
     outputs(files, subject, "X")
     outputs(files, data)
-    of_file = {"--x": x, "--y": y, "--by": by, "--frontier": frontier, "--records": records, "--where": where}
+    of_file = {"--x": x, "--y": y, "--by": by, "--frontier": frontier, "--frontier-rows": records, "--where": where}
     of_laws = {
         "--data": data, "--along": along, "--leave-out": leave_out, "--law": laws, "--let": let,
         "--variables": variables, "--objective": objective,
@@ -129,7 +129,7 @@ def backtest(
     notes: list[str] = []
     if data is not None or (is_file and (along is not None or laws)):
         _refuse(
-            {"--x": x, "--frontier": frontier, "--records": records, "--shape": shapes, "--years": years},
+            {"--x": x, "--frontier": frontier, "--frontier-rows": records, "--shape": shapes, "--years": years},
             "only of a series: laws go --along a column",
         )
         if data is not None and is_file:

@@ -26,7 +26,7 @@ COMMAND = "extrapolate"
 @click.option("--x", required=True, metavar="COLUMN", help="The column to go along: steps, tokens, compute, or dates.")
 @click.option("--y", required=True, metavar="COLUMN", help="The column to extrapolate.")
 @click.option("--to", metavar="PLACE[,PLACE...]", help="Where to: numbers; a year or a date where x is dates.")
-@click.option("--reach", metavar="NUMBER", help="Where x is dates: when is this level first met?")
+@click.option("--threshold", "reach", metavar="NUMBER", help="Where x is dates: when is this level first met?")
 @click.option("--level", type=float, default=0.9, show_default=True, help="Of the interval.")
 @click.option("--where", multiple=True, metavar="CONDITION", help='Rows to keep: "steps > 100", "run is big".')
 @click.option(
@@ -57,7 +57,7 @@ def extrapolate(
     \b
     forecast extrapolate run.csv --x steps --y loss --to 1e9
     forecast extrapolate series.csv --x date --y flops --to 2035 --plot series.png
-    forecast extrapolate series.csv --x date --y flops --reach 1e20
+    forecast extrapolate series.csv --x date --y flops --threshold 1e20
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.cli.fit import fit_arguments
     from forecast.evaluation.extrapolate import extrapolate as carried
@@ -75,7 +75,7 @@ def extrapolate(
         rows.numeric(y),
         _places(to, dated=along.dtype.kind in "MU"),
         level,
-        reach=None if reach is None else fit_arguments.number(reach, "--reach"),
+        reach=None if reach is None else fit_arguments.number(reach, "--threshold"),
         names=(x, y),
         seed=seed,
     )

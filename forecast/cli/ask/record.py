@@ -20,10 +20,10 @@ COMMAND = "record"
 
 @click.command()
 @drawing
-@click.option("--to", required=True, metavar="FILE.jsonl", help="The ledger; a new one where there is none.")
-@click.option("--on", required=True, metavar="DATE", help="The date of the forecast, or today; none later.")
+@click.option("--ledger", "to", required=True, metavar="FILE.jsonl", help="The ledger; a new one where there is none.")
+@click.option("--as-of", "on", required=True, metavar="DATE", help="The date of the forecast, or today; none later.")
 @click.option("--question", "questions", multiple=True, metavar="NAME", help="Only this one; may be given again.")
-@click.option("--by", multiple=True, metavar="DATE", help="How likely is it by then? May be given again.")
+@click.option("--deadline", "by", multiple=True, metavar="DATE", help="How likely is it by then? May be given again.")
 @click.option("--source", default="", metavar="TEXT", help="The table or page that will decide it.")
 @access_options
 @json_option
@@ -47,13 +47,13 @@ def record(
     """Run SCENARIO and add what it says to a ledger of forecasts.
 
     A question goes in if somebody can decide it later: it has a threshold that is the same in every world, a date by
-    which it is asked (dates = [...] in the scenario, or --by), and a source that decides (resolves = "..." in the
+    which it is asked (dates = [...] in the scenario, or --deadline), and a source that decides (resolves = "..." in the
     scenario, or --source); or it asks for a value or growth at a date, and has a source. Each definition, and each date
     of a value, is a forecast of its own. `forecast resolve` scores them.
 
     \b
-    forecast record brain-parity --to ledger.jsonl --on today --set brain=1e20 --set metric=linpack --by 2030-01-01
-    forecast record mine.toml --to ledger.jsonl --on today --question revenue --source "annual report, page 3"
+    forecast record brain-parity --ledger ledger.jsonl --as-of today --set brain=1e20 --deadline 2030-01-01
+    forecast record mine.toml --ledger ledger.jsonl --as-of today --question revenue --source "annual report, page 3"
     """  # noqa: D301 - click reads the \b as "do not rewrap"
     from forecast.base.files import safe_output
     from forecast.evaluation import ledger, ledger_entries
@@ -62,8 +62,8 @@ def record(
     from forecast.scenarios.quantities.changes import parse
 
     safe_output(to)
-    on = ledger.past(on, "--on")
-    dates = [ledger.dated(date, "--by") for date in by]
+    on = ledger.past(on, "--as-of")
+    dates = [ledger.dated(date, "--deadline") for date in by]
     with render.progress("drawing") as report:
         tree = project(
             scenario,

@@ -27,7 +27,7 @@ NARROWING: tuple[Callable[[Any], Any], ...] = (
         metavar="NAME",
         help="Print this quantity step by step; a table holds it alone.",
     ),
-    click.option("--by", metavar="CHOICE", help="Print the answer along this choice first."),
+    click.option("--split", "by", metavar="CHOICE", help="Print the answer along this choice first."),
     click.option(
         "--every",
         type=click.IntRange(1),
@@ -122,7 +122,7 @@ def _check_narrowed(tree: xr.DataTree, shown: Sequence[str], by: str | None) -> 
             raise UnknownNameError("quantity", name, names, where="--quantity")
     choices = attribute(tree, "choices")
     if by is not None and by not in choices:
-        raise UnknownNameError("choice", by, choices, where="--by")
+        raise UnknownNameError("choice", by, choices, where="--split")
 
 
 def _result(tree: xr.DataTree, *, everything: bool) -> dict[str, Any]:

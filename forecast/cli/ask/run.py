@@ -53,7 +53,8 @@ _DRAWN: tuple[Callable[[Any], Any], ...] = (
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     *_DRAWN,
     click.option(
-        "--keep",
+        "--keep-draws",
+        "keep",
         type=int,
         default=10_000,
         show_default=True,
@@ -102,7 +103,7 @@ def run(ctx: click.Context, /, settings: tuple[str, ...], **asked: Any) -> None:
 
     \b
     forecast run brain-parity
-    forecast run brain-parity --by trend
+    forecast run brain-parity --split trend
     forecast run brain-parity --full
     forecast run brain-parity --set trend=changepoint --set brain=1.075e21 --until 2100
     forecast run brain-parity --what-if "machine.growth*0.5 since 2028 until 2032"
