@@ -362,7 +362,7 @@ class Answer:
         asked = {key: each for key, each in asked.items() if key not in ("questions", "update", "title")}
         named = {name: Quantity(stated={"expression": side}, name=name) for name, side in sides.items()}
         if any(side.stated for side in condition.sides):
-            asked = scenario_of({"among": list(named.values())}, base=asked, swapped=self.swapped)
+            asked = scenario_of({"subject_to": list(named.values())}, base=asked, swapped=self.swapped)
         else:
             asked["quantities"] = {**asked["quantities"], **{name: each.record for name, each in named.items()}}
         asked.pop("questions", None)

@@ -25,7 +25,7 @@ _QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "value": ("dates", "title", "resolves"),
     "growth": ("dates", "title", "resolves"),
     "first": ("title",),
-    "rank": ("over", "among", "best", "ordered", "title"),
+    "rank": ("over", "subject_to", "best", "ordered", "title"),
 }
 
 

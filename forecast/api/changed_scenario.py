@@ -18,7 +18,7 @@ from forecast.scenarios.scenario import Scenario
 __all__ = ["changed_in", "scenario"]
 
 #: The keys of a scenario's top that may be stated anew.
-_TOP = ("title", "until", "start", "step", "shown", "choices", "correlations", "update", "changes", "questions")
+_TOP = ("title", "until", "start", "step", "show", "choices", "correlations", "update", "changes", "questions")
 _HEADINGS = ("quantities", "stocks", "solve")
 
 

@@ -215,7 +215,7 @@ def quantities_in(stated: Any) -> Iterator[Quantity]:
 #: Keys under which a formula stands; under all others a quantity stands by its name.
 FORMULAS = (
     "expression", "limit", "at_least", "ceiling", "initial", "log_rate", "rate", "next", "so", "log_likelihood",
-    "when", "value", "growth", "rank", "among",
+    "when", "value", "growth", "rank", "subject_to",
 )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ def _may_share(path: str) -> bool:
     from pathlib import Path
 
     text = Path(path).read_text(encoding="utf-8", errors="replace")
-    return "shared" in text or "extends" in text
+    return "comparable_as" in text or "extends" in text
 
 
 def compare(
@@ -129,7 +129,7 @@ def compare(
     for done, (scenario, shared) in enumerate(asked):
         taken = {n: c.values[0] for n, c in scenario.choices.items() if c.kind == "definition" and len(c.values) > 1}
         tree = project(scenario, set=taken, draws=draws, keep=draws, seed=seed)
-        made = str(scenario.stated["made"]) if "made" in scenario.stated else None
+        made = str(scenario.stated["published_on"]) if "published_on" in scenario.stated else None
         for own, name in shared.items():
             about = {"scenario": scenario.name, "made": made, "definitions": taken}
             row = _of_date if own in scenario.questions else _of_value

@@ -164,7 +164,7 @@ def newest(tree: xr.DataTree) -> dict[str, str]:
     >>> list(newest(run))
     ['datasets/supercomputers']
     """
-    found: dict[str, str] = json.loads(tree.attrs["newest"]) if "newest" in tree.attrs else {}
+    found: dict[str, str] = json.loads(tree.attrs["newest_data"]) if "newest_data" in tree.attrs else {}
     return found
 
 

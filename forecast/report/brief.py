@@ -348,7 +348,7 @@ def _scaled(rows: list[Row], unit: str, *, factor: float | None = None, note: st
 def _last(tree: xr.DataTree, words: Words) -> Iterator[Row]:
     """Walk the quantities that are shown, at the last date: no question is asked."""
     levels = ValueQuantiles(tree)
-    shown = attribute(tree, "shown") if "shown" in tree.attrs else levels.names()
+    shown = attribute(tree, "show") if "show" in tree.attrs else levels.names()
     for name in shown:
         for cell in levels.cells(name) if name in levels.names() else ():
             unit = str(levels.kept[name].attrs["units"])

@@ -137,7 +137,7 @@ def headline(tree: xr.DataTree) -> str:
 def changed(tree: xr.DataTree, words: Words) -> str:
     """Say what was set, swapped and changed, and what stood there instead."""
     choices = attribute(tree, "choices")
-    replaced = attribute(tree, "instead") if "instead" in tree.attrs else {}
+    replaced = attribute(tree, "replaced") if "replaced" in tree.attrs else {}
     told = []
     for key, value in attribute(tree, "set").items():
         if key not in choices:
@@ -207,7 +207,7 @@ def event(tree: xr.DataTree, name: str, chosen: Mapping[str, str], words: Words,
     title = asked["title"]
     named = set(re.findall(r"\{([^{}]*)\}", title))
     of = set(re.findall(r"[A-Za-z_]\w*", asked["when"]))
-    replaced = attribute(tree, "instead") if "instead" in tree.attrs else {}
+    replaced = attribute(tree, "replaced") if "replaced" in tree.attrs else {}
     spelt = {key for key, was in replaced.items() if set(was["stated"]) == {"value"}}
     if not title or (spelt & of) - named:
         title, named = f"'{asked['when']}' holds", set()
@@ -394,7 +394,7 @@ def _where(rows: Sequence[Mapping[str, Any]], words: Words, *, alone: bool) -> s
 def _level(tree: xr.DataTree, name: str, words: Words) -> str:
     """Say the first quantity that is shown at the last date: no question is asked."""
     levels = ValueQuantiles(tree)
-    shown = attribute(tree, "shown") if "shown" in tree.attrs else []
+    shown = attribute(tree, "show") if "show" in tree.attrs else []
     name = next((n for n in (*shown, *levels.names()) if n in levels.names()), "")
     title = str(attribute(tree, "title") or attribute(tree, "scenario"))
     if not name:

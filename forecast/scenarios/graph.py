@@ -759,7 +759,7 @@ def _check_ranking(graph: ScenarioGraph, ranking: RankQuestion, key: str) -> Non
         )
     bases.check_ranking(graph.scenario, graph.nodes, ranking, f"{key}.rank")
     for condition in ranking.among:
-        _check_condition(graph, condition, f"{key}.among")
+        _check_condition(graph, condition, f"{key}.subject_to")
 
 
 def _floor(scenario: Scenario, node: Node) -> float | None:

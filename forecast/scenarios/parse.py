@@ -157,12 +157,12 @@ class ScenarioReader:
         if kind not in ("rival", "definition"):
             raise UnknownNameError("kind of choice", kind, ("rival", "definition"), where=f"{self.where}: {key}.kind")
         if "table" in record:
-            self.only(record, ("table", "column", "where", "known", "kind"), key)
+            self.only(record, ("table", "column", "where", "requires", "kind"), key)
             return TableChoice(
                 table=self.source(record, "table", key),
                 column=self.text(record, "column", key),
                 where=dict(self.where_of(record, key)),
-                known=self.texts(record.get("known", ()), f"{key}.known") if "known" in record else (),
+                known=self.texts(record.get("requires", ()), f"{key}.requires") if "requires" in record else (),
                 kind=kind,  # type: ignore[arg-type]
             )
         self.only(record, ("values", "kind", "weights"), key)
@@ -413,7 +413,7 @@ class ScenarioReader:
         key = f"questions.{name}"
         if "rank" in record:
             return self.ranking(record, key, choices)
-        self.only(record, ("when", "title", "dates", "resolves", "shared"), key)
+        self.only(record, ("when", "title", "dates", "resolves", "comparable_as"), key)
         when = self.condition(self.text(record, "when", key), f"{key}.when")
         if when.op == "==":
             raise self.fail(f"{key}.when", "a date is when one side passes the other: write >= or <=")
@@ -425,7 +425,7 @@ class ScenarioReader:
             title=self.text(record, "title", key, default=""),
             dates=tuple(self.date(given, f"{key}.dates") for given in dates),
             resolves=self.text(record, "resolves", key, default=""),
-            shared=self.text(record, "shared", key, default=""),
+            shared=self.text(record, "comparable_as", key, default=""),
         )
 
     def date(self, given: object, key: str) -> str:
@@ -439,18 +439,18 @@ class ScenarioReader:
 
     def ranking(self, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> RankQuestion:
         """Return a question about an order."""
-        self.only(record, ("rank", "over", "among", "best", "ordered", "title"), key)
+        self.only(record, ("rank", "over", "subject_to", "best", "ordered", "title"), key)
         over = self.text(record, "over", key)
         if over not in choices:
             raise UnknownNameError("choice", over, choices, where=f"{self.where}: {key}.over")
         best = self.text(record, "best", key, default="highest")
         if best not in ("highest", "lowest"):
             raise UnknownNameError("order", best, ("highest", "lowest"), where=f"{self.where}: {key}.best")
-        among = self.texts(record["among"], f"{key}.among") if "among" in record else ()
+        among = self.texts(record["subject_to"], f"{key}.subject_to") if "subject_to" in record else ()
         return RankQuestion(
             rank=self.formula(self.text(record, "rank", key), f"{key}.rank"),
             over=over,
-            among=tuple(self.condition(text, f"{key}.among") for text in among),
+            among=tuple(self.condition(text, f"{key}.subject_to") for text in among),
             best=best,  # type: ignore[arg-type]
             ordered=self.flag(record, "ordered", key),
             title=self.text(record, "title", key, default=""),

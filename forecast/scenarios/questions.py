@@ -95,7 +95,7 @@ def read(
 
 def _figure(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> ValueQuestion:
     word = "growth" if "growth" in record else "value"
-    reader.only(record, (word, "dates", "title", "resolves", "shared"), key)
+    reader.only(record, (word, "dates", "title", "resolves", "comparable_as"), key)
     dates = record.get("dates")
     if not isinstance(dates, (list, tuple)) or not dates:
         raise reader.fail(f"{key}.dates", f"expected dates at which the {word} is asked for, such as [2030, 2040]")
@@ -108,7 +108,7 @@ def _figure(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> Valu
         dates=read_as,
         title=reader.text(record, "title", key, default=""),
         resolves=reader.text(record, "resolves", key, default=""),
-        shared=reader.text(record, "shared", key, default=""),
+        shared=reader.text(record, "comparable_as", key, default=""),
     )
 
 

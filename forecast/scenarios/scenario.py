@@ -80,8 +80,8 @@ __all__ = [
 ]
 
 _TOP = (
-    "title", "extends", "made", "start", "until", "step", "shown", "labels", "choices", "quantities", "stocks", "solve",
-    "correlations", "update", "questions", "changes", "sweep",
+    "title", "extends", "published_on", "start", "until", "step", "show", "labels", "choices", "quantities", "stocks",
+    "solve", "correlations", "update", "questions", "changes", "sweep",
 )  # fmt: skip
 
 #: Keys that a quantity of any kind may have.
@@ -226,8 +226,8 @@ class Scenario:
         reader = ScenarioReader(where, folder)
         record = _extended(record, reader)
         reader.only(record, _TOP, "")
-        if "made" in record:  # read by who compares published forecasts
-            reader.date(record["made"], "made")
+        if "published_on" in record:  # read by who compares published forecasts
+            reader.date(record["published_on"], "published_on")
         until, start = (reader.year(record, key) for key in ("until", "start"))
         step = record.get("step", "year")
         if not isinstance(step, str) and not number(step):
@@ -252,12 +252,12 @@ class Scenario:
             raise reader.fail(f"quantities.{clash}", f"the name is taken: {', '.join(TIME)} are time in expressions")
         if not quantities:
             raise ScenarioError(f"{where}: quantities: expected at least one [quantities.NAME]")
-        shown = reader.texts(record["shown"], "shown") if "shown" in record else ()
+        shown = reader.texts(record["show"], "show") if "show" in record else ()
         for each in shown:
             if each not in quantities:
-                raise UnknownNameError("quantity", each, quantities, where=f"{where}: shown")
+                raise UnknownNameError("quantity", each, quantities, where=f"{where}: show")
         if len(set(shown)) < len(shown):
-            raise reader.fail("shown", "a quantity stands there twice")
+            raise reader.fail("show", "a quantity stands there twice")
         cells = {name: part for name, part in quantities.items() if isinstance(part, TableValue)}
         choices = resolve(asked, cells, Tables(where, start))
         for clash in sorted(set(quantities) & set(choices)):

@@ -178,7 +178,7 @@ def resolve(
         if isinstance(choice, Choice):
             continue
         for known in choice.known:
-            key = f"choices.{name}.known"
+            key = f"choices.{name}.requires"
             if known not in cells:
                 raise UnknownNameError("quantity read in a table", known, cells, where=f"{tables.where}: {key}")
             others = [c for c in options if c != name and c in set(choices_of(cells[known]))]

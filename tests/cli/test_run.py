@@ -74,7 +74,7 @@ def test_weighed_worlds_and_regimes_are_said(said, tmp_path):
         """
         start = 2025
         until = 2027
-        shown = ["kind"]
+        show = ["kind"]
         [quantities.kind]
         draw = { slow = 0.3, fast = 0.7 }
         [quantities.m]

@@ -12,7 +12,7 @@ import forecast
 SCENARIO = """
 start = 2027
 until = 2040
-shown = ["speed", "cost"]
+show = ["speed", "cost"]
 [quantities.cost]
 p05 = 1
 p95 = 4
@@ -49,7 +49,7 @@ def test_json_and_the_projection_have_every_quantity(said, path):
 
 
 def test_without_a_word_about_it_every_quantity_is_shown(said, path):
-    path.write_text(SCENARIO.replace('shown = ["speed", "cost"]\n', ""))
+    path.write_text(SCENARIO.replace('show = ["speed", "cost"]\n', ""))
     _, out, _ = said("run", str(path), "--draws", "50", "--full")
     assert "one [USD]" in out
     assert "alone" not in out
@@ -69,10 +69,10 @@ def test_the_last_step_is_always_shown(said, path, every):
 @pytest.mark.parametrize(
     ("shown", "says"),
     [
-        ('["sped"]', "mine.toml: shown: unknown quantity 'sped'; did you mean 'speed'?"),
-        ('["speed", "speed"]', "mine.toml: shown: a quantity stands there twice"),
-        ('"speed"', "mine.toml: shown: expected a list of texts"),
-        ("[]", "mine.toml: shown: expected a list of texts"),
+        ('["sped"]', "mine.toml: show: unknown quantity 'sped'; did you mean 'speed'?"),
+        ('["speed", "speed"]', "mine.toml: show: a quantity stands there twice"),
+        ('"speed"', "mine.toml: show: expected a list of texts"),
+        ("[]", "mine.toml: show: expected a list of texts"),
     ],
 )
 def test_what_is_shown_must_be_quantities(said, path, shown, says):

@@ -286,7 +286,7 @@ PLACES = {
     "expression": lambda: scenario(expression=HOSTILE),
     "when": lambda: scenario(when=f"{HOSTILE} > 1"),
     "rank": lambda: scenario(rank=HOSTILE),
-    "among": lambda: scenario(among=[f"{HOSTILE} > 1"]),
+    "subject_to": lambda: scenario(subject_to=[f"{HOSTILE} > 1"]),
     "claim": lambda: claim(HOSTILE),
     "rule for rows": lambda: check_rule(f"{HOSTILE} > 1"),
     "--where": lambda: fit_arguments._meets(None, f"{HOSTILE} > 1"),

@@ -53,7 +53,7 @@ def test_a_scenario_projects_it_under_three_futures_of_production(table):
         "goal": {"value": 1.0, "unit": "USD"},
     }
     record = {"start": 2020, "until": 2050, "quantities": quantities, "questions": {"cheap": {"when": "on <= goal"}}}
-    record["shown"] = list(quantities)
+    record["show"] = list(quantities)
     many, again = (forecast.project(record, draws=1500) for _ in range(2))
     few, long, month = (
         forecast.project({**record, **change}, draws=300) for change in ({}, {"until": 2080}, {"step": "month"})

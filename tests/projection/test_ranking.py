@@ -69,7 +69,7 @@ def record(tables):
         "start": 2026,
         "until": 2027,
         "choices": {
-            "card": {"table": tables["cards"], "column": "card", "known": ["rate", "price"]},
+            "card": {"table": tables["cards"], "column": "card", "requires": ["rate", "price"]},
             "use": ["home", "work"],
         },
         "quantities": {
@@ -89,7 +89,7 @@ def record(tables):
                 "unit": "GFLOP/s/USD",
             },
         },
-        "questions": {"best": {"rank": "per_dollar", "over": "card", "among": ["price <= budget"]}},
+        "questions": {"best": {"rank": "per_dollar", "over": "card", "subject_to": ["price <= budget"]}},
     }
 
 
@@ -190,7 +190,7 @@ def test_what_seldom_takes_part_comes_last_unless_the_values_are_ordered(record)
         ("price <= limit", "highest", True, ["mid", "old", "big"]),  # in 63, 95 and 0 %
         ("price >= limit", "highest", True, ["big", "mid", "old"]),
     ):
-        asked = {"rank": "price", "over": "card", "best": best, "among": [condition], "ordered": ordered}
+        asked = {"rank": "price", "over": "card", "best": best, "subject_to": [condition], "ordered": ordered}
         record["questions"]["best"] = asked
         (row,) = result_data.rankings(forecast.project(record, draws=500))
         assert [entry["name"] for entry in row["order"]] == names, (condition, ordered)
@@ -199,7 +199,7 @@ def test_what_seldom_takes_part_comes_last_unless_the_values_are_ordered(record)
 def test_what_takes_part_in_few_draws_is_not_listed_before_what_is_best(record):
     """The larger the dearer, as of what is sold: each takes part at least as often as the larger one before it."""
     record["quantities"]["limit"] = {"p05": 500, "p95": 3000, "unit": "USD"}
-    record["questions"]["best"] = {"rank": "memory", "over": "card", "among": ["price <= limit"]}
+    record["questions"]["best"] = {"rank": "memory", "over": "card", "subject_to": ["price <= limit"]}
     run = forecast.project(record, draws=500)
     (row,) = result_data.rankings(run)
     shares = {entry["name"]: entry["among"] for entry in row["order"]}
@@ -278,8 +278,8 @@ def test_rankings_of_different_bases_are_refused(record):
         ({"rank": "per_dolar"}, UnknownNameError, "did you mean 'per_dollar'"),
         ({"rank": "rate + price"}, UnitError, "units do not balance"),
         ({"best": "max"}, UnknownNameError, "unknown order 'max'"),
-        ({"among": ["price <= rate"]}, UnitError, "questions.best.among: units do not balance"),
-        ({"among": "price <= budget"}, ScenarioError, "expected a list of texts"),
+        ({"subject_to": ["price <= rate"]}, UnitError, "questions.best.subject_to: units do not balance"),
+        ({"subject_to": "price <= budget"}, ScenarioError, "expected a list of texts"),
         ({"when": "price >= budget"}, UnknownNameError, "unknown key 'when'"),
     ],
 )
@@ -314,10 +314,10 @@ def test_wrong_figures(record, change, error, says):
 @pytest.mark.parametrize(
     ("change", "error", "says"),
     [
-        ({"known": ["extra"]}, UnknownNameError, "choices.card.known: unknown quantity read in a table 'extra'"),
+        ({"requires": ["extra"]}, UnknownNameError, "choices.card.requires: unknown quantity read in a table 'extra'"),
         ({"where": {"kind": "none"}}, EmptyDataError, "choices.card: no value is left"),
         ({"column": "memory"}, DataError, "choices.card.column: 'memory' holds no text"),
-        ({"knwon": []}, UnknownNameError, "did you mean 'known'"),
+        ({"requirs": []}, UnknownNameError, "did you mean 'requires'"),
     ],
 )
 def test_wrong_choices(record, change, error, says):

@@ -114,7 +114,7 @@ def test_every_change_is_refused_or_read_without_a_surprise(
         (lambda t: t.attrs.update(evil='"x"'), "attribute 'evil': none of a projection's"),
         (lambda t: t.attrs.update(draws='"20"'), "attribute 'draws': expected a count, got '20'"),
         (lambda t: t.attrs.update(until="2061"), r"/projection/time: expected \d+ to 2061, got [\d.]+ to 2060"),
-        (lambda t: t.attrs.update(newest='{"a": "soon"}'), "attribute 'newest': expected dates by name"),
+        (lambda t: t.attrs.update(newest_data='{"a": "soon"}'), "attribute 'newest_data': expected dates by name"),
         (lambda t: t.attrs.update(choices="{}"), "attribute 'choices': lacks 'metric'"),
         (lambda t: t["past/machine/level"].attrs.update(keeps="all"), "/past/machine: expected a quantity of the"),
         (

@@ -209,7 +209,7 @@ def test_a_ranking_counts_worlds_by_their_weight():
                   "worth": {"expression": "x/unit_of*(1 + 0*m)"}}  # fmt: skip
     record = {
         "choices": {"e": ["dettmers-2015", "carlsmith-2020"]},
-        "questions": {"r": {"rank": "worth", "over": "e", "among": ["m >= 1"]}},
+        "questions": {"r": {"rank": "worth", "over": "e", "subject_to": ["m >= 1"]}},
         "draws": 20_000, "until": 2026,
     }  # fmt: skip
     plain, known = project(quantities, **record), project(quantities, update=SEEN, **record)

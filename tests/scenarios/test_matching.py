@@ -81,10 +81,10 @@ def test_what_no_answer_depends_on_is_refused_with_what_it_depends_on():
     with pytest.raises(UsageError, match=f"swap reward: {says}"):
         forecast.project(SCENARIO, swap={"reward": "hardware/gpu-cost"}, draws=10)
     with pytest.raises(UsageError, match=f"set price: {says}"):
-        run(scenario={**SCENARIO, "shown": ["machine"]}, price=3)
+        run(scenario={**SCENARIO, "show": ["machine"]}, price=3)
     asked = {**SCENARIO["questions"], "paid": {"when": "reward >= 9 USD"}}
     # a run shows all quantities, or one of the questions depends on it, or it is shown by name
-    for wider in ({}, {"questions": asked, "shown": ["machine"]}, {"shown": ["reward"]}, {"questions": {}}):
+    for wider in ({}, {"questions": asked, "show": ["machine"]}, {"show": ["reward"]}, {"questions": {}}):
         assert float(run(scenario={**SCENARIO, **wider}, price=3)["projection"]["price"].max()) == 3.0
 
 

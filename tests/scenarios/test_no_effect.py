@@ -25,7 +25,7 @@ SCENARIO = {
         "roof": {"value": 3, "unit": ""},
     },
     "questions": {"q": {"when": "run >= 3 FLOP"}, "spent": {"value": "double", "dates": ["2030-01-01"]}},
-    "shown": ["run", "lonely"],
+    "show": ["run", "lonely"],
 }
 
 
@@ -68,7 +68,7 @@ def test_what_moves_a_question_or_another_quantity_that_is_shown_or_a_limit_of_o
         what_if("double"),  # a value at a date, which is changed and not typed
         {"set": {"run": 2}},
         {"more": {"questions": {}}, "set": {"lonely": 2}},  # where nothing is asked, all quantities are the answer
-        {"more": {"shown": None}, "set": {"cost": 2}, "without": ["spent"]},  # a run shows them all
+        {"more": {"show": None}, "set": {"cost": 2}, "without": ["spent"]},  # a run shows them all
     ):
         project(**asked)
 

@@ -149,7 +149,7 @@ SET = {
 
 
 def projected(draws=500, **given):
-    record = {**SPAN, "quantities": SET, "questions": {"q": {"when": "machine >= 90 PFLOP/s"}}, "shown": ["twice"]}
+    record = {**SPAN, "quantities": SET, "questions": {"q": {"when": "machine >= 90 PFLOP/s"}}, "show": ["twice"]}
     return forecast.project(record, draws=draws, set=given)
 
 

@@ -64,7 +64,7 @@ def show(tree: xr.DataTree, result: dict[str, Any], every: int | None = None) ->
     left = []
     quantities = _by_name(result["quantities"])
     named = ValueQuantiles(tree).names()
-    shown = result_data.attribute(tree, "shown") if "shown" in tree.attrs else named
+    shown = result_data.attribute(tree, "show") if "show" in tree.attrs else named
     for name in shown:
         if name not in quantities:  # a regime, shown above
             continue

@@ -131,7 +131,7 @@ def _result(tree: xr.DataTree, *, everything: bool) -> dict[str, Any]:
     from forecast.report import result_data
     from forecast.report.headline import headline
 
-    shown = result_data.attribute(tree, "shown") if "shown" in tree.attrs else None
+    shown = result_data.attribute(tree, "show") if "show" in tree.attrs else None
     record = sentence(result_data.attribute(tree, "models"))
     return {
         "scenario": result_data.attribute(tree, "scenario"),

@@ -99,7 +99,7 @@ class Ranked:
         value = world.formula(asked.rank, dims, combination, target=self.units[name], where=f"{where}.rank", step=-1)
         among = np.ones(world.draws, dtype=bool)
         for condition in asked.among:
-            holds = world.formula(condition.formula, dims, combination, target="", where=f"{where}.among", step=-1)
+            holds = world.formula(condition.formula, dims, combination, target="", where=f"{where}.subject_to", step=-1)
             among &= holds[0] != 0
         return value[0], among
 

@@ -331,7 +331,7 @@ def _shares(told: Sequence[tuple[str, str, float]], title: str, axis_title: str,
 
 def _shown(tree: xr.DataTree) -> list[str]:
     names = ValueQuantiles(tree).names()
-    shown = attribute(tree, "shown") if "shown" in tree.attrs else names
+    shown = attribute(tree, "show") if "show" in tree.attrs else names
     return [name for name in shown if name in names] or names
 
 

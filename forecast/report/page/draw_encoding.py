@@ -128,7 +128,7 @@ class EncodedDraws:
         opens = opening(self.tree)[0]
         asked = sorted({name: None for name, _ in self.asked}, key=lambda name: name != opens)
         sides = [self._sides(name) for name in asked]
-        shown = attribute(self.tree, "shown") if "shown" in self.tree.attrs else [] if sides else known
+        shown = attribute(self.tree, "show") if "show" in self.tree.attrs else [] if sides else known
         more = [n for each in sides[1:] for n in each]
         first = sides[0] if sides else [n for n in shown[:1] if n in known and not self._still(n)]
         rest = dict.fromkeys(n for n in (*more, *shown) if n in known and n not in first)

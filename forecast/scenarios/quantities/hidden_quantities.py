@@ -217,7 +217,7 @@ def resolved(scenario: Scenario) -> tuple[Scenario, Mapping[str, str]]:
         name: replace(
             asked,
             rank=formula(asked.rank, f"questions.{name}.rank"),
-            among=tuple(condition(each, f"questions.{name}.among") for each in asked.among),
+            among=tuple(condition(each, f"questions.{name}.subject_to") for each in asked.among),
         )
         for name, asked in scenario.rankings.items()
     }

@@ -207,7 +207,7 @@ def test_a_superexponential_reaches_any_horizon_in_a_bounded_time():
 
 def test_the_four_limits_of_epoch_bound_the_run_of_the_direct_approach():
     limits = {f"by_{name}": {"model": f"capability/epoch-{name}"} for name in ("chips", "data", "latency")}
-    own = {"extends": "capability/direct-approach", "until": 2040, "shown": ["physical"]}
+    own = {"extends": "capability/direct-approach", "until": 2040, "show": ["physical"]}
     bound = {
         **limits,
         "by_power": {"model": "capability/epoch-power-distributed"},
@@ -215,7 +215,7 @@ def test_the_four_limits_of_epoch_bound_the_run_of_the_direct_approach():
         "physical": {"expression": "10**(log10(spend) + per_dollar)*one_flop", "limit": "bound"},
     }
     free = forecast.project(own, draws=1024)
-    held = forecast.project({**own, "shown": ["physical", "bound"], "quantities": bound}, draws=1024)
+    held = forecast.project({**own, "show": ["physical", "bound"], "quantities": bound}, draws=1024)
     run, bound = held["projection"]["physical"].values, held["projection"]["bound"].values
     np.testing.assert_allclose(run, np.minimum(free["projection"]["physical"].values, bound), rtol=1e-9)
     assert read(held, "tai by 2040.01") < read(free, "tai by 2040.01") - 0.01
@@ -233,7 +233,7 @@ def test_the_plateau_of_the_gpu_pack_ends_the_price_path_of_cotra():
         "plateau": {"expression": plateau},
         "per_dollar": {"expression": f"17 + min(log10(2)*(t - 2020)/2.5, plateau - {card})"},
     }
-    pack = {"extends": "capability/cotra-2020-reconstructed", "shown": ["physical", "per_dollar", "plateau"]}
+    pack = {"extends": "capability/cotra-2020-reconstructed", "show": ["physical", "per_dollar", "plateau"]}
     own = forecast.project("capability/cotra-2020-reconstructed", draws=1024)
     ends = forecast.project({**pack, "quantities": changed}, draws=1024)
     assert read(ends, "plateau p50") == pytest.approx(14.41, abs=0.02)  # what the GPU pack prints

@@ -54,7 +54,12 @@ RANKED = {
         "limit": {"value": 250, "unit": "FLOP/s"},
     },
     "questions": {
-        "fastest": {"rank": "speed", "over": "machine", "among": ["speed <= limit"], "title": "the fastest machine"},
+        "fastest": {
+            "rank": "speed",
+            "over": "machine",
+            "subject_to": ["speed <= limit"],
+            "title": "the fastest machine",
+        },
     },
 }
 

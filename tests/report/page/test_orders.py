@@ -74,7 +74,7 @@ def test_codes_give_the_shares_of_the_projection(keep):
             "gain": {"normal": [-0.5, 0.5], "unit": ""},
             "speed": {"expression": "{machine}**gain"},
         },
-        "questions": {"best": {"rank": "speed", "over": "machine", "among": ["speed <= 1.2"]}},
+        "questions": {"best": {"rank": "speed", "over": "machine", "subject_to": ["speed <= 1.2"]}},
     }
     tree, every = forecast.project(asked, draws=400, keep=keep), forecast.project(asked, draws=400)
     assert ("levels" in tree) == (keep == 100)

@@ -164,7 +164,7 @@ def test_questions_use_time_and_its_functions():
 def test_rankings_take_part_by_conditions_with_units_and_time(condition, takes_part):
     record = {
         "choices": {"author": ["kurzweil-2005", "carlsmith-2020"]},
-        "questions": {"best": {"rank": "brain*growth(machine)", "over": "author", "among": [condition]}},
+        "questions": {"best": {"rank": "brain*growth(machine)", "over": "author", "subject_to": [condition]}},
     }
     run = forecast.project(scenario({"brain": {"model": "brain/{author}"}}, **record), draws=50)
     assert run["rankings"]["best_among"].values.tolist() == [takes_part, takes_part]
