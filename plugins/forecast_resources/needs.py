@@ -77,7 +77,7 @@ HARDWARE = (
 
 GROWTH = (
     ModelSpec(
-        name="compute-growth-asked",
+        name="compute-growth-as-needed",
         title="Growth of training compute that the progress asked for needs",
         quantity="resources.compute_growth",
         unit="1/year",

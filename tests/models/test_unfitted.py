@@ -54,7 +54,7 @@ def test_it_cannot_be_made_without_saying_how():
         "brain/dettmers-2015",
         "brain/pooled",
         "brain/evidence",
-        "resources/compute-growth-asked",
+        "resources/compute-growth-as-needed",
         "trends/growth",
         "emergence/rounding-error-absmax",
         "emergence/token-cost",

@@ -185,14 +185,14 @@ def test_laws_with_a_ceiling_are_fitted_as_by_scipy_and_lie_nearer_than_the_line
 
 
 def test_compute_that_brings_nothing_is_named():
-    asked = {"by_compute": 0, "compute": "asked"}
-    with pytest.raises(DataError, match=r"compute-growth-asked: by_compute is 0: .* no growth of it is enough"):
+    asked = {"by_compute": 0, "compute": "as-needed"}
+    with pytest.raises(DataError, match=r"compute-growth-as-needed: by_compute is 0: .* no growth of it is enough"):
         forecast.project("scaling-ends", draws=BLOCK, set=asked)
 
 
 def test_growth_below_zero_gives_no_more_than_there_was():
     """Growth below 0 once gave more before the start than at it: `--set wanted=-20` had 88 % *already*."""
-    asked = forecast.project("scaling-ends", draws=BLOCK, set={"wanted": -20, "compute": "asked"})
+    asked = forecast.project("scaling-ends", draws=BLOCK, set={"wanted": -20, "compute": "as-needed"})
     assert float(asked["questions"]["ends_already"].max()) < 0.05
     run = asked["projection"]["run"]
     np.testing.assert_allclose(run, run.isel(time=0).broadcast_like(run).transpose(*run.dims), rtol=1e-12)
@@ -209,8 +209,8 @@ def run():
 def test_growth_of_compute_is_what_progress_needs(run):
     q = run["projection"].to_dataset().isel(time=0)
     needed = (q.wanted - q.without_compute) / q.by_compute
-    np.testing.assert_allclose(q.compute_growth.sel(compute="asked"), needed)
-    np.testing.assert_allclose(q.progress.sel(compute="asked"), q.wanted)
+    np.testing.assert_allclose(q.compute_growth.sel(compute="as-needed"), needed)
+    np.testing.assert_allclose(q.progress.sel(compute="as-needed"), q.wanted)
 
 
 def highest(level):
@@ -259,7 +259,7 @@ def test_what_a_run_takes_and_is_allowed_is_that_of_model_capability():
 
 
 def test_compute_compounds_from_the_largest_run(run):
-    q = run["projection"].to_dataset().sel(hardware="continues", compute="asked")
+    q = run["projection"].to_dataset().sel(hardware="continues", compute="as-needed")
     record = forecast.model("capability/training-compute").fit().observed().value.max()
     assert float(q.largest_now.min()) >= record * (1 - 1e-9)
     when = forecast.tables.decimal_year(q.time.values)
@@ -281,31 +281,31 @@ def test_the_power_of_the_run_of_2030_is_what_others_expect():
 
 def test_the_first_ceiling_binds_no_later_than_any(run):
     asked = run["questions"].to_dataset()
-    one = {"hardware": "continues", "compute": "asked"}
+    one = {"hardware": "continues", "compute": "as-needed"}
     first = asked["ends_date"].sel(one)
     for name in ("dollars", "gigawatts", "chip_supply"):
         other = asked[f"{name}_date"].sel(one)
         both = ~(np.isnat(first) | np.isnat(other))
         # two dates within one step are read off lines of the logarithm of different ratios
         assert (first.values[both] <= other.values[both] + np.timedelta64(2, "D")).all()
-    never = asked["ends_never"].sel(compute="asked")
+    never = asked["ends_never"].sel(compute="as-needed")
     assert float(never.sel(hardware="ends")) <= float(never.sel(hardware="continues"))
 
 
 def test_the_measured_growth_of_compute_stands_beside_the_one_asked_for(run):
     """Progress "as it has been" needs x2 to x3 of compute a year; the largest runs grew by x5.3: both are shown."""
     growth = run["projection"]["compute_growth"].isel(time=0)
-    asked, measured = (np.exp(growth.sel(compute=name).median().item()) for name in ("asked", "as-measured"))
+    asked, measured = (np.exp(growth.sel(compute=name).median().item()) for name in ("as-needed", "as-measured"))
     assert 2 < asked < 3.1
     assert measured == pytest.approx(5.3, abs=0.3)
     low, high = growth.sel(compute="as-measured").quantile([0.05, 0.95])
     facts = forecast.model("capability/training-compute@exponential").fit().describe().facts
     assert [float(low), float(high)] == pytest.approx([facts["growth_p05"], facts["growth_p95"]], abs=0.02)
     middle = run["questions"]["ends"].sel(quantile=0.5)
-    apart = middle.sel(compute="asked") - middle.sel(compute="as-measured")
+    apart = middle.sel(compute="as-needed") - middle.sel(compute="as-measured")
     assert (apart.values > np.timedelta64(365, "D")).all()
     more = run["projection"]["progress"].isel(time=0).median("draw")
-    assert float(more.sel(compute="as-measured")) > float(more.sel(compute="asked"))
+    assert float(more.sel(compute="as-measured")) > float(more.sel(compute="as-needed"))
 
 
 def test_one_or_two_more_years_is_answered_with_a_probability_and_what_drives_it(run):

@@ -95,11 +95,11 @@ def test_data_without_a_name_have_that_of_their_quantity(tmp_path):
 
 
 def test_a_table_that_the_code_of_a_model_reads_counts_too():
-    run = forecast.project("scaling-ends", draws=8, set={"compute": "asked"})
+    run = forecast.project("scaling-ends", draws=8, set={"compute": "as-needed"})
     rows = forecast.tables.columns("datasets/capability-editions")
     last_row = rows["release_date"][~np.isnat(rows["release_date"])].max()
     assert newest(run)["datasets/capability-editions"] == str(last_row.astype("datetime64[D]"))
-    assert forecast.project("scaling-ends", draws=8, set={"compute": "asked"}, workers=2).attrs == run.attrs
+    assert forecast.project("scaling-ends", draws=8, set={"compute": "as-needed"}, workers=2).attrs == run.attrs
 
 
 def test_nothing_dated_is_behind_a_calculation():

@@ -374,7 +374,7 @@ def test_what_moves_the_dates_makes_sense(run):
 def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
     asked = {"draws": 512, "set": {"variant": "trends continue", "compute": "direct"}}
     whole = forecast.project("model-capability", **asked)["projection"]
-    slow = [{"of": "record", "growth": "0.5*", "since": 2028}]
+    slow = [{"of": "frontier_run", "growth": "0.5*", "since": 2028}]
     changed = forecast.project("model-capability", changes=slow, **asked)["projection"]
     for name in ("run", "spending", "chips", "power", "index_links"):
         assert float(changed[name].isel(time=-1).median()) < float(whole[name].isel(time=-1).median()), name
@@ -389,7 +389,7 @@ def test_a_change_of_one_link_reaches_what_rests_on_it_and_nothing_else(of):
         ("odds", "capability/index-level@exponential"),
         pytest.param("odds", "capability/index-level@changepoint", marks=pytest.mark.slow),
         pytest.param("odds", "capability/index-level@logistic", marks=pytest.mark.slow),
-        pytest.param("record", "capability/training-compute@exponential", marks=pytest.mark.slow),
+        pytest.param("frontier_run", "capability/training-compute@exponential", marks=pytest.mark.slow),
         pytest.param("pace", "capability/pace-ho-2024", marks=pytest.mark.slow),
         ("pace", "capability/pace-from-index"),
         pytest.param("spending_growth", "capability/spending-growth-2016-2024", marks=pytest.mark.slow),
