@@ -53,7 +53,7 @@ report(began, float(np.sort(date)[WORLDS // 2]))
 """
 OURS = """
 import forecast, forecast.projection.engine, xarray
-from forecast.report import summary
+from forecast.report import result_data
 machine = forecast.trend({"year": t, "v": y}, shape="trends/exponential", x="year", y="v", unit="FLOP/s", name="m")
 record = {
     "start": 2025, "until": 2084,
@@ -66,8 +66,8 @@ record = {
 forecast.project(record, draws=8)  # imports what is needed
 began = time.process_time()
 run = forecast.project(record, draws=WORLDS)
-summary.quantities(run)
-(answer,) = summary.questions(run)
+result_data.quantities(run)
+(answer,) = result_data.questions(run)
 report(began, float(answer["crossing"]["p50"][:4]) + (float(answer["crossing"]["p50"][5:7]) - 0.5) / 12)
 """
 

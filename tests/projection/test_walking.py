@@ -124,7 +124,7 @@ def test_a_rate_is_calibrated_at_the_start():
 
 
 def test_a_choice_walks_each_of_its_values():
-    record = {"choices": {"g": ["asked", "as-measured"]},
+    record = {"choices": {"g": ["as-needed", "as-measured"]},
               "stocks": {"S": {"initial": 1, "log_rate": "r"}},
               "quantities": {"r": {"model": "resources/compute-growth-{g}"}}}  # fmt: skip
     models = {
