@@ -263,7 +263,7 @@ def coverage(held: int, of: int, level: float = 0.9) -> tuple[float, float]:
 
     Examples
     --------
-    >>> [round(end, 3) for end in held_share(2, 3)]
+    >>> [round(end, 3) for end in coverage(2, 3)]
     [0.135, 0.983]
     """
     from scipy.special import betaincinv

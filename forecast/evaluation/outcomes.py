@@ -96,7 +96,7 @@ def verdict_text(forecast: DatedForecast) -> str:
 
     Examples
     --------
-    >>> said(DatedForecast(who="demo", kind="date", published="2025-04-03", median=2030, low=2026, level=0.8))
+    >>> verdict_text(DatedForecast(who="demo", kind="date", published="2025-04-03", median=2030, low=2026, level=0.8))
     '2030 (80 %: 2026 to open)'
     """
     ends = " to ".join("open" if end is None else f"{end:.6g}" for end in (forecast.low, forecast.high))

@@ -26,7 +26,7 @@ def bounds_of(
 
     Examples
     --------
-    >>> dict(limits(["a", "b"], ["b"], {"a": (0, 1)}, "law"))
+    >>> dict(bounds_of(["a", "b"], ["b"], {"a": (0, 1)}, "law"))
     {'a': (0.0, 1.0), 'b': (0.0, inf)}
     """
     if not isinstance(bounds or {}, Mapping):

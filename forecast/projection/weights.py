@@ -72,7 +72,7 @@ def effective_sample_size(weight: Array) -> Array:
 
     Examples
     --------
-    >>> float(effective(np.array([0.5, 0.5, 0.0])))
+    >>> float(effective_sample_size(np.array([0.5, 0.5, 0.0])))
     2.0
     """
     return np.asarray(1 / (weight**2).sum(axis=0))
@@ -85,7 +85,7 @@ def weighted_share(holds: NDArray[np.bool_], weights: Array | None, failing: NDA
 
     Examples
     --------
-    >>> float(share(np.array([True, False, True]), None, np.array([False, False, True])))
+    >>> float(weighted_share(np.array([True, False, True]), None, np.array([False, False, True])))
     0.5
     """
     if failing is None or not failing.any():

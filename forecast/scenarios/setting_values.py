@@ -80,9 +80,9 @@ def parsed(key: str, value: object, unit: Callable[[], str], *, lower: float | N
 
     Examples
     --------
-    >>> stated("brain", "1 EFLOP/s", lambda: "FLOP/s")
+    >>> parsed("brain", "1 EFLOP/s", lambda: "FLOP/s")
     {'value': 1e+18}
-    >>> stated("brain", "1e13..1e17", lambda: "FLOP/s")
+    >>> parsed("brain", "1e13..1e17", lambda: "FLOP/s")
     {'loguniform': [10000000000000.0, 1e+17]}
     """
     from forecast import units
@@ -133,7 +133,7 @@ def as_text(settings: Mapping[str, Any]) -> list[str]:
 
     Examples
     --------
-    >>> said({"brain": "1e13..1e17", "rate": 3})
+    >>> as_text({"brain": "1e13..1e17", "rate": 3})
     ['brain = 1e13..1e17 (loguniform)', 'rate = 3']
     """
     told = []
@@ -149,7 +149,7 @@ def as_phrase(value: Any) -> str:
 
     Examples
     --------
-    >>> spoken(1e16), spoken({"lognormal": [1, 4]})
+    >>> as_phrase(1e16), as_phrase({"lognormal": [1, 4]})
     ('1e+16', '{lognormal = [1, 4]}')
     """
     if isinstance(value, Mapping):

@@ -64,7 +64,7 @@ def first_order(
     >>> run = forecast.project({"start": 2025, "until": 2060, "quantities": {
     ...     "x": {"p05": 1, "p95": 100, "unit": "FLOP"}, "y": {"p05": 9, "p95": 11, "unit": "FLOP"}},
     ...     "questions": {"q": {"when": "x >= y"}}}, draws=1000)
-    >>> drivers(run, "q")[0]["name"]
+    >>> first_order(run, "q")[0]["name"]
     'x'
     """
     data = tree["questions"].to_dataset()

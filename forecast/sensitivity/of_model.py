@@ -100,7 +100,7 @@ def sobol_indices(
     >>> import forecast
     >>> made = forecast.estimate("a*b", unit="FLOP", inputs={
     ...     "a": {"p05": 1.0, "p95": 1e4, "unit": "FLOP"}, "b": {"p05": 1.0, "p95": 1e2, "unit": ""}})
-    >>> shares = attribution(made, draws=100_000)
+    >>> shares = sobol_indices(made, draws=100_000)
     >>> [str(n) for n in shares["input"].values], shares["total"].round(2).values.tolist()
     (['a', 'b'], [0.8, 0.2])
     """

@@ -208,7 +208,7 @@ def held(version: Version, this: str, other: str) -> tuple[Version, Version] | N
 
     Examples
     --------
-    >>> part = Part(key=("edition", "model"), columns={
+    >>> part = ChangedResource(key=("edition", "model"), columns={
     ...     "edition": ["1", "1", "2"], "model": ["a", "b", "a"], "score": [1.0, 2.0, 1.5]})
     >>> both = held(Version(name="index", version="", hash="", parts=(part,), data=None), "1", "2")
     >>> difference, = compare(*both)
@@ -249,8 +249,8 @@ def compare(before: Version, after: Version) -> tuple[Difference, ...]:
 
     Examples
     --------
-    >>> a = Part(key=("run",), columns={"run": ["a", "b"], "loss": [2.5, 2.0]})
-    >>> b = Part(key=("run",), columns={"run": ["b", "c"], "loss": [1.0, 3.0]})
+    >>> a = ChangedResource(key=("run",), columns={"run": ["a", "b"], "loss": [2.5, 2.0]})
+    >>> b = ChangedResource(key=("run",), columns={"run": ["b", "c"], "loss": [1.0, 3.0]})
     >>> def version(part):
     ...     return Version(name="runs", version="1", hash="", parts=(part,), data=None)
     >>> difference, = compare(version(a), version(b))

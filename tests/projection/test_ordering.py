@@ -175,7 +175,7 @@ def test_a_name_that_no_variant_has_is_refused_where_a_choice_is_narrowed_too():
 
 @pytest.mark.slow
 def test_growths_in_the_shipped_chain_have_the_correlation_that_is_asked():
-    of = ["record.growth", "odds.growth", "tokens_trend.growth", "capability/chip-stock@pool.growth"]
+    of = ["frontier_run.growth", "odds.growth", "tokens_trend.growth", "capability/chip-stock@pool.growth"]
     chain = forecast.scenario("model-capability").with_(correlations=[{"of": of, "rho": 0.7}])
     run = forecast.project(chain, until=2036)
     names = [f"capability/{s}@pool.growth" for s in ("training-compute", "index-level", "tokens-per-dollar")]

@@ -46,7 +46,7 @@ def rival_of_draw(
 
     Examples
     --------
-    >>> held_by_worlds("trend", [0.0, 1.0], seed=0, worlds=3).tolist()
+    >>> rival_of_draw("trend", [0.0, 1.0], seed=0, worlds=3).tolist()
     [1, 1, 1]
     """
     begin = first // BLOCK

@@ -79,7 +79,7 @@ class RunCache:
     --------
     >>> import forecast
     >>> from forecast.projection.engine import project
-    >>> held = Held()
+    >>> held = RunCache()
     >>> x = {"start": 2025, "until": 2030, "quantities": {"x": {"p05": 1, "p95": 4, "unit": "FLOP"}}}
     >>> first, again = (project(x, draws=10, held=held) for _ in range(2))
     >>> first.identical(again)

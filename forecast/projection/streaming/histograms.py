@@ -123,7 +123,7 @@ class ValueHistogram:
 
     Examples
     --------
-    >>> counts = LevelCounts(1)
+    >>> counts = ValueHistogram(1)
     >>> counts.add(np.linspace(1.0, 3.0, 1001)[None])
     >>> counts.quantiles([0.5]).round(2).tolist()
     [[2.0]]
@@ -259,7 +259,7 @@ class DateHistogram:
 
     Examples
     --------
-    >>> counts = DateCounts(2025.0, 2035.0)
+    >>> counts = DateHistogram(2025.0, 2035.0)
     >>> counts.add(np.array([2025.0, 2026.0, 2028.0, np.inf]))
     >>> counts.quantiles([0.25, 0.5, 0.9]).round(2).tolist(), counts.never
     ([2025.0, 2026.0, inf], 0.25)

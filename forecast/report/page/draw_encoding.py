@@ -70,7 +70,7 @@ class EncodedDraws:
     >>> run = forecast.project({"start": 2025, "until": 2060, "quantities": {
     ...     "x": {"p05": 1, "p95": 100, "unit": "FLOP"}, "y": {"p05": 9, "p95": 11, "unit": "FLOP"}},
     ...     "questions": {"q": {"when": "x >= y"}}}, draws=1000)
-    >>> worlds = Worlds(run)
+    >>> worlds = EncodedDraws(run)
     >>> int(worlds.remain({"x": [50, 100]}).sum())
     500
     """

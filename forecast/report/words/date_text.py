@@ -31,7 +31,7 @@ def as_text(year: float, *, fine: bool = False, short: bool = False) -> str:
 
     Examples
     --------
-    >>> said(2034.6), said(2027.7, fine=True), said(2027.7, fine=True, short=True)
+    >>> as_text(2034.6), as_text(2027.7, fine=True), as_text(2027.7, fine=True, short=True)
     ('2034', 'September 2027', '2027-09')
     """
     whole, number = month(year)

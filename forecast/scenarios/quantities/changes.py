@@ -84,7 +84,7 @@ def as_phrase(stated: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> spoken({"of": "machine", "growth": 0.5, "since": 2028.0, "until": 2032.5})
+    >>> as_phrase({"of": "machine", "growth": 0.5, "since": 2028.0, "until": 2032.5})
     'machine.growth*0.5 since 2028 until 2032.5'
     """
     how = f".growth*{stated['growth']:g}" if "growth" in stated else f" = {stated['value']}"

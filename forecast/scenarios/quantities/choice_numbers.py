@@ -61,7 +61,7 @@ class ChoiceNumber:
 
         Examples
         --------
-        >>> made = Templated(record={"normal": ["{low}", 4], "unit": ""}, templates={"normal": "{low}"})
+        >>> made = ChoiceNumber(record={"normal": ["{low}", 4], "unit": ""}, templates={"normal": "{low}"})
         >>> made.filled({"low": "1.5"}, where="demo")
         {'normal': [1.5, 4], 'unit': ''}
         """
