@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from forecast.contract.toml_records import records_from
     from forecast.evaluation.extrapolate import Extrapolation, extrapolate
     from forecast.evaluation.rolling_origin import backtest
+    from forecast.fit.fit import Fit
     from forecast.fit.protocols import Protocol, protocol
-    from forecast.fit.solution import Fit
     from forecast.laws import Law, law
     from forecast.models import estimate, model, trend
     from forecast.projection.engine import project
@@ -113,7 +113,7 @@ _HOME = {
     "Answer": "forecast.api.answer",
     "QuantityCondition": "forecast.api.quantity",
     "Extrapolation": "forecast.evaluation.extrapolate",
-    "Fit": "forecast.fit.solution",
+    "Fit": "forecast.fit.fit",
     "Law": "forecast.laws",
     "Protocol": "forecast.fit.protocols",
     "Quantity": "forecast.api.quantity",

@@ -58,9 +58,6 @@ PLACES = {
     "fit/inference/uncertainty.py: joined: getattr": OURS,
     "fit/objectives/objective.py: Objective.pointwise: getattr": LISTED,  # OBJECTIVES
     "fit/protocols.py: fit_by: getattr": OURS,
-    "fit/save.py: encoded: getattr": OURS,
-    "fit/save.py: save: getattr": OURS,
-    "fit/save_many.py: _stacked: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.put: getattr": OURS,
     "fit/solve/newton.py: NewtonResult.take: getattr": OURS,
     "fit/solve/newton.py: _Live.join: getattr": OURS,
@@ -68,10 +65,6 @@ PLACES = {
     "fit/solve/newton.py: _Live.keep: getattr": OURS,
     "fit/solve/newton.py: _Live.keep: setattr": OURS,
     "fit/solve/scatter.py: scattered: getattr": OURS,
-    "fit/saved_fit_schema.py: _check_published: getattr": OURS,
-    "fit/saved_fit_schema.py: _check_replicates: getattr": OURS,
-    "fit/saved_fit_schema.py: _check_uncertainty: getattr": OURS,
-    "fit/saved_fit_schema.py: _compare: getattr": OURS,
     "formula/functions.py: implementation: getattr": LISTED,  # FUNCTIONS: the whitelist of the grammar
     "formula/symbolic.py: _functions: getattr": OURS,
     "formula/symbolic.py: from_sympy: getattr": OURS,

@@ -10,8 +10,8 @@ from forecast.errors import printable
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.fit.solution import Fit
 
 __all__ = ["load"]
 
@@ -33,14 +33,11 @@ def load(path: str | os.PathLike[str]) -> Fit | Fits | xr.DataTree:
     from forecast.base import netcdf
     from forecast.fit.compare import comparison_of, is_comparison
     from forecast.fit.save import fit_of, guarded, is_fit
-    from forecast.fit.save_many import fits_of, is_fits
     from forecast.projection.result_schema import check_projection, is_projection
 
     tree = netcdf.load(path)
     if is_fit(tree):
         return fit_of(tree, path)
-    if is_fits(tree):
-        return fits_of(tree, path)
     if is_comparison(tree):
         guarded(lambda: comparison_of(tree, path), printable(path), "comparison")
         return tree

@@ -20,7 +20,7 @@ from forecast.formula import Comparison, Measured, Name, Node, Text, check_name,
 
 if TYPE_CHECKING:
     from forecast.api.answer import Answer
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.models import Model
 
 __all__ = ["Quantity", "QuantityCondition", "as_quantity", "quantity"]

@@ -92,8 +92,8 @@ def _writer(
     from forecast.cli.fit.compare import show_comparison
     from forecast.cli.fit.fit_output import show_fit
     from forecast.fit.compare import comparison_of, is_comparison
+    from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.fit.solution import Fit
     from forecast.projection.result_schema import is_projection
     from forecast.report import page
 

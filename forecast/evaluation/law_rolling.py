@@ -242,7 +242,8 @@ def _of_law(law: Law, known: Columns, asked: Columns, y: str, objective: str | N
         raise FitError(band.attrs["no_interval"])
     assert fit.uncertainty is not None
     # the band of an observation is Student's t about the median (in logarithms under a log objective)
-    apart = np.array([fit.uncertainty.quantile(share) for share in _SHARES]) / fit.uncertainty.quantile(0.95)
+    quantile = fit.uncertainty.quantile
+    apart = np.array([float(quantile(share)[0]) for share in _SHARES]) / float(quantile(0.95)[0])
     middle, upper = (band[each].values[:, None] for each in ("median", "observed_upper"))
     return np.asarray(middle * (upper / middle) ** apart if fit.log else middle + (upper - middle) * apart)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from forecast.fit.fit import Fit
 from forecast.fit.fit_law import fit_law, published_fit
 from forecast.fit.options import Request
-from forecast.fit.solution import Fit
 
 __all__ = ["Fit", "Request", "fit_law", "published_fit"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.laws import Law
     from forecast.tables.columns import Columns
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.errors import ForecastError
-from forecast.fit.data.observations import Observed
-from forecast.fit.data.padded import Padded
-from forecast.fit.inference.covariance import uncertainties
-from forecast.fit.inference.uncertainty import Uncertainties, Uncertainty
+from forecast.errors import FitError, ForecastError
+from forecast.fit.data.observations import Observations
+from forecast.fit.inference.covariance import assess
+from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.setting import Setting
 from forecast.fit.problem.target import MANY, Target
+from forecast.fit.solutions import Solutions
 from forecast.fit.solve import batch_solver, newton
-from forecast.fit.solve.multistart import Solution, agreeing, is_optimum, search
+from forecast.fit.solve.domain import USUAL, check_domain
+from forecast.fit.solve.multistart import agreeing, is_optimum, search
 
 if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
@@ -41,99 +43,126 @@ class SolvedCurves:
     ----------
     q : ndarray
         (k, B), in the solver's coordinates.
-    value : ndarray
-        (B,), the plain value of the objective.
     settled, converged : ndarray of bool
         (B,): a solution; and the optimum, as far as starts tell.
     starts : ndarray of int
         (2, B): how many starts led there, and how many there were.
-    known : Uncertainties
+    known : Uncertainty
     options : mapping of str to ndarray
         (B,), options that came from the data.
     """
 
     q: Array
-    value: Array
     settled: NDArray[np.bool_]
     converged: NDArray[np.bool_]
     starts: NDArray[np.int64]
-    known: Uncertainties
+    known: Uncertainty
     options: Mapping[str, Array]
 
 
-def fit_one(
-    setting: Setting, seen: Observed, linked: Array, begun: Array | None
-) -> tuple[Problem, Solution, tuple[int, int], Uncertainty] | None:
-    """Fit one data set as a batch of one.
+def fit_one(setting: Setting, seen: Observations, problem: Problem, begun: Array | None, seed: int) -> Solutions:
+    """Fit one data set: as a curve beside no other where that settles it, else by a search from many starts.
+
+    Laws with groups, errors in x and very many points go by the search at once.
 
     Parameters
     ----------
     setting : Setting
-    seen : Observed
-    linked : ndarray
-        y in the objective's link.
+    seen : Observations
+    problem : Problem
+        The same as a problem.
     begun : ndarray, optional
         The start that was given, in the solver's coordinates.
+    seed : int
 
-    Returns
-    -------
-    tuple or None
-        The problem with the options that come from the data, its solution, how many starts led there and how many
-        there were, and what is known of the parameters; None where the batch does not settle it.
+    Raises
+    ------
+    FitError
+        If the law cannot be computed from any start.
     """
-    if seen.y.size > MANY:  # the search goes over so many points piece by piece
-        return None
-    part = Padded.of(seen, linked)
-    begun = None if begun is None else begun[:, None]
+    made = None
+    if not (setting.law.levels or seen.sigma_x or seen.y.size > MANY):  # the search goes over so many piece by piece
+        made = _settled_at_once(setting, seen, problem, begun)
+    if made is None:
+        made = _by_search(setting, seen, problem, begun, seed)
+    # what is known was computed from the very arrays that the solution keeps
+    vague = bool(made.known.unidentified)
+    agree, total = int(made.starts[0, 0]), int(made.starts[1, 0])
+    exact = bool(made.value[0] <= made.problem().rounding())
+    made.converged[:] &= bool(is_optimum(agree, total, vague, exact))
+    return made
+
+
+def _settled_at_once(setting: Setting, seen: Observations, problem: Problem, begun: Array | None) -> Solutions | None:
+    part = seen.as_curves()
     target, solved, normal, starts = batch_solver.solve_batch(
-        setting.law, part, setting.coordinates, setting.target(part), begun, grid=False
-    )
+        setting.law, part, setting.coordinates, setting.target(part), None if begun is None else begun[:, None],
+        grid=False,
+    )  # fmt: skip
     if not solved.settled[0] or not np.isfinite(solved.q).all():
         return None
-    known, options = _known(setting, part, target, solved, normal, groups=seen.groups)
-    solution = Solution(at=solved.q[:, 0], value=float(solved.value[0]), settled=True, iterations=0)
-    problem = setting.problem(part, 0, {o: float(v[0]) for o, v in options.items()})
-    return problem, solution, (int(starts[0, 0]), int(starts[1, 0])), known.one(0)
-
-
-def _known(
-    setting: Setting,
-    part: Padded,
-    target: Target,
-    solved: NewtonResult,
-    normal: Array | None,
-    *,
-    groups: NDArray[np.int64] | None = None,
-) -> tuple[Uncertainties, dict[str, Array]]:
-    """Polish solutions; return what is known of their parameters, and the options that came from the data, (B,)."""
-    options = {o: np.ravel(target.options[o]) for o in OWN if o in target.options and np.ndim(target.options[o]) == 2}
     _polish(target, solved, setting.coordinates, normal)
-    known = uncertainties(
-        setting.law, target, solved.q, setting.coordinates,
-        lambda b: setting.problem(part, b, {o: float(v[b]) for o, v in options.items()}),
-        scale_known=part.scale_known, groups=groups, settled=solved.settled,
-        solved=None if normal is None or groups is not None else (normal, solved.value),
+    return _one(setting, seen, problem, _own(target), solved.q, True, starts, begun is not None)
+
+
+def _by_search(setting: Setting, seen: Observations, problem: Problem, begun: Array | None, seed: int) -> Solutions:
+    problem, found = search(problem, begun, seed)
+    if not found or not math.isfinite(found[0].value):
+        check_domain(problem, setting.name, begun, often=USUAL)
+    if not found:
+        raise FitError(
+            f"{setting.name}: found no parameters for which the law can be computed on these data; give start="
+        )
+    best = found[0]
+    if not math.isfinite(best.value):
+        begins = "any start" if begun is None else "this start"
+        raise FitError(f"{setting.name}: the objective cannot be computed from {begins}")
+    starts = np.array([[agreeing(problem, found)], [len(found)]])
+    own = {o: np.array([v]) for o in OWN if o not in setting.options and (v := problem.options.get(o)) is not None}
+    return _one(setting, seen, problem, own, best.at[:, None], best.settled, starts, begun is not None)
+
+
+def _one(
+    setting: Setting, seen: Observations, problem: Problem, own: Mapping[str, Array], q: Array,
+    settled: bool, starts: NDArray[np.int64], given: bool,
+) -> Solutions:  # fmt: skip
+    made = Solutions(
+        setting=setting, curves=seen.as_curves(), q=q, settled=np.array([True]),
+        converged=np.array([settled]), starts=starts, options=own, given=given,
     )  # fmt: skip
-    return known, options
+    made.keep(problem.with_options(**{o: float(v[0]) for o, v in own.items()}))
+    return made
 
 
-def fit_curves(setting: Setting, part: Padded, begun: Array | None, seed: int) -> SolvedCurves:
+def _own(target: Target) -> dict[str, Array]:
+    """Return the options that came from the data of each curve, (B,)."""
+    return {o: np.ravel(target.options[o]) for o in OWN if o in target.options and np.ndim(target.options[o]) == 2}
+
+
+def fit_curves(setting: Setting, part: Observations, begun: Array | None, seed: int) -> SolvedCurves:
     """Fit some curves; what is not settled at once is searched with more starts, one by one."""
     target, solved, bread, starts = batch_solver.solve_batch(
         setting.law, part, setting.coordinates, setting.target(part), begun
     )
     target = _searched(setting, part, target, solved, starts, begun, seed)
-    known, options = _known(setting, part, target, solved, bread)
+    options = _own(target)
+    _polish(target, solved, setting.coordinates, bread)
+    known = assess(
+        setting.law, target, solved.q, setting.coordinates,
+        lambda b: setting.problem(part.one(b), {o: float(v[b]) for o, v in options.items()}),
+        scale_known=part.scale_known, settled=solved.settled,
+        solved=None if bread is None else (bread, solved.value),
+    )  # fmt: skip
     vague = np.zeros(solved.value.shape, dtype=bool)
     vague[list(known.unidentified)] = True
     exact = solved.value <= target.rounding() if vague.any() else False
     converged = solved.settled & is_optimum(starts[0], starts[1], vague, exact)
-    return SolvedCurves(solved.q, solved.value, solved.settled, converged, starts, known, options)
+    return SolvedCurves(solved.q, solved.settled, converged, starts, known, options)
 
 
 def _searched(
     setting: Setting,
-    part: Padded,
+    part: Observations,
     target: Target,
     solved: NewtonResult,
     starts: NDArray[np.int64],
@@ -143,7 +172,7 @@ def _searched(
     """Search for the optimum of each curve that did not settle as for that of a single fit."""
     options = {o: np.array(v) for o, v in target.options.items()}
     for b in map(int, np.flatnonzero(~solved.settled)):
-        problem = setting.problem(part, b)
+        problem = setting.problem(part.one(b))
         if problem.n < problem.k:
             continue
         try:

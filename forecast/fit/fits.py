@@ -15,114 +15,27 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, printable
-from forecast.fit.kernels.general import natural
-from forecast.fit.problem.problem import Problem
-from forecast.fit.problem.target import Target
-from forecast.fit.solve.multistart import Solution
+from forecast.fit.data.observations import no_counts
+from forecast.fit.fit import Fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from forecast.base.streams import Streams
-    from forecast.fit.data.padded import Padded
+    from forecast.fit.data.observations import Observations
     from forecast.fit.diagnostics.identifiability import Diagnostics
-    from forecast.fit.inference.fit_batch import FitBatch
-    from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.inference.replicates import Replicates
-    from forecast.fit.inference.uncertainty import Uncertainties
-    from forecast.fit.problem.setting import Setting
-    from forecast.fit.solution import Fit
+    from forecast.fit.inference.uncertainty import Uncertainty
+    from forecast.fit.solutions import Solutions
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
 
-__all__ = ["Fits", "Solutions"]
+__all__ = ["Fits"]
 
 Array: TypeAlias = NDArray[np.float64]
 
 #: So many fits are kept whole once they were asked for.
 MAX_CACHED_FITS = 1000
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Solutions:
-    """The fits of a batch as arrays.
-
-    Parameters
-    ----------
-    setting : Setting
-    curves : Padded
-        The data.
-    q : ndarray
-        (k, B), in the solver's coordinates; nan where a fit failed.
-    value : ndarray
-        (B,), the plain value of the objective.
-    settled : ndarray of bool
-    known : Uncertainties
-    options : mapping of str to ndarray
-        (B,), options that came from the data: Huber's threshold, the width of a quantile.
-    converged : ndarray of bool
-        (B,): settled, and more than one start led there, where there were more.
-    starts : ndarray of int
-        (2, B), how many starts led there, and how many there were.
-    outcome : ndarray of str
-        How each fit ended.
-    repeated : tuple of Replicates or None, optional
-        The bootstrap of each fit, where there is one.
-    """
-
-    setting: Setting
-    curves: Padded
-    q: Array
-    value: Array
-    settled: NDArray[np.bool_]
-    known: Uncertainties
-    options: Mapping[str, Array]
-    converged: NDArray[np.bool_]
-    starts: NDArray[np.int64]
-    outcome: NDArray[np.str_]
-    given: bool = False
-    repeated: tuple[Replicates | None, ...] | None = None
-
-    def target(self, rows: NDArray[np.int64]) -> Target:
-        """Return what was minimised for some of the curves."""
-        return self.setting.target(self.curves.take(rows), {o: v[rows] for o, v in self.options.items()})
-
-    def problem(self, b: int) -> Problem:
-        """Return one of the fits as a problem of its own."""
-        return self.setting.problem(self.curves, b, {o: float(v[b]) for o, v in self.options.items()})
-
-    @functools.cached_property
-    def natural(self) -> dict[str, Array]:
-        """All parameters as the law has them, (B,) each."""
-        coordinates = self.setting.coordinates
-        with np.errstate(all="ignore"):
-            p = natural(self.q, coordinates.logs)
-        values = {n: np.full(self.settled.size, v) for n, v in coordinates.fixed.items()}
-        values |= dict(zip(coordinates.free, p, strict=True))
-        return {name: values[name] for name in self.setting.law.parameters}
-
-    @functools.cached_property
-    def errors(self) -> dict[str, Array]:
-        """Standard errors of all parameters, (B,) each: the bootstrap's where there is one."""
-        known = self.known
-        errors = dict(zip(known.names, known.errors(), strict=True))
-        if self.repeated is not None:
-            some = ~known.exact  # the replicates of an exact fit repeat it
-            some[list(known.flaws)] = False
-            for name, column in errors.items():
-                repeated = np.array([np.nan if r is None else r.stderr(name) for r in self.repeated])
-                errors[name] = np.where(some, repeated, column)
-        none = np.zeros(self.settled.size)
-        return {name: errors.get(name, none) for name in self.setting.law.parameters}
-
-    def optima(self, rows: NDArray[np.int64]) -> Optima:
-        """Return what the profiles of some of the fits start from."""
-        from forecast.fit.inference.profile_endpoints import Optima
-
-        coordinates, target, q = self.setting.coordinates, self.target(rows), self.q[:, rows]
-        value, _, hessian = target.evaluate(q)
-        ends = {"lower": coordinates.lower, "upper": coordinates.upper}
-        return Optima(target=target, q=q, value=value, hessian=hessian, logs=coordinates.logs, **ends)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -158,31 +71,31 @@ class Fits:
 
     by: str
     level: float = 0.95
-    warnings: tuple[str, ...] = ()
-    made: Solutions = field(repr=False)
+    solutions: Solutions = field(repr=False)
+    remarks: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def law(self) -> Law:
         """The law of every fit."""
-        return self.made.setting.law
+        return self.solutions.setting.law
 
     @property
     def objective_name(self) -> str:
         """The objective of every fit."""
-        return self.made.setting.objective.name
+        return self.solutions.setting.objective.name
 
     @property
     def name(self) -> str:
         """What to call the law in a message."""
-        return self.made.setting.name
+        return self.solutions.setting.name
 
     def __len__(self) -> int:
-        return int(self.made.settled.size)
+        return int(self.solutions.settled.size)
 
     @property
     def labels(self) -> NDArray[Any]:
         """The values of the dimension."""
-        return self.made.curves.labels
+        return self.solutions.curves.labels
 
     def along(self, column: Any, *, dims: tuple[str, ...] = (), **coords: Any) -> xr.DataArray:
         """Return an array over the dimension, and others."""
@@ -194,40 +107,37 @@ class Fits:
     @functools.cached_property
     def params(self) -> xr.Dataset:
         """The parameters, over the dimension."""
-        return self._dataset(self.made.natural)
+        return self._dataset(self.solutions.values)
 
     @functools.cached_property
     def stderr(self) -> xr.Dataset:
         """Standard errors, over the dimension."""
-        return self._dataset(self.made.errors)
+        return self._dataset(self.solutions.errors)
 
     @functools.cached_property
     def objective(self) -> xr.DataArray:
         """The value of the objective."""
-        made = self.made
-        weight = made.curves.weights.sum(axis=1)
-        delta = made.options.get("delta", made.setting.options.get("delta"))
-        return self.along(made.setting.objective.stated(made.value, weight, delta))
+        return self.along(self.solutions.stated)
 
     @property
     def converged(self) -> xr.DataArray:
         """Whether each fit is an optimum."""
-        return self.along(self.made.converged)
+        return self.along(self.solutions.converged)
 
     @property
     def n(self) -> xr.DataArray:
         """The number of points of each fit."""
-        return self.along((self.made.curves.weights > 0).sum(axis=1))
+        return self.along(self.solutions.n)
 
     @property
     def outcome(self) -> xr.DataArray:
         """How each fit ended."""
-        return self.along(self.made.outcome)
+        return self.along(self.solutions.outcome)
 
     @functools.cached_property
     def verdict(self) -> xr.DataArray:
         """The outcome and the diagnostics of each fit in words: the time of an interval for each."""
-        verdicts = [str(text) for text in self.made.outcome]
+        verdicts = [str(text) for text in self.solutions.outcome]
         for b, fit in self._rows():
             verdicts[b] = fit.verdict
         return self.along(np.array(verdicts))
@@ -235,17 +145,13 @@ class Fits:
     @functools.cached_property
     def residual_scale(self) -> xr.DataArray:
         """Standard deviation of one observation of median weight."""
-        weights = np.where(self.made.curves.weights > 0, self.made.curves.weights, np.nan)
-        some = np.flatnonzero(self.made.settled)
-        scale = np.full(len(self), np.nan)
-        scale[some] = self.made.known.scale[some] / np.sqrt(np.nanmedian(weights[some], axis=1))
-        return self.along(scale)
+        return self.along(self.solutions.residual_scale)
 
     @functools.cached_property
     def covariance(self) -> xr.DataArray:
         """Covariances of the fitted parameters, over the dimension, ``parameter`` and ``other``."""
-        names = list(self.made.setting.coordinates.free)
-        table = self.made.known.natural()
+        names = list(self.solutions.setting.coordinates.free)
+        table = self.solutions.known.natural()
         return self.along(table, dims=("parameter", "other"), parameter=names, other=names)
 
     @functools.cached_property
@@ -259,50 +165,18 @@ class Fits:
         FitError
             Without ``bootstrap=``.
         """
-        repeated = self.made.repeated
-        if repeated is None:
+        repeated = self.solutions.replicates
+        if not self.solutions.bootstrapped:
             raise FitError(f"{self.name}: no bootstrap: fit with bootstrap=1000 for a thousand replicates")
         size = next((r.converged.size for r in repeated if r is not None), 0)
         columns = {
             name: self.along(
                 np.array([np.full(size, np.nan) if r is None else r.values[i] for r in repeated]), dims=("replicate",)
             )
-            for i, name in enumerate(self.made.setting.coordinates.free)
+            for i, name in enumerate(self.solutions.setting.coordinates.free)
         }
         flags = np.array([np.zeros(size, dtype=bool) if r is None else r.converged for r in repeated])
         return xr.Dataset({"converged": self.along(flags, dims=("replicate",)), **columns})
-
-    @functools.cached_property
-    def estimates(self) -> FitBatch:
-        """The fits as the rules of inference see them."""
-        from forecast.fit.inference.fit_batch import FitBatch
-
-        made = self.made
-        return FitBatch(
-            name=self.name,
-            law=self.law,
-            objective=made.setting.objective,
-            values=made.natural,
-            known=made.known,
-            settled=made.settled,
-            points=(made.curves.weights > 0).sum(axis=1).astype(float),
-            residual_scale=np.nan_to_num(self.residual_scale.values),
-            ranges=made.curves.ranges(),
-            replicates=(None,) * len(self) if made.repeated is None else made.repeated,
-            errs_in_x=False,
-            optima=made.optima,
-            residuals=self._residuals if len(self.law.variables) == 1 else None,
-        )
-
-    def _residuals(self) -> tuple[Array, Array, Array]:
-        """Return the places of the points, what the law leaves of them, and their weights, (B, n) each."""
-        curves, objective = self.made.curves, self.made.setting.objective
-        parameters = {n: v[:, None] for n, v in self.made.natural.items()}
-        with np.errstate(all="ignore"):
-            level = self.law.value(parameters, **curves.variables)
-            left = curves.linked - (np.log(level) if objective.log else level)
-        (along,) = curves.variables.values()
-        return np.broadcast_to(along, left.shape), left, np.where(np.isfinite(left), curves.weights, 0.0)
 
     def interval(self, name: str, level: float = 0.95, method: str | None = None) -> xr.Dataset:
         """Return the interval of a parameter in every fit, ``lower`` and ``upper`` over the dimension.
@@ -312,9 +186,9 @@ class Fits:
         """
         from forecast.fit.inference.interval import check, intervals
 
-        made = self.made
-        check(name, level, method, made.natural, self.name)
-        low, high = intervals(self.estimates, name, level, method)
+        made = self.solutions
+        check(name, level, method, made.values, self.name)
+        low, high = intervals(made, name, level, method)
         none, failed = int(np.isnan(low).sum()), int((~made.settled).sum())
         notes = [*self.warnings]
         if none > failed:
@@ -331,9 +205,9 @@ class Fits:
         itself, as a DataArray: then each fit has points of its own. A fit without bands gives nan, which the attribute
         ``warnings`` counts.
         """
-        from forecast.fit.predict import predict_many
+        from forecast.fit.predict import predict
 
-        return predict_many(self, data, level, statistic, variables)
+        return predict(self, data, level=level, statistic=statistic, variables=variables, by=self.by)
 
     def select(self, label: Any) -> Fit:
         """Return one of the fits by itself: everything that `forecast.Fit` can do is then at hand.
@@ -350,34 +224,24 @@ class Fits:
             known = [str(text) for text in self.labels]
             raise UnknownNameError(self.by, printable(label, 60), known, where=self.name)
         b = int(places[0])
-        if not self.made.settled[b]:
-            raise FitError(f"{self.name}: {self.by} {printable(label, 60)}: {self.made.outcome[b]}")
+        if not self.solutions.settled[b]:
+            raise FitError(f"{self.name}: {self.by} {printable(label, 60)}: {self.solutions.outcome[b]}")
         return self._one(b)
 
     def _rows(self) -> Iterator[tuple[int, Fit]]:
         """Go over the fits that did not fail."""
-        return ((int(b), self._one(int(b))) for b in np.flatnonzero(self.made.settled))
+        return ((int(b), self._one(int(b))) for b in np.flatnonzero(self.solutions.settled))
 
     def _one(self, b: int) -> Fit:
-        if b in self._made_whole:
-            return self._made_whole[b]
-        from forecast.fit.fit_law import diagnosed
-
-        made = self.made
-        problem = made.problem(b)
-        solution = Solution(at=made.q[:, b].copy(), value=float(made.value[b]), settled=True, iterations=0)
-        seen = replace(made.curves.one(b), options=problem.options)
-        starts = (int(made.starts[0, b]), int(made.starts[1, b]))
-        fit = diagnosed(problem, solution, starts, seen, given=made.given, level=self.level)
-        repeated = None if made.repeated is None else made.repeated[b]
-        if repeated is not None:
-            fit = replace(fit, replicates=repeated, notes=(*fit.notes, *repeated.warnings(fit.name)))
-        if len(self._made_whole) < MAX_CACHED_FITS:
-            self._made_whole[b] = fit
+        if b in self._whole:
+            return self._whole[b]
+        fit = Fit(law=self.law, solutions=self.solutions.one(b), level=self.level)
+        if len(self._whole) < MAX_CACHED_FITS:
+            self._whole[b] = fit
         return fit
 
     @functools.cached_property
-    def _made_whole(self) -> dict[int, Fit]:
+    def _whole(self) -> dict[int, Fit]:
         return {}
 
     # What a single fit has, for each ----------------------------------------------------------------------------------
@@ -385,54 +249,68 @@ class Fits:
     @property
     def values(self) -> Mapping[str, Array]:
         """The parameters as plain arrays, one number a fit."""
-        return self.made.natural
+        return self.solutions.values
 
     @property
     def log(self) -> bool:
         """Whether the scatter about the law is of the logarithm."""
-        return self.made.setting.objective.log
+        return self.solutions.setting.objective.log
 
     @property
     def published(self) -> None:
         """Nothing: fits of data are not published ones."""
         return None
 
+    @functools.cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What the fits themselves warn of; what the verdict of each finds is in its words."""
+        made, found = self.solutions, []
+        if not made.converged.all():
+            first = str(self.labels[int(np.flatnonzero(~made.converged)[0])])
+            lost = int((~made.converged).sum())
+            found.append(
+                f"{self.name}: {lost} of {len(self)} fits failed, the first is {self.by} {printable(first, 40)}"
+            )
+        if (counts := no_counts(made.objective, made.curves.y, made.curves.weights)) != "":
+            found.append(f"{self.name}: {counts}")
+        return (*found, *self.remarks)
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the fits themselves warn of; what the verdict of each finds is in its words."""
+        """The same: a single fit has both."""
         return self.warnings
 
     @property
-    def data(self) -> Padded:
+    def data(self) -> Observations:
         """What was fitted."""
-        return self.made.curves
+        return self.solutions.curves
 
     @property
     def ranges(self) -> Mapping[str, tuple[Array, Array]]:
         """The least and the largest value of each variable, one number a fit."""
-        return self.made.curves.ranges()
+        return self.solutions.ranges
 
     @property
-    def uncertainty(self) -> Uncertainties:
+    def uncertainty(self) -> Uncertainty:
         """What is known of the parameters."""
-        return self.made.known
+        return self.solutions.known
 
     @property
-    def replicates(self) -> tuple[Replicates | None, ...] | None:
+    def replicates(self) -> tuple[Replicates | None, ...]:
         """The bootstrap of each fit, where there is one."""
-        return self.made.repeated
+        return self.solutions.replicates
 
     @property
     def delta(self) -> xr.DataArray:
         """Huber's threshold of each fit; nan where there is none."""
-        made = self.made
-        known = made.options.get("delta", made.setting.options.get("delta", np.nan))
-        return self.along(np.broadcast_to(np.asarray(known, dtype=float), (len(self),)).copy())
+        delta = self.solutions.delta
+        known = np.asarray(np.nan if delta is None else delta, dtype=float)
+        return self.along(np.broadcast_to(known, (len(self),)).copy())
 
     @property
     def starts(self) -> xr.DataArray:
         """How many starts reached the optimum of each fit (``agree``), and how many there were (``all``)."""
-        return self.along(self.made.starts.T, dims=("start",), start=["agree", "all"])
+        return self.along(self.solutions.starts.T, dims=("start",), start=["agree", "all"])
 
     @functools.cached_property
     def diagnostics(self) -> dict[Any, Diagnostics]:
@@ -472,7 +350,7 @@ class Fits:
         from forecast.fit.predict import extrapolation
 
         far = extrapolation(self, variables)
-        far = np.where(self.made.settled.reshape(-1, *[1] * (far.ndim - 1)), far, np.nan)
+        far = np.where(self.solutions.settled.reshape(-1, *[1] * (far.ndim - 1)), far, np.nan)
         many = far.ndim > 2
         return self.along(far, dims=tuple(f"point_{i}" if many else "point" for i in range(far.ndim - 1)))
 
@@ -516,11 +394,13 @@ class Fits:
         progress: Progress = None,
     ) -> Fits:
         """Return the fits with a bootstrap of each; see `forecast.Fit.resample`. Rows of a curve have no groups."""
-        from forecast.fit.batch import bootstrapped
+        from forecast.fit.inference.bootstrap import bootstrapped
 
-        return bootstrapped(
-            self, replicates, resample=resample, seed=seed, groups=groups, workers=workers, progress=progress
-        )
+        made = bootstrapped(
+            self.solutions, replicates, where=self.name, resample=resample, seed=seed, groups=groups, workers=workers,
+            progress=progress,
+        )  # fmt: skip
+        return replace(self, solutions=made)
 
     def group(self, label: object) -> Fit:
         """Refuse: many fits at once take no law with groups."""
@@ -548,9 +428,9 @@ class Fits:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Save all fits as one netCDF file; `forecast.load` reads it back, and computes again what is known."""
-        from forecast.fit.save_many import save_many
+        from forecast.fit.save import save
 
-        return save_many(self, path)
+        return save(self, path, by=self.by)
 
     def _each(self, asked: Callable[[Fit], xr.Dataset]) -> xr.Dataset:
         """Return what each fit answers, over the dimension; nan where one has no answer, which is counted."""
@@ -573,13 +453,13 @@ class Fits:
 
     def summary(self) -> str:
         """Return the fits in a few lines: how many converged, and the middle of each parameter."""
-        good = self.made.settled
+        good = self.solutions.settled
         lines = [f"{len(self)} fits over '{self.by}', {int(good.sum())} converged ({self.objective_name})"]
-        for name, values in self.made.natural.items():
+        for name, values in self.solutions.values.items():
             if good.any():
                 low, middle, high = np.quantile(values[good], [0.05, 0.5, 0.95])
                 lines.append(f"{name}: median {middle:.6g}, 90% of the fits in [{low:.6g}, {high:.6g}]")
-        reasons, counts = np.unique(self.made.outcome[~good], return_counts=True)
+        reasons, counts = np.unique(self.solutions.outcome[~good], return_counts=True)
         lines += [f"{count} fits: {reason}" for reason, count in zip(reasons, counts, strict=True)]
         return "\n".join([*lines, *(f"warning: {w}" for w in self.warnings)])
 

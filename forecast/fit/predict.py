@@ -23,63 +23,109 @@ from forecast.laws.requirements import unmet
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.fit.inference.fit_batch import FitBatch
     from forecast.fit.inference.replicates import Replicates
-    from forecast.fit.solution import Fit
+    from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
-__all__ = ["FAR", "STATISTICS", "check_level", "extrapolation", "percentiles", "predict", "predict_many"]
+__all__ = ["FAR", "STATISTICS", "check_level", "extrapolation", "percentiles", "predict"]
 
 Array = NDArray[np.float64]
 
 #: Predictions further than this from the data carry a warning, in decades.
 FAR = 0.5
 STATISTICS = ("median", "mean")
+BANDS = ("lower", "upper", "observed_lower", "observed_upper")
 
 
-def predict(fit: Fit, data: Any, *, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
-    """Return the law at given points with its bands; see `forecast.Fit.predict`."""
+def predict(
+    fit: Fit | Fits, data: Any, *, level: float, statistic: str, variables: Mapping[str, Any], by: str | None = None
+) -> xr.Dataset:
+    """Return the law of a fit, or of all over the dimension `by`, with its bands; see `forecast.Fit.predict`."""
     import xarray as xr
 
     _check(level, statistic, fit.name)
     if data is not None:
         variables = points_of(fit.law, data, variables, fit.name)
-    values = broadcast(fit, variables)
-    shape = next(iter(values.values())).shape
-    points = {n: v.reshape(1, -1) for n, v in values.items()}
-    one = np.array([0])
-    parameters = {n: np.array([v]) for n, v in fit.values.items()}
-    _check_meaning(fit, parameters, points)
-    centre = _values(fit.law, parameters, points)
-    columns = {"median": centre}
+    if statistic == "mean" and fit.log and not by and fit.residual_scale is None:
+        why = fit.uncertainty.flaw() if fit.uncertainty is not None else ""
+        raise FitError(
+            f"{fit.name}: no mean: {why or 'its scatter is not known'}; the law was fitted to logarithms, and gives "
+            "the median"
+        )
+    points, dims, coords = _points(fit, variables, by)
+    shape = next(iter(points.values())).shape[1:]
+    flat = {n: v.reshape(len(v), int(np.prod(shape, dtype=int))) for n, v in points.items()}
     attrs: dict[str, Any] = {"level": level, "fit": fit.name}
-    notes = list(fit.notes)
-    if fit.uncertainty is not None:  # what the band holds is no warning: it says so itself
-        notes = list(dict.fromkeys([*notes, *fit.diagnostics.warnings(fit.name, predicting=True)]))
-    if statistic == "mean":
-        if fit.log and fit.residual_scale is None:
-            why = fit._why_not()
-            raise FitError(f"{fit.name}: no mean: {why}; the law was fitted to logarithms, and gives the median")
-        columns["mean"], attrs["mean_by"] = _mean(fit.log, np.array([fit.residual_scale or 0.0]), centre)
     try:
-        attrs["bands"] = _origin(fit, level)
+        origin = "" if by else _origin(fit, level)  # type: ignore[arg-type]
     except FitError as problem:
         attrs["no_interval"] = str(problem)
+    columns, far, doubted = _columns(fit, flat, level, statistic, banded="no_interval" not in attrs)
+    if statistic == "mean":
+        attrs["mean_by"] = _mean_by(fit)
+    if by:
+        found = _of_many(fit, columns, far)  # type: ignore[arg-type]
     else:
-        assert fit.estimates is not None
-        made, doubted = _bands(fit.estimates, one, points, centre, level)
-        columns.update(made)
-        if (rho := float(fit.estimates.correlation[0])) > 0:
-            attrs["bands"] += f", times {float(widened(np.array(rho))):.2g}: residuals follow each other"
-        if doubted:
-            attrs["bands"] += ", and by how far the last points turn away from the law"
+        if "no_interval" not in attrs:
+            attrs["bands"] = origin + _widening(fit, doubted)  # type: ignore[arg-type]
+        found = _of_one(fit, flat, columns, far)  # type: ignore[arg-type]
+    attrs |= found
+    lead = (by,) if by else ()
+    arrays = {
+        name: xr.DataArray(v.reshape((*v.shape[:1] * len(lead), *shape)), dims=(*lead, *dims),
+                           attrs={"unit": fit.law.unit})
+        for name, v in columns.items()
+    }  # fmt: skip
+    if by:
+        coords = {**coords, by: fit.labels}  # type: ignore[union-attr]
+    return xr.Dataset(arrays, coords=coords, attrs=attrs)
+
+
+def _columns(
+    fit: Fit | Fits, points: Mapping[str, Array], level: float, statistic: str, *, banded: bool
+) -> tuple[dict[str, Array], Array, bool]:
+    """Return the columns of a prediction, how far the points lie outside the data, (B, p), and whether the form of
+    the law is doubted there; nan of fits that failed.
+    """
+    made, values = fit.solutions, {n: np.atleast_1d(v) for n, v in fit.values.items()}
+    count, size = next(iter(values.values())).size, next(iter(points.values())).shape[1]
+    names = ["median", *(BANDS if banded else ()), *(["mean"] * (statistic == "mean"))]
+    columns = {name: np.full((count, size), np.nan) for name in names}
+    far, doubted = np.zeros((count, size)), False
+    good = np.arange(count) if made is None else np.flatnonzero(made.settled)
+    ranges = {} if made is None else made.ranges
+    step = max(1, TABLE_ELEMENTS // max(size * (len(fit.law.parameters) + 6), 1))
+    for first in range(0, good.size, step):
+        rows = good[first : first + step]
+        part = {n: v if len(v) == 1 else v[rows] for n, v in points.items()}
+        parameters = {n: v[rows] for n, v in values.items()}
+        _check_meaning(fit, parameters, part)
+        centre = columns["median"][rows] = _values(fit.law, parameters, part)
+        if statistic == "mean":
+            columns["mean"][rows] = _mean(fit, rows, centre)
+        if banded:
+            assert made is not None
+            bands, doubt = _bands(made, rows, part, centre, level)
+            doubted |= doubt
+            for name, band in bands.items():
+                columns[name][rows] = band
+        far[rows] = _decades({n: (low[rows], high[rows]) for n, (low, high) in ranges.items()}, part)
+    return columns, far, doubted
+
+
+def _of_one(fit: Fit, points: Mapping[str, Array], columns: Mapping[str, Array], far: Array) -> dict[str, Any]:
+    """Return what a reader of a prediction must know of one fit, naming the points."""
+    attrs: dict[str, Any] = {}
+    notes, centre = list(fit.notes), columns["median"]
+    if fit.uncertainty is not None:  # what the band holds is no warning: it says so itself
+        notes = list(dict.fromkeys([*notes, *fit.diagnostics.warnings(fit.name, predicting=True)]))
     if fit.ranges and (np.isfinite(centre).any() or not centre.size):
-        ranges = {n: (np.array([low]), np.array([high])) for n, (low, high) in fit.ranges.items()}
-        far = float(np.max(_decades(ranges, points)[np.isfinite(centre)], initial=0.0))
-        attrs["extrapolation_decades"] = far
-        if far > FAR:
-            where = f"{far:.1f} decades outside its data" if np.isfinite(far) else "at 0 or below, outside its data"
+        reach = float(np.max(far[np.isfinite(centre)], initial=0.0))
+        attrs["extrapolation_decades"] = reach
+        if reach > FAR:
+            where = f"{reach:.1f} decades outside its data" if np.isfinite(reach) else "at 0 or below, outside its data"
             other = "; forecast.extrapolate pools several laws" if len(fit.law.variables) == 1 else ""
             notes.append(f"{fit.name}: predicts {where}{other}")
     lost = ~np.isfinite(centre)
@@ -90,42 +136,12 @@ def predict(fit: Fit, data: Any, *, level: float, statistic: str, variables: Map
     unknown = np.zeros_like(lost) if "lower" not in columns else ~lost & ~np.isfinite(columns["upper"])
     if unknown.any():
         notes.append(f"{fit.name}: {int(unknown.sum())} of {centre.size} points have no interval{_which(unknown)}")
-    attrs["warnings"] = "\n".join(notes)
-    dims, coords = _labels(fit, variables, values, shape)
-    arrays = {
-        n: xr.DataArray(np.reshape(v, shape), dims=dims, attrs={"unit": fit.law.unit}) for n, v in columns.items()
-    }
-    return xr.Dataset(arrays, coords=coords, attrs=attrs)
+    return {**attrs, "warnings": "\n".join(notes)}
 
 
-def predict_many(fits: Fits, data: Any, level: float, statistic: str, variables: Mapping[str, Any]) -> xr.Dataset:
-    """Return the law of every fit at given points with its bands; see `forecast.fit.fits.Fits.predict`."""
-    import xarray as xr
-
-    _check(level, statistic, fits.name)
-    if data is not None:
-        variables = points_of(fits.law, data, variables, fits.name)
-    points, dims, coords = _points(fits, variables)
-    shape = next(iter(points.values())).shape[1:]
-    count, size = len(fits), int(np.prod(shape, dtype=int))
-    names = ["median", "lower", "upper", "observed_lower", "observed_upper", *(["mean"] * (statistic == "mean"))]
-    columns = {name: np.full((count, size), np.nan) for name in names}
-    far = np.zeros((count, size))
-    estimates, good = fits.estimates, np.flatnonzero(fits.made.settled)
-    flat = {n: v.reshape(len(v), size) for n, v in points.items()}
-    step = max(1, TABLE_ELEMENTS // max(size * (len(fits.law.parameters) + 6), 1))
-    for first in range(0, good.size, step):
-        rows = good[first : first + step]
-        part = {n: v if len(v) == 1 else v[rows] for n, v in flat.items()}
-        parameters = {n: v[rows] for n, v in estimates.values.items()}
-        _check_meaning(fits, parameters, part)
-        centre = columns["median"][rows] = _values(fits.law, parameters, part)
-        if statistic == "mean":
-            columns["mean"][rows], _ = _mean(fits.log, estimates.residual_scale[rows], centre)
-        made, _ = _bands(estimates, rows, part, centre, level)
-        for name, values in made.items():
-            columns[name][rows] = values
-        far[rows] = _decades({n: (low[rows], high[rows]) for n, (low, high) in estimates.ranges.items()}, part)
+def _of_many(fits: Fits, columns: Mapping[str, Array], far: Array) -> dict[str, Any]:
+    """Return the same of many fits, counting them."""
+    good, count = np.flatnonzero(fits.solutions.settled), len(fits)
     lost = ~np.isfinite(columns["median"][good])
     unknown = ~lost & ~np.isfinite(columns["upper"][good])
     reach = float(np.max(far[good][~lost], initial=0.0))
@@ -137,14 +153,7 @@ def predict_many(fits: Fits, data: Any, level: float, statistic: str, variables:
         notes.append(f"{fits.name}: {int(lost.sum())} of {lost.size} points cannot be computed")
     if unknown.any():
         notes.append(f"{fits.name}: {int(unknown.any(axis=1).sum())} of {count} fits have no interval")
-    attrs = {"level": level, "fit": fits.name, "extrapolation_decades": reach, "warnings": "\n".join(notes)}
-    if statistic == "mean":
-        attrs["mean_by"] = _mean(fits.log, estimates.residual_scale, columns["median"])[1]
-    arrays = {
-        name: xr.DataArray(v.reshape(count, *shape), dims=(fits.by, *dims), attrs={"unit": fits.law.unit})
-        for name, v in columns.items()
-    }
-    return xr.Dataset(arrays, coords={**coords, fits.by: fits.labels}, attrs=attrs)
+    return {"extrapolation_decades": reach, "warnings": "\n".join(notes)}
 
 
 def _check(level: float, statistic: str, name: str) -> None:
@@ -190,12 +199,22 @@ def _which(marked: NDArray[np.bool_]) -> str:
     return f" (number {', '.join(map(str, places[:8]))}{more}, counted from 1)"
 
 
-def _mean(log: bool, scale: Array, centre: Array) -> tuple[Array, str]:
-    """Return the mean of an observation, (B, p), and how it follows from the median."""
-    if not log:
-        return centre, "the scatter is taken as symmetric: the mean is the median"
+def _mean(fit: Fit | Fits, rows: NDArray[np.int64], centre: Array) -> Array:
+    """Return the mean of an observation, (B, p): under a log objective above the median."""
+    if fit.solutions is None or not fit.log:
+        return centre
+    scale = np.nan_to_num(fit.solutions.residual_scale[rows])
+    return np.asarray(centre * np.exp(0.5 * scale[:, None] ** 2))
+
+
+def _mean_by(fit: Fit | Fits) -> str:
+    """Say how the mean of an observation follows from the median."""
+    if not fit.log:
+        return "the scatter is taken as symmetric: the mean is the median"
+    assert fit.solutions is not None
+    scale = fit.solutions.residual_scale
     said = f"s = {scale[0]:.6g}" if scale.size == 1 else "s the residual_scale of each fit"
-    return centre * np.exp(0.5 * scale[:, None] ** 2), f"lognormal scatter: the median times exp(s**2/2), {said}"
+    return f"lognormal scatter: the median times exp(s**2/2), {said}"
 
 
 def _origin(fit: Fit, level: float) -> str:
@@ -206,20 +225,28 @@ def _origin(fit: Fit, level: float) -> str:
     FitError
         Where there are none.
     """
-    repeated, estimates = fit.replicates, fit.estimates
-    if repeated is not None and estimates is not None and estimates.repeated(level)[0]:
+    repeated, made = fit.replicates, fit.solutions
+    if repeated is not None and made is not None and made.enough_replicates(level)[0]:
         return f"percentiles of {repeated.good.shape[1]} bootstrap replicates ({repeated.resample})"
     known = fit._known("interval")
     origin = "standard errors of the parameters"
     if known.clusters:
         origin = f"cluster-robust standard errors over {known.clusters} groups"
-    if repeated is None or known.exact:
+    if repeated is None or known.exact[0]:
         return origin
     return f"{origin} ({repeated.good.shape[1]} replicates are too few for {level:g})"
 
 
+def _widening(fit: Fit, doubted: bool) -> str:
+    """Tell what makes the bands wider than their origin does."""
+    assert fit.solutions is not None
+    rho = float(fit.solutions.correlation[0])
+    apart = f", times {float(widened(np.array(rho))):.2g}: residuals follow each other" if rho > 0 else ""
+    return apart + (", and by how far the last points turn away from the law" if doubted else "")
+
+
 def _bands(
-    estimates: FitBatch, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array, level: float
+    made: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array, level: float
 ) -> tuple[dict[str, Array], bool]:
     """Return both bands of some fits, (B, p): of the law, and of one observation; and whether its form is doubted.
 
@@ -232,25 +259,25 @@ def _bands(
     centre : ndarray
         (B, p), the law there.
     """
-    log, known = estimates.objective.log, estimates.known
+    log, known = made.objective.log, made.known
     q = known.quantile(0.5 + level / 2)[rows, None]
     with np.errstate(all="ignore"):
-        apart = widened(estimates.correlation[rows])[:, None]
-        width = apart * _errors(estimates, rows, points, centre)
+        apart = widened(made.correlation[rows])[:, None]
+        width = apart * _errors(made, rows, points, centre)
         lower, upper = (centre * np.exp(s * width) if log else centre + s * width for s in (-q, q))
-        for j in np.flatnonzero(estimates.repeated(level)[rows]):
-            repeated = estimates.replicates[rows[j]]
+        for j in np.flatnonzero(made.enough_replicates(level)[rows]):
+            repeated = made.replicates[rows[j]]
             assert repeated is not None
-            fitted = {n: float(v[rows[j]]) for n, v in estimates.values.items()}
+            fitted = {n: float(v[rows[j]]) for n, v in made.values.items()}
             there = {n: v[0 if len(v) == 1 else j] for n, v in points.items()}
-            ends = percentiles(estimates.law, fitted, repeated, there, level)
+            ends = percentiles(made.law, fitted, repeated, there, level)
             lower[j], upper[j] = (_moved(end, centre[j], float(apart[j, 0]), log) for end in ends)
             q[j] = NormalDist().inv_cdf(0.5 + level / 2)
-        doubt = stability_tests(estimates, rows, points, lambda some, there: _slopes(estimates, some, there))
+        doubt = stability_tests(made, rows, points, lambda some, there: _slopes(made, some, there))
         if doubt.any():
             lower, upper = (_and(end, centre, q * doubt, sign, log) for end, sign in ((lower, -1), (upper, 1)))
         bands = {"lower": lower, "upper": upper}
-        scatter = q * estimates.residual_scale[rows, None]
+        scatter = q * np.nan_to_num(made.residual_scale[rows, None])
         for side, sign in (("lower", -1), ("upper", 1)):  # the scatter of one observation comes on top
             bands[f"observed_{side}"] = _and(bands[side], centre, scatter, sign, log)
     return bands, bool(doubt.any())
@@ -310,24 +337,24 @@ def percentiles(
     return ends[0].reshape(shape), ends[1].reshape(shape)
 
 
-def _errors(estimates: FitBatch, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array) -> Array:
+def _errors(made: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array) -> Array:
     """Return the standard error of the law at points, (B, p), of its logarithm under a log objective."""
-    known = estimates.known
-    slopes = _slopes(estimates, rows, points, centre) * known.factors[:, rows, None]
+    known = made.known
+    slopes = _slopes(made, rows, points, centre) * known.factors[:, rows, None]
     sure = np.asarray(known.known[:, rows].all(axis=0))
     covariance = np.where(sure[:, None, None], known.covariance[rows], np.nan)
     return np.asarray(np.sqrt(np.einsum("ibp,bij,jbp->bp", slopes, covariance, slopes)))
 
 
 def _slopes(
-    estimates: FitBatch, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array | None = None
+    made: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], centre: Array | None = None
 ) -> Array:
     """Return the derivatives of the law by its free parameters, (k, B, p); of its logarithm under a log objective."""
-    law = estimates.law
-    parameters = {n: v[rows] for n, v in estimates.values.items()}
+    law = made.law
+    parameters = {n: v[rows] for n, v in made.values.items()}
     slopes = _at_points(law, parameters, points, lambda own, there: law.jacobian(own, **there))
-    slopes = slopes[[law.parameters.index(n) for n in estimates.known.names]]
-    if not estimates.objective.log:
+    slopes = slopes[[law.parameters.index(n) for n in made.known.names]]
+    if not made.objective.log:
         return np.asarray(slopes)
     return np.asarray(slopes / (_values(law, parameters, points) if centre is None else centre))
 
@@ -356,34 +383,37 @@ def _decades(ranges: Mapping[str, tuple[Array, Array]], points: Mapping[str, Arr
     return far
 
 
-def _points(fits: Fits, variables: Mapping[str, Any]) -> tuple[dict[str, Array], tuple[str, ...], dict[str, Any]]:
+def _points(
+    fit: Fit | Fits, variables: Mapping[str, Any], by: str | None
+) -> tuple[dict[str, Array], tuple[str, ...], dict[str, Any]]:
     """Return the variables, (1, ...) where all fits share the points, else (B, ...); their dimensions and labels."""
     import xarray as xr
 
     labelled = {n: v for n, v in variables.items() if isinstance(v, xr.DataArray)}
     for name, column in labelled.items():
-        if fits.by in column.dims and fits.by in column.coords:
+        if by is not None and by in column.dims and by in column.coords:
             try:
-                variables = {**variables, name: column.sel({fits.by: fits.labels})}
+                variables = {**variables, name: column.sel({by: fit.labels})}  # type: ignore[union-attr]
             except KeyError:
-                raise DataError(f"{fits.name}: {name}: lacks some labels of '{fits.by}'") from None
-    values = broadcast(fits, variables)
+                raise DataError(f"{fit.name}: {name}: lacks some labels of '{by}'") from None
+    values = broadcast(fit, variables)
     shape = next(iter(values.values())).shape
+    together = {n: v[None] for n, v in values.items()}
     if not labelled:
         dims = ("point",) if len(shape) == 1 else tuple(f"point_{i}" for i in range(len(shape)))
-        units = fits.law.variables
-        coords = {n: xr.DataArray(v, dims=dims, attrs={"unit": units[n]}) for n, v in values.items()}
-        return {n: v[None] for n, v in values.items()}, dims, coords
-    together = xr.broadcast(*(variables[n] for n in labelled))[0]
-    dims = tuple(str(d) for d in together.dims)
-    coords = {str(k): v for k, v in together.coords.items() if k not in (*fits.law.variables, fits.by)}
-    if fits.by not in dims:
-        return {n: v[None] for n, v in values.items()}, dims, coords
-    place = dims.index(fits.by)
-    if shape[place] != len(fits):
-        raise DataError(f"{fits.name}: '{fits.by}': expected {len(fits)} labels, got {shape[place]}")
+        units, levels = fit.law.variables, fit.law.levels
+        shown = {n: np.array(levels[n])[v.astype(int)] if n in levels else v for n, v in values.items()}
+        return together, dims, {n: xr.DataArray(v, dims=dims, attrs={"unit": units[n]}) for n, v in shown.items()}
+    whole = xr.broadcast(*(variables[n] for n in labelled))[0]
+    dims = tuple(str(d) for d in whole.dims)
+    coords = {str(k): v for k, v in whole.coords.items() if k not in (*fit.law.variables, by)}
+    if by is None or by not in dims:
+        return together, dims, coords
+    place, count = dims.index(by), len(fit.labels)  # type: ignore[union-attr]
+    if shape[place] != count:
+        raise DataError(f"{fit.name}: '{by}': expected {count} labels, got {shape[place]}")
     moved = {n: np.moveaxis(v, place, 0) for n, v in values.items()}
-    return moved, tuple(d for d in dims if d != fits.by), coords
+    return moved, tuple(d for d in dims if d != by), coords
 
 
 def broadcast(fit: Fit | Fits, variables: Mapping[str, Any]) -> dict[str, Array]:
@@ -415,19 +445,3 @@ def _real(values: Any) -> Array:
     if array.dtype.kind not in "biufO" or any(isinstance(v, str) for v in array.ravel() if array.dtype.kind == "O"):
         raise TypeError
     return array.astype(float)
-
-
-def _labels(
-    fit: Fit, variables: Mapping[str, Any], values: Mapping[str, Array], shape: tuple[int, ...]
-) -> tuple[tuple[str, ...], dict[str, Any]]:
-    import xarray as xr
-
-    labelled = [v for v in variables.values() if isinstance(v, xr.DataArray)]
-    if labelled:
-        together = xr.broadcast(*labelled)[0]
-        dims = tuple(str(d) for d in together.dims)
-        return dims, {str(k): v for k, v in together.coords.items() if k not in fit.law.variables}
-    dims = ("point",) if len(shape) == 1 else tuple(f"point_{i}" for i in range(len(shape)))
-    units, levels = fit.law.variables, fit.law.levels
-    shown = {n: np.array(levels[n])[v.astype(int)] if n in levels else v for n, v in values.items()}
-    return dims, {n: xr.DataArray(v, dims=dims, attrs={"unit": units[n]}) for n, v in shown.items()}

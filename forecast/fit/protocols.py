@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import NDArray
 
+    from forecast.fit.fit import Fit
     from forecast.fit.options import Request
-    from forecast.fit.solution import Fit
     from forecast.laws import Law
 
     Array = NDArray[np.float64]

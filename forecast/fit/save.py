@@ -1,47 +1,90 @@
-"""Saved fits: the law's registered name and text, every number unrounded, nothing pickled and nothing executed.
+"""Saved fits, one or many over a dimension: what was fitted and where the search ended; the rest is computed again.
 
-A file holds ``/`` (attributes: JSON text), ``/parameters`` (values and standard errors, for whoever opens it with
-another tool) and ``/arrays`` (what a reload needs to the last bit).
+A file holds ``/`` (attributes: JSON text), ``/arrays`` (the data, the solutions in the solver's coordinates, and the
+replicates of a bootstrap) and ``/parameters`` (values and standard errors for other programs, which `forecast.load`
+does not read). Values, errors, intervals and the verdict follow from the law, the data and the solution, so that no
+number in a file can disagree with them. Nothing is pickled and nothing executed.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.json_text import strict_json, to_json
-from forecast.errors import ForecastError, PluginContractError, ResultError, UsageError, printable
-from forecast.fit.saved_fit_schema import check_fields, check_fit, equal
-from forecast.formula import check_name
+from forecast.base.schema import COUNT, FLAG, NUMBER, TEXT, Each, Kind, Maybe, Named, Record, Table, check, check_tables
+from forecast.base.schema import one_of as one_of_words
+from forecast.errors import ForecastError, ResultError, printable
+from forecast.fit.saved_law import law_of, law_record
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.solution import Fit
+    from forecast.fit.data.observations import Observations
+    from forecast.fit.fit import Fit
+    from forecast.fit.fits import Fits
+    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.problem.setting import Setting
+    from forecast.fit.solutions import Solutions
     from forecast.laws import Law
 
-__all__ = ["decoded", "encoded", "fit_of", "guarded", "is_fit", "load_fit", "opened", "packed", "save"]
+__all__ = ["fit_of", "guarded", "is_fit", "load_fit", "save"]
 
 T = TypeVar("T")
+Array: TypeAlias = NDArray[np.float64]
 
-KIND, FORMAT = "fit", "1"
-LONGEST_NAME = 500
-_UNCHECKED = "saved without its data: errors and ranges are as the file states them"
+KIND, FORMAT = "fit", "2"
+#: How the replicates of a bootstrap were drawn, as counts of each fit.
+COUNTS = ("audited", "changed", "degenerate", "clusters")
+
+_LEVEL = Kind("a number between 0 and 1", lambda v: isinstance(v, float) and 0 < v < 1)
+_PUBLISHED = Record(
+    {
+        "name": TEXT,
+        "parameters": Named(NUMBER),
+        "reference": TEXT,
+        "stderr": Named(NUMBER),
+        "covariance": Named(Named(NUMBER)),
+        "rounded": FLAG,
+        "note": TEXT,
+    }
+)
+#: What the record of a file holds: of published parameters, and of a fit.
+_STATED = Record({"level": _LEVEL, "published": _PUBLISHED})
+_FITTED = Record(
+    {
+        "by": Maybe(TEXT),
+        "level": _LEVEL,
+        "group": Maybe(TEXT),
+        "objective": TEXT,
+        "options": Named(NUMBER),
+        "given": FLAG,
+        "scale_known": FLAG,
+        "grouped_by": TEXT,
+        "group_labels": Each(TEXT),
+        "bootstrap": Maybe(Record({"resample": TEXT, "seed": COUNT})),
+    }
+)
+_VERSIONS = Record({"versions": Named(TEXT)})
 
 
-def save(fit: Fit, path: str | os.PathLike[str]) -> Path:
-    """Save a fit as netCDF, whole or not at all; see `forecast.base.netcdf.save`.
+# Writing --------------------------------------------------------------------------------------------------------------
+
+
+def save(fit: Fit | Fits, path: str | os.PathLike[str], *, by: str | None = None) -> Path:
+    """Save a fit, or fits over the dimension `by`, as netCDF, whole or not at all; see `forecast.base.netcdf.save`.
 
     Raises
     ------
     ResultError
-        If the fit cannot be written.
+        If it cannot be written.
 
     Examples
     --------
@@ -53,302 +96,144 @@ def save(fit: Fit, path: str | os.PathLike[str]) -> Path:
     """
     import xarray as xr
 
-    arrays: dict[str, Any] = {}
-    record = {
-        f.name: encoded(getattr(fit, f.name), f.name, arrays)
-        for f in dataclasses.fields(fit)
-        if f.name != "law" and f.init
-    }
-    numbers = {n: xr.Variable((), float(v)) for n, v in fit.values.items()}
-    numbers |= {f"{n}_stderr": xr.Variable((), float(v)) for n, v in fit.stderr.items() if f"{n}_stderr" not in numbers}
-    about = {"converged": to_json(fit.converged), "verdict": to_json(fit.verdict)}
-    stated = xr.Dataset(numbers, attrs=about)
-    return packed(KIND, fit.law, to_json(record), arrays, stated, path, {"converged": fit.converged})
-
-
-def packed(
-    kind: str, law: Law, record: str, arrays: Mapping[str, Any], stated: xr.Dataset, path: str | os.PathLike[str],
-    more: Mapping[str, Any] = MappingProxyType({}),
-) -> Path:  # fmt: skip
-    """Write a file of some kind: a law, a record and its arrays, and what is stated for other programs."""
-    import xarray as xr
-
     from forecast import __version__
     from forecast.base import netcdf
 
+    made, law, arrays = fit.solutions, fit.law, dict[str, Any]()
+    record: dict[str, Any] = {"level": fit.level}
+    if made is None:
+        stated = fit.published
+        assert stated is not None
+        covariance = {n: dict(row) for n, row in stated.covariance.items()}
+        record["published"] = {
+            "name": stated.name, "parameters": dict(stated.parameters), "reference": stated.reference,
+            "stderr": dict(stated.stderr), "covariance": covariance, "rounded": stated.rounded, "note": stated.note,
+        }  # fmt: skip
+    else:
+        group, made = made.group, made.whole
+        law = made.law
+        record |= {"by": by, "group": group, **_record(made)}
+        arrays = _arrays(made, many=by is not None)
     versions = {"lawcast": __version__, **{name: version(name) for name in ("numpy", "scipy", "xarray")}}
     attrs = {
-        "kind": to_json(kind),
+        "kind": to_json(KIND),
         "format": to_json(FORMAT),
-        "law": to_json(_law_record(law)),
-        kind: record,
-        "provenance": to_json({"versions": versions, **more}),
+        "law": to_json(law_record(law)),
+        KIND: to_json(record),
+        "provenance": to_json({"versions": versions}),
     }
-    kept = {n: xr.Variable(tuple(f"{n}_{i}" for i in range(a.ndim)), a) for n, a in arrays.items()}
-    tree = {"/": xr.Dataset(attrs=attrs), "/parameters": stated, "/arrays": xr.Dataset(kept)}
+    kept = {n: xr.Variable(tuple(f"{n}_{i}" for i in range(np.ndim(a))), a) for n, a in arrays.items()}
+    tree = {"/": xr.Dataset(attrs=attrs), "/parameters": _copies(fit, many=by is not None), "/arrays": xr.Dataset(kept)}
     return netcdf.save(xr.DataTree.from_dict(tree), path)
 
 
+def _copies(fit: Fit | Fits, *, many: bool) -> xr.Dataset:
+    """Return what a file states for other programs."""
+    import xarray as xr
+
+    dims = ("fit",) if many else ()
+    errors = {n: fit.stderr[n].values for n in fit.stderr if f"{n}_stderr" not in fit.values}
+    numbers = {**dict(fit.values.items()), **{f"{n}_stderr": v for n, v in errors.items()}}
+    about = {} if dims else {"converged": to_json(fit.converged), "verdict": to_json(fit.verdict)}
+    return xr.Dataset({n: xr.Variable(dims, np.asarray(v, dtype=float)) for n, v in numbers.items()}, attrs=about)
+
+
+def _record(made: Solutions) -> dict[str, Any]:
+    first = next((r for r in made.replicates if r is not None), None)
+    return {
+        "objective": made.objective.name,
+        "options": dict(made.setting.options),
+        "given": made.given,
+        "scale_known": made.curves.scale_known,
+        "grouped_by": made.curves.by,
+        "group_labels": list(made.curves.group_labels),
+        "bootstrap": None if first is None else {"resample": first.resample, "seed": first.seed},
+    }
+
+
+def _arrays(made: Solutions, *, many: bool) -> dict[str, Any]:
+    curves = made.curves
+    arrays: dict[str, Any] = {
+        "y": curves.y, "weights": curves.weights, "q": made.q, "settled": made.settled, "converged": made.converged,
+        "starts": made.starts,
+    }  # fmt: skip
+    if many:
+        given = np.ones(curves.y.shape, dtype=bool) if curves.given is None else curves.given
+        arrays |= {"labels": _labels(curves.labels), "reasons": np.array(curves.reasons, dtype=str), "points": given}
+    kinds = {"variable": curves.variables, "column": curves.columns, "sigma_x": curves.sigma_x, "option": made.options}
+    for kind, columns in kinds.items():
+        arrays |= {f"{kind}:{name}": np.asarray(column) for name, column in columns.items()}
+    if curves.groups is not None:
+        arrays["groups"] = curves.groups
+    if made.bootstrapped:
+        arrays |= _stacked(made.replicates, len(made.q))
+    return arrays
+
+
+def _labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as a file has them: text as text, dates in seconds."""
+    if labels.dtype.kind == "O" and all(isinstance(v, str) for v in labels):
+        return labels.astype(str)
+    if labels.dtype.kind == "M" and (labels.astype("datetime64[s]") == labels).all():
+        return labels.astype("datetime64[s]")
+    return labels
+
+
+def _stacked(replicates: tuple[Replicates | None, ...], k: int) -> dict[str, Any]:
+    size = next(r.converged.size for r in replicates if r is not None)
+    there = np.array([r is not None for r in replicates])
+    tables = {
+        "bootstrap:values": np.full((there.size, k, size), np.nan),
+        "bootstrap:objective": np.full((there.size, size), np.nan),
+        "bootstrap:converged": np.zeros((there.size, size), dtype=bool),
+        "bootstrap:there": there,
+        "bootstrap:counts": np.zeros((len(COUNTS), there.size), dtype=np.int64),
+    }
+    for b, one in enumerate(replicates):
+        if one is not None:
+            tables["bootstrap:values"][b] = one.values
+            tables["bootstrap:objective"][b] = one.objective
+            tables["bootstrap:converged"][b] = one.converged
+            tables["bootstrap:counts"][:, b] = one.audited, one.changed, one.degenerate, one.clusters
+    return tables
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+def is_fit(tree: xr.DataTree) -> bool:
+    """Tell whether a loaded result is a fit, or fits over a dimension."""
+    return bool(tree.attrs.get("kind") in (to_json(KIND), to_json("fits")))  # "fits" of the first format is refused
+
+
 def load_fit(path: str | os.PathLike[str]) -> Fit:
-    """Load a fit, and refuse another result.
+    """Load a single fit, and refuse another result.
 
     Raises
     ------
     ResultError
     """
     from forecast.base import netcdf
+    from forecast.fit.fit import Fit
 
-    return fit_of(netcdf.load(path), path)
+    found = fit_of(netcdf.load(path), path)
+    if isinstance(found, Fit):
+        return found
+    raise ResultError(f"{printable(path)}: holds {len(found)} fits over '{printable(found.by, 60)}', not a fit")
 
 
-def fit_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> Fit:
-    """Return the fit that a loaded result holds; `path` is where it was.
+def fit_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> Fit | Fits:
+    """Return the fit, or the fits over a dimension, that a loaded result holds; `path` is where it was.
 
     Raises
     ------
     ResultError
-        If it holds another result, or a fit that does not agree with itself.
+        If it holds another result, one of another version, or what is no fit.
     """
+    where = printable(path)
     if not is_fit(tree):
-        raise ResultError(f"{printable(path)}: holds another result, not a fit")
-    return _fit(tree, printable(path))
-
-
-def is_fit(tree: xr.DataTree) -> bool:
-    """Tell whether a loaded result is a fit."""
-    return tree.attrs.get("kind") == to_json(KIND)
-
-
-def _records() -> dict[str, type[Any]]:
-    """Return the records that a fit may hold; no other class is ever made from a file."""
-    from forecast.contract.specs import PublishedFit
-    from forecast.fit.data.observations import Observed
-    from forecast.fit.inference.replicates import Replicates
-    from forecast.fit.inference.uncertainty import Uncertainty
-
-    return {"Uncertainty": Uncertainty, "Replicates": Replicates, "Observed": Observed, "PublishedFit": PublishedFit}
-
-
-def encoded(value: Any, at: str, arrays: dict[str, Any]) -> Any:
-    """Return a value as JSON; arrays go into `arrays` under a name."""
-    import numpy as np
-
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, (int, np.integer)):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        number = float(value)
-        return number if math.isfinite(number) else {"number": str(number)}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufUM":
-        arrays[at] = value
-        return {"array": at}
-    if isinstance(value, (tuple, list)):
-        return {"tuple": [encoded(v, f"{at}.{i}", arrays) for i, v in enumerate(value)]}
-    if isinstance(value, Mapping):
-        return {"map": {str(k): encoded(v, f"{at}.{k}", arrays) for k, v in value.items()}}
-    if type(value).__name__ in _records() and dataclasses.is_dataclass(value):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init}
-        return {
-            "record": type(value).__name__,
-            "fields": {n: encoded(v, f"{at}.{n}", arrays) for n, v in fields.items()},
-        }
-    raise ResultError(f"fit: {printable(at, 80)}: a {type(value).__name__} has no form in a file")
-
-
-class _Decoder:
-    """Makes values of JSON again; every array is used, and used once."""
-
-    def __init__(self, arrays: Mapping[str, Any], where: str) -> None:
-        self.arrays, self.where, self.used = arrays, where, set[str]()
-
-    def value(self, value: Any, at: str) -> Any:
-        if not isinstance(value, dict):
-            if isinstance(value, list):
-                self.refuse(at, "a list without a kind")
-            return value
-        kind = next(iter(value), "")
-        parts = value.get(kind)
-        if kind == "record" and set(value) == {"record", "fields"} and isinstance(value["fields"], dict):
-            return self.record(parts, value["fields"], at)
-        if len(value) != 1:
-            self.refuse(at, f"an object with the keys {', '.join(value) or 'of nothing'}")
-        if kind == "number" and parts in _NUMBERS:
-            return _NUMBERS[parts]
-        if kind == "array" and isinstance(parts, str):
-            if parts not in self.arrays or parts in self.used:
-                self.refuse(at, f"the array '{parts}' is {'used twice' if parts in self.used else 'not in the file'}")
-            self.used.add(parts)
-            return self.arrays[parts]
-        if kind == "tuple" and isinstance(parts, list):
-            return tuple(self.value(v, f"{at}.{i}") for i, v in enumerate(parts))
-        if kind == "map" and isinstance(parts, dict):
-            return {k: self.value(v, f"{at}.{k}") for k, v in parts.items()}
-        self.refuse(at, f"a {kind or 'value'} of a kind that no fit holds")
-
-    def record(self, name: Any, fields: Mapping[str, Any], at: str) -> Any:
-        made = _records().get(name) if isinstance(name, str) else None
-        if made is None:
-            self.refuse(at, f"a record '{printable(name, 40)}', which no fit holds")
-        values = {n: self.value(v, f"{at}.{n}") for n, v in fields.items()}
-        check_fields(name, values, self.where)
-        try:
-            return made(**values)
-        except PluginContractError as problem:  # fields that are well by themselves and not together
-            raise ResultError(f"{self.where}: {problem}") from problem
-
-    def refuse(self, at: str, reason: str) -> NoReturn:
-        raise ResultError(f"{self.where}: {printable(at, 80)}: {printable(reason, 120)}")
-
-
-_NUMBERS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-
-
-def _law_record(law: Law) -> dict[str, Any]:
-    """Return what makes the law again: its registered name, and where it has a text form, its arguments."""
-    from forecast.laws.grouped import Grouped
-
-    form = law._form
-    if isinstance(form, Grouped):
-        slots = {p: tuple(f.text for f in each) for p, each in form.slots.items()}
-        own = {"by": form.by, "labels": form.labels, "slots": slots}
-        return {"name": law.name, "grouped": encoded(own, "law", {}), "law": _law_record(form.law)}
-    try:
-        arguments = {k: v for k, v in law.record().items() if k != "published"}
-    except UsageError:
-        return {"name": law.name, "arguments": None, "parameters": list(law.parameters)}
-    return {"name": law.name, "arguments": encoded(arguments, "law", {}), "parameters": list(law.parameters)}
-
-
-#: What the law's record may hold, by its form.
-_LAW_KEYS = ({"name", "arguments", "parameters"}, {"name", "grouped", "law"})
-
-
-def _law(record: Any, where: str) -> tuple[Law, str]:
-    """Return the law of a saved fit, and a warning where the catalogue has another one of its name."""
-    if not isinstance(record, dict) or set(record) not in _LAW_KEYS:
-        raise ResultError(f"{where}: law: expected a name with arguments and parameters, or with groups")
-    name = record["name"]
-    if not (name is None or (isinstance(name, str) and len(name) <= LONGEST_NAME)):
-        raise ResultError(f"{where}: law: name: expected text or null, got {printable(name, 60)}")
-    if "grouped" in record:
-        return _grouped(record, where)
-    names = record["parameters"]
-    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
-        raise ResultError(f"{where}: law: parameters: expected a list of names, got {printable(names, 60)}")
-    law, note = _plain(name, record["arguments"], where)
-    if law is None or (record["arguments"] is None and list(law.parameters) != names):
-        shown = printable(name or "without a name", 80)
-        raise ResultError(f"{where}: its law is code, {shown}, and no plugin here brings the same one")
-    if list(law.parameters) != names:
-        raise ResultError(
-            f"{where}: law: parameters: expected {', '.join(law.parameters)}, as in '{printable(law.text, 80)}', "
-            f"got {printable(', '.join(names), 80)}"
-        )
-    return law, note
-
-
-def _plain(name: str | None, arguments: Any, where: str) -> tuple[Law | None, str]:
-    """Return a law without groups: the registered one where it is the same; None where there is none."""
-    from forecast.laws import Law, law
-
-    try:
-        registered = law(name) if name else None
-    except ForecastError:
-        registered = None
-    if arguments is None:
-        return registered, ""
-    own = _Decoder({}, where).value(arguments, "law")
-    _check_arguments(own, where)
-    if own.get("name") != name:
-        raise ResultError(f"{where}: law: name: '{printable(name, 60)}' is '{printable(own.get('name'), 60)}' below it")
-    made = Law(**own)
-    if registered is None:
-        note = f"{printable(name, 80)}: no plugin here brings this law; the saved one is used" if name else ""
-        return made, note if name and "/" in name else ""
-    if _record_of(registered) == _record_of(made):
-        return registered, ""
-    return made, f"{printable(name, 80)}: the catalogue's law is another one now; the saved one is used"
-
-
-def _record_of(law: Law) -> Any:
-    """Return what makes a law, comparable; None of a law that is code."""
-    try:
-        return {k: v for k, v in law.record().items() if k not in ("published", "title", "reference")}
-    except UsageError:
-        return None
-
-
-def _check_arguments(own: Any, where: str) -> None:
-    def texts(value: Any) -> bool:
-        return isinstance(value, tuple) and all(isinstance(v, str) for v in value)
-
-    def mapped(value: Any, test: Callable[[Any], bool]) -> bool:
-        return isinstance(value, dict) and all(test(v) for v in value.values())
-
-    def text(value: Any) -> bool:
-        return isinstance(value, str)
-
-    def pair(value: Any) -> bool:
-        return isinstance(value, tuple) and len(value) == 2 and all(type(v) in (int, float) for v in value)
-
-    expected: dict[str, Callable[[Any], bool]] = {
-        "expression": text,
-        "variables": lambda v: mapped(v, text),
-        "output": text,
-        "unit": text,
-        "bounds": lambda v: mapped(v, pair),
-        "linear": lambda v: v is None or texts(v),
-        "requires": lambda v: mapped(v, text),
-        "name": lambda v: v is None or text(v),
-        "objective": text,
-        "title": text,
-        "reference": text,
-    }
-    implicit: dict[str, Callable[[Any], bool]] = {"equals": text, "between": lambda v: texts(v) and len(v) == 2}
-    if not isinstance(own, dict):
-        raise ResultError(f"{where}: law: expected arguments by name")
-    known: dict[str, Callable[[Any], bool]] = {**expected, **(implicit if set(implicit) & set(own) else {})}
-    odd = sorted(set(own) ^ set(known))
-    if odd:
-        raise ResultError(f"{where}: law: '{printable(odd[0], 60)}' is missing, or no argument of a law")
-    for key, test in known.items():
-        if not test(own[key]):
-            raise ResultError(f"{where}: law: {key}: not what a law takes: {printable(repr(own[key]), 80)}")
-
-
-def _grouped(record: Mapping[str, Any], where: str) -> tuple[Law, str]:
-    """Return a law in which groups have values of their own."""
-    from forecast.formula import parse
-    from forecast.laws.grouped import made_of
-
-    plain, note = _law(record["law"], where)
-    own = _Decoder({}, where).value(record["grouped"], "law")
-    if not isinstance(own, dict) or set(own) != {"by", "labels", "slots"} or not isinstance(own["by"], str):
-        raise ResultError(f"{where}: law: groups: expected by, labels and slots")
-    labels, slots = own["labels"], own["slots"]
-    if not isinstance(labels, tuple) or len({str(v) for v in labels}) < len(labels) or len(labels) < 2:
-        raise ResultError(f"{where}: law: groups: labels: expected at least two, each once")
-    texts = isinstance(slots, dict) and all(
-        p in plain.parameters and isinstance(each, tuple) and len(each) == len(labels) for p, each in slots.items()
-    )
-    if not texts or not slots or not all(isinstance(t, str) for t in (*labels, *sum(slots.values(), ()))):
-        raise ResultError(f"{where}: law: groups: slots: expected one formula a group, of parameters of the law")
-    check_name(own["by"], where=f"{where}: law: groups")
-    read = {p: tuple(parse(text, where=where) for text in each) for p, each in slots.items()}
-    made = made_of(plain, own["by"], labels, read)
-    if record["name"] not in (None, made.name):
-        raise ResultError(
-            f"{where}: law: name: expected '{printable(made.name, 80)}', got '{printable(record['name'])}'"
-        )
-    return made, note
-
-
-def _fit(tree: xr.DataTree, where: str) -> Fit:
-    """Make a fit of a file, and believe nothing in it that can be checked (`forecast.fit.saved_fit_schema`)."""
-    return guarded(lambda: _checked(tree, where), where, "fit")
+        raise ResultError(f"{where}: holds another result, not a fit")
+    return guarded(lambda: _read(tree, where), where, "fit")
 
 
 def guarded(read: Callable[[], T], where: str, what: str) -> T:
@@ -364,84 +249,223 @@ def guarded(read: Callable[[], T], where: str, what: str) -> T:
         raise ResultError(f"{where}: not a {what} of this version: {shown}") from problem
 
 
-def opened(tree: xr.DataTree, kind: str, where: str) -> tuple[Law, str, Any, dict[str, Any]]:
-    """Return what a file of some kind holds: its law and a warning of it, its record, and the arrays of that.
-
-    Raises
-    ------
-    ResultError
-        If anything else is in it, or it is of another version.
-    """
+def _opened(tree: xr.DataTree, where: str) -> tuple[Any, Any, dict[str, Any]]:
+    """Return the record of a law, that of a fit, and the arrays that a file holds, and nothing else."""
     read = {str(k): strict_json(text, where=f"{where}: {k}", error=ResultError) for k, text in tree.attrs.items()}
     if read.get("format") != FORMAT:
-        raise ResultError(f"{where}: a {kind} in the format {printable(read.get('format'), 20)}; this reads {FORMAT}")
-    for name in sorted({*read} ^ {"kind", "format", "law", kind, "provenance"}):
-        raise ResultError(f"{where}: the attribute '{printable(name, 60)}' is missing, or none of a {kind}'s")
-    versions = read["provenance"].get("versions") if isinstance(read["provenance"], dict) else None
-    if not isinstance(versions, dict) or not all(isinstance(v, str) for v in versions.values()):
-        raise ResultError(f"{where}: provenance: versions: expected texts by name")
+        made = read.get("provenance")
+        by = (
+            made["versions"].get("lawcast")
+            if isinstance(made, dict) and isinstance(made.get("versions"), dict)
+            else None
+        )
+        who = f"lawcast {printable(by, 40)} wrote" if by else "this file holds"
+        raise ResultError(
+            f"{where}: {who} a fit in the format {printable(read.get('format'), 20)}; this version reads {FORMAT}: "
+            "fit again, or load it with that version"
+        )
+    for name in sorted({*read} ^ {"kind", "format", "law", KIND, "provenance"}):
+        raise ResultError(f"{where}: the attribute '{printable(name, 60)}' is missing, or none of a fit's")
+    check(read["provenance"], _VERSIONS, where=where, at="provenance")
     groups = sorted(map(str, tree.children))
     if groups != ["arrays", "parameters"] or any(tree[g].children for g in groups) or tree.to_dataset().variables:
         raise ResultError(f"{where}: expected the groups /arrays and /parameters alone")
     kept = tree["arrays"].to_dataset()
     if kept.attrs or any(v.attrs for v in kept.variables.values()):
         raise ResultError(f"{where}: /arrays: expected no attributes")
-    arrays = {str(n): v.values for n, v in kept.variables.items()}
-    if not isinstance(read[kind], dict):
-        raise ResultError(f"{where}: {kind}: expected an object")
-    return *_law(read["law"], where), read[kind], arrays
+    return read["law"], read[KIND], {str(n): v.values for n, v in kept.variables.items()}
 
 
-def decoded(record: Any, arrays: Mapping[str, Any], where: str, *, each: bool = False) -> Any:
-    """Return the values of a record; of `each` of its members where it has no kind itself.
+def _read(tree: xr.DataTree, where: str) -> Fit | Fits:
+    from forecast.contract.published import PublishedFit
+    from forecast.fit.fit import Fit
+    from forecast.fit.fit_law import published_fit
+    from forecast.fit.fits import Fits
+    from forecast.fit.inference.by_group import one_of
 
-    Raises
-    ------
-    ResultError
-        If an array is missing, or none of them uses it.
-    """
-    decoder = _Decoder(arrays, where)
-    values = {n: decoder.value(v, n) for n, v in record.items()} if each else decoder.value(record, "record")
-    for name in sorted(set(arrays) - decoder.used):
-        raise ResultError(f"{where}: /arrays/{printable(name, 60)}: no field of the fit uses it")
-    return values
-
-
-def _checked(tree: xr.DataTree, where: str) -> Fit:
-    from forecast.fit.solution import Fit
-
-    law, note, record, arrays = opened(tree, KIND, where)
-    fields = decoded(record, arrays, where, each=True)
-    check_fields("Fit", fields, where)
-    plain = Fit(law=law, **fields)
-    check_fit(plain, where)
-    provenance = strict_json(tree.attrs["provenance"], where=f"{where}: provenance", error=ResultError)
-    _check_copies(tree, plain, provenance, where)
-    notes = [note, "" if plain.data is not None or plain.published else f"{plain.name}: {_UNCHECKED}"]
-    new = tuple(line for line in notes if line and line not in plain.notes)
-    return dataclasses.replace(plain, notes=(*plain.notes, *new)) if new else plain
+    stated, record, arrays = _opened(tree, where)
+    law, note = law_of(stated, where)
+    remarks = (note,) if note else ()
+    if isinstance(record, dict) and "published" in record:
+        check(record, _STATED, where=where, at=KIND)
+        check_tables(arrays, {}, {}, where=where)
+        fit = published_fit(law, PublishedFit(**record["published"]))
+        return replace(fit, level=record["level"], remarks=remarks)
+    check(record, _FITTED, where=where, at=KIND)
+    made = _solutions(law, record, arrays, where)
+    if record["by"] is not None:
+        return Fits(by=record["by"], level=record["level"], solutions=made, remarks=remarks)
+    fit = Fit(law=law, solutions=made, level=record["level"], remarks=remarks)
+    return fit if record["group"] is None else one_of(fit, record["group"])
 
 
-def _check_copies(tree: xr.DataTree, fit: Fit, provenance: Any, where: str) -> None:
-    """Refuse where what stands in the file for other programs is not what the fit says."""
-    stated = tree["parameters"].to_dataset()
-    own = {n: float(v) for n, v in fit.values.items()}
-    own |= {f"{n}_stderr": float(v) for n, v in fit.stderr.items() if f"{n}_stderr" not in own}
-    for name in sorted({str(n) for n in stated.variables} ^ set(own)):
-        raise ResultError(f"{where}: /parameters/{printable(name, 60)}: is missing, or no parameter of the fit")
-    for name, value in own.items():
-        copy = stated[name]
-        if copy.dims or copy.attrs or copy.dtype.name != "float64" or not equal(float(copy), value):
-            got = printable(copy.values, 40)
-            raise ResultError(
-                f"{where}: /parameters/{printable(name, 60)}: expected {value:.12g}, as the fit says, got {got}"
-            )
-    about = {k: strict_json(v, where=f"{where}: /parameters: {k}", error=ResultError) for k, v in stated.attrs.items()}
-    verdict = about.get("verdict")
-    if set(about) != {"converged", "verdict"} or not isinstance(verdict, str) or not verdict.startswith(fit.outcome):
-        raise ResultError(f"{where}: /parameters: verdict: expected the outcome, '{printable(fit.outcome, 80)}', first")
-    if set(provenance) != {"versions", "converged"}:
-        raise ResultError(f"{where}: provenance: expected versions and converged")
-    for said, what in ((about["converged"], "/parameters"), (provenance["converged"], "provenance")):
-        if said is not fit.converged:
-            raise ResultError(f"{where}: {what}: converged: expected {to_json(fit.converged)}, as the fit says")
+def _solutions(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], where: str) -> Solutions:
+    from forecast.fit.objectives.objective import check_options, find
+    from forecast.fit.problem.coordinates import coordinates, label
+    from forecast.fit.problem.setting import Setting
+    from forecast.fit.solutions import Solutions
+
+    objective = find(record["objective"], where=where)
+    check_options(objective, dict(record["options"]), where)
+    name = label(law)
+    setting = Setting(
+        law=law, objective=objective, options=record["options"], coordinates=coordinates(law, name), name=name
+    )
+    own = [n.partition(":")[2] for n in arrays if n.startswith("option:")]
+    free, many = setting.coordinates.free, record["by"] is not None
+    sizes = {"k": len(free), "2": 2, "4": len(COUNTS)} | ({} if many else {"B": 1})
+    tables = {
+        **_data_tables(setting, arrays, record, many=many),
+        "q": Table("f", "kB"),
+        "settled": Table("b", "B"),
+        "converged": Table("b", "B"),
+        "starts": Table("iu", "2B", "counts: those that agree, of all", lambda v: (v[0] >= 0) & (v[0] <= v[1])),
+        **{f"option:{o}": Table("f", "B") for o in own if o in ("delta", "width")},
+    }
+    if record["bootstrap"] is not None:
+        tables |= {
+            "bootstrap:values": Table("f", "Bkr"),
+            "bootstrap:objective": Table("f", "Br"),
+            "bootstrap:converged": Table("b", "Br"),
+            "bootstrap:there": Table("b", "B"),
+            "bootstrap:counts": Table("iu", "4B", "counts", lambda v: v >= 0),
+        }
+    check_tables(arrays, tables, sizes, where=where)
+    made = Solutions(
+        setting=setting,
+        curves=_curves(law, record, arrays, many=many),
+        q=arrays["q"],
+        settled=arrays["settled"],
+        converged=arrays["converged"],
+        starts=arrays["starts"].astype(np.int64),
+        options={o: arrays[f"option:{o}"] for o in own},
+        given=record["given"],
+        replicates=() if record["bootstrap"] is None else _replicates(free, record["bootstrap"], arrays, where),
+    )
+    _check_data(made, where)
+    _check_solutions(made, where)
+    return made
+
+
+def _data_tables(
+    setting: Setting, arrays: Mapping[str, Any], record: Mapping[str, Any], *, many: bool
+) -> dict[str, Table]:
+    """Return the tables of the data: which columns there are follows from the law, the objective and the file."""
+    law, objective, labels = setting.law, setting.objective, len(record["group_labels"])
+    lowest = 0.0 if objective.loss in ("poisson", "binomial") else -np.inf
+    expected = "numbers above 0" if objective.log else "finite numbers" if lowest else "counts"
+    tables = {
+        "y": Table("f", "Bn", expected, lambda v: np.isfinite(v) & ((v > 0) if objective.log else (v >= lowest))),
+        "weights": Table("f", "Bn", "finite numbers, no weight below 0", lambda v: np.isfinite(v) & (v >= 0)),
+    }
+    for name in law.variables:
+        flat = np.ndim(arrays.get(f"variable:{name}", 0.0)) == 1
+        codes = name in law.levels
+        tables[f"variable:{name}"] = _codes("f", len(law.levels[name])) if codes else Table("f", "n" if flat else "Bn")
+    if objective.loss == "binomial":
+        tables |= {
+            "column:trials": Table("f", "Bn", "numbers above 0", lambda v: v > 0),
+            "column:chance": Table("f", "Bn", "numbers from 0 to below 1", lambda v: (v >= 0) & (v < 1)),
+        }
+    if many:
+        tables |= {
+            "labels": Table("biufUM", "B", "each once", lambda v: np.unique(v).size == v.size),
+            "reasons": Table("U", "B"),
+            "points": Table("b", "Bn"),
+        }
+        return tables
+    for name in (n.partition(":")[2] for n in arrays if n.startswith("sigma_x:")):
+        if name in law.variables and name not in law.levels and objective.loss in ("squares", "huber"):
+            tables[f"sigma_x:{name}"] = Table("f", "n", "numbers from 0", lambda v: np.isfinite(v) & (v >= 0))
+    if "groups" in arrays and not law.levels:
+        tables["groups"] = _codes("iu", labels)
+    return tables
+
+
+def _codes(kinds: str, labels: int) -> Table:
+    """Return the table of the groups of rows: their places among the labels, not all of them one."""
+    return Table(kinds, "n", f"places among {labels} labels", lambda v: np.isin(v, np.arange(labels)) & bool(np.ptp(v)))
+
+
+def _curves(law: Law, record: Mapping[str, Any], arrays: Mapping[str, Any], *, many: bool) -> Observations:
+    from forecast.fit.data.observations import Observations
+
+    def columns(kind: str) -> dict[str, Array]:
+        return {n.partition(":")[2]: v for n, v in arrays.items() if n.startswith(f"{kind}:")}
+
+    known = columns("variable")
+    more: dict[str, Any] = {}
+    if many:
+        more = {"labels": arrays["labels"], "reasons": tuple(arrays["reasons"].tolist()), "given": arrays["points"]}
+    return Observations(
+        variables={n: known[n] for n in law.variables}, y=arrays["y"], weights=arrays["weights"],
+        scale_known=record["scale_known"], columns=columns("column"), sigma_x=columns("sigma_x"),
+        groups=arrays.get("groups"), group_labels=tuple(record["group_labels"]), by=record["grouped_by"], **more,
+    )  # fmt: skip
+
+
+def _need(good: Any, where: str, at: str, expected: str) -> None:
+    if not np.all(good):
+        raise ResultError(f"{where}: {at}: expected {expected}")
+
+
+def _check_data(made: Solutions, where: str) -> None:
+    """Refuse data that no fit takes; each column by itself is well already."""
+    curves, objective, law = made.curves, made.objective, made.law
+    given = np.ones(curves.y.shape, dtype=bool) if curves.given is None else curves.given
+    for name, column in curves.variables.items():
+        _need(np.isfinite(np.broadcast_to(column, given.shape)[given]), where, f"variable:{name}", "finite numbers")
+    _need((curves.weights == 0) | given, where, "weights", "0 where there is no point")
+    if objective.loss == "binomial":
+        _need(curves.y <= curves.columns["trials"], where, "y", "no more than there were trials")
+    _need(curves.scale_known or objective.scale != "known", where, "scale_known", "true, of counts")
+    labels = curves.group_labels
+    _need(len(set(labels)) == len(labels), where, "group_labels", "each once")
+    _need(curves.given is None or not law.levels, where, "law", "a law without groups")
+    if curves.by in law.levels:
+        _need(tuple(law.levels[curves.by]) == labels, where, "group_labels", "those of the law")
+
+
+def _check_solutions(made: Solutions, where: str) -> None:
+    """Refuse solutions that no search ends with."""
+    settled, q, coordinates = made.settled, made.q, made.setting.coordinates
+    fitted = np.array([not reason for reason in made.curves.reasons], dtype=bool)
+    _need(~settled | ((made.n >= len(q)) & fitted), where, "settled", "false, of what has too few points")
+    _need(np.isfinite(q[:, settled]), where, "q", "finite numbers")
+    _need(np.isnan(q[:, ~settled]), where, "q", "nan, of fits that failed")
+    slack = 1e-9 * np.maximum(np.abs(q), 1e-300)
+    low, high = coordinates.lower[:, None] - slack, coordinates.upper[:, None] + slack
+    _need(((q >= low) & (q <= high))[:, settled], where, "q", "numbers within the bounds")
+    _need(settled | ~made.converged, where, "converged", "false, of fits that failed")
+    _need(settled.all() or made.curves.given is not None, where, "settled", "true, of a single fit")
+    for name, column in made.options.items():
+        _need(np.isfinite(column[settled]) & (column[settled] > 0), where, f"option:{name}", "numbers above 0")
+    for repeated in (r for r in made.replicates if r is not None):
+        for name, row in zip(repeated.names, repeated.good, strict=True):
+            lower, upper = made.law.bounds.get(name, (-np.inf, np.inf))
+            inside = np.isfinite(row) & (row >= lower - 1e-9 * np.abs(row)) & (row <= upper + 1e-9 * np.abs(row))
+            _need(inside, where, f"bootstrap: {name}", "finite numbers within its bounds")
+
+
+def _replicates(
+    names: tuple[str, ...], drawn: Mapping[str, Any], arrays: Mapping[str, Any], where: str
+) -> tuple[Replicates | None, ...]:
+    from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.inference.resample import SCHEMES
+
+    check(drawn["resample"], one_of_words(*SCHEMES), where=where, at="bootstrap.resample")
+    counts = arrays["bootstrap:counts"]
+    _need(counts[:3] <= arrays["bootstrap:converged"].shape[1], where, "bootstrap:counts", "at most as there are")
+    return tuple(
+        Replicates(
+            names=names,
+            values=arrays["bootstrap:values"][b],
+            objective=arrays["bootstrap:objective"][b],
+            converged=arrays["bootstrap:converged"][b],
+            **drawn,
+            **dict(zip(COUNTS, counts[:, b].tolist(), strict=True)),
+        )
+        if there
+        else None
+        for b, there in enumerate(arrays["bootstrap:there"])
+    )

@@ -9,7 +9,7 @@ from forecast.fit.inference.by_group import said
 from forecast.fit.inference.interval import origin
 
 if TYPE_CHECKING:
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
 
 __all__ = ["summary"]
 

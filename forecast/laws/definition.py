@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
     from forecast.fit.options import Keywords
-    from forecast.fit.solution import Fit
     from forecast.laws.program import Program
 
 __all__ = ["Law"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.base.streams import Streams
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.laws import Law
 
     Array = NDArray[np.float64]

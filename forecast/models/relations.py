@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast.base.streams import Streams
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
 
     Array = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.formula import Formula
 
 __all__ = ["Allocation", "allocate", "best_splits", "positive", "price_of", "refuse"]

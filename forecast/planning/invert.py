@@ -21,7 +21,7 @@ from forecast.planning.roots import roots
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.formula import Formula
 
 __all__ = ["COMPUTE", "Reached", "cheapest", "invert", "reached"]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
 
 __all__ = ["isoflop", "of_fit"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
 
 __all__ = ["Plans"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
 

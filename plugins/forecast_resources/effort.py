@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from forecast import ModelSpec
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.streams import Streams
 
     Array = NDArray[np.float64]

@@ -151,13 +151,16 @@ def test_parquet(capsys, tmp_path, monkeypatch):
 
 @pytest.mark.bad_input(51)
 def test_bad_input_051_not_converged_is_seen_in_every_format(capsys, data, monkeypatch, tmp_path):
-    import dataclasses
-
     from forecast.laws import Law
 
     whole = Law.fit
-    stuck = {"converged": False, "outcome": "not converged; 1 of 1 starts agree"}
-    monkeypatch.setattr(Law, "fit", lambda self, *a, **k: dataclasses.replace(whole(self, *a, **k), **stuck))
+
+    def stuck(self, *args, **options):
+        fit = whole(self, *args, **options)
+        fit.solutions.converged[:] = False
+        return fit
+
+    monkeypatch.setattr(Law, "fit", stuck)
     code, out, _ = run(capsys, LAW, "--data", data, "--out", "fit.nc", "--plot", "fit.svg")
     assert code == 1
     assert out.startswith("Not converged: ")

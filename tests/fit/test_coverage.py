@@ -12,7 +12,8 @@ from forecast.fit.diagnostics.collinearity import edges
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints
 from forecast.fit.objectives.objective import find
 from forecast.fit.options import Request
-from forecast.fit.problem.coordinates import problem_of
+from forecast.fit.problem.coordinates import coordinates
+from forecast.fit.problem.setting import Setting
 from forecast.fit.solve import newton
 from forecast.fit.solve.starts import Grid
 
@@ -71,7 +72,10 @@ def simulated(case, seed=11):
     objective = find("least_squares_log")
     data = {**case.points, case.law.output: np.exp(y[0])}
     seen = gather(case.law, data, Request(), objective=objective, name="law")
-    return problem_of(case.law, seen, objective, "law"), y
+    setting = Setting(
+        law=case.law, objective=objective, options={}, coordinates=coordinates(case.law, "law"), name="law"
+    )
+    return setting.problem(seen), y
 
 
 def solved(problem, y):

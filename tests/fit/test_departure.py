@@ -30,7 +30,7 @@ def test_a_law_that_is_bent_is_doubted_beyond_the_data_and_not_inside():
     inside, beyond = np.array([2e3, 1e5, 1e6]), np.array([4e6])
     for each, doubted in ((fit, True), (true, False)):
         errors, q = each.covariance.values, each.uncertainty.quantile(0.95)
-        rho = float(each.estimates.correlation[0])
+        rho = float(each.solutions.correlation[0])
         slope = np.array([np.ones(3) / each.values["beta"], -np.log(inside)])
         plain = q * np.sqrt(np.einsum("ip,ij,jp->p", slope, errors, slope)) * np.sqrt((1 + rho) / (1 - rho))
         np.testing.assert_allclose(half(each, inside), plain, rtol=1e-6)
@@ -50,9 +50,9 @@ def test_it_is_the_difference_of_two_fits_less_what_noise_makes_of_it():
     moved = there @ (latest - plain)
     noise = np.sum((z - design @ plain @ z) ** 2) / (X.size - 2)
     departure = ONWARD * np.sqrt((moved @ z) ** 2 - noise * moved @ moved)
-    rho = float(fit.estimates.correlation[0])
+    rho = float(fit.solutions.correlation[0])
     error = np.sqrt(noise * there @ plain @ plain.T @ there * (1 + rho) / (1 - rho))
-    q = fit.uncertainty.quantile(0.95)
+    q = float(fit.uncertainty.quantile(0.95)[0])
     assert half(fit, at) == pytest.approx(q * np.hypot(error, departure), rel=1e-6)
 
 

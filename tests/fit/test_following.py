@@ -67,7 +67,7 @@ def test_it_is_limited():
 
 def test_the_band_of_the_law_is_wider_by_what_residuals_say():
     follows = LINE.fit({"x": X, "y": 1 + X + 0.1 * noise(0, 0.9)})
-    times = float(widened(follows.estimates.correlation)[0])
+    times = float(widened(follows.solutions.correlation)[0])
     assert times > 2
     band = follows.predict(x=[5.0, 9.0], level=0.9)
     errors = follows.covariance.values
@@ -82,7 +82,7 @@ def test_the_band_of_the_law_is_wider_by_what_residuals_say():
 
 def test_independent_residuals_leave_the_band_as_it_was():
     plain = LINE.fit({"x": X, "y": 1 + X + 0.1 * noise(2, 0.0)})
-    assert plain.estimates.correlation[0] == 0
+    assert plain.solutions.correlation[0] == 0
     band = plain.predict(x=5.0)
     assert band.attrs["bands"] == "standard errors of the parameters"
     assert band.attrs["warnings"] == ""
@@ -110,7 +110,7 @@ def test_many_fits_are_widened_as_one_is():
 def test_a_bootstrap_is_widened_too():
     y = 1 + X + 0.1 * noise(0, 0.9)
     fit = LINE.fit({"x": X, "y": y}, bootstrap=400, seed=0)
-    times = float(widened(fit.estimates.correlation)[0])
+    times = float(widened(fit.solutions.correlation)[0])
     band, again = fit.predict(x=9.0), fit.bootstrap.isel(replicate=fit.bootstrap["converged"].values)
     plain = np.quantile(again["a"] + again["b"] * 9.0, 0.95) - float(band["median"])
     assert float(band["upper"] - band["median"]) == pytest.approx(times * plain, rel=1e-9)

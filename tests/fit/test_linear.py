@@ -112,4 +112,4 @@ def test_an_offset_or_a_scale_is_no_ridge(scale, offset):
 def test_columns_that_are_one_are_a_ridge_at_any_scale():
     x = np.linspace(1, 2, 10) * 1e9
     fit = Law("a*x + b*x + c", variables=["x"]).fit({"x": x, "y": x + 0.01 * np.sin(x)})
-    assert set(fit.uncertainty.unidentified) == {"a", "b"}
+    assert set(fit.uncertainty.reasons()) == {"a", "b"}

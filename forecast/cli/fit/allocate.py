@@ -12,7 +12,7 @@ from forecast.cli.catalogue.listing import json_option
 from forecast.cli.output_files import TABLES, check_plots, out_option, plot_option, plot_width, writers
 
 if TYPE_CHECKING:
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.planning.allocate import Allocation
 
 __all__ = ["allocate"]

@@ -13,7 +13,7 @@ from forecast.cli.output_files import FORMS, out_option, plot_option
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.laws import Law
 
 __all__ = ["fit"]

@@ -11,8 +11,8 @@ from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNam
 
 if TYPE_CHECKING:
     from forecast.contract.registry import Plugin
+    from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.fit.solution import Fit
     from forecast.laws import Law
     from forecast.tables.columns import Columns
 
@@ -54,12 +54,9 @@ def fits_of(text: str) -> tuple[Fit | Fits, list[Plugin]]:
     shown = printable(text, 80)
     if text.endswith(".nc") and "@" not in text:
         from forecast.base import netcdf
-        from forecast.fit.save import fit_of as one
-        from forecast.fit.save_many import fits_of as many
-        from forecast.fit.save_many import is_fits
+        from forecast.fit.save import fit_of as saved_fit
 
-        tree = netcdf.load(text)
-        fit = many(tree, text) if is_fits(tree) else one(tree, text)
+        fit = saved_fit(netcdf.load(text), text)
         return fit, plugins_of(fit.law)
     law_name, at, published = text.partition("@")
     if not at or not law_name or not published:

@@ -12,8 +12,8 @@ from forecast.cli.output_files import plot_width, writers
 from forecast.errors import FitError, printable
 
 if TYPE_CHECKING:
+    from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.fit.solution import Fit
     from forecast.laws import Law
 
 __all__ = ["many", "one", "show_fit", "write_many", "write_one"]

@@ -18,8 +18,8 @@ from forecast.errors import FitError, UnknownNameError, UsageError, printable
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.fit.solution import Fit
     from forecast.tables.columns import Columns
 
 __all__ = ["predict"]

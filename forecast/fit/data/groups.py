@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
-    from forecast.fit.data.observations import Observed
+    from forecast.fit.data.observations import Observations
     from forecast.fit.options import Request
     from forecast.laws import Law
 
@@ -118,7 +118,7 @@ def check_scheme(resample: str, varying: Iterable[str], sigma_x: Iterable[str], 
         )
 
 
-def of_groups(law: Law, seen: Observed, varying: tuple[str, ...], name: str) -> tuple[Law, Observed]:
+def of_groups(law: Law, seen: Observations, varying: tuple[str, ...], name: str) -> tuple[Law, Observations]:
     """Return the law with own parameters for each group, and the data with the group as a variable.
 
     Raises
@@ -128,15 +128,15 @@ def of_groups(law: Law, seen: Observed, varying: tuple[str, ...], name: str) -> 
     """
     if seen.groups is None:
         return law, seen
-    if len(seen.labels) < 2:
-        raise DataError(f"{name}: groups: expected at least 2 different labels, got one ('{seen.labels[0]}')")
+    if len(seen.group_labels) < 2:
+        raise DataError(f"{name}: groups: expected at least 2 different labels, got one ('{seen.group_labels[0]}')")
     if not varying:
         return law, seen
     for parameter in varying:
         if parameter not in law.parameters:
             raise UnknownNameError("parameter", printable(parameter, 60), law.parameters, where=f"{name}: varying")
-    counts = np.bincount(seen.groups[seen.weights > 0], minlength=len(seen.labels))
-    for label, count in zip(seen.labels, counts, strict=True):
+    counts = np.bincount(seen.groups[seen.weights > 0], minlength=len(seen.group_labels))
+    for label, count in zip(seen.group_labels, counts, strict=True):
         if count < len(varying):
             points = "1 point" if count == 1 else f"{count} points"
             raise FitError(
@@ -149,7 +149,7 @@ def of_groups(law: Law, seen: Observed, varying: tuple[str, ...], name: str) -> 
     taken = {n.lower() for n in (*law.parameters, *law.variables, law.output)}
     while by.lower() in taken:
         by += "_"
-    made = law.grouped(by, seen.labels, varying=varying)
+    made = law.grouped(by, seen.group_labels, varying=varying)
     codes = seen.groups.astype(float)
     return made, replace(seen, variables={**seen.variables, by: codes}, groups=None, by=by)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forecast.laws import Law
     from forecast.tables import Columns
 
-__all__ = ["Observed", "gather", "no_counts"]
+__all__ = ["Observations", "gather", "no_counts"]
 
 Array = NDArray[np.float64]
 
@@ -29,38 +29,95 @@ SMALLEST = 1e-120
 TOO_FAR = 1e6
 
 
-@dataclass(frozen=True, kw_only=True)
-class Observed:
-    """What a fit sees.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Observations:
+    """What fits see: one data set, or many curves side by side, padded with points of weight 0.
 
     Parameters
     ----------
     variables : mapping of str to ndarray
-        One column a variable of the law.
+        One column a variable of the law: (n,) of one data set and where all curves share the points, else (B, n).
     y, weights : ndarray
+        (n,) of one data set, (B, n) of curves.
     scale_known : bool
         The weights come from known standard deviations.
-    options : mapping
-        Of the objective, columns read.
+    columns : mapping of str to ndarray
+        What the objective asks for at each point: trials, chance; shaped as `y`.
     sigma_x : mapping of str to ndarray
-        Known standard deviations of variables; empty where there are none.
+        (n,), known standard deviations of variables; empty where there are none, as in curves.
     groups : ndarray of int, optional
-        The place of each row's group among `labels`; rows of one group are not independent. None where there are no
-        groups, or where the law itself knows them.
-    labels : tuple of str
+        (n,), the place of each row's group among `group_labels`; rows of one group are not independent. None where
+        there are no groups, in curves, and where the law itself knows them.
+    group_labels : tuple of str
     by : str
         What the groups are called.
+    labels : ndarray, optional
+        (B,), of the curves.
+    reasons : tuple of str
+        Why a curve cannot be fitted; empty where it can.
+    given : ndarray of bool, optional
+        (B, n): a point of the data, and no padding. Default: every point.
     """
 
     variables: Mapping[str, Array]
     y: Array
     weights: Array
-    scale_known: bool
-    options: Mapping[str, Any] = field(default_factory=dict)
+    scale_known: bool = False
+    columns: Mapping[str, Array] = field(default_factory=dict)
     sigma_x: Mapping[str, Array] = field(default_factory=dict)
     groups: NDArray[np.int64] | None = None
-    labels: tuple[str, ...] = ()
+    group_labels: tuple[str, ...] = ()
     by: str = ""
+    labels: NDArray[Any] = field(default_factory=lambda: np.array([0]))
+    reasons: tuple[str, ...] = ("",)
+    given: NDArray[np.bool_] | None = None
+
+    def as_curves(self) -> Observations:
+        """Return one data set as a curve beside no other."""
+        return replace(
+            self, y=self.y[None], weights=self.weights[None], columns={n: v[None] for n, v in self.columns.items()}
+        )
+
+    def take(self, rows: NDArray[np.int64]) -> Observations:
+        """Return some of the curves."""
+        if rows.size == len(self.reasons):
+            return self
+        return replace(
+            self,
+            variables={n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()},
+            y=self.y[rows],
+            weights=self.weights[rows],
+            columns={n: v[rows] for n, v in self.columns.items()},
+            labels=self.labels[rows],
+            reasons=tuple(self.reasons[i] for i in rows),
+            given=None if self.given is None else self.given[rows],
+        )
+
+    def one(self, i: int) -> Observations:
+        """Return one of the curves as a data set, without its padding."""
+        there: Any = slice(None) if self.given is None or self.given[i].all() else self.given[i]
+        return replace(
+            self,
+            variables={n: (v if v.ndim == 1 else v[i])[there] for n, v in self.variables.items()},
+            y=self.y[i][there],
+            weights=self.weights[i][there],
+            columns={n: v[i][there] for n, v in self.columns.items()},
+            labels=self.labels[i : i + 1],
+            reasons=self.reasons[i : i + 1],
+            given=None,
+        )
+
+    def ranges(self) -> dict[str, tuple[Array, Array]]:
+        """Return the least and the greatest value of each variable in each curve, (B,)."""
+        found = {}
+        for name, values in self.variables.items():
+            shaped = np.broadcast_to(values, self.y.shape)
+            if self.given is None:
+                found[name] = shaped.min(axis=1), shaped.max(axis=1)
+                continue
+            low, high = (np.where(self.given, shaped, far) for far in (np.inf, -np.inf))
+            found[name] = low.min(axis=1), high.max(axis=1)
+        return found
 
 
 def _numbers(column: Any, where: str) -> Array:
@@ -147,7 +204,7 @@ def gather(
     objective: Objective,
     name: str,
     options: Mapping[str, Any] | None = None,
-) -> Observed:
+) -> Observations:
     """Return what a fit of `law` sees of `data`.
 
     Raises
@@ -216,18 +273,18 @@ def gather(
             f"{name}: y is at most {largest:.3g}, the squares of such numbers leave double precision; "
             f"scale it: y='{1 / min(max(largest, 1e-307), 1e300):.0e}*{explained}'"
         )
-    settled = _counted(objective, observed, dict(options or {}), columns, name)
+    counted = _counted(objective, observed, options or {}, columns, name)
     known = sigma is not None or objective.scale == "known"
     groups, labels, by = _groups(request, columns, size, name)
-    return Observed(
+    return Observations(
         variables=variables,
         y=observed,
         weights=weight,
         scale_known=known,
-        options=settled,
+        columns=counted,
         sigma_x=_errors_in_x(law, request, columns, variables, objective, name),
         groups=groups,
-        labels=labels,
+        group_labels=labels,
         by=by,
     )
 
@@ -291,32 +348,31 @@ def _errors_in_x(
 
 
 def _counted(
-    objective: Objective, observed: Array, options: dict[str, Any], columns: Mapping[str, Any], name: str
-) -> dict[str, Any]:
+    objective: Objective, observed: Array, options: Mapping[str, Any], columns: Mapping[str, Any], name: str
+) -> dict[str, Array]:
     """Read the columns a likelihood of counts needs, and check the counts."""
     if objective.loss == "poisson" and not (observed >= 0).all():
         raise DataError(f"{name}: objective 'poisson' takes counts, and y is negative in {_rows(~(observed >= 0))}")
     if objective.loss != "binomial":
-        return options
+        return {}
     if options.get("trials") is None:
         raise UsageError(f"{name}: objective 'binomial' needs options={{'trials': COLUMN}}: how many were tried")
-    for option in ("trials", "chance"):
-        options[option] = _extra(options[option], columns, observed.size, f"{name}: {option}")
-    bad = ~((observed >= 0) & (observed <= options["trials"]) & (options["trials"] > 0))
+    trials, chance = (_extra(options[o], columns, observed.size, f"{name}: {o}") for o in ("trials", "chance"))
+    bad = ~((observed >= 0) & (observed <= trials) & (trials > 0))
     if bad.any():
         raise DataError(f"{name}: expected 0 <= y <= trials, and trials above 0, not so in {_rows(bad)}")
-    bad = ~((options["chance"] >= 0) & (options["chance"] < 1))
+    bad = ~((chance >= 0) & (chance < 1))
     if bad.any():
         raise DataError(f"{name}: chance: expected numbers from 0 to below 1, not so in {_rows(bad)}")
-    low = below_chance(observed, options["trials"], options["chance"])
+    low = below_chance(observed, trials, chance)
     if low.any():
         row = int(np.argmax(low))
-        score, floor = observed[row] / options["trials"][row], options["chance"][row]
+        score, floor = observed[row] / trials[row], chance[row]
         raise DataError(
             f"{name}: the chance floor {floor:g} lies above the score {score:g} by more than four standard errors in "
             f"{_rows(low)}: one of the two is wrong"
         )
-    return options
+    return {"trials": trials, "chance": chance}
 
 
 def no_counts(objective: Objective, y: Array, weights: Array) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
-from forecast.fit.data.observations import Observed, below_chance
+from forecast.fit.data.observations import Observations, below_chance
 from forecast.fit.objectives.objective import Objective
 from forecast.fit.options import Request
 
@@ -20,92 +20,9 @@ if TYPE_CHECKING:
 
     from forecast.laws import Law
 
-__all__ = ["Padded", "pad"]
+__all__ = ["pad"]
 
 Array: TypeAlias = NDArray[np.float64]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Padded:
-    """What a batch of fits sees.
-
-    Parameters
-    ----------
-    variables : mapping of str to ndarray
-        (n,) where all curves share the points, else (B, n).
-    y, linked, weights : ndarray
-        (B, n); `linked` is y in the objective's link.
-    labels : ndarray
-        Of the curves.
-    reasons : tuple of str
-        Why a curve cannot be fitted; empty where it can.
-    given : ndarray of bool
-        (B, n): a point of the data, and no padding.
-    scale_known : bool
-        The weights come from known standard deviations.
-    options : mapping of str to ndarray
-        (B, n), columns that the objective asks for: trials, chance.
-    """
-
-    variables: Mapping[str, Array]
-    y: Array
-    linked: Array
-    weights: Array
-    labels: NDArray[Any]
-    reasons: tuple[str, ...]
-    given: NDArray[np.bool_]
-    scale_known: bool = False
-    options: Mapping[str, Array] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, seen: Observed, linked: Array) -> Padded:
-        """Return one data set as a batch of one; `linked` is y in the objective's link."""
-        return cls(
-            variables=seen.variables,
-            y=seen.y[None],
-            linked=linked[None],
-            weights=seen.weights[None],
-            labels=np.array([0]),
-            reasons=("",),
-            given=np.ones((1, seen.y.size), dtype=bool),
-            scale_known=seen.scale_known,
-            options={n: v[None] for n, v in seen.options.items() if np.ndim(v) == 1},
-        )
-
-    def take(self, rows: NDArray[np.int64]) -> Padded:
-        """Return some of the curves."""
-        if rows.size == len(self.reasons):
-            return self
-        return Padded(
-            variables={n: v if v.ndim == 1 else v[rows] for n, v in self.variables.items()},
-            y=self.y[rows],
-            linked=self.linked[rows],
-            weights=self.weights[rows],
-            labels=self.labels[rows],
-            reasons=tuple(self.reasons[i] for i in rows),
-            given=self.given[rows],
-            scale_known=self.scale_known,
-            options={n: v[rows] for n, v in self.options.items()},
-        )
-
-    def one(self, i: int) -> Observed:
-        """Return a curve as a single fit sees it."""
-        there = self.given[i]
-        return Observed(
-            variables={n: (v if v.ndim == 1 else v[i])[there] for n, v in self.variables.items()},
-            y=self.y[i, there],
-            weights=self.weights[i, there],
-            scale_known=self.scale_known,
-            options={n: v[i, there] for n, v in self.options.items()},
-        )
-
-    def ranges(self) -> dict[str, tuple[Array, Array]]:
-        """Return the least and the greatest value of each variable in each curve, (B,)."""
-        found = {}
-        for name, values in self.variables.items():
-            low, high = (np.where(self.given, values, far) for far in (np.inf, -np.inf))
-            found[name] = (low.min(axis=1), high.max(axis=1))
-        return found
 
 
 class _Grid:
@@ -182,7 +99,7 @@ def pad(
     objective: Objective,
     name: str,
     options: Mapping[str, Any] | None = None,
-) -> Padded:
+) -> Observations:
     """Return the curves of a data set side by side.
 
     Raises
@@ -254,7 +171,7 @@ def _checked(
     weight: Array,
     objective: Objective,
     counted: dict[str, Array],
-) -> Padded:
+) -> Observations:
     """Give padding the weight 0, and every curve that cannot be fitted its reason."""
     # in a grid, missing observations are how curves of different lengths are written; in a table they are missing
     absent = np.isnan(y) if isinstance(source, _Grid) else ~source.given
@@ -297,13 +214,12 @@ def _checked(
         elif values.ndim == 0 or values.shape[-1] != source.shape[1]:
             variables[v] = np.broadcast_to(values, source.shape).copy()
     y = np.ascontiguousarray(y)
-    return Padded(
+    return Observations(
         variables=variables,
         y=y,
-        linked=np.log(y) if objective.log else y,
         weights=np.ascontiguousarray(weight),
         labels=source.labels,
         reasons=tuple(reasons),
         given=~hidden,
-        options={n: np.ascontiguousarray(v) for n, v in counted.items()},
+        columns={n: np.ascontiguousarray(v) for n, v in counted.items()},
     )

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
-    from forecast.fit.solution import Fit
 
     Array = NDArray[np.float64]
 

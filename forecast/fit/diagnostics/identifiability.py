@@ -24,10 +24,10 @@ from forecast.fit.inference.uncertainty import ROUNDED
 from forecast.fit.problem.target import ROUNDING
 
 if TYPE_CHECKING:
-    from forecast.fit.inference.fit_batch import FitBatch
+    from forecast.fit.fit import Fit
     from forecast.fit.inference.profile import ProfileCurve
     from forecast.fit.problem.problem import Problem
-    from forecast.fit.solution import Fit
+    from forecast.fit.solutions import Solutions
 
 __all__ = ["Diagnostics", "diagnose"]
 
@@ -128,13 +128,14 @@ class Diagnostics:
 
 def diagnose(fit: Fit) -> Diagnostics:
     """Return what the data say about a fit; nothing for published parameters."""
-    known = fit.uncertainty
-    if known is None:
+    made = fit.solutions
+    if made is None:
         return Diagnostics()
-    reasons = dict(known.unidentified)
-    if fit.data is None:
-        return Diagnostics(unidentified=reasons, flaw=known.flaw, exact=known.exact)
-    problem = profile.problem_of_fit(fit, "diagnostics")
+    known, flaw, exact = made.known, made.known.flaw(), bool(made.known.exact[0])
+    reasons, held = known.reasons(), known.held()
+    if not made.has_data:
+        return Diagnostics(unidentified=reasons, flaw=flaw, exact=exact)
+    problem = made.problem()
     for name, why in _absent(fit, problem).items():
         reasons.setdefault(name, why)
     for name, why in together(problem, fit.values).items():
@@ -142,18 +143,16 @@ def diagnose(fit: Fit) -> Diagnostics:
     one_sided: dict[str, str] = {}
     beyond: dict[str, str] = {}
     better = ""
-    estimates = fit.estimates
-    assert estimates is not None
     for i, name in enumerate(problem.free):
-        hidden, low, high = profile.hidden_ridges(estimates, i, fit.level)
+        hidden, low, high = profile.hidden_ridges(made, i, fit.level)
         if hidden[0]:
             reach = f"[{low[0]:.4g}, {high[0]:.4g}]"
             reasons.setdefault(name, f"its standard error misses a ridge: refitting the others widens it to {reach}")
-    if estimates.likelihood and estimates.affordable[0]:
-        better = profile.no_profile(estimates, fit.level)
-        profiled = profile.endpoints_of(estimates, fit.level, np.array([0]))
+    if made.likelihood and made.affordable[0]:
+        better = profile.no_profile(made, fit.level)
+        profiled = profile.endpoints_of(made, fit.level, np.array([0]))
         if not better:
-            _read(problem, profiled, reasons, one_sided, known.bounds)
+            _read(problem, profiled, reasons, one_sided, held)
             pairs = [profiled.ends(i) for i in range(problem.k)]
             ends = {n: (float(low[0]), float(high[0])) for n, (low, high) in zip(problem.free, pairs, strict=True)}
             beyond = {n: why for n, why in edges(problem, ends).items() if n not in reasons}
@@ -161,19 +160,19 @@ def diagnose(fit: Fit) -> Diagnostics:
         unidentified=reasons,
         one_sided={n: why for n, why in one_sided.items() if n not in reasons},
         edges=beyond,
-        ridges=() if known.flaw else _ridges(fit, problem, reasons),
-        influential="" if known.flaw or not fit.converged else _influential(fit, problem, estimates),
+        ridges=() if flaw else _ridges(fit, problem, reasons),
+        influential="" if flaw or not fit.converged else _influential(fit, problem, made),
         better=better,
         lack_of_fit=_missed(fit, problem),
-        following="" if known.flaw or known.exact else _following(estimates),
-        flaw=known.flaw,
-        exact=known.exact,
+        following="" if flaw or exact else _following(made),
+        flaw=flaw,
+        exact=exact,
     )
 
 
-def _following(estimates: FitBatch) -> str:
+def _following(made: Solutions) -> str:
     """Say how residuals follow each other, where that widens a band by more than a little."""
-    rho = float(estimates.correlation[0])
+    rho = float(made.correlation[0])
     times = float(widened(np.array(rho)))
     if times < WIDER:
         return ""
@@ -218,17 +217,17 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
 
     from forecast.fit.solve.multistart import search
 
-    known = fit.uncertainty
-    if known is None:
-        return {}
+    made = fit.solutions
+    assert made is not None
+    known = made.known
     optima = profile.optimum(fit, problem)
     p = np.array([fit.values[n] for n in problem.free])
     lengths = np.linalg.norm(np.nan_to_num(problem.slopes(p)), axis=0)
-    squared = known.quantile(0.5 + fit.level / 2) ** 2
+    squared = float(known.quantile(0.5 + fit.level / 2)[0]) ** 2
     with np.errstate(all="ignore"):
         unit = np.ones(problem.k)
-        if fit.estimates is not None and fit.estimates.profilable[0]:
-            unit = profile.allowed(fit.estimates, np.array([0]), optima, fit.level)[:, 0] / squared
+        if made.profilable[0]:
+            unit = profile.allowed(made, np.array([0]), optima, fit.level)[:, 0] / squared
     reasons: dict[str, str] = {}
     for j, name in enumerate(problem.free):
         if np.isfinite(problem.lower[j]) and (problem.logs[j] or problem.lower[j] > 0):
@@ -257,12 +256,12 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
             value = min([value, *(s.value for s in solved[:1])])
         # twice what is lost: it was chosen to fit best, and so gains more than a parameter in its place (Davies, 1987)
         count = 1 + 2 * len(lost)
-        if known.flaw or known.exact:
+        if known.flaw() or known.exact[0]:
             absent = value <= (10 * ROUNDING * problem.size()) ** 2
         else:
             edge = 2 * gammaincinv(count / 2, fit.level)  # the quantile of chi squared
             if not known.scale_known and problem.objective.scale != "known":
-                edge = count * fdtri(count, max(known.dof, 1), fit.level)
+                edge = count * fdtri(count, max(int(known.dof[0]), 1), fit.level)
             absent = float(value - optima.value[0]) <= edge * unit[j]
         if absent:
             for i in lost:
@@ -272,7 +271,7 @@ def _absent(fit: Fit, problem: Problem) -> dict[str, str]:
 
 def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str, ...]:
     """Describe the weakest direction where parameters cannot move but together."""
-    keep = [i for i, n in enumerate(problem.free) if fit.uncertainty and n not in fit.uncertainty.bounds]
+    keep = [i for i, n in enumerate(problem.free) if fit.uncertainty and n not in fit.uncertainty.held()]
     if len(keep) < 2:
         return ()
     problem = problem.about(np.array([fit.values[n] for n in problem.free]))
@@ -306,7 +305,7 @@ def _ridges(fit: Fit, problem: Problem, reasons: Mapping[str, str]) -> tuple[str
     return (f"{', '.join(names)} move together ({', '.join(words)})",)
 
 
-def _influential(fit: Fit, problem: Problem, estimates: FitBatch) -> str:
+def _influential(fit: Fit, problem: Problem, made: Solutions) -> str:
     """Name the row that moves the fit most, in standard errors that know how closely residuals follow each other."""
     if problem.value_at(np.array([fit.values[n] for n in problem.free])) <= (10 * ROUNDING * problem.size()) ** 2:
         return ""  # nothing but rounding would move
@@ -314,7 +313,7 @@ def _influential(fit: Fit, problem: Problem, estimates: FitBatch) -> str:
         return ""
     moved = influences(fit)
     place = int(np.argmax(moved.largest))
-    times = float(widened(estimates.correlation)[0])
+    times = float(widened(made.correlation)[0])
     if not moved.largest[place] > MOVES * times:
         return ""
     shifts = np.abs(moved.shifts[:, place]) / times

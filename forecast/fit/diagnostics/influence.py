@@ -18,9 +18,9 @@ from forecast.fit.solve import newton
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.fit.fit import Fit
     from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.problem.problem import Problem
-    from forecast.fit.solution import Fit
 
 __all__ = ["MOVES", "Influence", "influence", "influences"]
 
@@ -159,4 +159,5 @@ def _errors(problem: Problem, optima: Optima, which: NDArray[np.int64]) -> Array
     slopes, first = _pieces(problem, optima)
     bread = optima.inverse[:, :, 0]
     meat = (slopes * first**2) @ slopes.T
-    return np.sqrt(np.diag(bread @ meat @ bread))[:, None]
+    with np.errstate(invalid="ignore"):  # rounding may leave a variance below 0 where columns are collinear
+        return np.asarray(np.sqrt(np.diag(bread @ meat @ bread)))[:, None]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from forecast.fit.sizes import TABLE_ELEMENTS
 
 if TYPE_CHECKING:
-    from forecast.fit.inference.fit_batch import FitBatch
+    from forecast.fit.solutions import Solutions
 
 __all__ = ["stability_tests"]
 
@@ -32,7 +32,7 @@ RANK = 1e-6
 Slopes = Callable[[NDArray[np.int64], Mapping[str, Array]], Array]
 
 
-def stability_tests(estimates: FitBatch, rows: NDArray[np.int64], points: Mapping[str, Array], slopes: Slopes) -> Array:
+def stability_tests(made: Solutions, rows: NDArray[np.int64], points: Mapping[str, Array], slopes: Slopes) -> Array:
     """Return how far the law may be wrong at points beyond the data, (B, p), as a standard deviation; 0 inside.
 
     Of laws of one positive variable under least squares; of others nothing is known. It rises from 0 at the last point
@@ -40,7 +40,7 @@ def stability_tests(estimates: FitBatch, rows: NDArray[np.int64], points: Mappin
 
     Parameters
     ----------
-    estimates : FitBatch
+    made : Solutions
     rows : ndarray of int
         Which fits.
     points : mapping of str to ndarray
@@ -50,21 +50,21 @@ def stability_tests(estimates: FitBatch, rows: NDArray[np.int64], points: Mappin
     """
     size = next(iter(points.values())).shape[-1]
     found = np.zeros((rows.size, size))
-    if estimates.residuals is None or estimates.objective.scale != "residual":
+    if not made.ordered or made.objective.scale != "residual":
         return found
-    if estimates.known.clusters or estimates.errs_in_x or not size:
+    if made.known.clusters or made.errs_in_x or not size:
         return found
     ((name, at),) = points.items()
-    along, left, weights = (each[rows] for each in estimates.residuals())
+    along, left, weights = (each[rows] for each in made.residuals())
     given = (weights > 0) & np.isfinite(left)
     at = np.broadcast_to(at, found.shape)
     first, last = np.where(given, along, np.inf).min(axis=1), np.where(given, along, -np.inf).max(axis=1)
-    enough = given.sum(axis=1) > len(estimates.known.names) + 1
-    able = enough & (first > 0) & (first < last) & ~estimates.known.exact[rows]
+    enough = given.sum(axis=1) > len(made.known.names) + 1
+    able = enough & (first > 0) & (first < last) & ~made.known.exact[rows]
     with np.errstate(all="ignore"):
         for end, side in ((last, 1.0), (first, -1.0)):
             some = np.flatnonzero(able & (side * at > side * end[:, None]).any(axis=1))
-            step = max(1, TABLE_ELEMENTS // (along.shape[1] * len(estimates.known.names)))
+            step = max(1, TABLE_ELEMENTS // (along.shape[1] * len(made.known.names)))
             for begin in range(0, some.size, step):
                 own = some[begin : begin + step]
                 there = slopes(rows[own], {name: at[own]})

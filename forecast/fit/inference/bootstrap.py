@@ -20,7 +20,7 @@ from forecast.base.budgets import check_memory
 from forecast.errors import DataError, FitError, UsageError
 from forecast.fit.data.groups import check_scheme, labels_of
 from forecast.fit.inference.replicates import Replicates
-from forecast.fit.inference.resample import BLOCK, FEW_GROUPS, SCHEMES, Resample, Sample, check, draw, resampled
+from forecast.fit.inference.resample import BLOCK, SCHEMES, Resample, Sample, check, draw, resampled
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
@@ -32,12 +32,14 @@ from forecast.fit.solve.starts import Grid
 from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
-    from forecast.fit.solution import Fit
+    from forecast.fit.solutions import Solutions
 
-__all__ = ["FEW", "Replicates", "Resampling", "bootstrap", "bootstrapped", "replicated", "resampled"]
+__all__ = ["FEW", "Replicates", "Resampling", "bootstrap", "bootstrapped", "repeated", "resampled"]
 
 Array: TypeAlias = NDArray[np.float64]
 
+#: Curves whose bootstraps are done together.
+CURVES = 8
 #: Blocks that are solved together, at most.
 TOGETHER = 8
 #: How many numbers there are, at most, for each weight: the law, its derivatives and what is computed of them.
@@ -153,60 +155,88 @@ def bootstrap(
         audited=int(cut.audited.sum()),
         changed=int(cut.changed.sum()),
         degenerate=int(cut.poor.sum()),
+        clusters=0 if labels is None else int(labels.max()) + 1,
     )
 
 
-def replicated(fit: Fit, problem: Problem, at: Array, asked: Resampling, **options: Any) -> Fit:
-    """Return a fit with replicates: its standard errors and ``interval(method="bootstrap")`` then come from them."""
-    found = bootstrap(problem, at, asked, where=fit.name, **options)
-    notes = [*fit.notes, *found.warnings(fit.name)]
-    labels = options.get("labels")
-    if labels is not None and labels.max() + 1 < FEW_GROUPS:
-        few = f"{labels.max() + 1} groups are few: the bootstrap understates the uncertainty"
-        notes.append(f"{fit.name}: {few}")
-    if problem.n < FEW:
-        notes.append(f"{fit.name}: {problem.n} points are few to resample: the bootstrap understates the uncertainty")
-    return replace(fit, replicates=found, notes=tuple(notes))
+def repeated(
+    made: Solutions,
+    asked: Resampling,
+    *,
+    labels: NDArray[np.int64] | None = None,
+    workers: Workers = None,
+    progress: Progress = None,
+) -> Solutions:
+    """Return fits with replicates: standard errors and ``interval(method="bootstrap")`` then come from them.
+
+    The replicates of one curve are shared among the workers; of many, the curves are.
+    """
+    good = np.flatnonzero(made.settled)
+    found: list[Replicates | None] = [None] * made.settled.size
+    if made.settled.size == 1 and good.size:
+        found[0] = bootstrap(
+            made.problem(), made.q[:, 0], asked, labels=labels, workers=workers, progress=progress, where=made.name
+        )
+        return replace(made, assessed=made.known, replicates=tuple(found))
+    chunks = [good[i : i + CURVES] for i in range(0, good.size, CURVES)]
+    reached = 0
+
+    def done(i: int) -> None:
+        nonlocal reached
+        reached += chunks[i].size * asked.replicates
+        if progress is not None:
+            progress(reached, good.size * asked.replicates)
+
+    pieces = [(tuple(made.problem(int(b)) for b in rows), made.q[:, rows], asked) for rows in chunks]
+    some = share(_of_some, pieces, workers, where=made.name, done=done)
+    for b, one in zip(good, (each for part in some for each in part), strict=True):
+        found[b] = one
+    return replace(made, assessed=made.known, replicates=tuple(found))
+
+
+def _of_some(problems: tuple[Problem, ...], at: Array, asked: Resampling) -> list[Replicates]:
+    return [bootstrap(problem, at[:, i], asked) for i, problem in enumerate(problems)]
 
 
 def bootstrapped(
-    fit: Fit,
+    made: Solutions | None,
     replicates: int,
     *,
+    where: str,
     resample: str,
     seed: int,
     groups: Any,
     workers: Workers = None,
     progress: Progress = None,
-) -> Fit:
-    """Return a fit with a bootstrap; the function behind `forecast.Fit.resample`.
+) -> Solutions:
+    """Return fits with a bootstrap of each; the function behind ``resample`` of `forecast.Fit` and `forecast.Fits`.
 
     Raises
     ------
     DataError, FitError, UsageError
     """
     from forecast.base.streams import check_seed
-    from forecast.fit.inference.profile import optimum, problem_of_fit
+    from forecast.fit.inference.profile import check_data
 
-    problem = problem_of_fit(fit, "bootstrap")
-    known = fit.data.groups if fit.data is not None else None
-    check(replicates, resample, groups is not None or known is not None, problem.objective, fit.name)
-    varying = fit.law._form.slots if isinstance(fit.law._form, Grouped) else ()
-    check_scheme(resample, varying, fit.data.sigma_x if fit.data is not None else (), fit.name)
+    made = check_data(made, where, "bootstrap")
+    known, law, many = made.curves.groups, made.law, made.settled.size > 1
+    check(replicates, resample, groups is not None or known is not None, made.objective, where)
+    check_scheme(resample, law._form.slots if isinstance(law._form, Grouped) else (), made.curves.sigma_x, where)
     check_seed(seed)
-    check_workers(workers, fit.name, fit.law)
+    check_workers(workers, where, law)
+    if many and (groups is not None or resample == "cluster"):
+        raise UsageError(f"{where}: by= does not take resample='cluster': fit one curve at a time")
     if groups is not None and not SCHEMES[resample].groups:
-        raise UsageError(f"{fit.name}: resample='{resample}' takes no groups=")
-    if fit.uncertainty is None or fit.uncertainty.flaw:
-        raise FitError(f"{fit.name}: no bootstrap: {fit.uncertainty.flaw if fit.uncertainty else 'no data'}")
+        raise UsageError(f"{where}: resample='{resample}' takes no groups=")
+    if not many and made.known.flaw():
+        raise FitError(f"{where}: no bootstrap: {made.known.flaw()}")
     labels = known if SCHEMES[resample].groups else None
     if groups is not None:
-        _, labels, names = labels_of(groups, problem.weights.size, fit.name)
+        _, labels, names = labels_of(groups, made.curves.y.shape[1], where)
         if len(names) < 2:
-            raise DataError(f"{fit.name}: groups: expected at least 2 different labels, got one")
+            raise DataError(f"{where}: groups: expected at least 2 different labels, got one")
     asked = Resampling(replicates=replicates, resample=resample, seed=seed)
-    at = optimum(fit, problem).q[:, 0]
-    return replicated(fit, problem, at, asked, labels=labels, workers=workers, progress=progress)
+    return repeated(made, asked, labels=labels, workers=workers, progress=progress)
 
 
 def _plan(n: int, replicates: int) -> list[range]:

@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.errors import UsageError, printable
-from forecast.fit.data.groups import FEW, number_label
+from forecast.fit.data.groups import number_label
+from forecast.fit.problem.coordinates import coordinates
+from forecast.fit.solutions import Solutions
 from forecast.laws.grouped import Grouped
 
+__all__ = ["GroupSolution", "one_of", "said"]
+
 if TYPE_CHECKING:
-    from forecast.fit.data.observations import Observed
-    from forecast.fit.inference.uncertainty import Uncertainty
-    from forecast.fit.problem.problem import Problem
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
 
-__all__ = ["notes", "one_of", "said"]
-
-
-def notes(problem: Problem, seen: Observed, known: Uncertainty, name: str) -> list[str]:
-    """Return what a reader must know of groups and of errors in x."""
-    found, form = [], problem.law._form
-    if isinstance(form, Grouped):
-        codes = seen.variables[form.by][seen.weights > 0].astype(int)
-        counts = np.bincount(codes, minlength=len(form.labels))
-        for label, count in zip(form.labels, counts, strict=True):
-            if count <= len(form.slots):
-                found.append(
-                    f"{name}: group '{printable(label, 60)}' has only as many points ({count}) as parameters of its "
-                    "own: it says nothing about the shared ones"
-                )
-    if 0 < known.clusters < FEW:
-        found.append(f"{name}: {known.clusters} groups are few: cluster-robust standard errors are too small")
-    if seen.sigma_x:
-        text = f"{name}: errors in {', '.join(seen.sigma_x)} are counted by the law's slope there (effective variance)"
-        estimated = not seen.scale_known
-        found.append(text + ("; the scatter of y itself is estimated beside them" if estimated else ""))
-    return found
+Array: TypeAlias = NDArray[np.float64]
 
 
 def said(fit: Fit) -> list[str]:
@@ -71,34 +54,82 @@ def one_of(fit: Fit, label: object) -> Fit:
         for own in slot.names if slot else (name,):
             called[own] = name
         values[name] = float(slot.evaluate(fit.values)) if slot else fit.values[name]
-    known, repeated = fit.uncertainty, fit.replicates
-    if known is not None:
-        keep = [i for i, n in enumerate(known.names) if n in called]
-        known = replace(
-            known,
-            names=tuple(called[known.names[i]] for i in keep),
-            at=known.at[keep],
-            logs=known.logs[keep],
-            covariance=known.covariance[np.ix_(keep, keep)],
-            unidentified={called[n]: why for n, why in known.unidentified.items() if n in called},
-            bounds={called[n]: bound for n, bound in known.bounds.items() if n in called},
-        )
-    if repeated is not None:
-        keep = [i for i, n in enumerate(repeated.names) if n in called]
-        repeated = replace(repeated, names=tuple(called[repeated.names[i]] for i in keep), values=repeated.values[keep])
-    ranges = fit.ranges
-    if fit.data is not None:
-        rows = (fit.data.variables[form.by] == place) & (fit.data.weights > 0)
-        columns = {v: c[rows] for v, c in fit.data.variables.items() if v != form.by}
-        ranges = {v: (float(c.min()), float(c.max())) for v, c in columns.items()}
-    return replace(
-        fit,
-        law=form.law,
-        values=values,
-        uncertainty=known,
-        replicates=repeated,
-        data=None,
-        ranges=ranges,
-        objective=None,
-        outcome=f"{fit.outcome}; {form.by} {printable(text, 60)} of a fit to {len(form.labels)} groups",
+    whole = fit.solutions
+    assert whole is not None
+    known, repeated = whole.known, whole.replicates[0]
+    keep = [i for i, n in enumerate(known.names) if n in called]
+    names = tuple(called[known.names[i]] for i in keep)
+    assessed = replace(
+        known,
+        names=names,
+        at=known.at[keep],
+        logs=known.logs[keep],
+        covariance=known.covariance[np.ix_([0], keep, keep)],
+        bounds=known.bounds[keep],
+        sides=known.sides[keep],
+        unidentified={
+            b: {called[n]: w for n, w in why.items() if n in called} for b, why in known.unidentified.items()
+        },
     )
+    if repeated is not None:
+        repeated = replace(repeated, names=names, values=repeated.values[keep])
+    setting = replace(whole.setting, law=form.law, coordinates=coordinates(form.law, fit.name))
+    p, logs = np.array([values[n] for n in setting.coordinates.free]), setting.coordinates.logs
+    with np.errstate(all="ignore"):
+        q = np.where(logs, np.log(np.where(logs, p, 1.0)), p)[:, None]
+    made = GroupSolution(
+        setting=setting, curves=whole.curves, q=q, settled=whole.settled,
+        converged=whole.converged, starts=whole.starts, options=whole.options, given=whole.given, assessed=assessed,
+        replicates=(repeated,), of=whole, label=text, numbers=values,
+    )  # fmt: skip
+    return replace(fit, law=form.law, solutions=made)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupSolution(Solutions):
+    """What the fit of a law with groups says of one of them: parameters of the plain law, which its rows share.
+
+    Parameters
+    ----------
+    of : Solutions
+        Of all groups.
+    label : str
+    numbers : mapping of str to float
+        The parameters of the group.
+    """
+
+    of: Solutions
+    label: str
+    numbers: Mapping[str, float]
+
+    @property
+    def group(self) -> str | None:
+        """The label: they are the optimum of all groups together, and of none alone."""
+        return self.label
+
+    @property
+    def whole(self) -> Solutions:
+        """The fit of all groups."""
+        return self.of
+
+    @functools.cached_property
+    def values(self) -> dict[str, Array]:
+        """The parameters, of which some may be those of several groups together."""
+        return {n: np.array([v]) for n, v in self.numbers.items()}
+
+    @functools.cached_property
+    def ranges(self) -> dict[str, tuple[Array, Array]]:
+        """The least and the greatest value of each variable among the rows of the group."""
+        form, seen = self.of.law._form, self.curves.one(0)
+        assert isinstance(form, Grouped)
+        rows = (seen.variables[form.by] == form.labels.index(self.label)) & (seen.weights > 0)
+        columns = {v: c[rows] for v, c in seen.variables.items() if v != form.by}
+        return {v: (np.array([c.min()]), np.array([c.max()])) for v, c in columns.items()}
+
+    @functools.cached_property
+    def outcome(self) -> NDArray[np.str_]:
+        """How the fit of all groups ended, and that this is one of them."""
+        form = self.of.law._form
+        assert isinstance(form, Grouped)
+        group = f"{form.by} {printable(self.label, 60)} of a fit to {len(form.labels)} groups"
+        return np.array([f"{self.of.outcome[0]}; {group}"])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.fit.inference.uncertainty import Uncertainties, Uncertainty
+from forecast.fit.inference.uncertainty import Uncertainty
 from forecast.fit.kernels.general import natural
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.errors_in_variables import Effective, covariance
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
-__all__ = ["WIDE", "assess", "uncertainties"]
+__all__ = ["WIDE", "assess"]
 
 _Rows: TypeAlias = NDArray[np.int64] | slice
 
@@ -45,19 +45,7 @@ WIDE = "its interval would span many decades"
 CLEAR = 1e4
 
 
-def assess(problem: Problem, u: Array, *, scale_known: bool, groups: NDArray[np.int64] | None = None) -> Uncertainty:
-    """Return what the data say about the parameters of one data set at a solution; see `uncertainties`."""
-    target, at, solved = problem.target(), u[:, None], None
-    if len(target.pieces) > 1 and groups is None:  # the Jacobian of so many points is large
-        value, _, hessian = target.evaluate(at, np.zeros((1, 1)))
-        solved = hessian / 2, value
-    found = uncertainties(
-        problem.law, target, at, problem, lambda _: problem, scale_known=scale_known, groups=groups, solved=solved
-    )
-    return found.one(0)
-
-
-def uncertainties(
+def assess(
     law: Law,
     target: Target,
     q: Array,
@@ -68,7 +56,7 @@ def uncertainties(
     groups: NDArray[np.int64] | None = None,
     settled: NDArray[np.bool_] | None = None,
     solved: tuple[Array, Array] | None = None,
-) -> Uncertainties:
+) -> Uncertainty:
     """Return what the data say about the parameters at solutions.
 
     Parameters
@@ -90,6 +78,9 @@ def uncertainties(
         Half the Gauss-Newton Hessian (k, k, B), nan where it is not known yet, and the squares (B,), where the solver
         has them.
     """
+    if solved is None and len(target.pieces) > 1 and groups is None:  # the Jacobian of so many points is large
+        value, _, hessian = target.evaluate(q, np.zeros((q.shape[1], 1)))
+        solved = hessian / 2, value
     made = _Assessment(law, target, q, coordinates, problem, scale_known, groups)
     good = np.ones(q.shape[1], dtype=bool) if settled is None else settled
     ready = np.zeros(q.shape[1], dtype=bool)
@@ -408,12 +399,12 @@ class _Assessment:
                     reasons.setdefault(name, why)
         return reasons
 
-    def done(self, settled: NDArray[np.bool_]) -> Uncertainties:
+    def done(self, settled: NDArray[np.bool_]) -> Uncertainty:
         """Return what was found; nothing of fits that are no solutions."""
         self.covariance[~settled] = np.nan
         self.scale[~settled] = np.nan
         self.sides[:, ~settled], self.bounds[:, ~settled] = 0, np.nan
-        return Uncertainties(
+        return Uncertainty(
             names=self.names,
             at=self.at,
             logs=self.logs,

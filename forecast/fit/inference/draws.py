@@ -12,7 +12,7 @@ from forecast.base.streams import BLOCK, Streams, check_seed
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
 
 __all__ = ["MAX_DRAWS", "check_draws", "interval", "joint_draws", "parameter_draws", "stated_draws"]
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError
 from forecast.fit.inference.covariance import WIDE
-from forecast.fit.inference.profile import endpoints_of, hidden_ridges, no_profile, problem_of_fit
+from forecast.fit.inference.profile import check_data, endpoints_of, hidden_ridges, no_profile
 from forecast.fit.options import check_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from forecast.fit.inference.fit_batch import FitBatch
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
+    from forecast.fit.solutions import Solutions
 
 __all__ = ["METHODS", "interval", "intervals", "origin"]
 
@@ -36,12 +36,12 @@ def check(name: str, level: float, method: str | None, parameters: Iterable[str]
         raise UnknownNameError("method", method, METHODS, where=f"{called}: interval")
 
 
-def intervals(estimates: FitBatch, name: str, level: float, method: str | None) -> tuple[Array, Array]:
+def intervals(made: Solutions, name: str, level: float, method: str | None) -> tuple[Array, Array]:
     """Return the interval of a parameter in every fit, (B,) each; nan where there is none.
 
     Parameters
     ----------
-    estimates : FitBatch
+    made : Solutions
     name : str
     level : float
     method : {"profile", "wald", "bootstrap"}, optional
@@ -59,45 +59,45 @@ def intervals(estimates: FitBatch, name: str, level: float, method: str | None) 
     FitError
         Where the bounds of the law fix the parameter, or nothing was bootstrapped.
     """
-    known = estimates.known
-    if method == "bootstrap" and not any(estimates.replicates):
-        raise FitError(f"{estimates.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
+    known = made.known
+    if method == "bootstrap" and not made.bootstrapped:
+        raise FitError(f"{made.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
     if name not in known.names:
         what = "bootstrap interval" if method == "bootstrap" else "profile" if method == "profile" else "interval"
-        raise FitError(f"{estimates.name}: no {what} for '{name}': its bounds fix it")
+        raise FitError(f"{made.name}: no {what} for '{name}': its bounds fix it")
     i = known.names.index(name)
     low, high = known.wald(i, level)
     if method == "wald":
         return low, high
     if method == "profile":
-        return endpoints_of(estimates, level, np.flatnonzero(estimates.profilable)).ends(i)
+        return endpoints_of(made, level, np.flatnonzero(made.profilable)).ends(i)
     if method == "bootstrap":
-        some = np.array([r is not None and r.good.size > 0 for r in estimates.replicates])
-        return _percentiles(estimates, name, level, some, np.full_like(low, np.nan), np.full_like(high, np.nan))
-    percentiles = estimates.repeated(level) & known.known[i]
-    if estimates.likelihood:
+        some = np.array([r is not None and r.good.size > 0 for r in made.replicates])
+        return _percentiles(made, name, level, some, np.full_like(low, np.nan), np.full_like(high, np.nan))
+    percentiles = made.enough_replicates(level) & known.known[i]
+    if made.likelihood:
         wide = [b for b, reasons in known.unidentified.items() if reasons.get(name) == WIDE]
         profiled = known.known[i].copy()
         profiled[wide] = True  # a covariance says little of what is not quadratic: the profile knows
-        profiled &= estimates.affordable
+        profiled &= made.affordable
         if profiled.any():
-            far_low, far_high = endpoints_of(estimates, level, np.flatnonzero(profiled)).ends(i)
+            far_low, far_high = endpoints_of(made, level, np.flatnonzero(profiled)).ends(i)
             open_ = np.isinf(far_high) & (np.isneginf(far_low) | ((far_low == 0) & (known.sides[i] == 0)))
             low = np.where(profiled, np.where(open_, np.nan, far_low), low)
             high = np.where(profiled, np.where(open_, np.nan, far_high), high)
             percentiles &= ~profiled | (np.isfinite(low) & np.isfinite(high))
     else:
-        ridge, far_low, far_high = hidden_ridges(estimates, i, level)
+        ridge, far_low, far_high = hidden_ridges(made, i, level)
         low, high = np.where(ridge, far_low, low), np.where(ridge, far_high, high)
         percentiles &= ~ridge
-    return _percentiles(estimates, name, level, percentiles, low, high)
+    return _percentiles(made, name, level, percentiles, low, high)
 
 
 def _percentiles(
-    estimates: FitBatch, name: str, level: float, some: NDArray[np.bool_], low: Array, high: Array
+    made: Solutions, name: str, level: float, some: NDArray[np.bool_], low: Array, high: Array
 ) -> tuple[Array, Array]:
     for b in np.flatnonzero(some):
-        repeated = estimates.replicates[b]
+        repeated = made.replicates[b]
         assert repeated is not None
         low[b], high[b] = repeated.interval(name, level)
     return low, high
@@ -112,22 +112,22 @@ def interval(fit: Fit, name: str, level: float, method: str | None) -> tuple[flo
         Where the data give none (not identified, no degree of freedom, nothing published), saying why.
     """
     check(name, level, method, fit.values, fit.name)
+    made = fit.solutions
     if method == "profile":
-        problem_of_fit(fit)
-    if fit.estimates is None and method == "bootstrap":
+        check_data(made, fit.name)
+    if made is None and method == "bootstrap":
         raise FitError(f"{fit.name}: no bootstrap interval for '{name}': fit with bootstrap=1000 first")
-    if fit.estimates is None:
+    if made is None:
         return _stated(fit, name, level)
-    low, high = (float(end[0]) for end in intervals(fit.estimates, name, level, method))
+    low, high = (float(end[0]) for end in intervals(made, name, level, method))
     if not math.isnan(low):
         return low, high
     if method == "bootstrap":
         raise FitError(f"{fit.name}: no bootstrap interval for '{name}': no replicate could be fitted")
-    searched = method == "profile" or level in fit.estimates.profiled
-    if searched and (why := no_profile(fit.estimates, level)):
+    searched = method == "profile" or level in made.profiled
+    if searched and (why := no_profile(made, level)):
         raise FitError(f"{fit.name}: no profile: {why}")
-    why = fit.estimates.known.why_not(0, name)
-    raise FitError(f"{fit.name}: no interval for '{name}': {why or UNLIMITED}")
+    raise FitError(f"{fit.name}: no interval for '{name}': {made.known.why_not(0, name) or UNLIMITED}")
 
 
 def origin(fit: Fit, level: float) -> str:

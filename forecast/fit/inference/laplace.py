@@ -27,10 +27,10 @@ from forecast.fit.inference.profile import optimum, problem_of_fit
 if TYPE_CHECKING:
     import xarray as xr
 
+    from forecast.fit.fit import Fit
     from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.inference.uncertainty import Uncertainty
     from forecast.fit.problem.problem import Problem
-    from forecast.fit.solution import Fit
 
 __all__ = ["posterior"]
 
@@ -94,7 +94,9 @@ class _Clusters:
 
     def __init__(self, fit: Fit, problem: Problem, optima: Optima, known: Uncertainty) -> None:
         lacking = [
-            n for n, sure in zip(known.names, known.known() & (known.logs == problem.logs), strict=True) if not sure
+            n
+            for n, sure in zip(known.names, known.known[:, 0] & (known.logs[:, 0] == problem.logs), strict=True)
+            if not sure
         ]
         if lacking:
             raise FitError(
@@ -102,7 +104,7 @@ class _Clusters:
                 "has none (not identified, or on a bound)"
             )
         self.centre = optima.q[:, 0]
-        self.table: Array = np.linalg.inv(known.covariance).astype(float)
+        self.table: Array = np.linalg.inv(known.covariance[0]).astype(float)
 
     def at(self, u: Array) -> tuple[float, Array, Array]:
         """Return value, gradient (k,) and curvature (k, k)."""
@@ -138,8 +140,9 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
     count, seed = check_draws(draws, fit.name), check_seed(seed)
     problem = problem_of_fit(fit, "posterior")
     known = fit.uncertainty
-    if known is None or (known.flaw and not known.scale_known):
-        raise FitError(f"{fit.name}: no posterior: {known.flaw if known else 'nothing is known'}")
+    assert known is not None
+    if known.flaw() and not known.scale_known:
+        raise FitError(f"{fit.name}: no posterior: {known.flaw()}")
     held = {}
     for name, record in priors.items():
         if name not in problem.free:
@@ -161,7 +164,7 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
         raise FitError(f"{fit.name}: no posterior: {names} not determined by these data; give priors= for them")
     root = vectors / np.sqrt(values) / size[:, None]
     normal = (known.scale_known or problem.objective.scale == "known") and not known.clusters
-    dof = 0 if normal else known.freedom
+    dof = 0 if normal else int(known.freedom[0])
     moves, length = _moves(seed, count, problem.k, dof)
     u = np.clip(mode[:, None] + root @ moves, problem.lower[:, None], problem.upper[:, None])
     rough = problem.objective.scale == "sandwich" or known.clusters
@@ -186,10 +189,10 @@ def _unit(fit: Fit, problem: Problem, optima: Optima) -> float:
     if problem.objective.scale == "known" or known is None:
         return 1.0
     if problem.objective.scale == "residual":
-        return 2.0 * (1.0 if known.scale_known else known.scale**2)
+        return 2.0 * (1.0 if known.scale_known else float(known.scale[0]) ** 2)
     spread = np.einsum("ii->i", optima.inverse[:, :, 0])
     with np.errstate(all="ignore"):
-        ratio = np.diag(known.covariance) / spread
+        ratio = np.diag(known.covariance[0]) / spread
     good = ratio[np.isfinite(ratio) & (ratio > 0)]
     return float(np.median(good)) if good.size else 1.0
 

@@ -21,13 +21,14 @@ from forecast.fit.options import check_level
 if TYPE_CHECKING:
     import xarray as xr
 
-    from forecast.fit.inference.fit_batch import FitBatch
+    from forecast.fit.fit import Fit
     from forecast.fit.problem.problem import Problem
-    from forecast.fit.solution import Fit
+    from forecast.fit.solutions import Solutions
 
 __all__ = [
     "ProfileCurve",
     "allowed",
+    "check_data",
     "endpoints_of",
     "hidden_ridges",
     "no_profile",
@@ -44,25 +45,27 @@ TOGETHER = 1024
 RIDGE = 2.5
 
 
-def problem_of_fit(fit: Fit, what: str = "profile") -> Problem:
-    """Return the problem a fit solved, made again from the data that it keeps.
+def check_data(made: Solutions | None, where: str, what: str = "profile") -> Solutions:
+    """Return solutions whose data are at hand, for what needs them.
 
     Raises
     ------
     FitError
-        For a fit without data.
+        For published parameters, and for what a fit says of one of its groups.
     """
-    from forecast.fit.objectives.objective import find
-    from forecast.fit.problem.coordinates import problem_of
+    if made is None or not made.has_data:
+        why = "published parameters come without data" if made is None else "it was made without keeping its data"
+        raise FitError(f"{where}: no {what}: {why}")
+    return made
 
-    if fit.data is None:
-        why = "published parameters come without data" if fit.published else "it was made without keeping its data"
-        raise FitError(f"{fit.name}: no {what}: {why}")
-    return problem_of(fit.law, fit.data, find(fit.objective_name), fit.name)
+
+def problem_of_fit(fit: Fit, what: str = "profile") -> Problem:
+    """Return the problem that a fit solved; a FitError for one without data."""
+    return check_data(fit.solutions, fit.name, what).problem()
 
 
 def optimum(fit: Fit, problem: Problem) -> Optima:
-    """Return the fit as a batch of one."""
+    """Return what the refits of a fit start from, in the coordinates of `problem`."""
     p = np.array([fit.values[n] for n in problem.free])
     at = problem.internal(p)[:, None]
     target = problem.target()
@@ -78,19 +81,19 @@ def optimum(fit: Fit, problem: Problem) -> Optima:
     )
 
 
-def hidden_ridges(estimates: FitBatch, i: int, level: float) -> tuple[NDArray[np.bool_], Array, Array]:
+def hidden_ridges(made: Solutions, i: int, level: float) -> tuple[NDArray[np.bool_], Array, Array]:
     """Tell where the sandwich's interval of parameter `i` is far too narrow, and return the profile's, (B,) each.
 
     The sandwich looks at the optimum alone. Where the law is identified the two agree within a tenth or so (Chinchilla
     on its 240 points: 0.90 to 1.11); on a ridge the refits go on for several times as far (the repetition constants of
     the data-constrained law on 182 runs: 4.3 and 5.8). Under a likelihood the profile is the interval, and hides none.
     """
-    known = estimates.known
-    some = estimates.affordable & known.known[i] & (known.sides[i] == 0)
-    if estimates.likelihood or not some.any():
+    known = made.known
+    some = made.affordable & known.known[i] & (known.sides[i] == 0)
+    if made.likelihood or not some.any():
         none = np.full(some.size, np.nan)
         return np.zeros(some.size, dtype=bool), none, none
-    low, high = endpoints_of(estimates, level, np.flatnonzero(some)).ends(i)
+    low, high = endpoints_of(made, level, np.flatnonzero(some)).ends(i)
     narrow_low, narrow_high = known.wald(i, level)
     with np.errstate(all="ignore"):
         logs = narrow_low > 0
@@ -99,11 +102,11 @@ def hidden_ridges(estimates: FitBatch, i: int, level: float) -> tuple[NDArray[np
         return some & ~np.isnan(low) & (wide > RIDGE * narrow), low, high
 
 
-def allowed(estimates: FitBatch, rows: NDArray[np.int64], optima: Optima, level: float) -> Array:
+def allowed(made: Solutions, rows: NDArray[np.int64], optima: Optima, level: float) -> Array:
     """Return by how much each objective may rise, (k, B): what makes the interval of a linear law Student's."""
-    known, k, rule = estimates.known, optima.q.shape[0], estimates.objective.scale
+    known, k, rule = made.known, optima.q.shape[0], made.objective.scale
     squared = known.quantile(0.5 + level / 2)[rows] ** 2
-    if rule == "residual" and not known.clusters and not estimates.errs_in_x:
+    if rule == "residual" and not known.clusters and not made.errs_in_x:
         unit = 1.0 if known.scale_known else optima.value / np.maximum(known.dof[rows], 1)
         return np.repeat((squared * unit)[None], k, axis=0)
     if rule == "known" and not known.clusters:
@@ -150,19 +153,19 @@ class ProfileCurve:
             return np.exp(self.low[i]), np.exp(self.high[i])
 
 
-def endpoints_of(estimates: FitBatch, level: float, rows: NDArray[np.int64]) -> ProfileCurve:
+def endpoints_of(made: Solutions, level: float, rows: NDArray[np.int64]) -> ProfileCurve:
     """Return the limits of all parameters of some fits; those that were searched before are kept."""
-    kept = estimates.profiled
+    kept = made.profiled
     if level not in kept:
-        shape = estimates.known.at.shape
+        shape = made.known.at.shape
         none, logs = np.zeros(shape[1], dtype=bool), np.zeros(shape[0], dtype=bool)
         kept[level] = ProfileCurve(np.full(shape, np.nan), np.full(shape, np.nan), logs, none, {})
     profiled: ProfileCurve = kept[level]
     rows = rows[~profiled.done[rows]]
     for first in range(0, rows.size, TOGETHER):
         some = rows[first : first + TOGETHER]
-        optima = estimates.optima(some)
-        ends = profile_endpoints(optima, allowed(estimates, some, optima, level), again=False)
+        optima = made.optima(some)
+        ends = profile_endpoints(optima, allowed(made, some, optima, level), again=False)
         profiled.low[:, some] = np.where(ends.better, np.nan, ends.low)
         profiled.high[:, some] = np.where(ends.better, np.nan, ends.high)
         for j in np.flatnonzero(ends.better):
@@ -172,15 +175,15 @@ def endpoints_of(estimates: FitBatch, level: float, rows: NDArray[np.int64]) -> 
     return profiled
 
 
-def no_profile(estimates: FitBatch, level: float, b: int = 0) -> str:
+def no_profile(made: Solutions, level: float, b: int = 0) -> str:
     """Say why a fit has no profile; empty where it has one."""
-    known = estimates.known
+    known = made.known
     if b in known.flaws:
         return known.flaws[b]
     if known.exact[b]:
         return f"{ROUNDED}: a refit cannot be told from them (method='wald' gives an interval)"
-    better = endpoints_of(estimates, level, np.array([b])).better
-    return better_optimum(known.names, estimates.profiled[level].logs, *better[b]) if b in better else ""
+    better = endpoints_of(made, level, np.array([b])).better
+    return better_optimum(known.names, made.profiled[level].logs, *better[b]) if b in better else ""
 
 
 def better_optimum(names: tuple[str, ...], logs: NDArray[np.bool_], at: Array, value: float) -> str:
@@ -191,24 +194,22 @@ def better_optimum(names: tuple[str, ...], logs: NDArray[np.bool_], at: Array, v
     return f"a better optimum was found ({value:.10g}): fit again with start={{{start}}}"
 
 
-def _checked(fit: Fit, name: str, level: float) -> ProfileCurve:
-    """Return the limits of a fit.
+def _checked(fit: Fit, name: str, level: float) -> tuple[Solutions, ProfileCurve]:
+    """Return the solution of a fit and its limits.
 
     Raises
     ------
     FitError
         If the fit keeps no data, leaves no degree of freedom, or is not at its optimum.
     """
-    problem = problem_of_fit(fit)
+    made = check_data(fit.solutions, fit.name)
     if name not in fit.values:
         raise UnknownNameError("parameter", name, fit.values, where=fit.name)
-    if fit.estimates is None:
-        raise FitError(f"{fit.name}: no profile: nothing is known of its parameters")
-    if why := no_profile(fit.estimates, level):
+    if why := no_profile(made, level):
         raise FitError(f"{fit.name}: no profile: {why}")
-    if name not in problem.free:
+    if name not in made.setting.coordinates.free:
         raise FitError(f"{fit.name}: no profile of '{name}': its bounds fix it")
-    return endpoints_of(fit.estimates, level, np.array([0]))
+    return made, endpoints_of(made, level, np.array([0]))
 
 
 def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr.Dataset:
@@ -235,11 +236,11 @@ def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr
     if isinstance(points, bool) or not isinstance(points, int) or not 3 <= points <= 10_000:
         got = printable(repr(points), 40)
         raise UsageError(f"{fit.name}: profile: points: expected an integer from 3 to 10000, got {got}")
-    profiled, problem = _checked(fit, name, level), problem_of_fit(fit)
-    assert fit.estimates is not None
+    made, profiled = _checked(fit, name, level)
+    problem = made.problem()
     i, one = problem.free.index(name), np.array([0])
-    optima = fit.estimates.optima(one)
-    rise = float(allowed(fit.estimates, one, optima, level)[i, 0])
+    optima = made.optima(one)
+    rise = float(allowed(made, one, optima, level)[i, 0])
     centre = float(optima.q[i, 0])
     width = float(np.sqrt(2 * rise * optima.inverse[i, i, 0]))
     reach = min(max(width, 0.0), 6.0 if problem.logs[i] else np.inf)
@@ -261,7 +262,7 @@ def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr
     natural = problem.natural(solved.q.T).T
     with np.errstate(invalid="ignore"):
         root = np.sign(grid - centre) * np.sqrt(np.maximum(solved.value - optima.value[0], 0.0) / rise)
-    q = float(fit.estimates.known.quantile(0.5 + level / 2)[0])
+    q = float(made.known.quantile(0.5 + level / 2)[0])
     columns = {n: ("point", natural[j]) for j, n in enumerate(problem.free)}
     columns |= {"objective": ("point", solved.value), "signed_root": ("point", root * q)}
     lower, upper = (float(end[0]) for end in profiled.ends(i))

@@ -38,6 +38,8 @@ class Replicates:
         Replicates that were solved again from fresh starts, and how many of them found a better optimum.
     degenerate : int
         Replicates with fewer different points than parameters.
+    clusters : int
+        How many groups there were to draw from; 0 where rows were drawn.
     """
 
     names: tuple[str, ...]
@@ -49,6 +51,7 @@ class Replicates:
     audited: int
     changed: int
     degenerate: int
+    clusters: int = 0
 
     @property
     def good(self) -> Array:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from forecast.base.streams import student_t
 from forecast.errors import FitError
 
-__all__ = ["ROUNDED", "Uncertainties", "Uncertainty", "joined"]
+__all__ = ["ROUNDED", "Uncertainty", "joined"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ ROUNDED = "the data lie on the law to rounding"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Uncertainties:
+class Uncertainty:
     """What fits know about their parameters.
 
     Parameters
@@ -69,23 +69,37 @@ class Uncertainties:
     scale_known: bool
     clusters: int = 0
 
-    def one(self, b: int) -> Uncertainty:
-        """Return what one fit knows."""
-        sides = zip(self.names, self.bounds[:, b], self.sides[:, b], strict=True)
+    def take(self, rows: NDArray[np.int64]) -> Uncertainty:
+        """Return what some of the fits know."""
+        places = {int(b): j for j, b in enumerate(rows)}
         return Uncertainty(
             names=self.names,
-            at=self.at[:, b].copy(),
-            logs=self.logs[:, b].copy(),
-            covariance=self.covariance[b].copy(),
-            unidentified=dict(self.unidentified.get(b, {})),
-            bounds={name: (float(bound), int(side)) for name, bound, side in sides if side},
-            dof=int(self.dof[b]),
-            scale=float(self.scale[b]),
+            at=self.at[:, rows],
+            logs=self.logs[:, rows],
+            covariance=self.covariance[rows],
+            bounds=self.bounds[:, rows],
+            sides=self.sides[:, rows],
+            unidentified={places[b]: why for b, why in self.unidentified.items() if b in places},
+            flaws={places[b]: why for b, why in self.flaws.items() if b in places},
+            dof=self.dof[rows],
+            scale=self.scale[rows],
+            exact=self.exact[rows],
             scale_known=self.scale_known,
-            flaw=self.flaws.get(b, ""),
-            exact=bool(self.exact[b]),
             clusters=self.clusters,
         )
+
+    def held(self, b: int = 0) -> dict[str, tuple[float, int]]:
+        """Return the parameters of a fit that stand on a bound: the bound, and 1 or -1 for the side that is open."""
+        standing = zip(self.names, self.bounds[:, b], self.sides[:, b], strict=True)
+        return {name: (float(bound), int(side)) for name, bound, side in standing if side}
+
+    def reasons(self, b: int = 0) -> dict[str, str]:
+        """Return the parameters of a fit that are not identified, with the reason."""
+        return dict(self.unidentified.get(b, {}))
+
+    def flaw(self, b: int = 0) -> str:
+        """Say why a fit gives no interval at all; empty where it gives some."""
+        return self.flaws.get(b, "")
 
     @functools.cached_property
     def known(self) -> NDArray[np.bool_]:
@@ -157,125 +171,36 @@ class Uncertainties:
         reason = self.unidentified.get(b, {}).get(name)
         return f"it is not identified by these data ({reason})" if reason else ""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Uncertainty:
-    """What a fit knows about its parameters: a row of `Uncertainties`.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The free parameters.
-    at : ndarray
-        Their values, each in its own coordinate.
-    logs : ndarray of bool
-        Whose coordinate is the logarithm.
-    covariance : ndarray
-        (k, k), in these coordinates; rows and columns of what is not identified are nan.
-    unidentified : mapping of str to str
-        Parameter to reason.
-    bounds : mapping of str to (float, int)
-        Parameters on a bound: the bound, and 1 or -1 for the side that is open.
-    dof : int
-        Points less parameters; the quantiles are Student's.
-    scale : float
-        Standard deviation of one residual.
-    scale_known : bool
-        It was given (``sigma=``), not estimated.
-    flaw : str
-        Why no interval at all can be given; empty where some can.
-    exact : bool
-        The residuals are rounding; the scale is their length, and at least that of the observations' rounding.
-    clusters : int
-        Over how many groups of rows the sandwich was summed; 0 where rows are independent.
-    """
-
-    names: tuple[str, ...]
-    at: Array
-    logs: NDArray[np.bool_]
-    covariance: Array
-    unidentified: Mapping[str, str]
-    bounds: Mapping[str, tuple[float, int]]
-    dof: int
-    scale: float
-    scale_known: bool
-    flaw: str = ""
-    exact: bool = False
-    clusters: int = 0
-
-    @functools.cached_property
-    def batch(self) -> Uncertainties:
-        """The same as a batch of one."""
-        bounds = [self.bounds.get(name, (np.nan, 0)) for name in self.names]
-        return Uncertainties(
-            names=self.names,
-            at=self.at[:, None],
-            logs=self.logs[:, None],
-            covariance=self.covariance[None],
-            bounds=np.array([[bound] for bound, _ in bounds]),
-            sides=np.array([[side] for _, side in bounds]),
-            unidentified={0: self.unidentified} if self.unidentified else {},
-            flaws={0: self.flaw} if self.flaw else {},
-            dof=np.array([self.dof]),
-            scale=np.array([self.scale]),
-            exact=np.array([self.exact]),
-            scale_known=self.scale_known,
-            clusters=self.clusters,
-        )
-
-    @property
-    def freedom(self) -> int:
-        """Degrees of freedom of Student's t."""
-        return int(self.batch.freedom[0])
-
-    def quantile(self, p: float) -> float:
-        """Return the quantile of Student's t (normal where the scale is known)."""
-        return float(self.batch.quantile(p)[0])
-
     @property
     def method(self) -> str:
         """Where the standard errors come from."""
         return f"cluster-robust sandwich over {self.clusters} groups" if self.clusters else "curvature at the optimum"
 
-    def value(self, i: int) -> float:
-        """Return parameter `i` as the law has it."""
-        return float(np.exp(self.at[i]) if self.logs[i] else self.at[i])
-
-    def known(self) -> NDArray[np.bool_]:
-        """Tell which parameters have a standard error."""
-        return np.asarray(self.batch.known[:, 0])
-
-    @functools.cached_property
-    def errors(self) -> dict[str, float]:
-        """Standard errors as the law has the parameters; inf where one is not identified."""
-        return dict(zip(self.names, self.batch.errors()[:, 0].tolist(), strict=True))
-
-    def refuse(self, where: str, what: str) -> None:
-        """Raise unless every parameter is known."""
-        if self.flaw:
-            raise FitError(f"{where}: no {what}: {self.flaw}")
-        if self.unidentified:
-            name, reason = next(iter(self.unidentified.items()))
+    def refuse(self, where: str, what: str, b: int = 0) -> None:
+        """Raise unless every parameter of a fit is known."""
+        if b in self.flaws:
+            raise FitError(f"{where}: no {what}: {self.flaws[b]}")
+        for name, reason in self.reasons(b).items():
             raise FitError(f"{where}: no {what}: parameter '{name}' is not identified by these data ({reason})")
 
-    def draw(self, uniforms: Array) -> dict[str, Array]:
-        """Return joint draws of the free parameters as the law has them, through uniforms, (parameter + 1, draw)."""
-        values, vectors = np.linalg.eigh(self.covariance)
+    def draw(self, uniforms: Array, b: int = 0) -> dict[str, Array]:
+        """Return joint draws of the free parameters of a fit through uniforms, (parameter + 1, draw)."""
+        values, vectors = np.linalg.eigh(self.covariance[b])
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         estimated = self.clusters or not self.scale_known
-        moves = root @ student_t(uniforms, self.freedom if estimated else np.inf)
-        drawn = {}
+        moves = root @ student_t(uniforms, int(self.freedom[b]) if estimated else np.inf)
+        drawn, held = {}, self.held(b)
         for i, name in enumerate(self.names):
-            if name in self.bounds:
-                bound, side = self.bounds[name]
+            if name in held:
+                bound, side = held[name]
                 drawn[name] = bound + side * np.abs(moves[i])
             else:
-                moved = self.at[i] + moves[i]
-                drawn[name] = np.exp(moved) if self.logs[i] else moved
+                moved = self.at[i, b] + moves[i]
+                drawn[name] = np.exp(moved) if self.logs[i, b] else moved
         return drawn
 
 
-def joined(parts: list[Uncertainties], rows: NDArray[np.int64], names: tuple[str, ...], dof: Any) -> Uncertainties:
+def joined(parts: list[Uncertainty], rows: NDArray[np.int64], names: tuple[str, ...], dof: Any) -> Uncertainty:
     """Return what is known of one batch after the other, whose fits are these rows of all; nothing of the rest."""
     k, count, first = len(names), dof.size, 0
     tables: dict[str, Any] = {
@@ -297,7 +222,7 @@ def joined(parts: list[Uncertainties], rows: NDArray[np.int64], names: tuple[str
         unidentified |= {int(some[b]): reasons for b, reasons in part.unidentified.items()}
         flaws |= {int(some[b]): flaw for b, flaw in part.flaws.items()}
         first += part.dof.size
-    return Uncertainties(
+    return Uncertainty(
         names=names, covariance=covariances, unidentified=unidentified, flaws=flaws, dof=dof,
         scale_known=bool(parts) and parts[0].scale_known, **tables,
     )  # fmt: skip

@@ -100,6 +100,12 @@ class Objective:
         whole = np.einsum("bn,bn->b", value, np.broadcast_to(weights, value.shape))
         return whole, first * weights, second * weights
 
+    def linked(self, y: Array) -> Array:
+        """Return observations, or the law, in the link: the logarithm, or as they are."""
+        import numpy as np
+
+        return np.log(y) if self.log else y
+
     def residuals(self, observed: Array, predicted: Array) -> Array:
         """Return predicted minus observed, of their logs where the objective says so; not finite where impossible."""
         import numpy as np

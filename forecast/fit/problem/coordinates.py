@@ -1,4 +1,4 @@
-"""A law and its data made into a problem: bounds, coordinates, and a given start checked."""
+"""The coordinates in which a law is solved: bounds, logarithms, and a given start checked."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
-from forecast.fit.data.observations import Observed
 from forecast.fit.kernels.general import Placement
-from forecast.fit.objectives.objective import Objective
 from forecast.fit.problem.problem import Problem, on_bound
 
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Coordinates", "coordinates", "given_start", "label", "problem_of"]
+__all__ = ["Coordinates", "coordinates", "given_start", "label"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -100,29 +98,6 @@ def coordinates(law: Law, name: str) -> Coordinates:
         lower = np.where(logs, np.log(np.where(logs, lower, 1.0)), lower)
         upper = np.where(logs, np.log(np.where(logs, upper, 1.0)), upper)
     return Coordinates(free, fixed, logs, lower, upper)
-
-
-def problem_of(law: Law, seen: Observed, objective: Objective, name: str) -> Problem:
-    """Return the problem of fitting a law to what was observed."""
-    placed = coordinates(law, name)
-    problem = Problem(
-        law=law,
-        variables=seen.variables,
-        observed=seen.y,
-        weights=seen.weights,
-        objective=objective,
-        free=placed.free,
-        fixed=placed.fixed,
-        logs=placed.logs,
-        lower=placed.lower,
-        upper=placed.upper,
-        options=seen.options,
-    )
-    if not seen.sigma_x:
-        return problem
-    from forecast.fit.problem.errors_in_variables import Effective
-
-    return Effective(**vars(problem), sigma_x=seen.sigma_x)
 
 
 def _number(value: Any) -> float:

@@ -158,7 +158,7 @@ class Problem:
     @functools.cached_property
     def linked(self) -> Array:
         """The observations in the objective's link."""
-        return np.log(self.observed) if self.objective.log else self.observed
+        return self.objective.linked(self.observed)
 
     def target(self, weights: Array | None = None) -> Target:
         """Return what the solver minimises, with other weights if given: (n,) or one row a fit."""

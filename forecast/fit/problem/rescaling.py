@@ -25,7 +25,7 @@ from forecast.formula.tree import Binary, Call, Name, Node, Number, Unary
 from forecast.laws.implicit import Implicit
 
 if TYPE_CHECKING:
-    from forecast.fit.data.padded import Padded
+    from forecast.fit.data.observations import Observations
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.problem import Problem
@@ -340,8 +340,8 @@ def rescaled(problem: Problem) -> tuple[Rescaled, Problem] | None:
 
 
 def rescaled_curves(
-    law: Law, seen: Padded, limits: Coordinates, target: Target
-) -> tuple[Rescaled, Padded, Target] | None:
+    law: Law, seen: Observations, limits: Coordinates, target: Target
+) -> tuple[Rescaled, Observations, Target] | None:
     """Return curves, each in units of its own size, and what is minimised; None where the law does not allow it."""
     made = _scaling(law, limits, target.objective, seen.variables, seen.y, seen.given)
     if made is None:
@@ -349,12 +349,7 @@ def rescaled_curves(
     scaling = replace(made.scaling, logs=np.broadcast_to(made.scaling.logs, (len(seen.y), len(law.variables) + 1)))
     made = replace(made, scaling=scaling)
     y = made.scaling.moved(law.output, seen.y)
-    moved = replace(
-        seen,
-        variables={n: made.scaling.moved(n, v) for n, v in seen.variables.items()},
-        y=y,
-        linked=np.log(y) if target.objective.log else y,
-    )
+    moved = replace(seen, variables={n: made.scaling.moved(n, v) for n, v in seen.variables.items()}, y=y)
     kernel = kernel_for(limits.placement(law, moved.variables, link=target.objective.log))
     options = made.options(target.options, 1 / made.unit[:, None])
-    return made, moved, replace(target, kernel=kernel, y=moved.linked, options=options)
+    return made, moved, replace(target, kernel=kernel, y=target.objective.linked(y), options=options)

@@ -1,20 +1,20 @@
-"""What all fits of a batch have in common."""
+"""What all fits of a batch have in common; with data it makes the problem of one, or the target of many."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.problem.coordinates import Coordinates, problem_of
+from forecast.fit.problem.coordinates import Coordinates
 from forecast.fit.problem.problem import Problem, factors, kernel_for
 from forecast.fit.problem.target import Target
 
 if TYPE_CHECKING:
-    from forecast.fit.data.padded import Padded
+    from forecast.fit.data.observations import Observations
     from forecast.fit.objectives.objective import Objective
     from forecast.laws import Law
 
@@ -44,21 +44,37 @@ class Setting:
     coordinates: Coordinates
     name: str
 
-    def target(self, curves: Padded, own: Mapping[str, Array] | None = None) -> Target:
+    def target(self, curves: Observations, own: Mapping[str, Array] | None = None) -> Target:
         """Return what is minimised over some curves; `own` are options of each, (B,)."""
         kernel = kernel_for(self.coordinates.placement(self.law, curves.variables, link=self.objective.log))
         same = bool((curves.weights == curves.weights[0]).all())
         return Target(
             kernel=kernel,
             objective=self.objective,
-            y=curves.linked,
+            y=self.objective.linked(curves.y),
             weights=curves.weights[0] if same else curves.weights,
-            options={**self.options, **curves.options, **{o: v[:, None] for o, v in (own or {}).items()}},
+            options={**self.options, **curves.columns, **{o: v[:, None] for o, v in (own or {}).items()}},
             factors=factors(self.law, self.coordinates.free, self.coordinates.positive & ~self.coordinates.logs),
         )
 
-    def problem(self, curves: Padded, b: int, own: Mapping[str, float] | None = None) -> Problem:
-        """Return one curve as a problem of its own."""
-        seen = curves.one(b)
-        options = {**self.objective.options, **self.options, **seen.options, **(own or {})}
-        return problem_of(self.law, replace(seen, options=options), self.objective, self.name)
+    def problem(self, seen: Observations, own: Mapping[str, float] | None = None) -> Problem:
+        """Return one data set as a problem; `own` are options that came from it."""
+        placed = self.coordinates
+        problem = Problem(
+            law=self.law,
+            variables=seen.variables,
+            observed=seen.y,
+            weights=seen.weights,
+            objective=self.objective,
+            free=placed.free,
+            fixed=placed.fixed,
+            logs=placed.logs,
+            lower=placed.lower,
+            upper=placed.upper,
+            options={**self.objective.options, **self.options, **seen.columns, **(own or {})},
+        )
+        if not seen.sigma_x:
+            return problem
+        from forecast.fit.problem.errors_in_variables import Effective
+
+        return Effective(**vars(problem), sigma_x=seen.sigma_x)

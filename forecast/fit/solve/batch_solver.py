@@ -23,7 +23,7 @@ from forecast.fit.solve.variable_projection import projected
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from forecast.fit.data.padded import Padded
+    from forecast.fit.data.observations import Observations
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
@@ -45,14 +45,14 @@ GRID = 2
 
 
 #: A way to solve curves: law, curves, coordinates, target, starts that were given -> target, ends, starts.
-Way: TypeAlias = "Callable[[Law, Padded, Coordinates, Target, Array | None], tuple[Target, NewtonResult, Counts]]"
+Way: TypeAlias = "Callable[[Law, Observations, Coordinates, Target, Array | None], tuple[Target, NewtonResult, Counts]]"
 #: (2, B): how many starts led to an end, and how many there were.
 Counts: TypeAlias = NDArray[np.int64]
 
 
 def solve_batch(
     law: Law,
-    seen: Padded,
+    seen: Observations,
     coordinates: Coordinates,
     target: Target,
     begun: Array | None = None,
@@ -64,7 +64,7 @@ def solve_batch(
     Parameters
     ----------
     law : forecast.Law
-    seen : Padded
+    seen : Observations
         The curves.
     coordinates : Coordinates
     target : Target
@@ -125,7 +125,7 @@ def _ask(coordinates: Coordinates) -> tuple[Array, Array, NDArray[np.bool_]]:
     return coordinates.lower, coordinates.upper, coordinates.logs
 
 
-def _from_relative(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> NewtonResult | None:
+def _from_relative(law: Law, seen: Observations, coordinates: Coordinates, target: Target) -> NewtonResult | None:
     """Solve squares of logarithms from those of relative residuals, for laws that are linear in all but one parameter.
 
     Returns
@@ -148,7 +148,7 @@ def _from_relative(law: Law, seen: Padded, coordinates: Coordinates, target: Tar
 
 
 def _in_own_units(
-    law: Law, seen: Padded, coordinates: Coordinates, target: Target, way: Way, begun: Array | None = None
+    law: Law, seen: Observations, coordinates: Coordinates, target: Target, way: Way, begun: Array | None = None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve in units of its own size."""
     scaled = rescaled_curves(law, seen, coordinates, target)
@@ -164,7 +164,7 @@ def _in_own_units(
 
 
 def _robust(
-    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None, *, grid: bool
+    law: Law, seen: Observations, coordinates: Coordinates, target: Target, begun: Array | None, *, grid: bool
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve, first by least squares where an option comes from what these leave."""
     if not threshold.is_open(target):
@@ -184,7 +184,7 @@ def _robust(
 
 
 def _given(
-    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+    law: Law, seen: Observations, coordinates: Coordinates, target: Target, begun: Array | None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve from its given start, two ways, and keep the better end."""
     assert begun is not None
@@ -194,7 +194,7 @@ def _given(
 
 
 def _untried(
-    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+    law: Law, seen: Observations, coordinates: Coordinates, target: Target, begun: Array | None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Leave every curve to who asks."""
     count = target.y.shape[0]
@@ -202,7 +202,7 @@ def _untried(
 
 
 def _started(
-    law: Law, seen: Padded, coordinates: Coordinates, target: Target, begun: Array | None
+    law: Law, seen: Observations, coordinates: Coordinates, target: Target, begun: Array | None
 ) -> tuple[Target, NewtonResult, Counts]:
     """Solve every curve from its best starts; nobody has settled where these do not agree."""
     starts = coarse_grid(law, seen, coordinates, target.objective.log, STARTS)

@@ -22,7 +22,7 @@ from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.starts import linear_parameters
 
 if TYPE_CHECKING:
-    from forecast.fit.data.padded import Padded
+    from forecast.fit.data.observations import Observations
     from forecast.fit.objectives.objective import Objective
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
@@ -35,13 +35,13 @@ Array: TypeAlias = NDArray[np.float64]
 DEPENDENT = 1e-13
 
 
-def curves_solved(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> NewtonResult | None:
+def curves_solved(law: Law, seen: Observations, coordinates: Coordinates, target: Target) -> NewtonResult | None:
     """Solve every curve; None where law or objective are not linear least squares.
 
     Parameters
     ----------
     law : forecast.Law
-    seen : Padded
+    seen : Observations
     coordinates : Coordinates
     target : Target
 

@@ -36,6 +36,8 @@ FADING = 1e-2
 MILD, LEAST, HOPELESS = 1e-4, 1e-14, 1e10
 #: Steps of a polish, the share of the objective that one may promise at most, and how far it may go.
 POLISH, SMALL, NEAR = 2, 1e-9, 1e-3
+#: A polish that raises the objective by more than this share is no step of Newton's but rounding.
+RAISED = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -354,12 +356,17 @@ def check_by_second_route(
 
 
 def refined(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> Array:
-    """Return solutions (k, B) after Newton's last steps, where these are as small as those of a solution must be."""
-    q, low, high = q.copy(), lower[:, None], upper[:, None]
+    """Return solutions (k, B) after Newton's last steps, where these are as small as those of a solution must be.
+
+    Where residuals are rounding the steps may be of any share of the objective: the solution comes from units in which
+    it was rounded otherwise. What would raise the objective stays where it was.
+    """
+    begun, q, low, high = q, q.copy(), lower[:, None], upper[:, None]
     if not q.size:
         return q
     held = on_bound(q, low, high, logs[:, None])
     good = np.ones(q.shape[1], dtype=bool)
+    before, floor = target.value(q), target.floor()
     for _ in range(POLISH):
         value, gradient, hessian = target.evaluate(q)
         gradient, hessian = frozen(gradient, hessian, held)
@@ -368,7 +375,8 @@ def refined(target: Target, q: Array, lower: Array, upper: Array, logs: NDArray[
         with np.errstate(all="ignore"):
             drop = -0.5 * np.einsum("ib,ib->b", step, gradient)
             moved = q + step
-            good &= ~bad & ((moved >= low) & (moved <= high)).all(axis=0) & (drop >= 0) & (drop <= SMALL * value)
+            good &= ~bad & ((moved >= low) & (moved <= high)).all(axis=0) & (drop >= 0)
+            good &= (drop <= SMALL * value) | (value <= floor)
             good &= (np.abs(step) <= NEAR * np.maximum(np.abs(q), 1.0)).all(axis=0)
         q[:, good] = moved[:, good]
-    return q
+    return np.where(target.value(q) > before * (1 + RAISED), begun, q)

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from forecast.fit.problem.coordinates import given_start, problem_of
+from forecast.fit.problem.coordinates import given_start
 from forecast.fit.problem.errors_in_variables import Effective
 from forecast.fit.solve import newton
 from forecast.fit.solve.multistart import search, solve_one
 
 if TYPE_CHECKING:
-    from forecast.fit.data.observations import Observed
-    from forecast.fit.objectives.objective import Objective
+    from forecast.fit.data.observations import Observations
     from forecast.fit.options import Request
     from forecast.fit.problem.problem import Problem
-    from forecast.laws import Law
+    from forecast.fit.problem.setting import Setting
 
 __all__ = ["with_scatter"]
 
@@ -36,27 +35,27 @@ ROUNDS, STILL = 60, 1e-9
 UNCHECKED_STEP_TOLERANCE = 1e-6
 
 
-def with_scatter(law: Law, seen: Observed, objective: Objective, request: Request, name: str) -> Observed:
+def with_scatter(setting: Setting, seen: Observations, request: Request) -> Observations:
     """Return what was observed; where its errors in x leave the scatter of y open, with that estimated."""
     if not seen.sigma_x or request.sigma is not None:
         return seen
-    plain = problem_of(law, replace(seen, sigma_x={}), objective, name)
+    plain = setting.problem(replace(seen, sigma_x={}))
     if plain.n <= plain.k:
         return seen
-    start = None if request.start is None else given_start(plain, request.start, name)
+    start = None if request.start is None else given_start(plain, request.start, setting.name)
     plain, solutions = search(plain, start, request.seed)
     good = [s.at for s in solutions if np.isfinite(s.value)]
     return scattered(plain, seen, good) if good else seen
 
 
-def scattered(plain: Problem, seen: Observed, starts: list[Array]) -> Observed:
+def scattered(plain: Problem, seen: Observations, starts: list[Array]) -> Observations:
     """Return what was observed with the scatter of y that its errors in x leave, estimated beside the parameters.
 
     Parameters
     ----------
     plain : Problem
         Without errors in x; its weights are relative ones.
-    seen : Observed
+    seen : Observations
     starts : list of ndarray
         Solutions of `plain`, best first.
     """

@@ -25,7 +25,7 @@ from forecast.formula.tree import Binary, Name, Node
 from forecast.laws.grouped import Grouped
 
 if TYPE_CHECKING:
-    from forecast.fit.data.padded import Padded
+    from forecast.fit.data.observations import Observations
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.fit.problem.problem import Problem
     from forecast.laws import Law
@@ -237,13 +237,13 @@ def subsample(y: Array, weights: Array, options: Mapping[str, Any], log: bool) -
         return y, weights / np.square(y) if log else weights
 
 
-def coarse_grid(law: Law, seen: Padded, limits: Coordinates, log: bool, count: int) -> Array:
+def coarse_grid(law: Law, seen: Observations, limits: Coordinates, log: bool, count: int) -> Array:
     """Return the best starts of every curve, (count, k, B), in the solver's coordinates.
 
     Parameters
     ----------
     law : forecast.Law
-    seen : Padded
+    seen : Observations
         In units of the data's own size.
     limits : Coordinates
     log : bool
@@ -253,7 +253,7 @@ def coarse_grid(law: Law, seen: Padded, limits: Coordinates, log: bool, count: i
     linear = law.linear if law.expression is not None else ()
     points = int(min(MAX_GRID_POINTS, max(MIN_GRID_POINTS, MAX_GRID_ELEMENTS // (seen.y.size * (2 + len(linear))))))
     table, lin, rest = laid_out(law, limits, seen.variables, points, np.random.default_rng(0))
-    y, weights = subsample(seen.y, seen.weights, seen.options, log)
+    y, weights = subsample(seen.y, seen.weights, seen.columns, log)
     profile = ProjectedGrid(law=law, limits=limits, variables=seen.variables, y=y, weights=weights, lin=lin)
     answers, left = profile.best(table)
     best = np.argsort(left, axis=0, kind="stable")[:count]

@@ -25,7 +25,7 @@ from forecast.fit.solve.starts import linear_parameters, plausible_values
 from forecast.fit.solve.steps import factored
 
 if TYPE_CHECKING:
-    from forecast.fit.data.padded import Padded
+    from forecast.fit.data.observations import Observations
     from forecast.fit.problem.coordinates import Coordinates
     from forecast.laws import Law
 
@@ -324,7 +324,7 @@ def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, 
     return value, slope, curve, third, answer, turn
 
 
-def projected(law: Law, seen: Padded, coordinates: Coordinates, target: Target) -> Projected | None:
+def projected(law: Law, seen: Observations, coordinates: Coordinates, target: Target) -> Projected | None:
     """Return the problem in one parameter; None where the law or the objective is another."""
     if target.objective.loss != "squares" or target.objective.log:
         return None

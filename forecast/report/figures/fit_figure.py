@@ -16,7 +16,7 @@ from forecast.fit.diagnostics.fit_plot import drawable, panel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
 
     Array = NDArray[np.float64]
 

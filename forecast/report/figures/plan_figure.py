@@ -18,7 +18,7 @@ from forecast.report.figures.interval_rows import wrapped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
 
 __all__ = ["plot_allocation", "plot_predictions"]
 

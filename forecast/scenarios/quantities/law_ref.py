@@ -19,7 +19,7 @@ from forecast.errors import ForecastError, ScenarioError, UnknownNameError, prin
 from forecast.models.nesting import asks
 
 if TYPE_CHECKING:
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
     from forecast.laws import Law
     from forecast.models import Model
     from forecast.scenarios.parse import ScenarioReader
@@ -77,7 +77,7 @@ class LawRef:
 
 def read(reader: ScenarioReader, record: Mapping[str, Any], key: str, choices: Mapping[str, Any]) -> LawRef:
     """Read a law; whether its variables are wired is for the graph, where the law is known."""
-    from forecast.fit.solution import Fit
+    from forecast.fit.fit import Fit
 
     if isinstance(record["law"], Fit):
         for name in (*FITTING, "fit", "data", "variables", "unit"):

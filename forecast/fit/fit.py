@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from forecast.base.operators import Operators
 from forecast.errors import FitError, printable
-from forecast.fit.inference.uncertainty import Uncertainty
+from forecast.fit.notes import notes
+from forecast.fit.problem.coordinates import label
 from forecast.planning.plans import Plans
 
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
 
     from forecast.base.streams import Streams
     from forecast.contract.specs import PublishedFit
-    from forecast.fit.data.observations import Observed
+    from forecast.fit.data.observations import Observations
     from forecast.fit.diagnostics.identifiability import Diagnostics
-    from forecast.fit.inference.fit_batch import FitBatch
-    from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.inference.replicates import Replicates
+    from forecast.fit.inference.uncertainty import Uncertainty
+    from forecast.fit.solutions import Solutions
     from forecast.fit.solve.parallel import Progress, Workers
     from forecast.laws import Law
 
@@ -40,39 +41,18 @@ Array = NDArray[np.float64]
 class Fit(Plans):
     """Parameters of a law, from data or from a publication. Made by `forecast.Law.fit` and `forecast.Law.published`.
 
+    A fit of data is the solution of one curve (`forecast.fit.solutions.Solutions`): what a fit says, `forecast.Fits`
+    say over a dimension.
+
     Attributes
     ----------
     law : forecast.Law
-    values : mapping of str to float
-        The parameters as plain numbers.
-    params, stderr : xarray.Dataset
-        One 0-d variable a parameter. A standard error is inf where the curvature at the optimum leaves the parameter
-        open (on a curved ridge it does not: the verdict knows more); `stderr` lacks what a publication does not state.
-    objective_name : str
-        ``"published"`` without data.
-    objective : float or None
-        Plain value: the sum of squares (not halved), or of Huber losses.
-    delta : float or None
-        Huber's threshold, of log residuals.
-    converged : bool or None
-        None without data.
-    starts : (int, int)
-        How many starts reached the optimum, and how many there were.
-    outcome : str
-        How the fit ended, in one line; `verdict` adds what the data can tell.
-    data : Observed or None
-        What was fitted, for profiles and refits.
-    n : int or None
-        Number of points.
-    covariance : xarray.DataArray
-        Of the parameters as the law has them.
-    notes : tuple of str
-        What the fit itself had to say of data and search.
-    warnings : tuple of str
-        What a reader of any number from this fit must know: the notes, and what the verdict finds. Looked for when
-        they are first asked for, as the verdict is.
-    residual_scale : float or None
-        Standard deviation of one observation about the law (of its logarithm under a log objective).
+    level : float
+        Of intervals that name none.
+    published : forecast.PublishedFit or None
+        The record of published parameters.
+    remarks : tuple of str
+        What a reader of the file that they came from must know.
 
     Examples
     --------
@@ -85,28 +65,103 @@ class Fit(Plans):
     """
 
     law: Law
-    values: Mapping[str, float]
-    objective_name: str
-    outcome: str
-    objective: float | None = None
-    delta: float | None = None
-    converged: bool | None = None
-    starts: tuple[int, int] = (0, 0)
-    n: int | None = None
-    residual_scale: float | None = None
-    uncertainty: Uncertainty | None = field(default=None, repr=False)
-    replicates: Replicates | None = field(default=None, repr=False)
-    data: Observed | None = field(default=None, repr=False)
+    solutions: Solutions | None = field(default=None, repr=False)
     published: PublishedFit | None = field(default=None, repr=False)
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict, repr=False)
     level: float = 0.95
-    notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def name(self) -> str:
         """What to call it in a message: ``scaling/chinchilla@besiroglu2024``, or the law's name or formula."""
-        law = printable(self.law.name or self.law.expression or "law", 100)
+        law = label(self.law)
         return f"{law}@{self.published.name}" if self.published else law
+
+    @functools.cached_property
+    def values(self) -> Mapping[str, float]:
+        """The parameters as plain numbers."""
+        if self.solutions is not None:
+            return {n: float(v[0]) for n, v in self.solutions.values.items()}
+        assert self.published is not None
+        return {p: float(self.published.parameters[p]) for p in self.law.parameters}
+
+    @property
+    def objective_name(self) -> str:
+        """The objective; ``"published"`` without data."""
+        return "published" if self.solutions is None else self.solutions.objective.name
+
+    @functools.cached_property
+    def objective(self) -> float | None:
+        """The plain value: the sum of squares (not halved), or of Huber losses."""
+        made = self.solutions
+        return None if made is None or not made.has_data else float(made.stated[0])
+
+    @property
+    def delta(self) -> float | None:
+        """Huber's threshold, of log residuals."""
+        found = None if self.solutions is None else self.solutions.delta
+        return None if found is None else float(np.ravel(found)[0])
+
+    @property
+    def converged(self) -> bool | None:
+        """Whether it is an optimum, as far as starts tell; None without data."""
+        return None if self.solutions is None else bool(self.solutions.converged[0])
+
+    @property
+    def starts(self) -> tuple[int, int]:
+        """How many starts reached the optimum, and how many there were."""
+        return (
+            (0, 0) if self.solutions is None else (int(self.solutions.starts[0, 0]), int(self.solutions.starts[1, 0]))
+        )
+
+    @property
+    def n(self) -> int | None:
+        """The number of points."""
+        return None if self.solutions is None else int(self.solutions.n[0])
+
+    @functools.cached_property
+    def residual_scale(self) -> float | None:
+        """Standard deviation of one observation about the law (of its logarithm under a log objective)."""
+        scale = np.nan if self.solutions is None else float(self.solutions.residual_scale[0])
+        return scale if np.isfinite(scale) else None
+
+    @property
+    def uncertainty(self) -> Uncertainty | None:
+        """What is known of the parameters: that of one fit; None of published ones."""
+        return None if self.solutions is None else self.solutions.known
+
+    @property
+    def replicates(self) -> Replicates | None:
+        """The bootstrap, where there is one."""
+        return None if self.solutions is None else self.solutions.replicates[0]
+
+    @functools.cached_property
+    def data(self) -> Observations | None:
+        """What was fitted."""
+        made = self.solutions
+        return None if made is None or not made.has_data else made.curves.one(0)
+
+    @functools.cached_property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """The least and the largest value of each variable; nothing of published parameters."""
+        ranges = {} if self.solutions is None else self.solutions.ranges
+        return {n: (float(low[0]), float(high[0])) for n, (low, high) in ranges.items()}
+
+    @functools.cached_property
+    def outcome(self) -> str:
+        """How the fit ended, in one line; `verdict` adds what the data can tell."""
+        if self.solutions is not None:
+            return str(self.solutions.outcome[0])
+        assert self.published is not None
+        return f"published parameters ({printable(self.published.reference, 200)})"
+
+    @functools.cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What the fit itself has to say of data and search."""
+        if self.solutions is not None:
+            return (*notes(self.solutions), *self.remarks)
+        assert self.published is not None
+        rounded = f"{self.name}: the source prints rounded figures, and rounded constants give biased forecasts"
+        return (rounded, *self.remarks) if self.published.rounded else self.remarks
 
     def __call__(self, **variables: Any) -> Any:
         """Return the law at its fitted parameters: plain numbers for numbers, a quantity for quantities.
@@ -144,22 +199,17 @@ class Fit(Plans):
         """Standard errors, one 0-d variable each."""
         import xarray as xr
 
-        known = self.uncertainty
-        repeated = self.replicates is not None and known is not None and not (known.flaw or known.exact)
-        attrs = {} if known is None or repeated else {"method": known.method}
+        made = self.solutions
+        attrs = {} if made is None or made.bootstrapped else {"method": made.known.method}
         return xr.Dataset({n: xr.DataArray(error) for n, error in self._stderr.items()}, attrs=attrs)
 
     @functools.cached_property
     def _stderr(self) -> dict[str, float]:
         """Standard errors as numbers: a page of text needs no xarray, which takes longer to import than to fit."""
-        known = self.uncertainty
-        if known is None:
-            stated = self.published.errors if self.published else {}
-            return {n: float(stated[n]) for n in self.values if n in stated}
-        repeated = self.replicates
-        if repeated is not None and not (known.flaw or known.exact):  # else they repeat an exact fit: 0 is no error
-            return {n: repeated.stderr(n) if n in repeated.names else 0.0 for n in self.values}
-        return {n: known.errors.get(n, 0.0) for n in self.values}
+        if self.solutions is not None:
+            return {n: float(v[0]) for n, v in self.solutions.errors.items()}
+        stated = self.published.errors if self.published else {}
+        return {n: float(stated[n]) for n in self.values if n in stated}
 
     @functools.cached_property
     def covariance(self) -> xr.DataArray:
@@ -179,7 +229,7 @@ class Fit(Plans):
         if known is None:
             table = [[stated[a][b] for b in names] for a in names]
             return xr.DataArray(table, dims=("parameter", "other"), coords=coords)
-        return xr.DataArray(known.batch.natural()[0], dims=("parameter", "other"), coords=coords)
+        return xr.DataArray(known.natural()[0], dims=("parameter", "other"), coords=coords)
 
     def _why_not(self) -> str:
         if self.published and self.published.stderr:
@@ -252,9 +302,11 @@ class Fit(Plans):
         """
         from forecast.fit.inference.bootstrap import bootstrapped
 
-        return bootstrapped(
-            self, replicates, resample=resample, seed=seed, groups=groups, workers=workers, progress=progress
-        )
+        made = bootstrapped(
+            self.solutions, replicates, where=self.name, resample=resample, seed=seed, groups=groups, workers=workers,
+            progress=progress,
+        )  # fmt: skip
+        return replace(self, solutions=made)
 
     @functools.cached_property
     def diagnostics(self) -> Diagnostics:
@@ -274,43 +326,6 @@ class Fit(Plans):
     def verdict(self) -> str:
         """The outcome and the diagnostics in one line."""
         return self.outcome if self.uncertainty is None else "; ".join([self.outcome, *self.diagnostics.phrases()])
-
-    @functools.cached_property
-    def estimates(self) -> FitBatch | None:
-        """The fit as a batch of one, as the rules of inference see it; None where nothing is known of parameters."""
-        from forecast.fit.inference.fit_batch import FitBatch
-        from forecast.fit.objectives.objective import find
-
-        if self.uncertainty is None:
-            return None
-        return FitBatch(
-            name=self.name,
-            law=self.law,
-            objective=find(self.objective_name),
-            values={n: np.array([v]) for n, v in self.values.items()},
-            known=self.uncertainty.batch,
-            settled=np.array([True]),
-            points=np.array([np.inf if self.data is None or self.n is None else self.n], dtype=float),
-            residual_scale=np.array([self.residual_scale or 0.0]),
-            ranges={n: (np.array([low]), np.array([high])) for n, (low, high) in self.ranges.items()},
-            replicates=(self.replicates,),
-            errs_in_x=self.data is not None and bool(self.data.sigma_x),
-            optima=self._optima,
-            residuals=self._residuals if self.data is not None and len(self.law.variables) == 1 else None,
-        )
-
-    def _residuals(self) -> tuple[Array, Array, Array]:
-        from forecast.fit.inference.profile import problem_of_fit
-
-        problem = problem_of_fit(self)
-        left = problem.residuals_at(np.array([self.values[n] for n in problem.free]))
-        (along,) = problem.variables.values()
-        return along[None], left[None], problem.weights[None]
-
-    def _optima(self, _: NDArray[np.int64]) -> Optima:
-        from forecast.fit.inference.profile import optimum, problem_of_fit
-
-        return optimum(self, problem_of_fit(self))
 
     def sample_parameters(self, generator: np.random.Generator, draws: int) -> dict[str, Array]:
         """Return joint draws of the parameters, (draws,) each: Student's t about the estimate, or as published.
