@@ -1,4 +1,4 @@
-"""Roots of many functions of one number at once (Chandrupatla 1997: bisection, and inverse quadratic steps)."""
+"""Roots of many functions of one number at once, by scipy's (Chandrupatla, 1997)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 __all__ = ["roots"]
 
 Array = NDArray[np.float64]
+
+#: Infinite values count by their sign: scipy takes numbers.
+LARGEST = 1e300
 
 
 def roots(
@@ -31,32 +34,20 @@ def roots(
     >>> roots(lambda x: x**2 - 2, np.array([0.0]), np.array([2.0]))
     array([1.41421356])
     """
-    a, b = np.array(high, dtype=float), np.array(low, dtype=float)
-    a, b = np.broadcast_arrays(a, b)
-    a, b = a.copy(), b.copy()
-    fa, fb = function(a), function(b)
-    found = np.isfinite(a) & np.isfinite(b) & (np.sign(fa) * np.sign(fb) <= 0)
-    t = np.full(a.shape, 0.5)
-    done = ~found | (fa == 0) | (fb == 0)
+    from scipy.optimize import elementwise
+
+    a, b = (np.array(end, dtype=float) for end in np.broadcast_arrays(low, high))
+    found = np.isfinite(a) & np.isfinite(b)
+    places = np.where(found, a, 0.0)
+
+    def some(x: Array, which: NDArray[np.int64]) -> Array:
+        """Return the functions of some places; those that scipy has finished with are asked where they are."""
+        places.flat[which] = x
+        return np.clip(np.asarray(function(places)).flat[which], -LARGEST, LARGEST)
+
     with np.errstate(all="ignore"):
-        for _ in range(most):
-            if done.all():
-                break
-            x = np.where(done, b, a + t * (b - a))
-            fx = function(x)
-            same = np.sign(fx) == np.sign(fa)
-            c, fc = np.where(same, a, b), np.where(same, fa, fb)
-            b, fb = np.where(done, b, np.where(same, b, a)), np.where(done, fb, np.where(same, fb, fa))
-            a, fa = np.where(done, a, x), np.where(done, fa, fx)
-            best = np.where(np.abs(fa) < np.abs(fb), a, b)
-            least = tolerance * np.abs(best) + 1e-300
-            share = least / np.abs(b - a)
-            done |= (share > 0.5) | (fa == 0) | ~np.isfinite(share)
-            xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
-            quadratic = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
-            step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-            t = np.where(quadratic & np.isfinite(step), step, 0.5)
-            t = np.clip(t, share, 1 - share)
-    with np.errstate(invalid="ignore"):
-        best = np.where(np.abs(fa) <= np.abs(fb), a, b)
-    return np.where(found, best, np.nan)
+        solved = elementwise.find_root(
+            some, (places.copy(), np.where(found, b, 0.0)), args=(np.arange(a.size).reshape(a.shape),),
+            tolerances={"xatol": 1e-300, "xrtol": tolerance, "fatol": 0.0, "frtol": 0.0}, maxiter=most,
+        )  # fmt: skip
+    return np.where(found & (solved.status != -1) & np.isfinite(solved.f_x), solved.x, np.nan)

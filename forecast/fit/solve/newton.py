@@ -101,6 +101,7 @@ def solve(
     damping: float = MILD,
     tolerance: float = 1e-15,
     blind: float = 0.0,
+    held: NDArray[np.int64] | None = None,
 ) -> NewtonResult:
     """Minimise from every column of `start`.
 
@@ -125,8 +126,10 @@ def solve(
     blind : float
         A step that should lower the objective by less than this share is the last, and taken without looking: what is
         then missing is smaller by orders of magnitude where the law is smooth, and never more than this share.
+    held : ndarray of int, optional
+        (B,): a coordinate of each that stays where it begins.
     """
-    return _Run(target, start, lower, upper, logs, damping, tolerance, blind).run(iterations, gauss)
+    return _Run(target, start, lower, upper, logs, damping, tolerance, blind, held).run(iterations, gauss)
 
 
 @dataclass(slots=True)
@@ -167,10 +170,12 @@ class _Run:
         damping: float,
         tolerance: float,
         blind: float,
+        held: NDArray[np.int64] | None,
     ) -> None:
-        self.target, self.tolerance, self.damping = target, tolerance, damping
+        self.target, self.tolerance, self.damping, self.held = target, tolerance, damping, held
         self.blind = max(blind, tolerance)
         self.bounded = bool(np.isfinite(lower).any() or np.isfinite(upper).any())
+        self.fixes = self.bounded or held is not None
         self.lower, self.upper, self.logs = lower[:, None], upper[:, None], np.flatnonzero(logs)
         self.factors = np.flatnonzero(target.factors) if target.factors is not None else np.zeros(0, dtype=np.int64)
         self.k, self.count = start.shape
@@ -281,8 +286,8 @@ class _Run:
     def _step(self, live: _Live) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Return where to go (k, B), by how much the objective should fall, and where that is sure."""
         k, q, g, h, damping = self.k, live.q, live.g, live.h, live.damping
-        if self.bounded:
-            g, h = frozen(g, h, self._active(q, g))
+        if self.fixes:
+            g, h = frozen(g, h, self._active(q, g, live.ids))
         factor = None
         if self.factors.size:
             factor = self._by_factors(q, g, h, live.value)
@@ -321,11 +326,16 @@ class _Run:
         heading = (slope >= h[self.factors, self.factors] * base) & (slope * base <= FADING * np.abs(value))
         return (base > 0) & ~heading
 
-    def _active(self, q: Array, g: Array) -> NDArray[np.bool_]:
-        return ((q <= self.lower) & (g > 0)) | ((q >= self.upper) & (g < 0))
+    def _active(self, q: Array, g: Array, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Tell which coordinates stay where they are: on a bound beyond which the objective would fall, or held."""
+        active = ((q <= self.lower) & (g > 0)) | ((q >= self.upper) & (g < 0))
+        if self.held is not None:
+            active[self.held[ids], np.arange(ids.size)] = True
+        return active
 
     def _judged(self) -> NewtonResult:
-        active = self._active(self.q, self.g) if self.bounded else np.zeros(self.q.shape, dtype=bool)
+        everyone = np.arange(self.count)
+        active = self._active(self.q, self.g, everyone) if self.fixes else np.zeros(self.q.shape, dtype=bool)
         size = np.maximum(np.abs(self.value), self.target.unit())
         settled = decrement(self.g, self.h, active, self.q) <= OFFSET**2 * size
         with np.errstate(invalid="ignore"):
