@@ -1,26 +1,34 @@
 """What a file may hold, stated as a value and checked in one way: records of JSON, and arrays by name.
 
 A form says what is expected in words that go into the message. Nothing is computed from what is read, and nothing in a
-file chooses a form: a record has the fields that its form names, and no others.
+file chooses a form: a record has the fields that its form names, and no others unless the form says so.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from forecast.errors import ForecastError, ResultError, printable
+from forecast.errors import ForecastError, ResultError, nearest, printable
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
+    "ANYTHING",
     "COUNT",
+    "DAY",
     "FLAG",
+    "NAME",
     "NUMBER",
+    "SHARE",
     "TEXT",
+    "WHOLE",
+    "Also",
     "Each",
     "Form",
     "Kind",
@@ -31,6 +39,7 @@ __all__ = [
     "check",
     "check_tables",
     "one_of",
+    "problems",
 ]
 
 LONGEST_TEXT = 20_000
@@ -85,13 +94,33 @@ class Record:
     fields : mapping of str to form
     optional : mapping of str to form
         Fields that may be missing.
+    more : bool
+        Fields of any other name may stand beside them; they are left alone.
     """
 
     fields: Mapping[str, Form]
     optional: Mapping[str, Form] = field(default_factory=dict)
+    more: bool = False
 
 
-Form: TypeAlias = Kind | Maybe | Each | Named | Record
+@dataclass(frozen=True)
+class Also:
+    """A value of a form of which something else is true.
+
+    Parameters
+    ----------
+    form : Form
+    expected : str
+    good : callable
+        Asked where the value has the form.
+    """
+
+    form: Form
+    expected: str
+    good: Callable[[Any], bool]
+
+
+Form: TypeAlias = Kind | Maybe | Each | Named | Record | Also
 
 
 def _finite(value: object) -> bool:
@@ -103,7 +132,25 @@ def _finite(value: object) -> bool:
 TEXT = Kind("text", lambda v: isinstance(v, str) and len(v) <= LONGEST_TEXT)
 FLAG = Kind("true or false", lambda v: isinstance(v, bool))
 NUMBER = Kind("a finite number", _finite)
+NAME = Kind("text", lambda v: isinstance(v, str) and len(v) <= LONGEST_TEXT and bool(v.strip()))
+ANYTHING = Kind("anything", lambda v: True)
+WHOLE = Kind("a whole number", lambda v: isinstance(v, int) and not isinstance(v, bool) and abs(v) < MOST)
+SHARE = Kind("a number from 0 to 1", lambda v: _finite(v) and 0 <= v <= 1)
 COUNT = Kind("a count", lambda v: isinstance(v, int) and not isinstance(v, bool) and 0 <= v < MOST)
+
+
+def _day(value: object) -> bool:
+    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
+        return False
+    try:
+        datetime.date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+#: A day, as ISO has it.
+DAY = Kind("a date YYYY-MM-DD", _day)
 
 
 def one_of(*values: str) -> Kind:
@@ -115,6 +162,62 @@ def one_of(*values: str) -> Kind:
     'one of left, right'
     """
     return Kind(f"one of {', '.join(values)}", lambda v: isinstance(v, str) and v in values)
+
+
+def problems(value: Any, form: Form, at: str = "") -> Iterator[tuple[str, str]]:
+    """Go over everything that keeps a value from having a form: the place in it, and the reason.
+
+    Examples
+    --------
+    >>> list(problems({"naem": "a"}, Record({"n": COUNT}, {"name": TEXT})))
+    [('n', 'is missing; expected a count'), ('naem', "unknown key; did you mean 'name'?")]
+    """
+    if isinstance(form, Maybe):
+        if value is not None:
+            yield from problems(value, form.form, at)
+    elif isinstance(form, Also):
+        found = list(problems(value, form.form, at))
+        yield from found
+        if not found and not form.good(value):
+            yield at, f"expected {form.expected}, got {_shown(value)}"
+    elif isinstance(form, Each) and isinstance(value, list) and form.least <= len(value) <= form.most:
+        for place, member in enumerate(value):
+            yield from problems(member, form.form, f"{at}[{place}]")
+    elif isinstance(form, Named) and isinstance(value, dict):
+        for name, member in value.items():
+            yield from problems(member, form.form, _below(at, name))
+    elif isinstance(form, Record) and isinstance(value, dict):
+        known = {**form.fields, **form.optional}
+        for name in form.fields:
+            if name not in value:
+                yield _below(at, name), f"is missing; expected {_expected(known[name])}"
+        for name, member in value.items():
+            if name in known:
+                yield from problems(member, known[name], _below(at, name))
+            elif not form.more:
+                hint = nearest(name, known)
+                yield _below(at, printable(name, 60)), "unknown key" + (f"; did you mean '{hint}'?" if hint else "")
+    elif not (isinstance(form, Kind) and form.good(value)):
+        yield at, f"expected {_expected(form)}, got {_shown(value)}"
+
+
+def _below(at: str, name: object) -> str:
+    return f"{at}.{name}" if at else str(name)
+
+
+def _shown(value: object) -> str:
+    return printable(repr(value), 60)
+
+
+def _expected(form: Form) -> str:
+    """Say in words what a form is."""
+    if isinstance(form, (Kind, Also)):
+        return form.expected
+    if isinstance(form, Maybe):
+        return f"{_expected(form.form)} or null"
+    if isinstance(form, Each):
+        return "a list" + (f" of at least {form.least} members" if form.least else "")
+    return "an object"
 
 
 def check(value: Any, form: Form, *, where: str, at: str = "", error: type[ForecastError] = ResultError) -> None:
@@ -138,37 +241,8 @@ def check(value: Any, form: Form, *, where: str, at: str = "", error: type[Forec
     Traceback (most recent call last):
     forecast.errors.ResultError: a.json: n: expected a count, got -3
     """
-
-    def refuse(expected: str, got: str) -> None:
-        raise error(": ".join(p for p in (where, printable(at, 120), f"expected {expected}, got {got}") if p))
-
-    def below(name: object) -> str:
-        return f"{at}.{name}" if at else str(name)
-
-    if isinstance(form, Kind):
-        if not form.good(value):
-            refuse(form.expected, printable(repr(value), 60))
-    elif isinstance(form, Maybe):
-        if value is not None:
-            check(value, form.form, where=where, at=at, error=error)
-    elif isinstance(form, Each):
-        if not isinstance(value, list) or not form.least <= len(value) <= form.most:
-            refuse(f"a list of {form.least} to {form.most:,} members", printable(repr(value), 60))
-        for place, member in enumerate(value):
-            check(member, form.form, where=where, at=below(place + 1), error=error)
-    elif not isinstance(value, dict):
-        refuse("an object", printable(repr(value), 60))
-    elif isinstance(form, Named):
-        for name, member in value.items():
-            check(member, form.form, where=where, at=below(name), error=error)
-    else:
-        known = {**form.fields, **form.optional}
-        for name in sorted(set(form.fields) - set(value)):
-            refuse(f"the field '{name}'", f"only {printable(', '.join(value), 80) or 'nothing'}")
-        for name in sorted(set(value) - set(known)):
-            refuse(f"none but the fields {', '.join(known)}", f"'{printable(name, 60)}'")
-        for name, member in value.items():
-            check(member, known[name], where=where, at=below(name), error=error)
+    for place, reason in problems(value, form, at):
+        raise error(": ".join(part for part in (where, printable(place, 120), reason) if part))
 
 
 @dataclass(frozen=True)

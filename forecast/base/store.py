@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Any
 from forecast.base import budgets
 from forecast.base.files import open_regular, read_bytes, replacing, safe_output
 from forecast.base.json_text import strict_json
+from forecast.base.schema import ANYTHING, COUNT, TEXT, Each, Kind, Named, Record
+from forecast.base.schema import check as check_form
 from forecast.errors import DataError, ForecastError, ResultError, printable
 
 if TYPE_CHECKING:
@@ -286,25 +288,26 @@ def _bytes(dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
     return dtype.itemsize * math.prod(shape)
 
 
+#: The types of numbers that are kept.
+_KINDS = ("<f8", "<i8", "<i4", "|b1", "|i1", "|u1", "<i2", "<f4", "<u4", "<u8", "<u2")
+_LENGTH = Kind("a length", lambda v: COUNT.good(v) and v < 1 << 48)
+_ARRAY = Kind(
+    "a name, a type and lengths",
+    lambda v: (
+        isinstance(v, list) and len(v) == 3 and TEXT.good(v[0]) and v[1] in _KINDS
+        and isinstance(v[2], list) and all(map(_LENGTH.good, v[2]))
+    ),
+)  # fmt: skip
+_HEADER = Record({"arrays": Each(_ARRAY), "about": Named(ANYTHING)})
+
+
 def _header(line: bytes, where: str) -> tuple[dict[str, Any], Layout]:
     """Read the header: of arrays only names, plain numbers as their type, and whole lengths."""
     import numpy as np
 
     header = strict_json(line, where=where)
-    layout: Layout = {}
-    try:
-        for name, kind, shape in header["arrays"]:
-            dtype = np.dtype(kind if kind in _KINDS else None)
-            if kind not in _KINDS or name in layout or not all(type(n) is int and 0 <= n < 1 << 48 for n in shape):
-                raise ValueError
-            layout[str(name)] = dtype, tuple(shape)
-        about = header["about"]
-        if not isinstance(about, dict):
-            raise TypeError
-    except (KeyError, TypeError, ValueError) as problem:
-        raise DataError(f"{where} is not what one holds") from problem
-    return about, layout
-
-
-#: The types of numbers that are kept.
-_KINDS = {"<f8", "<i8", "<i4", "|b1", "|i1", "|u1", "<i2", "<f4", "<u4", "<u8", "<u2"}
+    check_form(header, _HEADER, where=where, error=DataError)
+    layout: Layout = {name: (np.dtype(kind), tuple(shape)) for name, kind, shape in header["arrays"]}
+    if len(layout) < len(header["arrays"]):
+        raise DataError(f"{where}: arrays: expected each name once")
+    return header["about"], layout

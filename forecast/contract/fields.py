@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, fields
 from typing import Any, TypeGuard, TypeVar
 
+from forecast.base.schema import DAY
 from forecast.errors import PluginContractError, printable
 
 __all__ = [
@@ -99,13 +98,7 @@ def number(value: object) -> TypeGuard[float]:
 
 def date(value: object) -> bool:
     """Tell whether a value is a date of the calendar, written YYYY-MM-DD."""
-    if not isinstance(value, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", value, re.ASCII):
-        return False
-    try:
-        datetime.date.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
+    return DAY.good(value)
 
 
 def maps(of: Callable[[object], bool]) -> Callable[[object], bool]:

@@ -21,6 +21,22 @@ from typing import Any
 
 from forecast.base.files import read_bytes
 from forecast.base.json_text import strict_json
+from forecast.base.schema import (
+    COUNT,
+    DAY,
+    NAME,
+    NUMBER,
+    SHARE,
+    TEXT,
+    Each,
+    Form,
+    Kind,
+    Maybe,
+    Named,
+    Record,
+    check,
+    one_of,
+)
 from forecast.base.store import update
 from forecast.contract.fields import date
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
@@ -43,8 +59,6 @@ LARGEST_NUMBER = 1e300
 
 #: A published hash, with or without the number of its line.
 _PUBLISHED = re.compile(r"(?:([1-9][0-9]{0,8}):)?([0-9a-f]{64})", re.ASCII | re.IGNORECASE)
-
-Test = Callable[[Any], bool]
 
 
 def canonical(record: Mapping[str, Any]) -> str:
@@ -114,94 +128,64 @@ def past(text: str, where: str) -> str:
 # --- what a line holds ------------------------------------------------------------------------------------------------
 
 
-def _text(value: object) -> bool:
-    return isinstance(value, str)
+# a whole number of JSON may be longer than any float
+_NUMBER = Kind("a number", lambda v: NUMBER.good(v) and abs(v) <= LARGEST_NUMBER)
+_WORLDS = Kind("a whole number of worlds", lambda v: COUNT.good(v) and 1 <= v <= 10**9)
+_BY = Each(Record({"date": DAY, "probability": SHARE}, more=True), 1)
 
 
-def _stated(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def _quantiles(form: Form) -> Record:
+    return Record(dict.fromkeys(QUANTILES, form))
 
 
-def _number(value: object) -> bool:
-    # a whole number of JSON may be longer than any float
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= LARGEST_NUMBER
-
-
-def _share(value: object) -> bool:
-    return _number(value) and 0 <= value <= 1  # type: ignore[operator]
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10**9
-
-
-def _or_none(test: Test) -> Test:
-    return lambda value: value is None or test(value)
-
-
-def _list(test: Test) -> Test:
-    return lambda value: isinstance(value, list) and bool(value) and all(map(test, value))
-
-
-def _quantiles(test: Test) -> Test:
-    return lambda value: isinstance(value, dict) and set(value) == set(QUANTILES) and all(map(test, value.values()))
-
-
-def _by(value: object) -> bool:
-    return isinstance(value, dict) and date(value.get("date")) and _share(value.get("probability"))
-
-
-_DATE = "a date YYYY-MM-DD"
-#: What every forecast holds, what one of a date or of a number holds besides, and what an outcome holds.
-_FORECAST: dict[str, tuple[Test, str]] = {
-    "on": (date, _DATE),
-    "scenario": (_text, "text"),
-    "question": (_stated, "text"),
-    "asks": (lambda v: v in ("when", "value", "growth"), "when, value or growth"),
-    "asked": (_text, "text"),
-    "unit": (_text, "text"),
-    "choices": (lambda v: isinstance(v, dict) and all(map(_text, v.values())), "texts by name"),
-    "resolves": (_stated, "the source that decides"),
-    "draws": (_whole, "a whole number of worlds"),
+#: What every forecast holds, what one of a date or of a number holds besides, and what an outcome holds. Keys beyond
+#: these say more and are left alone.
+_FORECAST: dict[str, Form] = {
+    "on": DAY,
+    "scenario": TEXT,
+    "question": NAME,
+    "asks": one_of("when", "value", "growth"),
+    "asked": TEXT,
+    "unit": TEXT,
+    "choices": Named(TEXT),
+    "resolves": Kind("the source that decides", NAME.good),
+    "draws": _WORLDS,
 }
-_OF_DATES: dict[str, tuple[Test, str]] = {
-    "start": (date, _DATE),
-    "until": (date, _DATE),
-    "by": (_list(_by), "dates with probabilities"),
-    "quantiles": (_quantiles(_or_none(date)), f"dates, or null for never, by {', '.join(QUANTILES)}"),
-    "points": (_list(_or_none(_number)), "decimal years, or null for never"),
+_OF_DATES: dict[str, Form] = {
+    "start": DAY,
+    "until": DAY,
+    "by": _BY,
+    "quantiles": _quantiles(Maybe(DAY)),
+    "points": Each(Maybe(Kind("a decimal year", _NUMBER.good)), 1),
 }
-_OF_NUMBERS: dict[str, tuple[Test, str]] = {
-    "at": (date, _DATE),
-    "quantiles": (_quantiles(_number), f"numbers by {', '.join(QUANTILES)}"),
-    "points": (_list(_number), "numbers"),
+_OF_NUMBERS: dict[str, Form] = {
+    "at": DAY,
+    "quantiles": _quantiles(_NUMBER),
+    "points": Each(_NUMBER, 1),
 }
-_OUTCOME: dict[str, tuple[Test, str]] = {
-    "on": (date, _DATE),
-    "of": (_stated, "the hash of a forecast"),
-    "outcome": (lambda v: _number(v) or date(v) or v == NEVER, "a number, a date or never"),
-    "source": (_stated, "where the outcome was read"),
+_OUTCOME: dict[str, Form] = {
+    "on": DAY,
+    "of": Kind("the hash of a forecast", NAME.good),
+    "outcome": Kind("a number, a date or never", lambda v: _NUMBER.good(v) or DAY.good(v) or v == NEVER),
+    "source": Kind("where the outcome was read", NAME.good),
 }
 
 
 def _checked(record: Any, where: str) -> dict[str, Any]:
-    """Check what one line holds; keys beyond these say more and are left alone."""
+    """Check what one line holds."""
     kind = record.get("kind") if isinstance(record, dict) else None
     if kind not in ("forecast", "outcome"):
         raise DataError(
             f'{where}: expected a record of a ledger, {{"kind": "forecast" or "outcome", ...}}, '
             f"got {printable(record, 60)}"
         )
-    wanted = dict(_FORECAST if kind == "forecast" else _OUTCOME)
+    at = f"{where}: {kind}"
+    check(record, Record(_FORECAST if kind == "forecast" else _OUTCOME, more=True), where=at, error=DataError)
     if kind == "forecast":
-        wanted |= _OF_DATES if record.get("asks") == "when" else _OF_NUMBERS
-    for key, (test, expected) in wanted.items():
-        if key not in record:
-            raise DataError(f"{where}: {kind}: {key} is missing; expected {expected}")
-        if not test(record[key]):
-            raise DataError(f"{where}: {kind}: {key}: expected {expected}, got {printable(record[key], 60)}")
-    if kind == "forecast" and record["asks"] == "when" and not record["start"] < record["until"]:
-        raise DataError(f"{where}: forecast: until: expected a date after start, {record['start']}")
+        when = record["asks"] == "when"
+        check(record, Record(_OF_DATES if when else _OF_NUMBERS, more=True), where=at, error=DataError)
+        if when and not record["start"] < record["until"]:
+            raise DataError(f"{at}: until: expected a date after start, {record['start']}")
     return dict(record)
 
 
@@ -247,7 +231,7 @@ def _parsed(content: bytes, name: str) -> list[dict[str, Any]]:
             forecasts[record["sha256"]] = record["asks"]
         elif record["of"] not in forecasts:
             raise DataError(f"{where}: outcome: of: expected the hash of a forecast above, got {record['of'][:80]!r}")
-        elif _number(record["outcome"]) == (forecasts[record["of"]] == "when"):
+        elif _NUMBER.good(record["outcome"]) == (forecasts[record["of"]] == "when"):
             expected = "a date or never" if forecasts[record["of"]] == "when" else "a number"
             raise DataError(f"{where}: outcome: expected {expected}, got {printable(record['outcome'], 40)}")
         records.append(record)

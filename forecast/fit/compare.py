@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from forecast import tables
 from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
+from forecast.base.schema import COUNT, FLAG, NUMBER, TEXT, Also, Each, Kind, Maybe, Named, Record, check
 from forecast.errors import DataError, FitError, ForecastError, ResultError, UnknownNameError, UsageError, printable
 from forecast.fit.data.observations import _compute
 from forecast.fit.objectives import objective as objectives
@@ -333,16 +334,8 @@ def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> tuple[list
     need(read["format"] == FORMAT, "format", f"{FORMAT}, what this version of forecast reads")
     need(set(tree.children) == {"laws"}, "groups", "/laws alone")
     about = read[KIND]
-    need(isinstance(about, dict) and set(about) == set(_ABOUT), "record", ", ".join(_ABOUT))
-    for key, (test, expected) in _ABOUT.items():
-        need(test(about[key]), key, expected)
+    check(about, _ABOUT, where=f"{where}: comparison")
     rows = about.pop("laws")
-    for place, row in enumerate(rows):
-        at = f"law {place + 1}"
-        need(isinstance(row, dict) and {"law", "parameters"} <= set(row) <= set(_ROW), at, ", ".join(_ROW))
-        for key, value in row.items():
-            need(_ROW[key][0](value), f"{at}: {key}", _ROW[key][1])
-        need("failed" in row or {*CRITERIA, "rollout", "origins", "converged"} <= set(row), at, "its measures")
     objectives.find(about["objective"], where=where)
     stated = tree["laws"].to_dataset()
     own = {"law": ("law", np.array([row["law"] for row in rows])), **_figures(rows)}
@@ -356,45 +349,31 @@ def comparison_of(tree: xr.DataTree, path: str | os.PathLike[str]) -> tuple[list
     return rows, about
 
 
-def _number(value: object) -> bool:
-    return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
-
-
-def _count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 1_000_000_000
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(map(_text, value))
-
-
-def _by_name(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_text, value.values()))
-
-
-def _some(value: object) -> bool:
-    return isinstance(value, list) and 0 < len(value) <= 10_000 and all(isinstance(row, dict) for row in value)
-
-
-#: What a saved comparison holds, and of each law: whether a value is one, and how to say that.
-_ABOUT: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "objective": (_text, "text"),
-    "by": (_text, "text"),
-    "points": (_count, "a count"),
-    "origins": (lambda value: value == list(ORIGINS), "those of this version"),
-    "seed": (_count, "a count"),
-    "data": (_by_name, "hashes by name"),
-    "laws": (_some, "a list of laws"),
-}
-_ROW: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(("objective", *CRITERIA, "rollout"), (_number, "a number")),
-    **dict.fromkeys(("parameters", "points", "origins", "origins_tried"), (_count, "a count")),
-    **dict.fromkeys(("law", "verdict", "failed"), (_text, "text")),
-    "converged": (lambda value: value is None or isinstance(value, bool), "true, false or null"),
-    "warnings": (_texts, "a list of texts"),
-    "without": (_by_name, "reasons by measure"),
-}
+_BY_NAME = Named(TEXT)
+#: What a saved comparison holds of each law, and what it is about.
+_ROW = Also(
+    Record(
+        {"law": TEXT, "parameters": COUNT},
+        {
+            **dict.fromkeys(("objective", *CRITERIA, "rollout"), Maybe(NUMBER)),
+            **dict.fromkeys(("points", "origins", "origins_tried"), COUNT),
+            **dict.fromkeys(("verdict", "failed"), TEXT),
+            "converged": Maybe(FLAG),
+            "warnings": Each(TEXT),
+            "without": _BY_NAME,
+        },
+    ),
+    "its measures, or why it failed",
+    lambda row: "failed" in row or {*CRITERIA, "rollout", "origins", "converged"} <= set(row),
+)
+_ABOUT = Record(
+    {
+        "objective": TEXT,
+        "by": TEXT,
+        "points": COUNT,
+        "origins": Kind("those of this version", lambda value: value == list(ORIGINS)),
+        "seed": COUNT,
+        "data": _BY_NAME,
+        "laws": Each(_ROW, 1, 10_000),
+    }
+)

@@ -1,26 +1,36 @@
-"""What a saved projection must hold, so that whoever reads one meets no surprise: attributes, dimensions, agreement.
+"""What a saved projection must hold, so that whoever reads one meets no surprise: attributes, groups, dimensions.
 
-The hash in a file is a checksum against accidents and no signature. What can be told from the rest is computed again:
-the quantiles of dates and the share of never. What nothing in the file can tell is checked for its type alone.
+The hash in a file is a checksum against accidents and no signature: nothing that could be told from the rest is
+computed again, for whoever changes a file changes both. What is checked is what reading rests on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from forecast.base.dates import decimal_year
 from forecast.base.json_text import strict_json
+from forecast.base.schema import (
+    ANYTHING,
+    COUNT,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Also,
+    Each,
+    Kind,
+    Maybe,
+    Named,
+    Record,
+    check,
+    one_of,
+)
 from forecast.errors import ResultError, UsageError, printable
-from forecast.projection.answers.pooling import pool_saved
-from forecast.projection.crossing import weighted_quantiles
-from forecast.projection.failures import too_many
 from forecast.projection.horizon import step_of
 from forecast.projection.supporting_data import LONGEST
-from forecast.projection.weights import effective_sample_size, summed, weighted_share, weights_of
 
 if TYPE_CHECKING:
-    import numpy as np
     import xarray as xr
     from numpy.typing import NDArray
 
@@ -30,41 +40,6 @@ __all__ = ["check_projection", "is_projection"]
 def is_projection(tree: xr.DataTree) -> bool:
     """Tell whether a loaded result is, or says it is, a projection."""
     return "projection" in tree.children or "scenario_hash" in tree.attrs or "questions" in tree.attrs
-
-
-def _text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _name(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST and value.isprintable()
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _list(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda v: isinstance(v, list) and all(map(test, v))
-
-
-def _map(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda v: isinstance(v, dict) and all(map(test, v.values()))
-
-
-def _question(value: Any) -> bool:
-    if not isinstance(value, dict) or not {"when", "title"} <= set(value) <= {"when", "title", "dates", "resolves"}:
-        return False
-    texts = (value["when"], value["title"], value.get("resolves", ""))
-    return all(map(_text, texts)) and all(map(_date, _listed(value.get("dates", []))))
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else [None]
 
 
 def _date(value: object) -> bool:
@@ -78,17 +53,6 @@ def _date(value: object) -> bool:
         return False
 
 
-def _ranking(value: Any) -> bool:
-    needed = {"rank", "over", "among", "best", "title"}
-    return (
-        isinstance(value, dict)
-        and needed <= set(value) <= needed | {"ordered"}
-        and all(_text(value[k]) for k in ("rank", "over", "title"))
-        and _list(_text)(value["among"])
-        and value["best"] in ("lowest", "highest")
-    )
-
-
 def _step(value: Any) -> bool:
     try:
         return isinstance(value, str) and step_of(value) == value
@@ -96,104 +60,90 @@ def _step(value: Any) -> bool:
         return False
 
 
-def _group(value: Any) -> bool:
-    if not isinstance(value, dict) or set(value) - {"fitted"} != {"of", "matrix"} or not _list(_text)(value["of"]):
-        return False
-    if not _map(_list(_text))(value.get("fitted", {})):
-        return False
+def _square(value: Any) -> bool:
     size = len(value["of"])
-    return _list(_list(_number))(value["matrix"]) and [len(row) for row in value["matrix"]] == [size] * size
+    return [len(row) for row in value["matrix"]] == [size] * size
 
 
-def _bounds(value: Any) -> bool:
-    """Tell whether this is what is stated of the limits of one quantity."""
-    numbers, texts = ("sharpness", "at_most"), ("limit", "how", "at_least", "keeps")
-    if not isinstance(value, dict) or not value or not set(value) <= {*numbers, *texts}:
-        return False
-    if ("limit" in value) != ("how" in value):
-        return False
-    return all((_number if key in numbers else _text)(each) for key, each in value.items())
+_DATE = Kind("a date", _date)
+_DATES, _TEXTS = Each(_DATE, 1), Each(TEXT)
+_YEAR = Kind("a year", NUMBER.good)
+_POSITIVE = Kind("a count", lambda v: COUNT.good(v) and 0 < v <= 1_000_000_000)
+_QUESTION = Record({"when": TEXT, "title": TEXT}, {"dates": Each(_DATE), "resolves": TEXT})
+_RANKING = Record(
+    {"rank": TEXT, "over": TEXT, "among": _TEXTS, "best": one_of("lowest", "highest"), "title": TEXT},
+    {"ordered": ANYTHING},
+)
+_GROUP = Also(
+    Record({"of": _TEXTS, "matrix": Each(Each(NUMBER))}, {"fitted": Named(_TEXTS)}), "a square matrix", _square
+)
+_BOUNDS = Also(
+    Record(
+        {}, {**dict.fromkeys(("limit", "how", "at_least", "keeps"), TEXT), "sharpness": NUMBER, "at_most": NUMBER},
+    ),
+    "a limit with how it binds, or another bound",
+    lambda v: v and ("limit" in v) == ("how" in v),
+)  # fmt: skip
+_CHANGE = Also(
+    Record({"of": TEXT, "since": NUMBER}, {"growth": NUMBER, "until": NUMBER, "value": TEXT}),
+    "a growth or a value",
+    lambda v: ("growth" in v) != ("value" in v),
+)
+_FIGURE = Also(
+    Record({"dates": _DATES, "title": TEXT}, {"value": TEXT, "growth": TEXT, "resolves": TEXT}),
+    "a value or a growth",
+    lambda v: ("growth" in v) != ("value" in v),
+)
+_FAILING = Record({"name": TEXT, "choices": Named(TEXT), "worlds": _POSITIVE, "first": _DATE, "reason": TEXT})
+_MODEL = Record({"summary": TEXT, "assumptions": _TEXTS, "sources": _TEXTS, "facts": Named(Maybe(NUMBER))})
+#: What the attributes of the root hold.
+_ATTRIBUTES = Record(
+    {
+        "scenario": TEXT,
+        "title": TEXT,
+        "questions": Named(_QUESTION),
+        "choices": Named(_TEXTS),
+        "seed": WHOLE,
+        "draws": _POSITIVE,
+        "start": _YEAR,
+        "until": _YEAR,
+        "step": Kind("'year', 'month' or a share of a year", _step),
+        "as_of": Maybe(_YEAR),
+        "set": Named(ANYTHING),
+        "versions": Named(TEXT),
+        "plugins": Each(Named(TEXT)),
+        "data": Named(TEXT),
+        "models": Named(_MODEL),
+        "failures": _TEXTS,
+        "scenario_hash": TEXT,
+    },
+    {
+        "rankings": Named(_RANKING),
+        "update": Named(TEXT),
+        "effective_draws": NUMBER,
+        "correlations": Each(_GROUP),
+        "limits": Named(_BOUNDS),
+        "changes": Each(_CHANGE),
+        "values": Named(_FIGURE),
+        "first": Named(Record({"first": Each(TEXT, 2), "title": TEXT})),
+        "opens": TEXT,
+        "show": _TEXTS,
+        "labels": Named(TEXT),
+        "replaced": Named(Named(ANYTHING)),
+        "definitions": _TEXTS,
+        "rivals": Named(Each(NUMBER)),
+        "kept": _POSITIVE,
+        "newest_data": Named(_DATE),
+        "warnings": _TEXTS,
+        "sweep": Named(_TEXTS),
+        "swap": Named(TEXT),
+        "failing": Each(_FAILING),
+    },
+)
 
 
-def _change(value: Any) -> bool:
-    if not isinstance(value, dict) or not {"of", "since"} <= set(value) <= {"of", "growth", "value", "since", "until"}:
-        return False
-    numbers = all(_number(value[key]) for key in ("growth", "since", "until") if key in value)
-    return (
-        numbers and _text(value["of"]) and _text(value.get("value", "")) and ("growth" in value) != ("value" in value)
-    )
-
-
-def _figure(value: Any) -> bool:
-    stated = set(value) - {"resolves"} if isinstance(value, dict) else None
-    if stated not in ({"value", "dates", "title"}, {"growth", "dates", "title"}):
-        return False
-    dates = _listed(value["dates"])
-    return bool(dates) and all(map(_date, dates)) and all(_text(v) for k, v in value.items() if k != "dates")
-
-
-def _first(value: Any) -> bool:
-    named = isinstance(value, dict) and set(value) == {"first", "title"} and _text(value["title"])
-    return named and _list(_text)(value["first"]) and len(value["first"]) > 1
-
-
-def _failing(value: Any) -> bool:
-    needed = {"name", "choices", "worlds", "first", "reason"}
-    return (
-        isinstance(value, dict)
-        and set(value) == needed
-        and _text(value["name"])
-        and _text(value["reason"])
-        and _map(_text)(value["choices"])
-        and _whole(value["worlds"])
-        and _date(value["first"])
-    )
-
-
-def _anything(value: object) -> bool:
-    return True
-
-
-#: Attributes of the root: what each is, how to say that, and whether it may be absent.
-_ATTRIBUTES: Mapping[str, tuple[Callable[[Any], bool], str, bool]] = {
-    "scenario": (_text, "text", False),
-    "title": (_text, "text", False),
-    "questions": (_map(_question), "questions by name, each with when and title", False),
-    "rankings": (_map(_ranking), "rankings by name", True),
-    "update": (_map(_text), "log likelihoods by name", True),
-    "effective_draws": (_number, "a number", True),
-    "correlations": (_list(_group), "a list of groups, each with its names and their matrix", True),
-    "limits": (_map(_bounds), "limits by quantity", True),
-    "changes": (_list(_change), "a list of changes", True),
-    "values": (_map(_figure), "questions for values by name", True),
-    "first": (_map(_first), "questions by name, each with first and title", True),
-    "opens": (_text, "text", True),
-    "show": (_list(_text), "a list of names", True),
-    "labels": (_map(_text), "labels by name", True),
-    "replaced": (_map(_map(_anything)), "what was stated by name", True),
-    "choices": (_map(_list(_text)), "lists of names by choice", False),
-    "definitions": (_list(_text), "a list of choices", True),
-    "rivals": (_map(_list(_number)), "weights by choice", True),
-    "seed": (_whole, "a whole number", False),
-    "draws": (lambda v: _whole(v) and 0 < v <= 1_000_000_000, "a count", False),
-    "kept": (lambda v: _whole(v) and v > 0, "a count", True),
-    "start": (_number, "a year", False),
-    "until": (_number, "a year", False),
-    "step": (_step, "'year', 'month' or a share of a year", False),
-    "as_of": (lambda v: v is None or _number(v), "a year or null", False),
-    "set": (_map(_anything), "settings by name", False),
-    "versions": (_map(_text), "versions by name", False),
-    "plugins": (_list(_map(_text)), "a list of plugins", False),
-    "data": (_map(_text), "hashes by name", False),
-    "newest_data": (_map(_date), "dates by name", True),
-    "models": (_map(lambda v: isinstance(v, dict)), "descriptions by name", False),
-    "failures": (_list(_text), "a list of texts", False),
-    "warnings": (_list(_text), "a list of texts", True),
-    "sweep": (_map(_list(_text)), "values by name", True),
-    "swap": (_map(_text), "models by quantity", True),
-    "failing": (_list(_failing), "a list of what fails in some worlds", True),
-    "scenario_hash": (_text, "text", False),
-}
+def _name(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST and value.isprintable()
 
 
 #: Groups that stand there where something is asked for, or seen.
@@ -208,16 +158,10 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
     ResultError
         Naming the file and the field.
     """
-    about: dict[str, Any] = {}
-    for key, text in ((str(k), v) for k, v in tree.attrs.items()):
-        if key not in _ATTRIBUTES:
-            _refuse(where, f"attribute '{printable(key, 60)}'", "none of a projection's")
-        about[key] = strict_json(text, where=f"{where}: {key}", error=ResultError)
-    for key, (test, expected, optional) in _ATTRIBUTES.items():
-        if key not in about and not optional:
-            _refuse(where, f"attribute '{key}'", "is missing")
-        if key in about and not test(about[key]):
-            _refuse(where, f"attribute '{key}'", f"expected {expected}, got {printable(repr(about[key]), 60)}")
+    about = {
+        str(key): strict_json(text, where=f"{where}: {key}", error=ResultError) for key, text in tree.attrs.items()
+    }
+    check(about, _ATTRIBUTES, where=where, at="attributes")
     if about.setdefault("kept", about["draws"]) > about["draws"]:
         _refuse(where, "attribute 'kept'", "expected at most as many as there are draws")
     _check_choices(about, where)
@@ -232,14 +176,14 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
         _refuse(where, f"/{printable(name, 60)}", "none of a projection's groups")
     levels = nodes["projection"].to_dataset()
     _check_levels(levels, about, where)
-    _check_failing(levels, nodes["questions"].to_dataset(), about, where)
+    _check_failing(levels, about, where)
     if not ("update" in nodes) == ("update" in about) == ("effective_draws" in about):
         _refuse(where, "/update", "the group and its attributes go together")
     if "update" in nodes:
         _check_update(nodes["update"].to_dataset(), about, where)
     asked = nodes["questions"].to_dataset()
-    _check_questions(asked, levels["time"].values, weights_of(tree), about, where)
-    _check_pooled(nodes, asked, weights_of(tree), about, where)
+    _check_questions(asked, levels["time"].values, about, where)
+    _check_pooled(nodes, asked, about, where)
     _check_counted(nodes, levels, about, where)
     if ("rankings" in nodes) != ("rankings" in about):
         _refuse(where, "/rankings", "the group and the attribute go together")
@@ -253,7 +197,7 @@ def check_projection(tree: xr.DataTree, where: str) -> None:
     if set(held) != bounding or ("limits" in nodes and nodes["limits"].variables):
         _refuse(where, "/limits", "expected the quantities of the attribute, and no others")
     for name, data in held.items():
-        _check_limits(data, name, levels, weights_of(tree), about, f"{where}: /limits/{printable(name, 60)}")
+        _check_limits(data, name, levels, about, f"{where}: /limits/{printable(name, 60)}")
     for node in nodes["observed"].subtree if "observed" in nodes else ():
         if node.variables or not node.children:
             _check_observed(node.to_dataset(inherit=False), levels, f"{where}: {node.path}")
@@ -340,54 +284,30 @@ def _check_levels(data: xr.Dataset, about: Mapping[str, Any], where: str) -> Non
                 raise ResultError(f"{each}: expected the numbers of labels, and 'flag_meanings' to say which")
 
 
-def _check_failing(levels: xr.Dataset, asked: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
-    """Check that the worlds that fail are few, are out as a whole, and are those that are counted."""
+def _check_failing(levels: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
+    """Check that the worlds that fail are out as a whole, and each kind of failure is named once."""
     import numpy as np
 
-    counted: dict[tuple[str, frozenset[tuple[str, str]]], int] = {}
+    seen = set()
     first, last = levels["time"].values[[0, -1]]
     for row in about.get("failing", ()):
         at = f"attribute 'failing': {printable(row['name'], 60)}"
         key = (row["name"], frozenset(row["choices"].items()))
-        if key in counted or row["worlds"] < 1 or too_many(row["worlds"], about["draws"]):
-            _refuse(where, at, "expected each once, with at most 1 in 1,000 worlds")
+        if key in seen:
+            _refuse(where, at, "expected each once")
+        seen.add(key)
         # a date has no hour: the step may be later on the same day
         if not first.astype("datetime64[D]") <= np.datetime64(row["first"], "D") <= last:
             _refuse(where, at, "expected a first date between the first and the last step")
-        counted[key] = row["worlds"]
-    rest = set(counted)
-    known = {str(name): values.isnull() for name, values in levels.data_vars.items()}
-    for name, missing in known.items():
+    for name, values in levels.data_vars.items():
+        missing = values.isnull()
         if not (missing == missing.isel(time=0)).all():
             raise ResultError(f"{where}: /projection/{printable(name, 60)}: a world that fails is NaN at every step")
-    worlds = {name: missing.isel(time=0) for name, missing in known.items()}
-    worlds |= {n: asked[f"{n}_failing"] for n in about["questions"] if f"{n}_failing" in asked}
-    for name, missing in worlds.items():
-        counts = missing.sum("draw")
-        for chosen, count in _cells(counts):
-            key = (name, frozenset(chosen.items()))
-            rest.discard(key)
-            stated = counted.get(key, 0)
-            if count not in (0, about["kept"]) and (stated < count or (_complete(about) and stated != count)):
-                _refuse(where, "attribute 'failing'", f"expected the {count:,} worlds of {printable(name, 60)}")
-    others = {*about.get("values", {}), *about.get("rankings", {}), *(f"update.{n}" for n in about.get("update", {}))}
-    for name, _ in rest:
-        if name not in others and (_complete(about) or name not in worlds):
-            _refuse(where, "attribute 'failing'", f"names '{printable(name, 60)}', which fails in no world")
 
 
 def _complete(about: Mapping[str, Any]) -> bool:
     """Tell whether every world is kept, so that what is said of all can be computed again."""
     return bool(about["kept"] == about["draws"])
-
-
-def _cells(counts: xr.DataArray) -> Iterator[tuple[dict[str, str], int]]:
-    """Walk counts by the values of choices."""
-    import numpy as np
-
-    for place in np.ndindex(*counts.shape):
-        dims = zip(counts.dims, place, strict=True)
-        yield {str(d): str(counts[d].values[i]) for d, i in dims}, int(counts.values[place])
 
 
 def _check_unit(text: str, at: str) -> None:
@@ -414,7 +334,7 @@ _QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]
 
 
 def _check_update(data: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
-    """Check the log likelihoods, and that the effective number is theirs."""
+    """Check the log likelihoods and the effective number of worlds."""
     import numpy as np
 
     at = f"{where}: /update"
@@ -425,19 +345,11 @@ def _check_update(data: xr.Dataset, about: Mapping[str, Any], where: str) -> Non
         _dims(values, ("draw",), "f", about, f"{at}/{printable(name, 60)}")
         if np.isposinf(values.values).any():
             raise ResultError(f"{at}/{printable(name, 60)}: a likelihood is infinite")
-    if not _complete(about):
-        if not 0 <= about["effective_draws"] <= about["draws"] * (1 + 1e-9):
-            _refuse(where, "attribute 'effective_draws'", "expected at most as many as there are draws")
-        return
-    counts = effective_sample_size(summed(data).values)
-    least = float(np.nanmin(counts)) if np.isfinite(counts).any() else 0.0
-    if not np.isclose(least, about["effective_draws"], rtol=1e-9):
-        _refuse(where, "attribute 'effective_draws'", "expected the effective number of its worlds")
+    if not 0 <= about["effective_draws"] <= about["draws"] * (1 + 1e-9):
+        _refuse(where, "attribute 'effective_draws'", "expected at most as many as there are draws")
 
 
-def _check_questions(
-    data: xr.Dataset, time: NDArray[Any], weights: xr.DataArray | None, about: Mapping[str, Any], where: str
-) -> None:
+def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, Any], where: str) -> None:
     import numpy as np
 
     at, asked = f"{where}: /questions", about["questions"]
@@ -466,21 +378,12 @@ def _check_questions(
         missing = np.isnat(dates.values)
         if not (missing | ~failing).all():
             raise ResultError(f"{each}_failing: a world that fails has no date")
-        counts = None if weights is None else _counts(weights, dates, each)
-        without = weighted_share(missing & ~failing, counts, failing)[answered]
-        same = np.array_equal if weights is None else np.allclose  # weights are added in the order of the file
         _check_answer(data, name, asked[name], about, each)
         if (answered != ~np.isnan(already.values)).any():
             raise ResultError(f"{each}_already: expected an answer where there is one to never")
-        if _complete(about) and not same(never.values[answered], without):
-            raise ResultError(f"{each}_never: expected the share of draws without a date")
-        if (already.values[answered] + never.values[answered] > 1 + 1e-9).any():
-            raise ResultError(f"{each}_already: more than the draws that have a date")
         crossed = dates.values[~missing]
         if crossed.size and (crossed.min() < time[0] or crossed.max() > time[-1]):
             raise ResultError(f"{each}_date: expected dates between the first and the last step")
-        if _complete(about):
-            _check_quantiles(dates.values, quantiles.values, answered, counts, failing, each)
 
 
 def _by_dates(data: xr.Dataset, asked: Mapping[str, Any], at: str) -> list[str]:
@@ -514,10 +417,8 @@ def _check_answer(data: xr.Dataset, name: str, asked: Mapping[str, Any], about: 
             raise ResultError(f"{at}_by: expected shares from 0 to 1")
 
 
-def _check_pooled(
-    nodes: Mapping[str, Any], asked: xr.Dataset, weights: xr.DataArray | None, about: Mapping[str, Any], where: str
-) -> None:
-    """Check the dates over rivals: those of all worlds are computed again."""
+def _check_pooled(nodes: Mapping[str, Any], asked: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
+    """Check the dates over rivals."""
     import numpy as np
     import xarray as xr
 
@@ -535,7 +436,7 @@ def _check_pooled(
     }
     for name in sorted({str(n) for n in data.data_vars} ^ wanted):
         raise ResultError(f"{at}/{printable(name, 60)}: is missing, or not asked for")
-    for name, of in stated.items():
+    for name in stated:
         each = f"{at}/{printable(name, 60)}"
         _dims(data[name], ("quantile",), "M", about, each)
         for part in ("_already", "_never"):
@@ -547,13 +448,6 @@ def _check_pooled(
         if not np.array_equal(*missing):
             raise ResultError(f"{each}_already: expected an answer where there is one to never")
         _check_answer(data, name, about["questions"][name], about, each)
-        if _complete(about):
-            for chosen, never, dates in pool_saved(asked, name, of, weights, about["seed"]):
-                if not (
-                    np.allclose(data[f"{name}_never"].sel(chosen).values, never, rtol=0, atol=1e-9, equal_nan=True)
-                    and np.array_equal(data[name].sel(chosen).values, dates, equal_nan=True)
-                ):
-                    raise ResultError(f"{each}: expected the dates of the worlds in which each rival holds")
 
 
 def _check_counted(nodes: Mapping[str, Any], levels: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
@@ -587,52 +481,6 @@ def _check_counted(nodes: Mapping[str, Any], levels: xr.Dataset, about: Mapping[
                 raise ResultError(f"{at}/{printable(name, 60)}: expected the questions that are compared")
             if not np.isnan(first[name].values).all() and not (np.nan_to_num(first[name].values) >= 0).all():
                 raise ResultError(f"{at}/{printable(name, 60)}: expected shares")
-
-
-def _counts(weights: xr.DataArray, dates: xr.DataArray, at: str) -> NDArray[np.float64]:
-    """Return what each draw of a question counts for, (draw, choices) as its dates."""
-    if not set(weights.dims) <= set(dates.dims):
-        raise ResultError(f"{at}: expected the choices on which the weights depend among its own")
-    return _broadcast(weights, dates)
-
-
-def _broadcast(values: xr.DataArray, dates: xr.DataArray) -> NDArray[Any]:
-    """Return values along the dimensions of dates."""
-    import numpy as np
-
-    return np.asarray(values.broadcast_like(dates).transpose(*dates.dims).values)
-
-
-def _check_quantiles(
-    dates: NDArray[Any],
-    quantiles: NDArray[Any],
-    answered: NDArray[np.bool_],
-    counts: NDArray[np.float64] | None,
-    failing: NDArray[np.bool_],
-    at: str,
-) -> None:
-    """Take the quantiles of the dates again: by rank, those without a date last, without worlds that fail."""
-    import numpy as np
-
-    if counts is None and failing.any():
-        counts = np.ones(dates.shape)
-    if counts is None:
-        ranks = [-(-len(dates) * round(100 * q) // 100) - 1 for q in _QUANTILES]
-        again = np.sort(dates, axis=0)[ranks]  # NaT sorts last
-    else:
-        late = np.where(np.isnat(dates), np.inf, dates.astype("datetime64[s]").astype(np.int64))
-        late = np.where(failing, np.nan, late)
-        chosen = weighted_quantiles(late, counts, _QUANTILES)
-        known = np.isfinite(chosen)
-        again = np.where(
-            known, np.where(known, chosen, 0).astype(np.int64).astype("datetime64[s]"), np.datetime64("NaT")
-        )
-    again = np.where(answered, again, np.datetime64("NaT", "s"))
-    if (
-        not (np.isnat(again) == np.isnat(quantiles)).all()
-        or (again[~np.isnat(again)] != quantiles[~np.isnat(again)]).any()
-    ):
-        raise ResultError(f"{at}: expected the quantiles of the dates")
 
 
 def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
@@ -700,9 +548,7 @@ def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str)
         _refuse(where, "attribute 'opens'", "expected the name of a question")
 
 
-def _check_limits(
-    data: xr.Dataset, name: str, levels: xr.Dataset, weights: xr.DataArray | None, about: Mapping[str, Any], at: str
-) -> None:
+def _check_limits(data: xr.Dataset, name: str, levels: xr.Dataset, about: Mapping[str, Any], at: str) -> None:
     """Check where and when the limits of a quantity bind."""
     import numpy as np
 
@@ -729,12 +575,6 @@ def _check_limits(
         if counted:
             _dims(data[f"{part}_first"], ("quantile",), "M", about, f"{each}_first")
             _dims(data[f"{part}_ever"], (), "f", about, f"{each}_ever")
-            continue
-        counts = None if weights is None else _counts(weights, dates, each)
-        failing = _broadcast(levels[name].isel(time=0).isnull(), dates)
-        for step, row in zip(time, shares.values, strict=True):
-            if (row > weighted_share(dates.values <= step, counts, failing) + 1e-9).any():
-                raise ResultError(f"{each}: binds in more worlds than have a date")
 
 
 def _check_observed(data: xr.Dataset, levels: xr.Dataset, at: str) -> None:

@@ -88,15 +88,18 @@ def test_foreign_lines_are_named_with_what_was_expected(tmp_path):
         "another kind": ('{"kind": "note"}', "expected a record of a ledger"),
         "empty": ("", "not JSON"),
         "NaN": ('{"kind": NaN}', "NaN is not JSON"),
-        "no date": (sealed(on="soon"), "on: expected a date YYYY-MM-DD, got soon"),
+        "no date": (sealed(on="soon"), "on: expected a date YYYY-MM-DD, got 'soon'"),
         "no such day": (sealed(on="2026-02-30"), "on: expected a date"),
         "no source": (sealed(resolves=" "), "resolves: expected the source that decides"),
-        "something missing": (sealed(points=...), "points is missing; expected decimal years"),
-        "no probability": (sealed(by=[{"date": "2030-01-01", "probability": 2}]), "by: expected dates with prob"),
-        "a long number": (sealed(points=[10**400]), "points: expected decimal years"),
-        "no quantiles": (sealed(quantiles={"p50": None}), "quantiles: expected dates"),
+        "something missing": (sealed(points=...), "points: is missing; expected a list"),
+        "no probability": (
+            sealed(by=[{"date": "2030-01-01", "probability": 2}]),
+            "by[0].probability: expected a number from 0 to 1, got 2",
+        ),
+        "a long number": (sealed(points=[10**400]), "points[0]: expected a decimal year"),
+        "no quantiles": (sealed(quantiles={"p50": None}), "quantiles.p05: is missing; expected a date"),
         "no time": (sealed(until="2026-01-01"), "until: expected a date after start"),
-        "another question": (sealed(asks="rank"), "asks: expected when, value or growth"),
+        "another question": (sealed(asks="rank"), "asks: expected one of when, value, growth, got 'rank'"),
     }
     with every() as case:
         for name, (line, says) in lines.items():

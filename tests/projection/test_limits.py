@@ -124,8 +124,8 @@ def test_it_is_kept_in_files_and_a_changed_one_is_refused(tmp_path):
     assert forecast.load(save(tree, tmp_path / "p.nc")).identical(tree)
     assert json.loads(tree.attrs["limits"]) == {"spend": {"limit": "cap", "how": "hard"}}
     changed = tree.copy(deep=True)
-    changed["limits/spend"]["limit"].values[:] = 1.0
-    with pytest.raises(ResultError, match="binds in more worlds than have a date"):
+    changed["limits/spend"]["limit"].values[:] = 1.5
+    with pytest.raises(ResultError, match="expected shares from 0 to 1"):
         forecast.load(save(changed, tmp_path / "q.nc"))
     del tree.attrs["limits"]
     with pytest.raises(ResultError, match="/limits: expected the quantities of the attribute"):

@@ -180,11 +180,11 @@ def tampered(run, path, change):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda t: t["questions"]["q_never"].values.__iadd__(0.01), "expected the share of draws without a date"),
-        (lambda t: t["update"]["brain"].values.__setitem__(0, 50.0), "effective_draws"),
+        (lambda t: t["questions"]["q_never"].values.__iadd__(2), "expected shares from 0 to 1"),
+        (lambda t: t.attrs.__setitem__("effective_draws", "1e9"), "expected at most as many as there are draws"),
         (lambda t: t["update"]["brain"].values.__setitem__(0, np.inf), "a likelihood is infinite"),
         (lambda t: t.attrs.pop("effective_draws"), "the group and its attributes go together"),
-        (lambda t: t.attrs.__setitem__("effective_draws", '"many"'), "expected a number"),
+        (lambda t: t.attrs.__setitem__("effective_draws", '"many"'), "expected a finite number, got 'many'"),
     ],
 )
 def test_a_changed_file_is_refused(chosen, tmp_path, change, says):

@@ -216,15 +216,15 @@ def test_the_size_is_capped(runs, upstream):
     ("damage", "says"),
     [
         (lambda text: text[:40], "not JSON"),
-        (lambda text: text.replace('"schema": 1', '"schema": 2'), "expected an object with 'schema'"),
-        (lambda text: text.replace('"bytes": 22', '"bytes": "22"'), "bytes: '22'"),
-        (lambda text: text.replace("-runs.csv", "-../../x"), "file: '"),
-        (lambda text: text.replace(DAY, "yesterday"), "fetched: 'yesterday'"),
-        (lambda text: text.replace(DAY, "2026-13-99"), "fetched: '2026-13-99' is no day"),
-        (lambda text: text.replace('"schema": 1', '"schema": true'), "expected an object with 'schema'"),
-        (lambda text: text.replace("sha256:", "md5:"), "hash: 'md5:"),
-        (lambda text: text.replace('"earlier": []', '"earlier": {}'), "expected an object with 'current'"),
-        (lambda text: text.replace('"fetched"', '"day"'), "expected an object with 'hash'"),
+        (lambda text: text.replace('"schema": 1', '"schema": 2'), "schema: expected 1, got 2"),
+        (lambda text: text.replace('"bytes": 22', '"bytes": "22"'), "bytes: expected a count, got '22'"),
+        (lambda text: text.replace("-runs.csv", "-../../x"), "file: expected a name in the cache, got"),
+        (lambda text: text.replace(DAY, "yesterday"), "fetched: expected a date YYYY-MM-DD, got 'yesterday'"),
+        (lambda text: text.replace(DAY, "2026-13-99"), "fetched: expected a date YYYY-MM-DD, got '2026-13-99'"),
+        (lambda text: text.replace('"schema": 1', '"schema": true'), "schema: expected 1, got True"),
+        (lambda text: text.replace("sha256:", "md5:"), "hash: expected 'sha256:' and 64 digits, got 'md5:"),
+        (lambda text: text.replace('"earlier": []', '"earlier": {}'), "earlier: expected a list, got"),
+        (lambda text: text.replace('"fetched"', '"day"'), "fetched: is missing"),
     ],
 )
 def test_a_damaged_record_is_an_error_that_names_it_and_is_left_alone(runs, damage, says):
@@ -242,8 +242,10 @@ def test_a_damaged_record_is_an_error_that_names_it_and_is_left_alone(runs, dama
 
 def test_the_lock_is_no_link(runs, tmp_path):
     cache_folder().mkdir(parents=True)
-    (cache_folder() / "snapshots.lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DownloadError, match=r"snapshots\.lock: cannot write: it is a symbolic link"):
+    (cache_folder() / "snapshots.json.lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(
+        DownloadError, match=r"snapshots\.json\.lock: cannot write the lock of .*: it is a symbolic link"
+    ):
         take(runs)
     assert not (tmp_path / "elsewhere").exists()
 

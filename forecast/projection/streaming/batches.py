@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forecast.base import access, budgets
+from forecast.base.schema import ANYTHING, COUNT, TEXT, Named, Record
+from forecast.base.schema import check as check_form
 from forecast.base.store import load_arrays, save_arrays
 from forecast.base.streams import BLOCK
 from forecast.contract.plugin_calls import stdout_is_data
@@ -196,6 +198,10 @@ def _quietly(world: World, name: str, combination: tuple[str, ...], make: Callab
     return made, np.zeros(BLOCK, dtype=bool)
 
 
+#: What a checkpoint says of its arrays; what its notes hold is checked by whoever takes them up.
+_ABOUT = Record({"of": TEXT, "next": COUNT, "notes": Named(ANYTHING), "warnings": ANYTHING})
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """Where the sum of the batches so far stands on disk.
@@ -223,9 +229,10 @@ class Checkpoint:
         where = printable(self.path.name)
 
         def check(about: Mapping[str, Any], layout: Layout) -> None:
+            check_form(about, _ABOUT, where=where, error=DataError)
             if about["of"] != fingerprint:
                 raise DataError(f"{where}: is of another run: the scenario, its data, a setting or a version differs")
-            if type(about["next"]) is not int or not 1 <= about["next"] < job.batches:
+            if not 1 <= about["next"] < job.batches:
                 raise ValueError(f"expected a batch from 1 to {job.batches - 1} to go on with, got {about['next']}")
             check_layout(whole.holdings(), layout)
 

@@ -29,11 +29,15 @@ def month(year: float) -> tuple[int, int]:
 def as_text(year: float, *, fine: bool = False, short: bool = False) -> str:
     """Say a decimal year: ``2034``, and ``September 2027`` where it is known that well; ``2027-09`` in a table.
 
+    A year that is infinite never comes.
+
     Examples
     --------
     >>> as_text(2034.6), as_text(2027.7, fine=True), as_text(2027.7, fine=True, short=True)
     ('2034', 'September 2027', '2027-09')
     """
+    if not math.isfinite(year):
+        return "never"
     whole, number = month(year)
     if not fine:
         return str(whole)

@@ -9,36 +9,28 @@ is never written over.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
-import errno
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from forecast.base.files import read_bytes, write_atomic
 from forecast.base.json_text import strict_json, to_json
+from forecast.base.schema import COUNT, DAY, Each, Kind, Named, Record, check
+from forecast.base.store import locked
 from forecast.errors import DownloadError, printable
 from forecast.tables.schema.descriptor import HASH
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
 
 __all__ = ["Known", "Snapshot", "find", "keep", "read", "today"]
 
 NAME = "snapshots.json"
-LOCK = "snapshots.lock"
 SCHEMA = 1
 LIMIT_BYTES = 4 * 2**20
 #: A name in the cache, never a path: the record must not lead out of its folder.
 _FILE = re.compile(r"[0-9a-f]{12}-[a-z0-9._-]{1,150}")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +67,22 @@ class Known:
         return next((s for s in (self.current, *self.earlier) if s.hash == digest), None)
 
 
+_SNAPSHOT = Record(
+    {
+        "hash": Kind("'sha256:' and 64 digits", lambda v: isinstance(v, str) and bool(HASH.fullmatch(v))),
+        "bytes": COUNT,
+        "fetched": DAY,
+        "file": Kind("a name in the cache", lambda v: isinstance(v, str) and bool(_FILE.fullmatch(v))),
+    }
+)
+_FORM = Record(
+    {
+        "schema": Kind(str(SCHEMA), lambda v: type(v) is int and v == SCHEMA),  # true is 1
+        "snapshots": Named(Record({"current": _SNAPSHOT, "earlier": Each(_SNAPSHOT)})),
+    }
+)
+
+
 def read(folder: Path) -> dict[str, Known]:
     """Return what is recorded, by URL; nothing where there is no file.
 
@@ -101,37 +109,15 @@ def read(folder: Path) -> dict[str, Known]:
     try:
         text = read_bytes(path, limit=LIMIT_BYTES, error=DownloadError)
         top = strict_json(text, where=NAME, error=DownloadError)
-        whole = isinstance(top, dict) and set(top) == {"schema", "snapshots"}
-        if not whole or type(top["schema"]) is not int or top["schema"] != SCHEMA:  # true is 1
-            raise DownloadError(f"expected an object with 'schema' ({SCHEMA}) and 'snapshots'")
-        if not isinstance(top["snapshots"], dict):
-            raise DownloadError("snapshots: expected an object")
-        return {url: _known(entry, printable(url, 120)) for url, entry in top["snapshots"].items()}
+        check(top, _FORM, where="", error=DownloadError)
+        return {url: _known(entry) for url, entry in top["snapshots"].items()}
     except DownloadError as error:
         what = f"the record of what was downloaded is damaged: {error}"
         raise DownloadError(f"{label}: {what}; restore it, or move it away and fetch the tables anew") from error
 
 
-def _known(raw: Any, at: str) -> Known:
-    if not isinstance(raw, dict) or set(raw) != {"current", "earlier"} or not isinstance(raw["earlier"], list):
-        raise DownloadError(f"{at}: expected an object with 'current' and 'earlier'")
-    return Known(current=_snapshot(raw["current"], at), earlier=tuple(_snapshot(e, at) for e in raw["earlier"]))
-
-
-def _snapshot(raw: Any, at: str) -> Snapshot:
-    if not isinstance(raw, dict) or set(raw) != {"hash", "bytes", "fetched", "file"}:
-        raise DownloadError(f"{at}: expected an object with 'hash', 'bytes', 'fetched' and 'file'")
-    texts = {"hash": HASH, "fetched": _DAY, "file": _FILE}
-    for key, pattern in texts.items():
-        if not isinstance(raw[key], str) or not pattern.fullmatch(raw[key]):
-            raise DownloadError(f"{at}: {key}: '{printable(raw[key], 80)}'")
-    try:
-        datetime.date.fromisoformat(raw["fetched"])
-    except ValueError:
-        raise DownloadError(f"{at}: fetched: '{raw['fetched']}' is no day") from None
-    if not isinstance(raw["bytes"], int) or isinstance(raw["bytes"], bool) or raw["bytes"] < 0:
-        raise DownloadError(f"{at}: bytes: '{printable(raw['bytes'], 40)}'")
-    return Snapshot(**raw)
+def _known(entry: Mapping[str, Any]) -> Known:
+    return Known(current=Snapshot(**entry["current"]), earlier=tuple(Snapshot(**each) for each in entry["earlier"]))
 
 
 def find(folder: Path, url: str) -> Known | None:
@@ -165,7 +151,7 @@ def keep(folder: Path, url: str, snapshot: Snapshot, *, replace: bool = False) -
     ResultError
         If it cannot be written.
     """
-    with _alone(folder):
+    with locked(folder / NAME, error=DownloadError):
         record = read(folder)
         known = record.get(url)
         if known is None:
@@ -191,23 +177,3 @@ def _write(folder: Path, record: Mapping[str, Known]) -> None:
         for url, known in sorted(record.items())
     }
     write_atomic(folder / NAME, to_json({"schema": SCHEMA, "snapshots": snapshots}, indent=1) + "\n")
-
-
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock: of two processes that read, change and write, neither may lose what the other wrote."""
-    if fcntl is None:
-        yield
-        return
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-    try:
-        handle = os.open(folder / LOCK, flags, 0o666)
-    except OSError as error:
-        link = error.errno == errno.ELOOP
-        why = "it is a symbolic link" if link else (error.strerror or type(error).__name__).lower()
-        raise DownloadError(f"{printable(folder / LOCK, 300)}: cannot write: {why}") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
