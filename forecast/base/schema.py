@@ -216,7 +216,8 @@ def _expected(form: Form) -> str:
     if isinstance(form, Maybe):
         return f"{_expected(form.form)} or null"
     if isinstance(form, Each):
-        return "a list" + (f" of at least {form.least} members" if form.least else "")
+        least = ("", " that is not empty")[form.least] if form.least < 2 else f" of at least {form.least} members"
+        return f"a list{least}"
     return "an object"
 
 

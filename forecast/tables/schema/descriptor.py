@@ -9,7 +9,7 @@ misspelt ``primaryKey`` would otherwise be passed over in silence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from forecast.base import access
 from forecast.base.files import read_bytes
 from forecast.base.json_text import strict_json
+from forecast.base.schema import ANYTHING, FLAG, Also, Each, Kind, Named, Record, problems
 from forecast.errors import TableError, nearest, printable
 from forecast.tables.schema import cells, checks
 from forecast.units.qualifiers import ATTRIBUTES
@@ -32,19 +33,67 @@ NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 #: The name of a registered reader: ``datasets/gpu-trends``, or bare.
 READER = re.compile(r"(?:[a-z0-9][a-z0-9-]{0,63}/)?[a-z0-9][a-z0-9-]{0,63}")
 
-# fmt: off
-_PACKAGE = frozenset((
-    "$schema", "contributors", "created", "description", "homepage", "id", "keywords", "licenses", "name", "profile",
-    "resources", "sources", "title", "version",
-))
-_RESOURCE = frozenset((
-    "bytes", "description", "encoding", "format", "hash", "licenses", "mediatype", "name", "parser", "path", "profile",
-    "schema", "sources", "title",
-))
-# fmt: on
-_SCHEMA = frozenset(("checks", "fields", "primaryKey", "missingValues", "separate", "title", "description"))
-_FIELD = frozenset(("name", "type", "unit", "title", "description", "constraints", "example", "qualifiers"))
-_CONSTRAINTS = frozenset(("required", "minimum", "maximum", "enum"))
+
+def _clean(value: object) -> bool:
+    return isinstance(value, str) and not any(ord(c) < 32 and c not in "\n\t" for c in value)
+
+
+_TEXT = Kind("text without control characters", _clean)
+_STATED = Kind("text that is not empty", lambda v: _clean(v) and bool(v.strip()))
+_NAME = Kind("lower case letters, digits, '.', '_' and '-'", lambda v: isinstance(v, str) and bool(NAME.fullmatch(v)))
+
+
+def _one_of(*words: str) -> Also:
+    """Return the form of a licence or a source: texts by name, with at least one of some words."""
+    return Also(Named(_TEXT), f"one of {', '.join(words)}", lambda v: any(v.get(w, "").strip() for w in words))
+
+
+_SOURCES, _LICENCES = Each(_one_of("title", "path")), Each(_one_of("name", "path", "title"))
+
+
+def _least(form: Each) -> Each:
+    return Each(form.form, 1)
+
+
+_PACKAGE = Record(
+    {
+        "name": _NAME, "title": _STATED, "version": _STATED, "licenses": _least(_LICENCES),
+        "sources": _least(_SOURCES), "resources": Each(ANYTHING, 1),
+    },
+    {
+        **dict.fromkeys(("$schema", "contributors", "created", "homepage", "id", "keywords", "profile"), ANYTHING),
+        "description": _TEXT,
+    },
+)  # fmt: skip
+_RESOURCE = Record(
+    {"name": _NAME, "path": _STATED, "schema": ANYTHING},
+    {
+        **dict.fromkeys(("bytes", "description", "mediatype", "profile", "title"), ANYTHING),
+        **dict.fromkeys(("hash", "format", "parser"), _TEXT),
+        "encoding": Kind("utf-8", lambda v: v in ("utf-8", "UTF-8")), "licenses": _LICENCES, "sources": _SOURCES,
+    },
+)  # fmt: skip
+_KEY = Kind(
+    "a field's name or a list of names",
+    lambda v: isinstance(v, str) or (isinstance(v, list) and all(isinstance(k, str) for k in v)),
+)
+_SCHEMA = Record(
+    {"fields": Each(ANYTHING, 1)},
+    {
+        **dict.fromkeys(("title", "description"), ANYTHING), "checks": Each(ANYTHING), "primaryKey": _KEY,
+        "missingValues": Each(_TEXT), "separate": Each(_TEXT),
+    },
+)  # fmt: skip
+_FIELD = Record(
+    {"name": _STATED, "type": _STATED},
+    {
+        **dict.fromkeys(("description", "example"), ANYTHING), "unit": _TEXT, "title": _TEXT,
+        "qualifiers": Record({}, dict.fromkeys(ATTRIBUTES, _TEXT)),
+        "constraints": Record({}, {
+            "required": FLAG, "minimum": ANYTHING, "maximum": ANYTHING, "enum": Each(ANYTHING),
+        }),
+    },
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,52 +192,12 @@ class _Reader:
     def fail(self, at: str, reason: str) -> None:
         self.failures.append(f"{self.label}: {at}: {reason}")
 
-    def mapping(self, value: Any, at: str, known: Iterable[str]) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            self.fail(at, f"expected an object, got {_kind(value)}")
-            return {}
-        for key in value:
-            if key not in known:
-                hint = nearest(key, known)
-                self.fail(f"{at}.{printable(key, 60)}", "unknown key" + (f"; did you mean '{hint}'?" if hint else ""))
-        return value
-
-    def text(self, of: Mapping[str, Any], key: str, at: str, *, required: bool = False) -> str:
-        value = of.get(key, "")
-        if not isinstance(value, str):
-            self.fail(f"{at}.{key}", f"expected text, got {_kind(value)}")
-            return ""
-        if required and not value.strip():
-            self.fail(f"{at}.{key}", "is missing" if key not in of else "is empty")
-        if any(ord(c) < 32 and c not in "\n\t" for c in value):
-            self.fail(f"{at}.{key}", "holds control characters")
-        return cells.text(value)
-
-    def items(self, of: Mapping[str, Any], key: str, at: str, *, required: bool = True) -> list[Any]:
-        value = of.get(key, [])
-        if not isinstance(value, list):
-            self.fail(f"{at}.{key}", f"expected a list, got {_kind(value)}")
-            return []
-        if required and not value:
-            self.fail(f"{at}.{key}", "is missing" if key not in of else "is empty")
-        return value
-
-    def described(
-        self, of: Mapping[str, Any], key: str, at: str, words: tuple[str, ...], *, required: bool = True
-    ) -> tuple[Mapping[str, str], ...]:
-        """Read a list of licences or sources: objects of text, with at least one of `words`."""
-        entries = self.items(of, key, at, required=required)
-        for index, entry in enumerate(entries):
-            if not isinstance(entry, dict) or not all(isinstance(v, str) for v in entry.values()):
-                self.fail(f"{at}.{key}[{index}]", "expected an object of texts")
-            elif not any(entry.get(w, "").strip() for w in words):
-                self.fail(f"{at}.{key}[{index}]", f"expected one of {', '.join(words)}")
-        return tuple(entry for entry in entries if isinstance(entry, dict))
-
-
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
+    def taken(self, value: Any, at: str, form: Record) -> dict[str, Any] | None:
+        """Return an object that has a form; None, with what is wrong, of one that has not."""
+        found = list(problems(value, form, at))
+        for place, reason in found:
+            self.fail(place, reason)
+        return None if found else value
 
 
 def read(path: Path) -> Package:
@@ -211,43 +220,41 @@ def read(path: Path) -> Package:
     label = printable(path.parent.name + "/" + path.name if path.parent.name else path.name)
     raw = strict_json(read_bytes(path, limit=LIMIT_BYTES, error=TableError), where=label, error=TableError)
     r = _Reader(label)
-    top = r.mapping(raw, "package", _PACKAGE)
-    name = r.text(top, "name", "package", required=True)
-    if name and not NAME.fullmatch(name):
-        r.fail("package.name", "expected lower case letters, digits, '.', '_' and '-'")
+    top = r.taken(raw, "package", _PACKAGE)
+    entries = raw["resources"] if isinstance(raw, dict) and isinstance(raw.get("resources"), list) else []
     resources = [
-        _resource(r, entry, f"resources[{i}]", path.parent)
-        for i, entry in enumerate(r.items(top, "resources", "package"))
+        found for i, entry in enumerate(entries) if (found := _resource(r, entry, f"resources[{i}]", path.parent))
     ]
     names = [resource.name for resource in resources]
-    for twice in sorted({n for n in names if n and names.count(n) > 1}):
+    for twice in sorted({n for n in names if names.count(n) > 1}):
         r.fail("resources", f"the name '{printable(twice, 60)}' is given twice")
     for i, resource in enumerate(resources):
         for reason in checks.misfits(resource, resources):
             r.fail(f"resources[{i}].schema.checks", reason)
-    package = Package(
-        file=path,
-        name=name,
-        title=r.text(top, "title", "package", required=True),
-        version=r.text(top, "version", "package", required=True),
-        licenses=r.described(top, "licenses", "package", ("name", "path", "title")),
-        sources=r.described(top, "sources", "package", ("title", "path")),
-        resources=tuple(resources),
-        description=r.text(top, "description", "package"),
-    )
-    if r.failures:
+    if r.failures or top is None:
         raise TableError(r.failures)
-    return package
+    return Package(
+        file=path,
+        name=top["name"],
+        title=cells.text(top["title"]),
+        version=cells.text(top["version"]),
+        licenses=tuple(top["licenses"]),
+        sources=tuple(top["sources"]),
+        resources=tuple(resources),
+        description=cells.text(top.get("description", "")),
+    )
 
 
-def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource:
-    top = r.mapping(raw, at, _RESOURCE)
-    path = r.text(top, "path", at, required=True)
-    digest = r.text(top, "hash", at)
+def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource | None:
+    top = r.taken(raw, at, _RESOURCE)
+    schema = _schema(r, raw["schema"], f"{at}.schema") if isinstance(raw, dict) and "schema" in raw else None
+    if top is None or schema is None:
+        return None
+    path, digest = cells.text(top["path"]), top.get("hash", "")
     remote = "://" in path
     if remote and not path.startswith(("https://", "http://")):
         r.fail(f"{at}.path", "a URL: expected http or https")
-    elif path and not remote and access.inside(folder, path) is None:
+    elif not remote and access.inside(folder, path) is None:
         r.fail(f"{at}.path", access.outside(path, "descriptor"))
     if not digest:
         r.fail(f"{at}.hash", "is missing" + ("" if remote else f"; the file's is {_actual(folder, path)}"))
@@ -257,26 +264,18 @@ def _resource(r: _Reader, raw: Any, at: str, folder: Path) -> Resource:
         r.fail(f"{at}.hash", "expected 'sha256:' and 64 lower case hexadecimal digits")
     if remote and "parser" not in top:
         r.fail(f"{at}.parser", "is missing: 'csv', or the name of a reader that a plugin registered")
-    licenses = r.described(top, "licenses", at, ("name", "path", "title"), required=remote)
-    r.described(top, "sources", at, ("title", "path"), required=False)
-    if top.get("encoding", "utf-8") not in ("utf-8", "UTF-8"):
-        r.fail(f"{at}.encoding", "expected utf-8")
-    form = r.text(top, "format", at) or "csv"
-    parser = r.text(top, "parser", at) or "csv"
+    licenses = top.get("licenses", [])
+    if remote and not licenses:
+        r.fail(f"{at}.licenses", "is missing or empty, of a download")
+    form, parser = top.get("format") or "csv", top.get("parser") or "csv"
     if parser == "csv" and form != "csv":
         r.fail(f"{at}.format", f"'{printable(form, 40)}' needs a parser; csv does not")
     elif not READER.fullmatch(parser):
         r.fail(f"{at}.parser", _no_reader(parser))
-    name = r.text(top, "name", at, required=True)
-    if name and not NAME.fullmatch(name):
-        r.fail(f"{at}.name", "expected lower case letters, digits, '.', '_' and '-'")
-    schema = top.get("schema")
-    fields, key, missing = _schema(r, schema, f"{at}.schema")
     return Resource(
-        name=name, path=path, hash=digest, fields=fields, key=key, missing=missing, format=form, parser=parser,
+        name=top["name"], path=path, hash=digest, format=form, parser=parser,
         licenses=", ".join(entry.get("name") or entry.get("title") or entry.get("path", "") for entry in licenses),
-        checks=_checks(r, schema if isinstance(schema, dict) else {}, f"{at}.schema"),
-        separate=_separate(r, schema if isinstance(schema, dict) else {}, fields, f"{at}.schema"),
+        **schema,
     )  # fmt: skip
 
 
@@ -291,26 +290,25 @@ def _no_reader(parser: str) -> str:
 
 
 def _checks(r: _Reader, schema: Mapping[str, Any], at: str) -> tuple[checks.Check, ...]:
-    checks_read = []
-    for i, entry in enumerate(r.items(schema, "checks", at, required=False)):
+    found = []
+    for i, entry in enumerate(schema.get("checks", [])):
         here = f"{at}.checks[{i}]"
-        made, wrong = checks.read(r.mapping(entry, here, checks.KEYS), "")
+        if r.taken(entry, here, Record({}, dict.fromkeys(checks.KEYS, ANYTHING))) is None:
+            continue
+        made, wrong = checks.read(entry, "")
         for key, reason in wrong:
             r.fail(f"{here}.{key}", reason)
         if made is not None:
-            checks_read.append(made)
-    return tuple(checks_read)
+            found.append(made)
+    return tuple(found)
 
 
-def _separate(r: _Reader, schema: Mapping[str, Any], fields: Sequence[Field], at: str) -> tuple[str, ...]:
-    listed = r.items(schema, "separate", at, required=False)
-    names = [f.name for f in fields]
+def _among(r: _Reader, listed: Sequence[str], names: Sequence[str], at: str) -> tuple[str, ...]:
+    """Return names of fields, and say which are none."""
     for name in listed:
         if name not in names:
-            hint = nearest(str(name), names)
-            r.fail(
-                f"{at}.separate", f"no field '{printable(name, 60)}'" + (f"; did you mean '{hint}'?" if hint else "")
-            )
+            hint = nearest(name, names)
+            r.fail(at, f"no field '{printable(name, 60)}'" + (f"; did you mean '{hint}'?" if hint else ""))
     return tuple(name for name in listed if name in names)
 
 
@@ -325,40 +323,37 @@ def _actual(folder: Path, path: str) -> str:
         return "unknown: there is no such file"
 
 
-def _schema(r: _Reader, raw: Any, at: str) -> tuple[tuple[Field, ...], tuple[str, ...], frozenset[str]]:
-    if raw is None:
-        r.fail(at, "is missing")
-        return (), (), frozenset(("",))
-    top = r.mapping(raw, at, _SCHEMA)
-    fields = tuple(_field(r, entry, f"{at}.fields[{i}]") for i, entry in enumerate(r.items(top, "fields", at)))
+def _schema(r: _Reader, raw: Any, at: str) -> dict[str, Any] | None:
+    """Return what a schema says of a resource, by the names of its record."""
+    top = r.taken(raw, at, _SCHEMA)
+    entries = raw["fields"] if isinstance(raw, dict) and isinstance(raw.get("fields"), list) else []
+    fields = [found for i, entry in enumerate(entries) if (found := _field(r, entry, f"{at}.fields[{i}]"))]
+    if top is None:
+        return None
     names = [f.name for f in fields]
-    for twice in sorted({n for n in names if n and names.count(n) > 1}):
+    for twice in sorted({n for n in names if names.count(n) > 1}):
         r.fail(f"{at}.fields", f"the name '{printable(twice, 60)}' is given twice")
-    raw_key = top.get("primaryKey", [])
-    key = [raw_key] if isinstance(raw_key, str) else raw_key
-    if not isinstance(key, list) or not all(isinstance(k, str) for k in key):
-        r.fail(f"{at}.primaryKey", "expected a field's name or a list of names")
-        key = []
-    for k in key:
-        if k not in names:
-            hint = nearest(k, names)
-            r.fail(f"{at}.primaryKey", f"no field '{printable(k, 60)}'" + (f"; did you mean '{hint}'?" if hint else ""))
+    stated = top.get("primaryKey", [])
+    key = [stated] if isinstance(stated, str) else stated
     if len(set(key)) != len(key):
         r.fail(f"{at}.primaryKey", "a field is named twice")
-    missing = top.get("missingValues", [""])
-    if not isinstance(missing, list) or not all(isinstance(m, str) for m in missing):
-        r.fail(f"{at}.missingValues", "expected a list of texts")
-        missing = []
-    return fields, tuple(key), frozenset({"", *missing})
+    return {
+        "fields": tuple(fields),
+        "key": _among(r, key, names, f"{at}.primaryKey"),
+        "missing": frozenset({"", *top.get("missingValues", [""])}),
+        "checks": _checks(r, top, at),
+        "separate": _among(r, top.get("separate", []), names, f"{at}.separate"),
+    }
 
 
-def _field(r: _Reader, raw: Any, at: str) -> Field:
-    top = r.mapping(raw, at, _FIELD)
-    name = r.text(top, "name", at, required=True)
+def _field(r: _Reader, raw: Any, at: str) -> Field | None:
+    top = r.taken(raw, at, _FIELD)
+    if top is None:
+        return None
+    name, kind = cells.text(top["name"]), top["type"]
     if "/" in name or name != name.strip() or any(not c.isprintable() for c in name):
         r.fail(f"{at}.name", f"'{printable(name, 60)}': no '/', control characters or blanks around it")
-    kind = r.text(top, "type", at, required=True)
-    if kind and kind not in TYPES:
+    if kind not in TYPES:
         hint = nearest(kind, TYPES)
         says = f"; did you mean '{hint}'?" if hint else ""
         r.fail(f"{at}.type", f"'{printable(kind, 40)}'; expected one of {', '.join(TYPES)}{says}")
@@ -366,22 +361,14 @@ def _field(r: _Reader, raw: Any, at: str) -> Field:
         r.fail(f"{at}.unit", f"is missing: a number has a unit ('{printable(name, 60)}'); \"\" is dimensionless")
     if kind in ("string", "date", "boolean") and top.get("unit"):
         r.fail(f"{at}.unit", f"a {kind} has none")
-    stated = r.mapping(top.get("qualifiers", {}), f"{at}.qualifiers", frozenset(ATTRIBUTES))
-    bases = {key: r.text(stated, key, f"{at}.qualifiers") for key in stated}
-    plain = Field(name=name, type=kind, unit=r.text(top, "unit", at), title=r.text(top, "title", at))
-    limits = r.mapping(top.get("constraints", {}), f"{at}.constraints", _CONSTRAINTS)
-    required = limits.get("required", False)
-    if not isinstance(required, bool):
-        r.fail(f"{at}.constraints.required", "expected true or false")
+    plain = Field(name=name, type=kind, unit=cells.text(top.get("unit", "")), title=cells.text(top.get("title", "")))
+    limits = top.get("constraints", {})
     enum = limits.get("enum")
-    if enum is not None and not isinstance(enum, list):
-        r.fail(f"{at}.constraints.enum", "expected a list")
-        enum = None
     return Field(
-        name=name, type=kind, unit=plain.unit, title=plain.title, required=required is True,
+        name=name, type=kind, unit=plain.unit, title=plain.title, required=limits.get("required", False),
         minimum=_limit(r, plain, limits, "minimum", at), maximum=_limit(r, plain, limits, "maximum", at),
         enum=None if enum is None else tuple(_typed(r, plain, v, f"{at}.constraints.enum") for v in enum),
-        qualifiers=bases,
+        qualifiers={key: cells.text(text) for key, text in top.get("qualifiers", {}).items()},
     )  # fmt: skip
 
 
@@ -407,5 +394,5 @@ def _typed(r: _Reader, field: Field, value: Any, at: str) -> Any:
         except ValueError as error:
             r.fail(at, str(error))
             return None
-    r.fail(at, f"expected a {field.type}, got {_kind(value)}")
+    r.fail(at, f"expected {'an' if field.type == 'integer' else 'a'} {field.type}, got {printable(repr(value), 60)}")
     return None
