@@ -232,16 +232,16 @@ def _changed(source: str, key: str, change) -> str:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda c: {**c, "more": 1}, "record"),
-        (lambda c: {**c, "laws": []}, "a list of laws"),
+        (lambda c: {**c, "more": 1}, "more: unknown key"),
+        (lambda c: {**c, "laws": []}, "laws: expected a list that is not empty"),
         (lambda c: {**c, "objective": "magic"}, "magic"),
         (lambda c: {**c, "points": -1}, "points: expected a count"),
         (lambda c: {**c, "origins": [0.1]}, "origins"),
-        (lambda c: {**c, "laws": [{**c["laws"][0], "aic": "low"}, *c["laws"][1:]]}, "law 1: aic: expected a number"),
+        (lambda c: {**c, "laws": [{**c["laws"][0], "aic": "low"}, *c["laws"][1:]]}, "laws[0].aic: expected a finite number, got 'low'"),
         (lambda c: {**c, "laws": [{**c["laws"][0], "aic": 0.0}, *c["laws"][1:]]}, "/laws/aic: expected a copy"),
-        (lambda c: {**c, "laws": [{"law": "a", "parameters": 1}, *c["laws"][1:]]}, "law 1: expected its measures"),
+        (lambda c: {**c, "laws": [{"law": "a", "parameters": 1}, *c["laws"][1:]]}, "laws[0]: expected its measures, or why it failed"),
         (lambda c: {**c, "laws": c["laws"][1:]}, "/laws"),
-        (lambda c: [c], "record"),
+        (lambda c: [c], "expected an object"),
     ],
 )
 def test_a_comparison_that_was_changed_is_refused(said, there, change, says):

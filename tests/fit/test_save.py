@@ -92,9 +92,9 @@ def path(registered, tmp_path):
     ("attrs", "says"),
     [
         ({"format": '"9"'}, "in the format 9"),
-        ({"fit": "{}"}, "expected the field 'bootstrap'"),
+        ({"fit": "{}"}, "fit.by: is missing; expected text or null"),
         ({"fit": "not json"}, "not JSON"),
-        ({"fit": '{"record": "Popen", "fields": {}}'}, "expected the field"),
+        ({"fit": '{"record": "Popen", "fields": {}}'}, "fit.by: is missing"),
         ({"law": '{"name": "evil/code", "arguments": null, "parameters": []}'}, "no plugin here brings the same"),
     ],
 )

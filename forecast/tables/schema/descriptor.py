@@ -327,7 +327,8 @@ def _schema(r: _Reader, raw: Any, at: str) -> dict[str, Any] | None:
     """Return what a schema says of a resource, by the names of its record."""
     top = r.taken(raw, at, _SCHEMA)
     entries = raw["fields"] if isinstance(raw, dict) and isinstance(raw.get("fields"), list) else []
-    fields = [found for i, entry in enumerate(entries) if (found := _field(r, entry, f"{at}.fields[{i}]"))]
+    each = (_field(r, entry, f"{at}.fields[{i}]") for i, entry in enumerate(entries))
+    fields = [found for found in each if found is not None]
     if top is None:
         return None
     names = [f.name for f in fields]
