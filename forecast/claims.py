@@ -17,17 +17,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from forecast import formula
 from forecast.base import budgets
+from forecast.base.lazy import xr
 from forecast.contract.registry import Record, Registry
 from forecast.contract.specs import ClaimSpec
 from forecast.errors import ForecastError, FormulaError, UnknownNameError, printable
 from forecast.evaluation import outcomes
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["FAILED", "VERDICTS", "evaluate", "evaluate_all", "headline", "interval", "judge", "needed", "sentence"]
 

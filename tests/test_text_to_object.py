@@ -21,8 +21,6 @@ ANSWERS = (RECORD, OURS, LISTED, NAMED)
 
 #: Every such place: file, function, what is called.
 PLACES = {
-    "__init__.py: __getattr__: getattr": LISTED,  # __all__
-    "__init__.py: __getattr__: import_module": LISTED,
     "cli/__init__.py: LazyGroup.get_command: getattr": LISTED,  # COMMANDS
     "cli/__init__.py: LazyGroup.get_command: import_module": LISTED,
     "cli/__init__.py: _plugin_command: resolve": RECORD,

@@ -157,7 +157,8 @@ def heavy_imports(words: Iterable[str], env: Mapping[str, str]) -> subprocess.Co
     """Run a command in a process of its own, which writes the heavy libraries that it has loaded to stderr."""
     script = (
         "import sys; from forecast.cli import main; code = main(sys.argv[1:]);"
-        f"print([m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr); sys.exit(code)"
+        "lazy = {m for m, each in sys.modules.items() if type(each).__name__ == '_LazyModule'};"
+        f"print([m for m in {HEAVY!r} if m in sys.modules and m not in lazy], file=sys.stderr); sys.exit(code)"
     )
     return subprocess.run(
         [sys.executable, "-c", script, *words], env=env, capture_output=True, text=True, timeout=120, check=False

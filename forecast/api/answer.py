@@ -9,10 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.api.build_scenario import ASKED, gathered, scenario_of
 from forecast.api.quantity import Quantity, QuantityCondition, as_quantity, quantity
 from forecast.api.quantity_formulas import condition as read_condition
 from forecast.api.quantity_formulas import quantities_in
+from forecast.base.lazy import xr
 from forecast.errors import UsageError
 from forecast.projection.paths.run_cache import RunCache
 from forecast.projection.weights import FEWEST
@@ -22,11 +26,8 @@ if TYPE_CHECKING:
     import os
     from pathlib import Path
 
-    import numpy as np
     import pandas as pd
-    import xarray as xr
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from forecast.models import Model
     from forecast.scenarios.scenario import Scenario
@@ -84,8 +85,6 @@ class Answer:
     @classmethod
     def made(cls, **asked: Any) -> Answer:
         """Return the answer to a question, with its projection."""
-        import xarray as xr
-
         return cls(run=xr.DataTree(), **asked)._answered()
 
     def _answered(self) -> Answer:
@@ -188,8 +187,6 @@ class Answer:
     @property
     def dates(self) -> xr.DataArray:
         """The date in every world as a decimal year, +inf where never, NaN where a model fails; (draw, choices)."""
-        import numpy as np
-
         from forecast.base.dates import decimal_year
 
         self._only("dates", "when")
@@ -212,8 +209,6 @@ class Answer:
 
         Of conditions along ``event``, of which ``together`` and ``none`` are two; of a choice along it.
         """
-        import xarray as xr
-
         from forecast.report.value_text import first_answers
 
         self._only("shares", "first", "rank")
@@ -240,8 +235,6 @@ class Answer:
     @property
     def weights(self) -> xr.DataArray:
         """What every world counts, in sum 1; (draw), and the choices on which that depends."""
-        import xarray as xr
-
         from forecast.projection.weights import weights_of
 
         worlds, stated = self._each.sizes["draw"], weights_of(self.run)
@@ -273,8 +266,6 @@ class Answer:
         *levels : float
             By default 0.05, 0.25, 0.5, 0.75 and 0.95.
         """
-        import xarray as xr
-
         from forecast.projection.crossing import QUANTILES, weighted_quantiles
 
         shares = levels or tuple(QUANTILES.values())
@@ -303,8 +294,6 @@ class Answer:
         """
         import json
 
-        import xarray as xr
-
         if self.kind in ("first", "rank"):
             parts: dict[str, Any] = {"share": self.shares}
         else:
@@ -315,8 +304,6 @@ class Answer:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.float64]:
         """Return what every world says: dates as decimal years, +inf for never, values, or shares."""
-        import numpy as np
-
         return np.asarray((self.shares if self.kind in ("first", "rank") else self._each).values, dtype=dtype)
 
     # --- what can be asked further ----------------------------------------------------------------------------------
@@ -434,8 +421,6 @@ class Answer:
             ``quantiles``, and of dates ``never`` and ``already``, along each of the swept quantities; none of them is
             pooled.
         """
-        import xarray as xr
-
         known = self._knobs()
         for name in values:
             if name not in known:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from forecast.base import plot_style
+from forecast.base.lazy import xr
 from forecast.errors import ScenarioError, UsageError, printable
 from forecast.report.plain_data import attribute, combinations
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
     from forecast.api.answer import Answer
@@ -87,7 +89,6 @@ def _pooled(answer: Answer) -> tuple[xr.DataArray, xr.DataArray]:
 
 
 def _dates(answer: Answer, ax: Axes) -> None:
-    import numpy as np
 
     from forecast.base.dates import decimal_year
 
@@ -118,7 +119,6 @@ def _dates(answer: Answer, ax: Axes) -> None:
 
 
 def _values(answer: Answer, ax: Axes) -> None:
-    import numpy as np
 
     from forecast.base.dates import decimal_year
     from forecast.projection.crossing import QUANTILES
@@ -180,8 +180,6 @@ def page(answer: Answer) -> str:
 
 def _table(answer: Answer) -> list[str]:
     """Write the quantiles as rows, a column each; or the shares."""
-    import numpy as np
-
     if answer.kind in ("first", "rank"):
         return [f"  {share:6.1%}  {event}" for event, share in answer.shares.to_series().items()]
     levels = answer.quantiles()

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.lazy import xr
 from forecast.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
-    import xarray as xr
 
     from forecast.api.answer import Answer
 
@@ -100,7 +102,6 @@ def _said(answer: Answer) -> xr.DataArray:
 
 
 def _mean(answer: Answer) -> float:
-    import numpy as np
 
     from forecast.base.dates import decimal_year
 
@@ -113,8 +114,6 @@ def _mean(answer: Answer) -> float:
 
 def _ends(answer: Answer, name: str) -> tuple[float, float] | None:
     """Return the 5 and 95 % quantiles of a number; None of a regime."""
-    import numpy as np
-
     projected = answer.run["projection"].to_dataset()
     if name in projected:
         if projected[name].attrs.get("kind") == "regime":
@@ -143,8 +142,6 @@ def _constants(answer: Answer) -> Iterator[tuple[str, float]]:
 
 def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
     """Walk the drivers that can be drawn anew, with their total-order index."""
-    import numpy as np
-
     from forecast.projection.engine import project
     from forecast.sensitivity.of_answer import ranks
 
@@ -174,8 +171,6 @@ def _totals(answer: Answer, drivers: list[str]) -> Iterator[tuple[str, float]]:
 
 def _steps(levels: Any, place: Any) -> tuple[Any, Any]:
     """Return places by level, each level once; never, which is infinite, as the largest float."""
-    import numpy as np
-
     known = ~np.isnan(levels)
     values, first = np.unique(np.nan_to_num(levels[known], posinf=np.finfo(float).max), return_index=True)
     return values, place[known][first]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from forecast.base.lazy import xr
 from forecast.errors import printable
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
 

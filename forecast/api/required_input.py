@@ -8,6 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.lazy import xr
 from forecast.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,9 +71,6 @@ def required(
     >>> round(answer.needed("x", dates=2025), 6)
     2.0
     """
-    import numpy as np
-    import xarray as xr
-
     answer._only("needed", "when")
     if by is None or not 0 < probability < 1:
         raise UsageError("needed: expected dates=, a decimal year, and a probability between 0 and 1")
@@ -125,8 +125,6 @@ def _when(late: float, by: float) -> str:
 
 def _drawn(answer: Answer, name: str) -> tuple[float, float]:
     """Return the ends of where an assumption is drawn."""
-    import numpy as np
-
     quick = replace(answer, options={**answer.options, "draws": WORLDS}).with_()
     projected = quick.run["projection"].to_dataset()
     if name in projected:

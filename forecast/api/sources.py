@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from forecast.api import automatic_names as names
 from forecast.api.quantity import Quantity, as_quantity, named_as, quantity
 from forecast.api.quantity_formulas import finite
 from forecast.errors import UsageError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 __all__ = ["draws", "function", "path", "uncertain", "value"]
 
@@ -106,8 +106,6 @@ def draws(given: Any, /, *, unit: str | Mapping[str, str] = "", name: str) -> An
     >>> growth.name, list(joint)
     ('growth', ['alpha', 'beta'])
     """
-    import numpy as np
-
     from forecast.scenarios.quantities.uncertain_inputs import DrawTable
 
     if hasattr(given, "keys") and not isinstance(given, Mapping):
@@ -139,8 +137,6 @@ def path(times: ArrayLike, values: ArrayLike, /, *, unit: str = "", name: str, b
     >>> path([2025, 2030], [1e14, 1.2e14], unit="USD", name="gdp").record["as"]
     'level'
     """
-    import numpy as np
-
     from forecast.base.dates import decimal_year
     from forecast.models.sample_paths import given_paths
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import check_regular, safe_output, write_atomic
 from forecast.base.json_text import to_json
+from forecast.base.lazy import xr
 from forecast.errors import ForecastError, ResultError, one_line, printable
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    import xarray as xr
 
 __all__ = ["content_hash", "load", "quantiles", "safe_output", "save", "to_json", "write_atomic"]
 
@@ -108,7 +108,6 @@ def load(path: str | os.PathLike[str]) -> xr.DataTree:
 
 
 def _read(path: Path) -> xr.DataTree:
-    import xarray as xr
 
     times = xr.coders.CFDatetimeCoder(time_unit="s")
     with warnings.catch_warnings():
@@ -120,8 +119,6 @@ def _read(path: Path) -> xr.DataTree:
 
 def _rebuilt(tree: xr.DataTree, change: Any) -> xr.DataTree:
     """Return a new tree of the same nodes with `change` applied to every variable."""
-    import xarray as xr
-
     nodes: dict[str, xr.Dataset] = {}
     for node in tree.subtree:
         own = node.to_dataset(inherit=False)
@@ -135,8 +132,6 @@ def _rebuilt(tree: xr.DataTree, change: Any) -> xr.DataTree:
 
 def _as_saved(variable: xr.Variable, at: str) -> xr.Variable:
     """Undo what the file's types did: text comes back as objects."""
-    import xarray as xr
-
     values = variable.values
     if values.dtype.kind in "OT":
         values = values.astype(str)
@@ -173,7 +168,6 @@ def _encodable(text: str) -> bool:
 
 def _encoded(variable: xr.Variable, at: str) -> xr.Variable:
     import numpy as np
-    import xarray as xr
 
     _check_attrs(variable.attrs, at)
     values = variable.values

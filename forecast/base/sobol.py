@@ -25,11 +25,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["BLOCK", "DIMENSIONS", "REPLICATES", "direction_numbers", "key", "uniforms"]
 
@@ -83,8 +81,6 @@ def direction_numbers() -> NDArray[np.uint64]:
     >>> (direction_numbers()[1, :3] / 2**27).tolist()
     [0.5, 0.75, 0.625]
     """
-    import numpy as np
-
     rows = [[1] * NUMBER]
     for degree, coefficients, first in _INITIAL:
         m = list(first)
@@ -101,8 +97,6 @@ def direction_numbers() -> NDArray[np.uint64]:
 @functools.lru_cache(maxsize=512)
 def _scrambled(spawn_key: tuple[int, ...], seed: int, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return the first points of a block, (point, randomisation, dimension), and what later digits add to them."""
-    import numpy as np
-
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
     scramble = np.tril(rng.integers(0, 2, (REPLICATES, count, DIGITS, NUMBER), dtype=np.int8), -1).astype(np.float32)
     scramble += np.eye(DIGITS, NUMBER, dtype=np.float32)
@@ -121,8 +115,6 @@ def _scrambled(spawn_key: tuple[int, ...], seed: int, count: int) -> tuple[NDArr
 
 def _order(spawn_key: tuple[int, ...], seed: int) -> NDArray[np.intp]:
     """Return an order of the points of a block, (point, randomisation)."""
-    import numpy as np
-
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=spawn_key)))
     return rng.permuted(np.tile(np.arange(POINTS)[:, None], REPLICATES), axis=0)
 
@@ -147,8 +139,6 @@ def uniforms(seed: int, node: str, part: str, count: int, block: int) -> NDArray
     >>> sorted((u[0, ::8] * 128).astype(int).tolist()) == list(range(128))
     True
     """
-    import numpy as np
-
     names, rows = (key(node), key(part)), np.empty((count, BLOCK))
     for low in range(0, count, DIMENSIONS):
         high = min(low + DIMENSIONS, count)

@@ -14,14 +14,15 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from forecast.base.sobol import BLOCK, key, uniforms
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
 
 T = TypeVar("T")
 
@@ -81,8 +82,6 @@ class Streams:
 
     def __call__(self, part: str) -> np.random.Generator:
         """Return a fresh generator for one part (``"parameters"``, ``"noise"``), the same at every call."""
-        import numpy as np
-
         spawn_key = (key(self.node), key(part), self.block)
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=spawn_key)))
 
@@ -116,8 +115,6 @@ def choice(weights: ArrayLike, uniform: NDArray[np.float64]) -> NDArray[np.intp]
     >>> choice([0.2, 0.8], np.array([0.1, 0.3, 0.9])).tolist()
     [0, 1, 1]
     """
-    import numpy as np
-
     edges = np.cumsum(weights)
     return np.searchsorted(edges[:-1] / edges[-1], uniform, side="right")
 
@@ -138,7 +135,6 @@ def student_t(uniforms: NDArray[np.float64], dof: float) -> NDArray[np.float64]:
     >>> student_t(np.array([[0.5, 0.975], [0.3, 0.3]]), np.inf).round(2).tolist()
     [[0.0, 1.96]]
     """
-    import numpy as np
     from scipy.special import ndtri
 
     normal = np.asarray(ndtri(uniforms[:-1]))
@@ -152,7 +148,6 @@ _LAST, _STEP = 8.25, 1 / 64
 @functools.lru_cache(maxsize=64)
 def _scales(dof: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the logarithm of what makes a normal number a Student t, and its slope, at the scores of a table."""
-    import numpy as np
     from scipy.special import gammainccinv, gammaincinv, gammaln, ndtr
 
     score = np.arange(-_LAST, _LAST + _STEP / 2, _STEP)
@@ -168,8 +163,6 @@ def _log_scale(dof: float, score: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Between the scores of a table by cubic Hermite interpolation.
     """
-    import numpy as np
-
     value, slope = _scales(float(dof))
     share = (score + _LAST) / _STEP
     place = share.astype(np.intp)

@@ -7,14 +7,14 @@ import tempfile
 import unittest
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from forecast.base.lazy import xr
 from forecast.conformance.law_checks import guarded, refuse
 from forecast.contract.registry import Record, resolve
 from forecast.errors import PluginError, one_line, printable
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["reader_reads", "score_scores"]
 
@@ -46,9 +46,6 @@ def _takes(record: Record, code: Callable[..., Any], grammar: str, *given: Any, 
 
 def _forecasts() -> Iterator[tuple[str, xr.DataArray, xr.DataArray]]:
     """Walk forecasts of every form, each with what happened; code that writes into them is told so."""
-    import numpy as np
-    import xarray as xr
-
     rng = np.random.default_rng(0)
     dims, shape = ("origin", "place"), (3, 2)
     draws, levels = np.exp(0.3 * rng.standard_normal((*shape, 24))), [0.05, 0.25, 0.5, 0.75, 0.95]
@@ -64,9 +61,6 @@ def _forecasts() -> Iterator[tuple[str, xr.DataArray, xr.DataArray]]:
 
 def score_scores(record: Record) -> None:
     """It follows the grammar of scores: what it gives, along which dimensions, and what weights do."""
-    import numpy as np
-    import xarray as xr
-
     code = _code(record)
     _takes(record, code, GRAMMAR, None, None, reduce_dims=None, preserve_dims=None, weights=None)
     said: list[str] = []
@@ -104,7 +98,6 @@ def score_scores(record: Record) -> None:
 
 
 def _like(record: Record, says: str, one: Any, other: Any) -> None:
-    import numpy as np
 
     if not np.allclose(one, other, rtol=1e-9, atol=1e-12):
         raise refuse(record, f"{says}: {float(one):.6g} instead of {float(other):.6g}")

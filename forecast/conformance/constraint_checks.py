@@ -6,19 +6,20 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.lazy import xr
 from forecast.conformance.law_checks import refuse
 from forecast.conformance.shape_checks import BAND, LAST, fewest
 from forecast.contract.registry import Record
 from forecast.contract.specs import TrendSpec
 
 if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from forecast.models.protocol import Model, Observations
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["goes_on", "kept", "members", "of_run"]
 
@@ -38,8 +39,6 @@ def kept(record: Record, model: Model, time: Array, drawn: Array, *, whose: str 
 
 def _broken(time: Array, path: Array, keeps: str, at_most: float | None, unit: str) -> str:
     """Say what a path breaks, when and with which value; nothing where it breaks nothing."""
-    import numpy as np
-
     from forecast import units
 
     found: list[tuple[str, NDArray[np.bool_]]] = []
@@ -73,8 +72,6 @@ def goes_on(record: Record, trends: list[tuple[Model, float]]) -> None:
     trends : list of (Model, float)
         The trend, or the members of its pool, and their weights.
     """
-    import numpy as np
-
     seen, levels = _last(trends)
     low, high = np.quantile(levels, BAND, axis=1)
     value = seen.value[-len(low) :]
@@ -100,8 +97,6 @@ def goes_on(record: Record, trends: list[tuple[Model, float]]) -> None:
 
 def _last(trends: list[tuple[Model, float]]) -> tuple[Observations, Array]:
     """Return what was observed, and draws of one observation at the last dates, of all members by their weights."""
-    import numpy as np
-
     most = max(weight for _, weight in trends)
     seen = trends[0][0].fit(seed=0).observed()
     assert seen is not None
@@ -111,8 +106,6 @@ def _last(trends: list[tuple[Model, float]]) -> tuple[Observations, Array]:
 
 def _sampled(model: Model, time: Array, *, observed: bool) -> Array:
     """Draw a trend at dates."""
-    import numpy as np
-
     from forecast.base.distributions import distribution
     from forecast.base.streams import BLOCK, Streams
     from forecast.contract.specs import Input
@@ -149,7 +142,6 @@ def members(record: Record) -> Iterator[tuple[Model, float]]:
 
 
 def _date(year: float) -> str:
-    import numpy as np
 
     from forecast.base.dates import from_decimal_year
 

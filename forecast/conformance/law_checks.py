@@ -6,16 +6,16 @@ import contextlib
 import unittest
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.contract.registry import Record
 from forecast.errors import ForecastError, PluginContractError, printable
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["LAW_CHECKS", "guarded", "numbers", "refuse"]
 
@@ -51,8 +51,6 @@ def _law(record: Record) -> Any:
 
 def _points(record: Record) -> tuple[dict[str, float], dict[str, Array]]:
     """Return the example parameters and read-only points spread over the domain."""
-    import numpy as np
-
     spec: Any = record.spec
     if not spec.example or not spec.domain:
         raise unittest.SkipTest("gives no example and domain")
@@ -110,8 +108,6 @@ def _law_text(record: Record) -> None:
 
 def _law_vectorises(record: Record) -> None:
     """An array gives what its elements give one by one: real, finite, of the same shape, twice the same."""
-    import numpy as np
-
     parameters, points = _points(record)
     whole = _value(record, parameters, points)
     numbers(record, "value", whole, (POINTS,))
@@ -128,8 +124,6 @@ def _law_vectorises(record: Record) -> None:
 
 def numbers(record: Record, what: str, values: Any, shape: tuple[int, ...]) -> None:
     """Refuse what is no array of finite numbers of this shape."""
-    import numpy as np
-
     if not isinstance(values, np.ndarray) or values.dtype != np.float64:
         kind = f"an array of {values.dtype}" if isinstance(values, np.ndarray) else type(values).__name__
         raise refuse(record, f"{what}: expected an array of float64, got {kind}")
@@ -140,7 +134,6 @@ def numbers(record: Record, what: str, values: Any, shape: tuple[int, ...]) -> N
 
 
 def _law_jacobian(record: Record) -> None:
-    import numpy as np
 
     parameters, points = _points(record)
     law = _law(record)
@@ -157,7 +150,6 @@ def _law_jacobian(record: Record) -> None:
 
 
 def _law_recovers(record: Record) -> None:
-    import numpy as np
 
     spec: Any = record.spec
     parameters, points = _points(record)
@@ -213,8 +205,6 @@ def _law_protocols(record: Record) -> None:
 
 def _law_requires(record: Record) -> None:
     """What a law requires (of its own names, or it is no law) is said, and holds at its example."""
-    import numpy as np
-
     from forecast import formula
 
     spec: Any = record.spec

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.conformance import constraint_checks
 from forecast.conformance.called_with_data import reader_reads, score_scores
 from forecast.conformance.law_checks import LAW_CHECKS, guarded, numbers, refuse
@@ -20,12 +23,10 @@ from forecast.contract.specs import EstimateSpec, FunctionSpec, TrendSpec
 from forecast.errors import printable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.models.protocol import FittedModel, Model
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["CHECKS", "FUNCTION_CHECKS"]
 
@@ -55,7 +56,6 @@ class _Trial:
     """A fitted model with read-only draws of everything it needs."""
 
     def __init__(self, record: Record, shape: str = "") -> None:
-        import numpy as np
 
         from forecast.models import model
 
@@ -67,7 +67,6 @@ class _Trial:
         self.inputs = self._inputs(self.model)
 
     def _inputs(self, model: Model) -> dict[str, Array]:
-        import numpy as np
 
         from forecast.base.distributions import distribution
         from forecast.base.streams import BLOCK
@@ -121,7 +120,6 @@ def _shapes(record: Record) -> Iterator[str]:
 
 
 def _model_samples(record: Record) -> None:
-    import numpy as np
 
     from forecast.base.streams import BLOCK
 
@@ -135,8 +133,6 @@ def _model_samples(record: Record) -> None:
 
 def _model_repeats(record: Record) -> None:
     """Same seed, same draws: called again, fitted again, with other random numbers drawn in between."""
-    import numpy as np
-
     trial = _Trial(record)
     fitted = trial.model.fit(seed=0)
     before = repr(np.random.get_state())
@@ -150,7 +146,6 @@ def _model_repeats(record: Record) -> None:
 
 
 def _model_prefix(record: Record) -> None:
-    import numpy as np
 
     trial = _Trial(record)
     fitted = trial.model.fit(seed=0)
@@ -160,8 +155,6 @@ def _model_prefix(record: Record) -> None:
 
 def _model_keeps(record: Record) -> None:
     """It keeps what its record declares, and draws nothing negative where everything observed is positive."""
-    import numpy as np
-
     spec: Any = record.spec
     for shape in _shapes(record):
         beside = _Trial(record, shape)
@@ -195,8 +188,6 @@ def _model_goes_on(record: Record) -> None:
 
 def _function_vectorises(record: Record) -> None:
     """A part of the inputs, in another order, gives that part of the output: along what the function declares."""
-    import numpy as np
-
     from forecast.models.functions import check_places, takes_time
 
     spec: Any = record.spec

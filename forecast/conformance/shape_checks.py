@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.conformance.law_checks import guarded, numbers, refuse
 from forecast.contract.registry import Record
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.models.protocol import FittedShape, Shape
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["BAND", "LAST", "SHAPE_CHECKS", "fewest"]
 
@@ -37,8 +38,6 @@ class _Trial:
 
     def fit(self, value: Array, *, later: int = 0) -> FittedShape:
         """Fit another series at the same dates, or at as many dates that begin so many steps later."""
-        import numpy as np
-
         size = len(self.time)
         step = self.time[1] - self.time[0]
         elapsed = step * np.arange(later + size)
@@ -65,16 +64,12 @@ class _Trial:
 
     def band(self, fitted: FittedShape, time: Array) -> tuple[Array, Array]:
         """Return the ends of the band of one observation at these dates."""
-        import numpy as np
-
         low, high = np.quantile(self.sample(fitted, time, observed=True), BAND, axis=1)
         return low, high
 
 
 def _tried(record: Record) -> _Trial:
     """Fit an exponential with noise from 2000 to 2020; a shape may refuse twenty points as too few."""
-    import numpy as np
-
     from forecast.errors import FitError
     from forecast.models import shape
 
@@ -99,8 +94,6 @@ def fewest(trials: int) -> int:
 
 def _fits(record: Record) -> None:
     """Fitted twice to one series it draws the same numbers."""
-    import numpy as np
-
     trial = _tried(record)
     ahead = np.arange(2020.0, 2031.0)
     if not np.array_equal(trial.sample(trial.fitted, ahead), trial.sample(trial.fit(trial.value), ahead)):
@@ -109,8 +102,6 @@ def _fits(record: Record) -> None:
 
 def _holds(record: Record) -> None:
     """The band of one observation holds the last observations of the series itself."""
-    import numpy as np
-
     trial = _tried(record)
     low, high = trial.band(trial.fitted, trial.time[-LAST:])
     seen = trial.value[-LAST:]
@@ -126,8 +117,6 @@ def _holds(record: Record) -> None:
 
 def _reads(record: Record) -> None:
     """Fitted to a series twice as large it draws other numbers."""
-    import numpy as np
-
     trial = _tried(record)
     ahead = np.arange(2020.0, 2031.0)
     if np.array_equal(trial.sample(trial.fitted, ahead), trial.sample(trial.fit(2 * trial.value), ahead)):
@@ -136,8 +125,6 @@ def _reads(record: Record) -> None:
 
 def _recovers(record: Record) -> None:
     """Fitted to series that it simulates itself, it finds what comes next as often as its band says."""
-    import numpy as np
-
     trial = _tried(record)
     step = trial.time[-1] - trial.time[-2]
     # after the series: before its end a walk has no scatter
@@ -158,8 +145,6 @@ def _recovers(record: Record) -> None:
 
 def _keeps(record: Record) -> None:
     """It keeps what it declares; as a frontier, where it has such a form, it starts at the record and never falls."""
-    import numpy as np
-
     spec: Any = record.spec
     trial = _tried(record)
     ahead = np.concatenate([trial.time[-1:], np.arange(2020.0, 2031.0)])

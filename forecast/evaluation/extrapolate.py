@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import DataError, FitError, UsageError, printable
 from forecast.evaluation.law_pool import FORMS, TUNING, Tuning, pool
 from forecast.fit.options import check_level
 from forecast.fit.predict import FAR
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
 __all__ = ["MIN_POINTS", "RECORD", "Extrapolation", "TrackRecord", "extrapolate", "quantiles", "shape_for_dates"]
@@ -167,8 +167,6 @@ class Extrapolation:
 
     def dataset(self) -> xr.Dataset:
         """Return the answer over ``point``: ``median``, ``lower``, ``upper``."""
-        import xarray as xr
-
         columns = {"median": self.median, "lower": self.lower, "upper": self.upper}
         at = from_decimal_year(self.to) if self.dates else self.to
         attrs = {"level": self.level, "beyond": self.beyond, "warnings": "\n".join(self.warnings)}

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import tables
+from forecast.base.lazy import xr
 from forecast.errors import DataError, FitError, ForecastError, UnknownNameError, UsageError, printable
 from forecast.evaluation.extrapolate import quantiles
 from forecast.evaluation.origins import REFERENCES, origins, targets
@@ -23,8 +24,6 @@ from forecast.fit.data.observations import _compute
 from forecast.tables.columns import Columns
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.laws import Law
 
 __all__ = ["POOL", "USUAL", "backtest_laws"]

@@ -9,10 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast import formula
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import FormulaError, UnknownNameError, UsageError, printable
 from forecast.evaluation.ledger import append, dated, past
 from forecast.projection.answers.pooling import pooled
@@ -20,11 +24,6 @@ from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.source_tables import last
 from forecast.projection.weights import failing_of, value_quantiles, weights_of
 from forecast.scenarios.quantities.choice_numbers import plain
-
-if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
-    from numpy.typing import NDArray
 
 __all__ = ["POINTS", "forecasts", "record"]
 
@@ -146,7 +145,6 @@ def _settings(run: xr.DataTree) -> dict[str, Any]:
 
 
 def _of_date(run: xr.DataTree, name: str, stated: Mapping[str, Any], extra: Sequence[str]) -> Iterator[dict[str, Any]]:
-    import numpy as np
 
     dates = sorted({*(date[:10] for date in stated.get("dates", ())), *extra})
     if not dates:
@@ -184,7 +182,6 @@ def _of_date(run: xr.DataTree, name: str, stated: Mapping[str, Any], extra: Sequ
 
 
 def _day(year: float) -> str | None:
-    import numpy as np
 
     return str(from_decimal_year([year])[0].astype("datetime64[D]")) if np.isfinite(year) else None
 
@@ -210,7 +207,6 @@ def _threshold(run: xr.DataTree, name: str, when: str, chosen: Mapping[str, str]
 
 
 def _constant(run: xr.DataTree, name: str, chosen: Mapping[str, str]) -> dict[str, Any] | None:
-    import numpy as np
 
     held = run["projection"].to_dataset()
     if name not in held or held[name].dtype.kind != "f":
@@ -225,7 +221,6 @@ def _constant(run: xr.DataTree, name: str, chosen: Mapping[str, str]) -> dict[st
 
 
 def _of_value(run: xr.DataTree, name: str, kind: str, stated: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    import numpy as np
 
     values = run["values"][name].to_dataset()["value"]
     for i, date in enumerate(stated["dates"]):
@@ -249,9 +244,6 @@ Worlds = tuple[dict[str, str], dict[str, list[float]], "NDArray[np.float64]", "N
 
 def _answers(run: xr.DataTree, name: str, worlds: xr.DataArray) -> Iterator[Worlds]:
     """Walk the definitions: what is chosen, the weights of pooled rivals, and what every world says and counts."""
-    import numpy as np
-    import xarray as xr
-
     definitions, rivals = _attribute(run, "definitions") or [], _attribute(run, "rivals")
     single = {str(dim): str(worlds[dim].values[0]) for dim in worlds.dims if dim != "draw" and worlds.sizes[dim] == 1}
     open_ = [str(dim) for dim in worlds.dims if dim != "draw" and dim not in single and dim not in definitions]

@@ -11,18 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from forecast.base.dates import decimal_year
 from forecast.base.files import check_regular
+from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
 from forecast.evaluation import scores
 from forecast.evaluation.ledger import NEVER, dated, extend, find, past
 from forecast.evaluation.ledger import SHORT as DIGITS
 from forecast.projection.crossing import QUANTILES
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["coverage", "due", "listed", "resolve", "scored", "summary"]
 
@@ -129,7 +129,6 @@ def scored(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str,
 
 
 def _date(forecast: Mapping[str, Any], outcome: Mapping[str, Any]) -> dict[str, Any]:
-    import numpy as np
 
     start, until, known = (_year(each) for each in (forecast["start"], forecast["until"], outcome["on"]))
     came = math.inf if outcome["outcome"] == NEVER else _year(outcome["outcome"])
@@ -178,26 +177,21 @@ def _binary(probability: float, came: bool, worlds: int) -> dict[str, float]:
 
 
 def _year(date: str) -> float:
-    import numpy as np
 
     return float(decimal_year(np.datetime64(date, "s")))
 
 
 def _one(value: float) -> xr.DataArray:
-    import xarray as xr
 
     return xr.DataArray(float(value))
 
 
 def _draws(points: Any) -> xr.DataArray:
-    import numpy as np
-    import xarray as xr
 
     return xr.DataArray(np.asarray(points, dtype=float), dims="draw")
 
 
 def _levels(quantiles: Mapping[str, float]) -> xr.DataArray:
-    import xarray as xr
 
     numbers = [float(quantiles[q]) for q in QUANTILES]
     return xr.DataArray(numbers, dims="quantile", coords={"quantile": list(QUANTILES.values())})

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import FitError
 from forecast.models import Description, FittedShape, Shape
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["REFERENCES", "Drift", "origins", "targets"]
 
@@ -39,8 +40,6 @@ def origins(time: Array, *, dates: int = 8, share: float = 0.4, most: int = 6) -
     >>> origins(np.arange(2000.0, 2021.0), most=3).tolist()
     [2008.0, 2014.0, 2019.0]
     """
-    import numpy as np
-
     known = np.unique(time)
     allowed = known[dates - 1 : -1]
     return np.asarray(_spread(allowed[allowed >= known[0] + share * (known[-1] - known[0])], most))
@@ -55,13 +54,10 @@ def targets(time: Array, origin: float, *, years: float = 10.0, most: int = 10) 
     >>> targets(np.arange(2000.0, 2021.0), 2004.0, most=4).tolist()
     [5, 8, 11, 14]
     """
-    import numpy as np
-
     return np.asarray(_spread(np.flatnonzero((time > origin) & (time <= origin + years)), most))
 
 
 def _spread(found: Any, most: int) -> Any:
-    import numpy as np
 
     if len(found) <= most:
         return found
@@ -87,8 +83,6 @@ class Drift(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Measure drift and noise, several values of one date averaged in logs."""
-        import numpy as np
-
         dates, which = np.unique(time, return_inverse=True)
         if len(dates) < 3:
             raise FitError(f"a walk needs at least 3 dates, got {len(dates)}")
@@ -115,8 +109,6 @@ class _Walk(FittedShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw each date by itself: paths are not asked of a reference."""
-        import numpy as np
-
         ahead = np.maximum(np.asarray(time, dtype=float) - self.last, 0.0)[:, None]
         noise = streams("noise").standard_normal((len(ahead), streams.draws))
         spread = self.sigma * np.sqrt(ahead * (1 + ahead / self.span))
@@ -124,8 +116,6 @@ class _Walk(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the line from the last value on."""
-        import numpy as np
-
         ahead = np.maximum(np.asarray(time, dtype=float) - self.last, 0.0)
         return np.asarray(np.exp(self.level + self.growth * ahead))
 

@@ -21,7 +21,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.contract.published import DatedForecast
 from forecast.evaluation.ledger_scores import coverage
 from forecast.evaluation.scores import brier
@@ -66,7 +69,6 @@ def judge(forecast: DatedForecast) -> str:
 
 
 def _year(date: str) -> float:
-    import numpy as np
 
     return float(decimal_year(np.datetime64(date, "s")))
 
@@ -147,8 +149,6 @@ def summary(forecasts: Iterable[DatedForecast]) -> list[dict[str, Any]]:
 
 def _apart(kind: str, came: list[DatedForecast]) -> dict[str, float | None]:
     """Return how far outcomes were from forecasts, in the measure of the kind."""
-    import xarray as xr
-
     pairs = [(float(each.median), float(each.outcome)) for each in came]  # type: ignore[arg-type]
     if kind == "probability":
         told, seen = (xr.DataArray([pair[i] for pair in pairs], dims="forecast") for i in (0, 1))

@@ -12,6 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.lazy import xr
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
 from forecast.errors import DataError, EmptyDataError, ForecastError, UsageError, printable
@@ -19,13 +23,10 @@ from forecast.evaluation.origins import REFERENCES, origins, targets
 from forecast.evaluation.scores import LEVELS, score, skill
 
 if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from forecast.models import Model
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = [
     "DEFAULT",
@@ -188,8 +189,6 @@ def backtest(
     >>> [row["model"] for row in summary([found])]
     ['trends/exponential', 'drift', 'last-value']
     """
-    import numpy as np
-
     from forecast.fit.solve.parallel import check_workers
 
     check_workers(workers, "backtest")
@@ -264,9 +263,6 @@ def scored(
     xarray.Dataset
         As `backtest` does, with ``ahead`` in place of ``years``.
     """
-    import numpy as np
-    import xarray as xr
-
     from forecast.fit.solve.parallel import share
 
     done = 0
@@ -324,8 +320,6 @@ def frozen(model: Model, origin: float, times: Array, seed: int) -> Array | str:
     """Return draws of observations, (time, draw), from what was known at an origin; or why there are none."""
     import warnings
 
-    import numpy as np
-
     from forecast.base.distributions import distribution
     from forecast.base.streams import Streams
 
@@ -365,8 +359,6 @@ def summary(found: Iterable[xr.Dataset]) -> list[dict[str, Any]]:
 
     ``skill_last_value`` and ``skill_drift`` are of the weighted interval score, over the forecasts that both made.
     """
-    import numpy as np
-
     results = list(found)
     rows = []
     for label in dict.fromkeys(str(name) for each in results for name in each["model"].values):

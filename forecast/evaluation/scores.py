@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from forecast.base.lazy import xr
 from forecast.errors import DataError, UnknownNameError, UsageError, printable
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = [
     "LEVELS",
@@ -75,8 +75,6 @@ def _dimension(forecast: xr.DataArray, *allowed: str) -> str:
 
 def _quantile(forecast: xr.DataArray, level: float) -> xr.DataArray:
     """Return the quantile at a level: of the draws, or the one that is stated."""
-    import numpy as np
-
     if not 0 < level < 1:
         raise UsageError(f"level: expected a share between 0 and 1, got {printable(level, 40)}")
     if _dimension(forecast, "draw", "quantile") == "draw":
@@ -89,7 +87,6 @@ def _quantile(forecast: xr.DataArray, level: float) -> xr.DataArray:
 
 
 def _logs(values: xr.DataArray, what: str) -> xr.DataArray:
-    import numpy as np
 
     if bool((values <= 0).any()):
         raise DataError(f"{what}: expected positive values for a score of logarithms, got {float(values.min()):g}")
@@ -196,9 +193,6 @@ def crps(
     >>> float(crps(xr.DataArray([0.0, 2.0], dims="draw"), xr.DataArray(1.0)))
     0.5
     """
-    import numpy as np
-    import xarray as xr
-
     _dimension(forecast, "draw")
 
     def apart(draws: Any) -> Any:
@@ -228,8 +222,6 @@ def log_score(
     Krüger, F., Lerch, S., Thorarinsdottir, T. & Gneiting, T. (2021), Predictive inference based on Markov chain Monte
     Carlo output, International Statistical Review 89(2), 274-301, section 4.
     """
-    import numpy as np
-
     _dimension(forecast, "draw")
     n = forecast.sizes["draw"]
     sd = forecast.std("draw", ddof=1)
@@ -393,8 +385,6 @@ def log_loss(
     >>> round(float(log_loss(xr.DataArray(0.5), xr.DataArray(1))), 4)
     0.6931
     """
-    import numpy as np
-
     _probabilities(forecast, observed)
     told = forecast.where(observed == 1, 1 - forecast).where(observed.notnull())
     with np.errstate(divide="ignore"):

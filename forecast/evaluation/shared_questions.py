@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.lazy import xr
 from forecast.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.contract.registry import Registry
     from forecast.scenarios.scenario import Scenario
 
@@ -45,7 +46,6 @@ def known(registry: Registry) -> dict[str, dict[str, Any]]:
 
 
 def _date(stamp: Any) -> str | None:
-    import numpy as np
 
     return None if np.isnat(stamp) else str(stamp)[:10]
 
@@ -152,8 +152,6 @@ def _of_date(tree: xr.DataTree, own: str, question: Mapping[str, Any], made: str
     by, happened = question["known_by"], question["happened"]
     out["seen"] = made is not None and made >= (happened or by)
     if not out["seen"]:
-        import numpy as np
-
         until = float(decimal_year(np.datetime64(by, "s")))
         said = figure(tree, f"{own} by {until:.5f}", where=own)
         out["score"] = (said - (happened is not None)) ** 2
@@ -162,9 +160,6 @@ def _of_date(tree: xr.DataTree, own: str, question: Mapping[str, Any], made: str
 
 def _of_value(tree: xr.DataTree, own: str, question: Mapping[str, Any], made: str | None) -> dict[str, Any]:
     """Return the value that a scenario gives at the first of its dates, and its score where it is known."""
-    import numpy as np
-    import xarray as xr
-
     from forecast.evaluation.scores import crps
     from forecast.projection.claim_values import worlds
     from forecast.projection.crossing import weighted_quantiles

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import xarray as xr
+import numpy as np
+
+from forecast.base.lazy import xr
 
 __all__ = ["tally"]
 
@@ -33,8 +34,6 @@ def tally(
         ``deciles`` (the share of outcomes in each tenth of the forecasts, ten numbers in a row), and
         ``over_last_value``, by what share the score is better than the last value's.
     """
-    import numpy as np
-
     for name in names:
         for kind in ("all", *sorted({kind for kind, _ in found})):
             for horizon, (low, high) in horizons.items():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from forecast import tables
 from forecast.base import budgets
 from forecast.base.json_text import strict_json, to_json
+from forecast.base.lazy import xr
 from forecast.base.schema import COUNT, FLAG, NUMBER, TEXT, Also, Each, Kind, Maybe, Named, Record, check
 from forecast.errors import DataError, FitError, ForecastError, ResultError, UnknownNameError, UsageError, printable
 from forecast.fit.data.observations import _compute
@@ -20,8 +21,6 @@ from forecast.fit.objectives import objective as objectives
 if TYPE_CHECKING:
     import os
     from pathlib import Path
-
-    import xarray as xr
 
     from forecast.fit.fit import Fit
     from forecast.laws import Law
@@ -289,8 +288,6 @@ def save_comparison(rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any],
     ResultError
         If it cannot be written.
     """
-    import xarray as xr
-
     from forecast import __version__
     from forecast.base import netcdf
 

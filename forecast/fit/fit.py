@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.base.operators import Operators
 from forecast.errors import FitError, printable
 from forecast.fit.notes import notes
@@ -19,7 +20,6 @@ from forecast.fit.problem.coordinates import label
 from forecast.planning.plans import Plans
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
     from forecast.base.streams import Streams
@@ -190,15 +190,11 @@ class Fit(Plans):
     @functools.cached_property
     def params(self) -> xr.Dataset:
         """The parameters, one 0-d variable each."""
-        import xarray as xr
-
         return xr.Dataset({name: xr.DataArray(value) for name, value in self.values.items()})
 
     @functools.cached_property
     def stderr(self) -> xr.Dataset:
         """Standard errors, one 0-d variable each."""
-        import xarray as xr
-
         made = self.solutions
         attrs = {} if made is None or made.bootstrapped else {"method": made.known.method}
         return xr.Dataset({n: xr.DataArray(error) for n, error in self._stderr.items()}, attrs=attrs)
@@ -220,8 +216,6 @@ class Fit(Plans):
         FitError
             If there is none, saying why.
         """
-        import xarray as xr
-
         stated = self.published.covariance if self.published else {}
         known = None if stated else self._known("covariance")
         names = list(stated) if known is None else list(known.names)

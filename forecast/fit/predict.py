@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, FitError, UnknownNameError, UsageError, printable
 from forecast.fit.data.groups import coded
@@ -21,8 +22,6 @@ from forecast.fit.sizes import TABLE_ELEMENTS
 from forecast.laws.requirements import unmet
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
     from forecast.fit.inference.replicates import Replicates
@@ -43,8 +42,6 @@ def predict(
     fit: Fit | Fits, data: Any, *, level: float, statistic: str, variables: Mapping[str, Any], by: str | None = None
 ) -> xr.Dataset:
     """Return the law of a fit, or of all over the dimension `by`, with its bands; see `forecast.Fit.predict`."""
-    import xarray as xr
-
     _check(level, statistic, fit.name)
     if data is not None:
         variables = points_of(fit.law, data, variables, fit.name)
@@ -387,8 +384,6 @@ def _points(
     fit: Fit | Fits, variables: Mapping[str, Any], by: str | None
 ) -> tuple[dict[str, Array], tuple[str, ...], dict[str, Any]]:
     """Return the variables, (1, ...) where all fits share the points, else (B, ...); their dimensions and labels."""
-    import xarray as xr
-
     labelled = {n: v for n, v in variables.items() if isinstance(v, xr.DataArray)}
     for name, column in labelled.items():
         if by is not None and by in column.dims and by in column.coords:
@@ -418,8 +413,6 @@ def _points(
 
 def broadcast(fit: Fit | Fits, variables: Mapping[str, Any]) -> dict[str, Array]:
     """Return a value of every variable, all of one shape."""
-    import xarray as xr
-
     for name in variables:
         if name not in fit.law.variables:
             raise UnknownNameError("variable", name, fit.law.variables, where=fit.name)

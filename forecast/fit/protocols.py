@@ -14,20 +14,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast import formula
+from forecast.base.lazy import xr
 from forecast.contract.published import ProtocolSpec
 from forecast.errors import DataError, EmptyDataError, FormulaError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from forecast.fit.fit import Fit
     from forecast.fit.options import Request
     from forecast.laws import Law
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Protocol", "check_rule", "fit_by", "keep_rows", "protocol"]
 
@@ -97,9 +98,6 @@ class Protocol:
         >>> chosen["loss"].values, chosen["row"].values
         (array([3., 4.]), array([0, 2]))
         """
-        import numpy as np
-        import xarray as xr
-
         from forecast.laws import law
 
         where = f"protocol '{self.name}'"
@@ -204,8 +202,6 @@ def keep_rows(
     among : array of bool, optional
         The rows to begin with. Default: all.
     """
-    import numpy as np
-
     size = len(next(iter(columns.values()))) if columns else 0
     kept = np.ones(size, dtype=bool) if among is None else among.copy()
     for rule in rules:
@@ -220,7 +216,6 @@ def _column(columns: Mapping[str, Any], name: str, where: str) -> Any:
 
 
 def _passing(columns: Mapping[str, Any], rule: str, kept: NDArray[np.bool_], where: str) -> NDArray[np.bool_]:
-    import numpy as np
 
     if found := _DROP.fullmatch(rule):
         count, side, name = int(found[1]), found[2], found[3]
@@ -244,7 +239,6 @@ def _passing(columns: Mapping[str, Any], rule: str, kept: NDArray[np.bool_], whe
 
 
 def _numbers(columns: Mapping[str, Any], name: str, where: str) -> Array:
-    import numpy as np
 
     values = np.asarray(_column(columns, name, where))
     if values.dtype.kind not in "fiu":
@@ -271,8 +265,6 @@ def _widened(spec: ProtocolSpec, data: Any, needed: Iterable[str], where: str) -
 
 def _add(columns: dict[str, Any], spec: ProtocolSpec, name: str, where: str) -> None:
     """Add one of the protocol's columns, and before it those it is computed from."""
-    import numpy as np
-
     if name in columns:
         return
     source, at = spec.columns[name], f"{where}: column '{name}'"
@@ -333,8 +325,6 @@ def fit_by(fit: Callable[[Law, Any, Request], Any], law: Law, data: Any, request
 
 def starts(spec: ProtocolSpec) -> dict[str, Array]:
     """Return the grid of starts of a protocol as parameters: one column each, a row a start."""
-    import numpy as np
-
     size = math.prod(map(len, spec.starts.values()))
     if size > MOST_STARTS:
         raise UsageError(f"protocol '{spec.name}': {size} starts; the limit is {MOST_STARTS}")
@@ -347,8 +337,6 @@ def starts(spec: ProtocolSpec) -> dict[str, Array]:
 
 def _unpadded(columns: dict[str, Any], y: str) -> dict[str, Any]:
     """Return the rows of a grid without those that fill up its shorter curves: they have no observation."""
-    import numpy as np
-
     if y not in columns or columns[y].dtype.kind != "f":
         return columns
     there = ~np.isnan(columns[y])
@@ -362,8 +350,6 @@ def _best_start(
 
     Starts on a bound of the law are left out.
     """
-    import numpy as np
-
     from forecast.fit.data.observations import gather
     from forecast.fit.data.padded import pad
     from forecast.fit.objectives.objective import find

@@ -19,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base.json_text import strict_json, to_json
+from forecast.base.lazy import xr
 from forecast.base.schema import COUNT, FLAG, NUMBER, TEXT, Each, Kind, Maybe, Named, Record, Table, check, check_tables
 from forecast.base.schema import one_of as one_of_words
 from forecast.errors import ForecastError, ResultError, printable
 from forecast.fit.saved_law import law_of, law_record
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.data.observations import Observations
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
@@ -94,8 +93,6 @@ def save(fit: Fit | Fits, path: str | os.PathLike[str], *, by: str | None = None
     >>> forecast.load(path).values == fit.values
     True
     """
-    import xarray as xr
-
     from forecast import __version__
     from forecast.base import netcdf
 
@@ -129,8 +126,6 @@ def save(fit: Fit | Fits, path: str | os.PathLike[str], *, by: str | None = None
 
 def _copies(fit: Fit | Fits, *, many: bool) -> xr.Dataset:
     """Return what a file states for other programs."""
-    import xarray as xr
-
     dims = ("fit",) if many else ()
     errors = {n: fit.stderr[n].values for n in fit.stderr if f"{n}_stderr" not in fit.values}
     numbers = {**dict(fit.values.items()), **{f"{n}_stderr": v for n, v in errors.items()}}

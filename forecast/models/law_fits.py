@@ -6,19 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import DataError, FitError
 from forecast.models.protocol import Description, FittedModel, Model, ModelRecord, OtherQuantity
 from forecast.models.relations import FittedRelation, left_out
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.base.streams import Streams
     from forecast.fit.fit import Fit
     from forecast.laws import Law
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["FittedLaw", "LawModel", "fitted_law"]
 
@@ -148,7 +149,6 @@ class FittedLaw(FittedRelation):
         return self.fit.uncertainty is not None
 
     def _drawn(self, streams: Streams) -> Mapping[str, Array]:
-        import numpy as np
 
         if self._joint:
             return self.fit.drawn(replace(streams, node=self.shared))
@@ -162,8 +162,6 @@ class FittedLaw(FittedRelation):
 
     def _normal(self, streams: Streams) -> dict[str, Array]:
         """Draw normal parameters, as joint as the source says they are."""
-        import numpy as np
-
         from forecast.base.streams import student_t
         from forecast.fit.inference.draws import stated_draws
 
@@ -172,8 +170,6 @@ class FittedLaw(FittedRelation):
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
         """Return the law under draws of its variables."""
-        import numpy as np
-
         drawn = self.posterior(streams)
         shape = (len(time), streams.draws)
         self._check_meaning({**drawn, **inputs}, shape)

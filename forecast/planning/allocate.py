@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.lazy import xr
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import FAR, check_level
@@ -21,8 +22,6 @@ from forecast.planning.constrained_minimum import End, OfFormula, OfLaw, lowest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import xarray as xr
 
     from forecast.fit.fit import Fit
     from forecast.formula import Formula
@@ -51,8 +50,6 @@ class Allocation:
 
     def dataset(self) -> xr.Dataset:
         """Return the answer as people hold it in their hands."""
-        import xarray as xr
-
         columns = {n: xr.DataArray(v, attrs={"unit": self.units[n]}) for n, v in self.values.items()}
         return xr.Dataset(columns, attrs=self.attrs)
 

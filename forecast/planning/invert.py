@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.lazy import xr
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import FAR, check_level
@@ -19,8 +20,6 @@ from forecast.planning.constrained_minimum import DECADES, End, OfFormula, OfLaw
 from forecast.planning.roots import roots
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.fit import Fit
     from forecast.formula import Formula
 
@@ -69,8 +68,6 @@ def invert(
     variables: Mapping[str, Any],
 ) -> xr.Dataset:
     """Return what a variable must be; see `forecast.Fit.invert`."""
-    import xarray as xr
-
     name = fit.name
     check_level(level, name)
     target = _number(y, "y", name)

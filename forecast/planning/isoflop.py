@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.errors import DataError, FitError, UsageError, printable
 from forecast.fit.predict import check_level
 from forecast.planning.allocate import best_splits, positive, price_of, refuse
@@ -20,8 +21,6 @@ from forecast.planning.constrained_minimum import OfFormula, along
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import xarray as xr
 
     from forecast.fit.fit import Fit
 
@@ -107,7 +106,6 @@ def _budgets(logs: Array, gap: float) -> list[NDArray[np.intp]]:
 
 
 def _parabolas(groups: list[NDArray[np.intp]], found: Mapping[str, Array], level: float) -> xr.Dataset:
-    import xarray as xr
 
     rows, notes = [], []
     for group in groups:

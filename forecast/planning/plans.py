@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-if TYPE_CHECKING:
-    import xarray as xr
+from forecast.base.lazy import xr
 
+if TYPE_CHECKING:
     from forecast.fit.fit import Fit
 
 __all__ = ["Plans"]

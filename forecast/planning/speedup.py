@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.lazy import xr
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.draws import interval, parameter_draws
 from forecast.fit.predict import FAR, check_level
@@ -18,8 +19,6 @@ from forecast.planning.invert import cheapest, grid_of, reached
 from forecast.planning.roots import roots
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.fit import Fit
     from forecast.formula import Formula
 
@@ -54,8 +53,6 @@ def speedup(
         and ``_upper``; and ``never``, the probability that `fit` cannot reach it at any price. Without joint
         uncertainty in either no interval, and ``no_interval`` says why.
     """
-    import xarray as xr
-
     where = f"{fit.name} over {baseline.name}"
     names = tuple(fit.law.variables)
     if set(names) != set(baseline.law.variables):

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
 from forecast.errors import FormulaError, UnknownNameError, printable
 from forecast.projection.crossing import weighted_quantiles
 from forecast.projection.weights import weights_of
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["figure", "worlds"]
 

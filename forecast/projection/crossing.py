@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["QUANTILES", "Crossing", "crossing", "date_quantiles", "weighted_quantiles"]
 
@@ -40,8 +39,6 @@ class Crossing:
     @property
     def never(self) -> NDArray[np.bool_]:
         """Not by the horizon, (draw,)."""
-        import numpy as np
-
         return np.isposinf(self.date)
 
 
@@ -68,8 +65,6 @@ def crossing(time: Array, greater: Array, lesser: Array, *, strict: bool = False
     >>> crossing(t, np.array([[1.0], [10.0], [100.0]]), np.full((3, 1), 10**1.5)).date.tolist()
     [2021.5]
     """
-    import numpy as np
-
     holds = greater > lesser if strict else greater >= lesser
     ever = holds.any(axis=0)
     first = holds.argmax(axis=0)
@@ -99,8 +94,6 @@ def date_quantiles(date: Array, levels: Sequence[float] = tuple(QUANTILES.values
     Each is the smallest date by which at least that share of the draws has crossed, so that ``p95`` is infinite exactly
     when more than 5 % of the draws never cross. `weighted_quantiles` says the same of draws that count differently.
     """
-    import numpy as np
-
     date = date[~np.isnan(date)]
     if not len(date):
         return np.full(len(levels), np.nan)
@@ -126,8 +119,6 @@ def weighted_quantiles(values: Array, weights: Array, q: Sequence[float]) -> Arr
     >>> weighted_quantiles(np.array([3.0, 1.0, np.inf]), np.array([0.25, 0.5, 0.25]), [0.5, 0.6, 0.9]).tolist()
     [1.0, 3.0, inf]
     """
-    import numpy as np
-
     order = np.argsort(values, axis=0, kind="stable")
     weights = np.broadcast_to(weights.reshape(*weights.shape, *(1,) * (values.ndim - weights.ndim)), values.shape)
     lost = np.isnan(values).all(axis=0) | np.isnan(weights).any(axis=0)

@@ -8,11 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.budgets import check_memory, memory
+from forecast.base.lazy import xr
 from forecast.base.sobol import REPLICATES
 from forecast.base.streams import BLOCK, check_seed
 from forecast.errors import DataError, ScenarioError, UsageError, printable
@@ -31,11 +33,8 @@ from forecast.scenarios.graph import ScenarioGraph
 from forecast.scenarios.scenario import Scenario
 from forecast.tables import editions
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["project"]
 
@@ -132,8 +131,6 @@ def project(
     >>> float(abs(run["projection"]["none"]).max())
     0.0
     """
-    import xarray as xr
-
     swaps, seed = dict(swap or {}), check_seed(seed)
     draws = _whole("draws", draws, 1, 1_000_000_000)
     keep = _whole("keep", keep, 1, 100_000_000)

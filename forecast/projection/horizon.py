@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.errors import ScenarioError, UsageError, printable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Horizon", "clock", "horizon", "step_of"]
 

@@ -7,10 +7,14 @@ computed again, for whoever changes a file changes both. What is checked is what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
 from forecast.base.json_text import strict_json
+from forecast.base.lazy import xr
 from forecast.base.schema import (
     ANYTHING,
     COUNT,
@@ -30,10 +34,6 @@ from forecast.errors import ResultError, UsageError, printable
 from forecast.projection.horizon import step_of
 from forecast.projection.supporting_data import LONGEST
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
 __all__ = ["check_projection", "is_projection"]
 
 
@@ -43,7 +43,6 @@ def is_projection(tree: xr.DataTree) -> bool:
 
 
 def _date(value: object) -> bool:
-    import numpy as np
 
     if not isinstance(value, str):
         return False
@@ -253,7 +252,6 @@ def _coordinates(data: xr.Dataset, known: Sequence[str], about: Mapping[str, Any
 
 
 def _check_levels(data: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
-    import numpy as np
 
     at = f"{where}: /projection"
     _coordinates(data, ["time"], about, at)
@@ -286,8 +284,6 @@ def _check_levels(data: xr.Dataset, about: Mapping[str, Any], where: str) -> Non
 
 def _check_failing(levels: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
     """Check that the worlds that fail are out as a whole, and each kind of failure is named once."""
-    import numpy as np
-
     seen = set()
     first, last = levels["time"].values[[0, -1]]
     for row in about.get("failing", ()):
@@ -335,8 +331,6 @@ _QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]
 
 def _check_update(data: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
     """Check the log likelihoods and the effective number of worlds."""
-    import numpy as np
-
     at = f"{where}: /update"
     _coordinates(data, [], about, at)
     for name in sorted({str(n) for n in data.data_vars} ^ set(about["update"])):
@@ -350,7 +344,6 @@ def _check_update(data: xr.Dataset, about: Mapping[str, Any], where: str) -> Non
 
 
 def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, Any], where: str) -> None:
-    import numpy as np
 
     at, asked = f"{where}: /questions", about["questions"]
     _coordinates(data, ["quantile", *_by_dates(data, asked, at)] if asked else [], about, at)
@@ -388,8 +381,6 @@ def _check_questions(data: xr.Dataset, time: NDArray[Any], about: Mapping[str, A
 
 def _by_dates(data: xr.Dataset, asked: Mapping[str, Any], at: str) -> list[str]:
     """Return the coordinates of dates by which something is asked for, which must be those that are."""
-    import numpy as np
-
     known = []
     for name, question in asked.items():
         coordinate = f"{name}_by_date"
@@ -402,8 +393,6 @@ def _by_dates(data: xr.Dataset, asked: Mapping[str, Any], at: str) -> list[str]:
 
 def _check_answer(data: xr.Dataset, name: str, asked: Mapping[str, Any], about: Mapping[str, Any], at: str) -> None:
     """Check the Monte Carlo errors, and how likely it is by the dates that are asked about."""
-    import numpy as np
-
     _dims(data[f"{name}_error"], ("quantile",), "f", about, f"{at}_error")
     if not (np.isnan(data[f"{name}_error"].values) | (data[f"{name}_error"].values >= 0)).all():
         raise ResultError(f"{at}_error: expected years, not negative")
@@ -419,9 +408,6 @@ def _check_answer(data: xr.Dataset, name: str, asked: Mapping[str, Any], about: 
 
 def _check_pooled(nodes: Mapping[str, Any], asked: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
     """Check the dates over rivals."""
-    import numpy as np
-    import xarray as xr
-
     data = nodes["pooled"].to_dataset() if "pooled" in nodes else xr.Dataset()
     at, stated = f"{where}: /pooled", {}
     beside = {*about.get("definitions", ()), *about.get("sweep", ())}
@@ -452,8 +438,6 @@ def _check_pooled(nodes: Mapping[str, Any], asked: xr.Dataset, about: Mapping[st
 
 def _check_counted(nodes: Mapping[str, Any], levels: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
     """Check what stands there where worlds are counted: the quantiles of levels, and what comes first."""
-    import numpy as np
-
     complete = _complete(about)
     if ("levels" in nodes) == complete:
         _refuse(where, "/levels", "expected where not every world is kept")
@@ -484,7 +468,6 @@ def _check_counted(nodes: Mapping[str, Any], levels: xr.Dataset, about: Mapping[
 
 
 def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> None:
-    import numpy as np
 
     at, asked = f"{where}: /rankings", about["rankings"]
     _coordinates(data, ["quantile"], about, at)
@@ -518,8 +501,6 @@ def _check_rankings(data: xr.Dataset, about: Mapping[str, Any], where: str) -> N
 
 def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str) -> None:
     """Check the values at dates, and that what comes first is among questions with dates."""
-    import numpy as np
-
     asked = about.get("values", {})
     held = (
         {str(name): child.to_dataset() for name, child in nodes["values"].children.items()} if "values" in nodes else {}
@@ -550,8 +531,6 @@ def _check_asked(nodes: Mapping[str, Any], about: Mapping[str, Any], where: str)
 
 def _check_limits(data: xr.Dataset, name: str, levels: xr.Dataset, about: Mapping[str, Any], at: str) -> None:
     """Check where and when the limits of a quantity bind."""
-    import numpy as np
-
     counted = () if _complete(about) else ("_first", "_ever")
     _coordinates(data, ["time", "quantile"] if counted else ["time"], about, at)
     parts = [part for part in ("limit", "at_least") if part in about["limits"][name]]
@@ -578,7 +557,6 @@ def _check_limits(data: xr.Dataset, name: str, levels: xr.Dataset, about: Mappin
 
 
 def _check_observed(data: xr.Dataset, levels: xr.Dataset, at: str) -> None:
-    import numpy as np
 
     if "value" not in data or "date" not in data.coords:
         raise ResultError(f"{at}: expected a value and its date")
@@ -599,8 +577,6 @@ def _check_observed(data: xr.Dataset, levels: xr.Dataset, at: str) -> None:
 
 def _check_past(data: xr.Dataset, name: str, levels: xr.Dataset, at: str) -> None:
     """Check the fitted past: quantiles that rise, up to the first step."""
-    import numpy as np
-
     if set(data.data_vars) != {"level"} or not {"date", "quantile"} <= set(data.coords):
         raise ResultError(f"{at}: expected a level, its dates and its quantiles")
     level, date = data["level"], data["date"]

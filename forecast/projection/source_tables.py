@@ -8,7 +8,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forecast.base.dates import from_decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import ForecastError
 from forecast.models import Model
 from forecast.models.law_fits import LawModel
@@ -18,8 +21,6 @@ from forecast.scenarios.quantities.uncertain_inputs import OwnDraws
 from forecast.scenarios.scenario import SeriesRef, TableValue
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.projection.world import ModelFits
 
 __all__ = ["hashes", "last", "newest", "reach"]
@@ -135,8 +136,6 @@ def _last_observed(model: Model, fits: ModelFits) -> Any:
 
 def _last_date(name: str, as_of: float | None) -> Any:
     """Return the last observed date in the one column of dates of a table; None where there are none, or several."""
-    import numpy as np
-
     from forecast import tables
 
     if _is_file(name):

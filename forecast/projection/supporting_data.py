@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import from_decimal_year
+from forecast.base.lazy import xr
 from forecast.base.streams import BLOCK
 from forecast.contract.specs import Input
 from forecast.errors import ForecastError, printable
@@ -20,14 +22,10 @@ from forecast.projection.weights import value_quantiles
 from forecast.projection.world import ModelFits, World
 from forecast.scenarios.graph import Combination, ScenarioGraph
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
+Points = tuple[Array, Array, NDArray[np.str_]]
+Series = Mapping[Combination, Points]
 
-    Array = NDArray[np.float64]
-    #: Dates, values (those of a date in the last axis) and names, by the values of a model's own choices.
-    Points = tuple[Array, Array, NDArray[np.str_]]
-    Series = Mapping[Combination, Points]
 
 T = TypeVar("T")
 
@@ -48,8 +46,6 @@ def points(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, Combina
 
 def observed(graph: ScenarioGraph, fits: ModelFits) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the points behind each quantity, each once, labelled by the choices that change them."""
-    import xarray as xr
-
     by_name: dict[str, dict[Combination, Points]] = {}
     for name, combination, seen in points(graph, fits):
         value = units.convert(seen.value, seen.unit, graph.nodes[name].unit, where=name)
@@ -103,8 +99,6 @@ def past(
     that needs what has no past of its own has none, nor has a rival without weight; nor have worlds that are weighed
     by what is known besides.
     """
-    import xarray as xr
-
     drawn = _drawn_over_time(graph)
     by_name: dict[str, dict[Combination, Points]] = {}
     for name, combination, seen in points(graph, fits) if not graph.scenario.updates else ():
@@ -199,8 +193,6 @@ def _set_inputs(graph: ScenarioGraph, model: str) -> dict[str, Input]:
 
 def posteriors(graph: ScenarioGraph, fits: ModelFits, seed: int, draws: int) -> Iterator[tuple[str, xr.Dataset]]:
     """Return the draws of every input and of every fitted parameter."""
-    import xarray as xr
-
     blocks = range(-(-draws // BLOCK))
     for name, model in graph.models.items():
         world = World(graph, fits, np.empty(0), seed, blocks)

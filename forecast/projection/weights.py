@@ -10,10 +10,12 @@ import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.base.netcdf import quantiles
 from forecast.errors import DataError, printable
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
@@ -22,11 +24,8 @@ from forecast.projection.streaming.accumulators import Holding, KeptColumn, Summ
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, ScenarioGraph
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = [
     "FEWEST",
@@ -231,8 +230,6 @@ class Updates:
 
     def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
         """Return the log likelihood of every world that is kept under each update."""
-        import xarray as xr
-
         used = {d for dims in self.dims.values() for d in dims}
         data = {
             name: (("draw", *self.dims[name]), values, {"units": "", "long_name": self.asked[name].text})

@@ -7,20 +7,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.projection.answers.crossing_dates import DateDraws, answered
 from forecast.projection.answers.pooling import pooled
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.weights import failing_of, value_quantiles, weights_of
 from forecast.report.plain_data import attribute
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
 
 __all__ = ["AnswerDistribution", "ReportedAnswer", "ReportedDate", "ReportedValue"]
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.lazy import xr
 from forecast.projection.crossing import QUANTILES, weighted_quantiles
 from forecast.projection.weights import select, weighted_share, weights_of
 from forecast.report.plain_data import attribute, combinations, iso, numbers
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
 
 __all__ = ["limits", "sentence"]
 

@@ -6,9 +6,12 @@ import math
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import printable
 from forecast.models.shapes.track_record import coverage
 from forecast.projection.source_tables import newest
@@ -20,9 +23,6 @@ from forecast.report.result_data import drivers
 from forecast.report.value_quantiles import ValueQuantiles
 from forecast.report.words.date_text import FINE, age, as_text
 from forecast.report.words.number_text import amount, percent, plain, scale_of
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["MOST_ORDERS", "Brief", "Group", "Row", "brief", "newest_data", "past_record"]
 
@@ -371,8 +371,6 @@ def newest_data(tree: xr.DataTree, today: str) -> str:
     for name, date in ages[:_MOST_TABLES]:
         short = printable(name.rpartition("/")[2], 40)
         if today:
-            import numpy as np
-
             now, then = decimal_year(np.array([today, date], dtype="datetime64[s]"))
             told.append(f"{short} {date[:7]} ({age(float(now - then)) if now >= then else 'planned'})")
         else:

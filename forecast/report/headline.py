@@ -6,11 +6,12 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import printable
 from forecast.report.answer_distributions import AnswerDistribution, ReportedDate, ReportedValue
 from forecast.report.plain_data import attribute
@@ -23,9 +24,6 @@ from forecast.scenarios.quantities.changes import as_phrase as spoken_change
 from forecast.scenarios.setting_values import as_phrase
 from forecast.scenarios.setting_values import as_text as said_settings
 from forecast.sensitivity.of_answer import uncertain
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = [
     "MOST_NAMED", "MOST_SAID", "Words", "best_of", "changed", "contestant", "dates_of", "event", "headline", "opening",

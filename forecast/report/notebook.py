@@ -9,10 +9,12 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.lazy import xr
 from forecast.errors import FitError, ForecastError, printable
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
     from forecast.fit.fit import Fit
@@ -118,7 +120,6 @@ def _page(
 def _figure(draw: Callable[[Axes], object], told: str) -> str:
     """Return a figure as an image in the page; none where it cannot be small."""
     import matplotlib as mpl
-    import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from PIL import Image  # matplotlib's own
@@ -147,8 +148,6 @@ def _figure(draw: Callable[[Axes], object], told: str) -> str:
 
 def _curve(made: Fit, ax: Axes) -> None:
     """Draw the law along its first variable, the others at the middle of their data, with the band of the law."""
-    import numpy as np
-
     from forecast.report.figures import COLOURS
     from forecast.report.words.number_text import plain
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import xarray as xr
+from forecast.base.lazy import xr
 
 __all__ = ["attribute", "combinations", "iso", "numbers", "places"]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from forecast.base.lazy import xr
 from forecast.projection.crossing import QUANTILES
 from forecast.report.plain_data import attribute, combinations, numbers
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["rankings"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.source_tables import newest
 from forecast.projection.weights import effective_sample_size, weights_of
@@ -19,9 +20,6 @@ from forecast.report.rankings import rankings
 from forecast.report.value_quantiles import ValueQuantiles
 from forecast.report.value_text import first_answers, value_answers
 from forecast.report.value_text import sentence as asked_sentence
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = [
     "asked_sentence",

@@ -9,17 +9,15 @@ quantile inside the never mass.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.projection.crossing import QUANTILES
 from forecast.report import result_data
 from forecast.report.plain_data import attribute
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["columns"]
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.projection.weights import broadcast_to_weights, select, value_quantiles, weighted_share, weights_of
 from forecast.report.plain_data import combinations
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
 
 __all__ = ["ValueQuantiles"]
 

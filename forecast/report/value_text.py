@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.projection.answers.first_event import earliest
 from forecast.projection.answers.pooling import pooled
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.weights import failing_of, select, value_quantiles, weighted_share, weights_of
 from forecast.report.plain_data import attribute, combinations, numbers
 from forecast.report.words.number_text import percent
-
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
 
 __all__ = ["first_answers", "race", "sentence", "value_answers"]
 
@@ -102,8 +100,6 @@ def _counted(tree: xr.DataTree, name: str) -> Iterator[tuple[dict[str, str], NDA
 
 def _compared(tree: xr.DataTree, events: list[str]) -> Iterator[tuple[dict[str, str], NDArray[np.float64]]]:
     """Compare the dates of every world."""
-    import xarray as xr
-
     data, weights = tree["questions"].to_dataset(), weights_of(tree)
     dated = [data[f"{each}_date"].reset_coords(drop=True) for each in events]
     whole = xr.concat(xr.broadcast(*dated), dim="event")

@@ -11,7 +11,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast import models, units
 from forecast.base.distributions import distribution
@@ -47,10 +50,6 @@ from forecast.scenarios.scenario import (
 from forecast.scenarios.table_values import Tables, choices_of
 from forecast.scenarios.templates import chosen_name, own_choices, source_of, walk
 from forecast.units.qualifiers import Qualifiers
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["Combination", "Node", "ScenarioGraph", "build", "swapped"]
 

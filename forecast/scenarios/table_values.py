@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, printable
 from forecast.scenarios.spec import ByChoice, Choice, TableChoice, TableValue, braces, fill
 from forecast.tables import series
 from forecast.units import qualifiers
 
 if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from forecast.tables import Columns
 
 __all__ = ["ReadValue", "Tables", "choices_of", "resolve"]
@@ -87,7 +87,6 @@ class Tables:
         raise EmptyDataError(f"{self.where}: {key}: {missing}{' where ' + asked if asked else ''}")
 
     def _first(self, cell: TableValue, picked: Mapping[str, str], key: str) -> ReadValue | None:
-        import numpy as np
 
         from forecast import tables
 
@@ -130,8 +129,6 @@ class Tables:
 
     def values(self, choice: TableChoice, key: str) -> list[str]:
         """Return the values of a choice that stand in its table, in the table's order."""
-        import numpy as np
-
         _, columns = self._read(choice.table)
         column_values = columns.column(choice.column)
         if column_values.dtype.kind != "U":

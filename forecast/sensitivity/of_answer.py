@@ -12,18 +12,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.errors import UnknownNameError
 from forecast.projection.weights import failing_of, weights_of
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["UncertainNumber", "first_order", "ranks", "uncertain", "variance_shares"]
 

@@ -11,9 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.distributions import Distribution, distribution
+from forecast.base.lazy import xr
 from forecast.base.streams import Streams, check_seed
 from forecast.contract.plugin_calls import guarded
 from forecast.contract.specs import Input
@@ -21,12 +25,8 @@ from forecast.errors import DataError, UnknownNameError, UsageError, printable
 from forecast.models import FittedModel, Model, OtherModel, OtherQuantity, model
 from forecast.scenarios import setting_values
 
-if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["sobol_indices"]
 
@@ -104,8 +104,6 @@ def sobol_indices(
     >>> [str(n) for n in shares["input"].values], shares["total"].round(2).values.tolist()
     (['a', 'b'], [0.8, 0.2])
     """
-    import numpy as np
-    import xarray as xr
     from scipy import stats
 
     made = model(name) if isinstance(name, str) else name
@@ -164,8 +162,6 @@ class _Quantiles:
 
     def ppf(self, *args: Any, **kwargs: Any) -> Any:
         """Turn uniforms into values; 0 and 1, where a normal has no quantile, count as the nearest inside."""
-        import numpy as np
-
         (u,) = args
         return self.made.ppf(np.clip(u, 2.0**-54, 1 - 2.0**-53))
 
@@ -219,8 +215,6 @@ def _level(
     made: Model, fitted: Mapping[str, FittedModel], values: Mapping[str, Array], size: int, at: float, seed: int
 ) -> Array:
     """Compute a model at one time, (draw,)."""
-    import numpy as np
-
     time = np.array([at])
 
     def sample(inner: Model) -> Array:

@@ -22,6 +22,7 @@ from forecast.base import access
 from forecast.base.dates import decimal_year, from_decimal_year
 from forecast.base.files import file_hash
 from forecast.base.json_text import to_json
+from forecast.base.lazy import xr
 from forecast.errors import (
     DataError,
     EmptyDataError,
@@ -42,7 +43,6 @@ from forecast.tables.schema.validate import validated
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import xarray as xr
 
     Array = npt.NDArray[Any]
 
@@ -222,8 +222,6 @@ def cited(ds: xr.Dataset) -> str:
 
 def _load(edition: Edition) -> xr.Dataset:
     """Read every resource, then lay all of them on one grid; failures of all resources are collected."""
-    import xarray as xr
-
     package = edition.package
     failures: list[str] = []
     read: list[tuple[Resource, dict[str, list[Any]], csv_format.CsvColumns]] = []
@@ -361,7 +359,6 @@ def rows(ds: xr.Dataset, *, where: str = "") -> xr.Dataset:
     array([1., 3., 4.])
     """
     import numpy as np
-    import xarray as xr
 
     at = f"{where}: " if where else ""
     sizes = dict(ds.sizes)

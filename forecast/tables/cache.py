@@ -10,11 +10,10 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from forecast.base import access
+from forecast.base.lazy import xr
 from forecast.tables import editions
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.base.access import Access
     from forecast.tables.columns import Columns
 

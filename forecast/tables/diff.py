@@ -13,16 +13,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from forecast.base.lazy import xr
 from forecast.errors import DataError, UsageError, printable
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import xarray as xr
+Array = npt.NDArray[Any]
+Key = tuple[Any, ...]
 
-    Array = npt.NDArray[Any]
-    Key = tuple[Any, ...]
 
 __all__ = ["ChangedResource", "Difference", "RowChange", "Version", "compare", "held", "moved", "read"]
 
@@ -165,8 +166,6 @@ def _given(columns: Mapping[str, list[Any]], key: Sequence[str], label: str) -> 
 
 def _parts(dataset: xr.Dataset) -> Iterator[ChangedResource]:
     """Take a Dataset apart into the columns that lie along the same key, and drop the places where no row is."""
-    import numpy as np
-
     groups: dict[tuple[str, ...], list[str]] = {}
     for name, variable in dataset.data_vars.items():
         groups.setdefault(tuple(map(str, variable.dims)), []).append(str(name))
@@ -191,8 +190,6 @@ def _parts(dataset: xr.Dataset) -> Iterator[ChangedResource]:
 
 def _values(array: Array, kind: str) -> list[Any]:
     """Return plain values: ISO dates, floats, truth values where the column holds these, and None for missing."""
-    import numpy as np
-
     if array.dtype.kind == "M":
         return [None if t == "NaT" else t.removesuffix("T00:00:00") for t in np.datetime_as_string(array, unit="s")]
     if array.dtype.kind == "f":

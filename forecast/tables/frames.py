@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from forecast.base.budgets import check_memory
 from forecast.base.files import check_regular, replacing
 from forecast.errors import DataError, UsageError, one_line, printable
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
+Array = npt.NDArray[Any]
 
-    Array = npt.NDArray[Any]
 
 __all__ = ["aligned", "beside", "check_parquet", "frame", "labels", "parquet", "write_parquet"]
 
@@ -199,8 +200,6 @@ def labels(data: Any) -> Any:
     >>> labels(pd.Series([1.0, 2.0], index=["a", "b"])).to_list(), labels(pd.Series([1.0, 2.0]))
     (['a', 'b'], None)
     """
-    import numpy as np
-
     if hasattr(data, "dims"):
         index = data.indexes.get(next(iter(data.dims))) if len(data.dims) == 1 else None
     else:

@@ -7,6 +7,10 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from forecast.base.lazy import xr
 from forecast.errors import (
     DataError,
     EmptyDataError,
@@ -19,13 +23,10 @@ from forecast.errors import (
 from forecast.units.qualifiers import ATTRIBUTES, infer
 
 if TYPE_CHECKING:
-    import numpy as np
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from forecast.tables.columns import Columns
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Series", "complete", "of_column", "read", "read_columns", "rows", "states"]
 
@@ -53,7 +54,6 @@ _CALLED = ("name", "site")
 
 
 def _years(values: Any, where: str) -> Array:
-    import numpy as np
 
     from forecast import tables
 
@@ -66,8 +66,6 @@ def _years(values: Any, where: str) -> Array:
 
 def _dated(since: Any) -> Any:
     """Return text that begins with a year, or a date; a number would be seconds, and numpy also reads "now"."""
-    import numpy as np
-
     if isinstance(since, (datetime.date, np.datetime64)) or (isinstance(since, str) and since[:1].isdigit()):
         return since
     raise ValueError(since)
@@ -103,8 +101,6 @@ def rows(data: Any, *, where: Mapping[str, str], as_of: float | None, name: str,
     EmptyDataError
         If no row is left.
     """
-    import numpy as np
-
     from forecast import tables
 
     columns = tables.columns(data, where=name)
@@ -142,8 +138,6 @@ def complete(columns: Columns, used: Iterable[str], name: str) -> Columns:
     EmptyDataError
         If no row is left.
     """
-    import numpy as np
-
     from forecast import formula
 
     names = {n for text in used for n in ([text] if text in columns else formula.parse(text, where=name).names)}
@@ -232,8 +226,6 @@ def read_columns(
     ------
     As `read`.
     """
-    import numpy as np
-
     from forecast.tables.schema import separate
 
     columns = rows(data, where=where or {}, as_of=as_of, name=name, date=x)
@@ -297,8 +289,6 @@ def read_columns(
 
 def _names(columns: Columns, dataset: xr.Dataset | None, used: str) -> NDArray[np.str_] | None:
     """Return what a table calls its rows: by a column for that, or by the key that tells most of them apart."""
-    import numpy as np
-
     keys = [] if dataset is None or used not in dataset else [str(key) for key in dataset[used].dims]
     texts = [name for name in (*_CALLED, *keys) if name in columns and columns.column(name).dtype.kind == "U"]
     if not texts:
@@ -309,8 +299,6 @@ def _names(columns: Columns, dataset: xr.Dataset | None, used: str) -> NDArray[n
 
 def _check_finite(value: Array, time: Array, where: str) -> None:
     """Refuse infinities: they are no measurements, and not what a table writes where nothing was measured."""
-    import numpy as np
-
     if (bad := np.isinf(value)).any():
         at = ["no date" if np.isnan(t) else f"{t:.2f}" for t in time[bad][:4]]
         more = f" and {int(bad.sum()) - 4} more" if bad.sum() > 4 else ""
@@ -326,8 +314,6 @@ def _value(
     columns: Columns, dataset: xr.Dataset | None, y: str, where: str
 ) -> tuple[Array, str | None, tuple[str, ...]]:
     """Return a column or a formula over columns, its unit where all units are stated, and the columns used."""
-    import numpy as np
-
     from forecast import formula, units
     from forecast.tables.column_names import meant
 

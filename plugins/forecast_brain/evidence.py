@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast import Input
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, Need, OtherModel, Unfitted, model
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast import ModelSpec
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["PUBLISHED", "evidence"]
 
@@ -56,7 +57,6 @@ class _Evidence(Unfitted):
         return self if as_of is None else replace(self, as_of=as_of)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         names = list(PUBLISHED)
         years = np.array([PUBLISHED[n] for n in names])

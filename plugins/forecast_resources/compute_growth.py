@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity, Unfitted
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast import ModelSpec
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["as_measured", "as_needed"]
 
@@ -41,7 +42,6 @@ def as_measured(name: str, spec: ModelSpec) -> Model:
 @dataclass(frozen=True, kw_only=True)
 class _Asked(Unfitted):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         by = inputs["by_compute"]
         if not by.all():
@@ -74,7 +74,6 @@ class _FittedMeasured(FittedModel):
         return {"growth": self.trend.posterior(streams)["growth"]}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         return np.broadcast_to(self.posterior(streams)["growth"], (len(time), streams.draws)).copy()
 

@@ -9,18 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast import Input
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast import ModelSpec
     from forecast.fit.fit import Fit
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["needed"]
 
@@ -57,7 +58,6 @@ class _FittedNeeded(FittedModel):
         return {"beta": self.fit.drawn(streams)["beta"]}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         rate = self.posterior(streams)["beta"] * inputs["growth"] * inputs["years"]
         return np.broadcast_to(np.exp(np.clip(rate, -600.0, 600.0)), (len(time), streams.draws)).copy()

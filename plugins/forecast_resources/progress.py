@@ -17,18 +17,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast import Input, ModelSpec
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherModel
 from forecast.streams import student_t
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["frontier", "open_lag", "per_compute", "per_year"]
 
@@ -81,8 +82,6 @@ class _Moments:
 
 def _moments(as_of: float | None, name: str) -> _Moments:
     """Return what the models of the table with compute and index say."""
-    import numpy as np
-
     from forecast import tables
     from forecast.tables import series
 
@@ -147,7 +146,6 @@ class _FittedPerCompute(FittedModel):
     moments: _Moments
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         of, place = self.moments, inputs["place"]
         z = student_t(streams.uniforms("parameters", 2), of.dof)[0]
@@ -168,7 +166,6 @@ class _FittedPerYear(FittedModel):
         return {"given_compute": student_t(streams.uniforms("parameters", 2), self.moments.dof + 1)[0]}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         b, of = inputs["slope"][0], self.moments
         z = self.posterior(streams)["given_compute"]
@@ -199,7 +196,6 @@ def _described(model: ModelRecord, of: _Moments, value: Callable[[float], float]
 @dataclass(frozen=True, kw_only=True)
 class _Frontier(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        import numpy as np
 
         from forecast.tables import series
 
@@ -228,7 +224,6 @@ def _repeated(left: list[Array]) -> float:
 @dataclass(frozen=True, kw_only=True)
 class _OpenLag(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        import numpy as np
 
         from forecast.tables import series
 
@@ -265,7 +260,6 @@ class _FittedLag(FittedModel):
         return {"value": self.sample(_NOW, {}, streams)[0]}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         z = student_t(streams.uniforms("parameters", 3), self.dof)
         g, d = self.centre[:, None] + np.linalg.cholesky(self.table) @ z
@@ -288,7 +282,6 @@ class _FittedLag(FittedModel):
 
     def _interval(self) -> tuple[float, float]:
         """Return the 90 % interval of a ratio: the lags at which d + lag·g does not differ from 0 (Fieller 1954)."""
-        import numpy as np
         from scipy.special import stdtrit
 
         (g, d), limit = self.centre, float(stdtrit(self.dof, 0.95)) ** 2
@@ -320,7 +313,6 @@ class _FittedFrontier(FittedModel):
         return {"value": self.sample(_NOW, {}, streams)[0]}
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         drawn = self.slope + self.error * student_t(streams.uniforms("parameters", 2), self.dof)[0]
         return np.broadcast_to(drawn, (len(time), streams.draws)).copy()

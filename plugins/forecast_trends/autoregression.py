@@ -18,16 +18,17 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.streams import choice, student_t
 from forecast_trends.points import quantile
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["NEGLIGIBLE", "Mixture", "Regressions", "autocorrelations", "going_on", "jointly", "regressions"]
 
@@ -41,8 +42,6 @@ NEGLIGIBLE = 1e-4
 @functools.cache
 def autocorrelations() -> Array:
     """Return the values of ρ, evenly spread in arcsin ρ: there the reference prior is flat."""
-    import numpy as np
-
     return np.asarray(np.sin(np.pi * ((np.arange(_COUNT) + 0.5) / _COUNT - 0.5)))
 
 
@@ -80,8 +79,6 @@ class Regressions:
 
     def shares(self) -> Array:
         """Return the weights of all designs and ρ, every design alike before the data are seen."""
-        import numpy as np
-
         out = np.exp(self.likelihood - self.likelihood.max())
         return np.asarray(out / out.sum())
 
@@ -91,8 +88,6 @@ class Regressions:
         The variance of the mean of n points is σ²/n·((1 + ρ)/(1 − ρ) − 2ρ(1 − ρⁿ)/(n(1 − ρ)²)) (Bayley & Hammersley
         1946, JRSS Supplement 8(2), 184-197). Points that correlate negatively count once.
         """
-        import numpy as np
-
         rho, n = self.rho, self.size
         inflation = (1 + rho) / (1 - rho) - 2 * rho * (1 - rho ** int(n)) / (n * (1 - rho) ** 2)
         share = weights.sum(axis=0)
@@ -100,8 +95,6 @@ class Regressions:
 
     def roots(self, designs: NDArray[np.intp], rhos: NDArray[np.intp]) -> Array:
         """Return roots of the covariance of plain least squares, the scale included, for pairs of a design and a ρ."""
-        import numpy as np
-
         # the columns go backwards through the autoregression that makes such noise of white noise
         rho, columns = self.rho[rhos][:, None], np.moveaxis(self.columns, 1, 0)
         state = np.zeros((len(designs), self.back.shape[1]))
@@ -140,8 +133,6 @@ def regressions(
     alone : int
         So many rows at the end, such as those of a prior, are independent of all others.
     """
-    import numpy as np
-
     rho = autocorrelations() if rho is None else rho
     rows, k = basis.shape[1] - alone, basis.shape[2]
     norm = np.linalg.norm(rest, axis=1)
@@ -182,8 +173,6 @@ def regressions(
 
 def _inverse_products(columns: Array, rho: Array) -> Array:
     """Return A'V⁻¹A, where V is the correlation of an autoregression: (design, ρ, column, column)."""
-    import numpy as np
-
     turned = np.swapaxes(columns, 1, 2)
     plain = turned @ columns
     later = turned[..., 1:] @ columns[:, :-1]
@@ -218,8 +207,6 @@ class Mixture:
     @classmethod
     def of(cls, found: Regressions, plain: Array, weights: Array) -> Mixture:
         """Take the components that matter, of weights (design, ρ) and coefficients (design, coefficient)."""
-        import numpy as np
-
         design, rho = np.nonzero(weights > NEGLIGIBLE * weights.max())
         return cls(
             weights=weights[design, rho] / weights[design, rho].sum(),
@@ -233,8 +220,6 @@ class Mixture:
 
     def drawn(self, streams: Streams) -> tuple[Array, Array, NDArray[np.intp]]:
         """Draw coefficients, (coefficient, draw), the noise's standard deviation, and which component each is from."""
-        import numpy as np
-
         uniforms = streams.uniforms("parameters", self.centre.shape[1] + 2)
         pick = choice(self.weights, uniforms[-1])
         z, wider = jointly(uniforms[:-1], self.dof)
@@ -243,15 +228,11 @@ class Mixture:
 
     def quantile(self, q: float, along: Array) -> float:
         """Return a quantile of a combination of the coefficients."""
-        import numpy as np
-
         widths = np.linalg.norm(along @ self.root, axis=1)
         return quantile(q, self.centre @ along, widths, self.dof, self.weights)
 
     def covariance(self, design: int) -> Array:
         """Return the covariance of the coefficients of a design, but for the factor of Student's t."""
-        import numpy as np
-
         mine = self.design == design
         root = self.root[mine] * np.sqrt(self.weights[mine] / self.weights[mine].sum())[:, None, None]
         return np.asarray(np.einsum("cij,ckj->ik", root, root))
@@ -259,7 +240,6 @@ class Mixture:
 
 def jointly(uniforms: Array, dof: float) -> tuple[Array, Array]:
     """Return a multivariate Student t, and what its draws are wider by than normal ones: noise shares its variance."""
-    import numpy as np
     from scipy.special import ndtr
 
     one = np.full((1, uniforms.shape[1]), ndtr(1.0))
@@ -280,8 +260,6 @@ def going_on(ahead: Array, now: Array, rho: Array, scale: Array, rng: np.random.
     rho, scale : ndarray
         Of each draw. Between whole steps of a negative ρ the sign turns smoothly.
     """
-    import numpy as np
-
     steps = np.maximum(ahead, 1.0)[:, None]
     known = np.abs(rho) ** steps * np.where(rho < 0, np.cos(np.pi * steps), 1.0)
     known = np.where(ahead[:, None] > 0, known, 0.0)

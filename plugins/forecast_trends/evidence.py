@@ -9,16 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import DataError, FitError
 from forecast.models import Anchored, FittedShape
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 #: Steps of a running maximum smaller than this (in log value) are rounding of the same record.
 ROUNDING = 1e-6
@@ -36,8 +37,6 @@ def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Arr
     FitError
         If there are fewer than three points, or all share one date.
     """
-    import numpy as np
-
     time, value = np.asarray(time, dtype=float), np.asarray(value, dtype=float)
     bad = np.flatnonzero(~np.isfinite(value) | ~np.isfinite(time) | (value <= 0))
     if bad.size:
@@ -61,8 +60,6 @@ def log_series(time: Array, value: Array, *, frontier: bool) -> tuple[Array, Arr
 
 def first_of_each_record(y: Array) -> NDArray[np.bool_]:
     """Mark the points of a running maximum that set a new record."""
-    import numpy as np
-
     return np.concatenate(([True], np.diff(y) > ROUNDING))
 
 
@@ -72,8 +69,6 @@ def autocorrelation(residuals: Array) -> float:
     The correction is Kendall's: the estimate is low by about (1 + 4ρ)/n. Points are taken in order; uneven spacing is
     ignored.
     """
-    import numpy as np
-
     n, total = len(residuals), float(residuals @ residuals)
     if n < 3 or total <= 1e-24 * n:
         return 0.0
@@ -88,8 +83,6 @@ def from_record(shape: FittedShape, time: Array, record: Array, residuals: Array
     autocorrelation from one point to the next, over the mean time between points. For the central path the residuals
     tell it.
     """
-    import numpy as np
-
     rho, apart = autocorrelation(residuals), float(time[-1] - time[0]) / max(len(time) - 1, 1)
     return _FromRecord(
         shape=shape,
@@ -103,8 +96,6 @@ def from_record(shape: FittedShape, time: Array, record: Array, residuals: Array
 
 def _forgets(rho: Array | float, apart: float) -> Any:
     """Return the rate a year at which noise dies away that correlates by ρ from one point to the next."""
-    import numpy as np
-
     return -np.log(np.maximum(rho, 1e-9)) / apart
 
 

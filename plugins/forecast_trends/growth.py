@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast import ModelSpec
 from forecast.models import Description, Model, OtherQuantity, Unfitted
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["growth"]
 
@@ -31,7 +32,6 @@ def growth(name: str, spec: ModelSpec) -> Model:
 @dataclass(frozen=True, kw_only=True)
 class _Growth(Unfitted):
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         with np.errstate(divide="ignore"):
             logs = np.log(inputs["level"])

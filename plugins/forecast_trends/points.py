@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.errors import FitError, UsageError, printable
 from forecast_trends.evidence import first_of_each_record, log_series
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = [
     "LARGEST",
@@ -63,8 +62,6 @@ class Path:
 
     def within(self, time: Array) -> Array:
         """Return the log value at dates inside the series: straight between its points."""
-        import numpy as np
-
         return np.interp(time, self.time, self.y)
 
 
@@ -102,8 +99,6 @@ def path(time: Array, value: Array, *, frontier: bool, least: int, what: str, av
     UsageError
         If a running maximum is to be averaged.
     """
-    import numpy as np
-
     time, y = log_series(time, value, frontier=frontier)
     points, notes = len(y), []
     if average:
@@ -131,8 +126,6 @@ def path(time: Array, value: Array, *, frontier: bool, least: int, what: str, av
 
 def mirrored(half: Array, sign: float = -1.0) -> Array:
     """Interleave the last axis with its mirror image, or with itself for ``sign=1``: antithetic pairs of draws."""
-    import numpy as np
-
     out = np.empty((*half.shape[:-1], 2 * half.shape[-1]))
     out[..., 0::2], out[..., 1::2] = half, sign * half
     return out
@@ -169,7 +162,6 @@ def said_growth(facts: Mapping[str, float], now: str = "") -> str:
 
 def quantile(q: float, centres: Array, widths: Array, dof: float, weights: Array) -> float:
     """Return a quantile of a mixture of Student t distributions."""
-    import numpy as np
     from scipy.optimize import brentq
     from scipy.special import stdtr, stdtrit
 

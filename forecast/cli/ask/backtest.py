@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
+from forecast.base.lazy import xr
 from forecast.cli import render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
@@ -16,8 +18,6 @@ from forecast.errors import ForecastError, UsageError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    import xarray as xr
 
     from forecast.contract.registry import Plugin
     from forecast.laws import Law
@@ -246,8 +246,6 @@ def _of_file(
 
 def _parts(rows: Columns, by: str | None, name: str) -> Iterator[tuple[str, Columns]]:
     """Walk the rows of each value of a column, and its name; all of them where there is none."""
-    import numpy as np
-
     if by is None:
         yield name, rows
         return

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from forecast.base.lazy import xr
 from forecast.cli import render
 from forecast.errors import printable
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["show", "show_quantities", "show_swept"]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from forecast.base.lazy import xr
 from forecast.cli import render
 from forecast.cli.output_files import plot_width, writers
 from forecast.errors import UnknownNameError
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["NARROWING", "show_projection"]
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from forecast.base.lazy import xr
 from forecast.errors import ForecastError
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.tables.editions import Edition
 
 __all__ = ["Changed", "moves"]

@@ -17,13 +17,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forecast.base import access
+from forecast.base.lazy import xr
 from forecast.errors import ForecastError, ScenarioError, UnknownNameError, UsageError, printable
 from forecast.projection.paths.run_cache import RunCache
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.report.page.draw_encoding import EncodedDraws
     from forecast.scenarios.graph import ScenarioGraph
     from forecast.scenarios.scenario import Scenario
@@ -178,8 +179,6 @@ class Session:
 
     def _parameters(self, graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
         """Walk the parameters of fits that can be set, of every quantity whose model needs no other."""
-        import numpy as np
-
         from forecast.base.streams import Streams
         from forecast.projection.paths.run_cache import Dependencies
         from forecast.projection.world import ModelFits
@@ -285,8 +284,6 @@ def _checked(asked: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _numbers(graph: ScenarioGraph) -> Iterator[dict[str, Any]]:
     """Walk the stated numbers and the inputs of models: what they lie between, and how far beyond one may go."""
-    import numpy as np
-
     from forecast.base.distributions import distribution
     from forecast.scenarios.scenario import Prior
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from forecast.errors import DataError, EmptyDataError, ForecastError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
@@ -232,8 +234,6 @@ def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns,
     A condition is a comparison of the safe grammar over columns (``params_b > 0.1``), or ``COLUMN is VALUE`` for text.
     A row with a missing cell in it does not meet it.
     """
-    import numpy as np
-
     keep = np.ones(columns.rows, dtype=bool)
     for text in conditions:
         keep &= _meets(columns, text)
@@ -246,7 +246,6 @@ def write_outputs(columns: Columns, conditions: Sequence[str]) -> tuple[Columns,
 
 
 def _meets(columns: Columns, text: str) -> Any:
-    import numpy as np
 
     from forecast.formula import parse_row_condition
     from forecast.tables import decimal_year, wanted

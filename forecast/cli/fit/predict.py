@@ -8,7 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
+from forecast.base.lazy import xr
 from forecast.cli import completion, render
 from forecast.cli.access_options import access_options
 from forecast.cli.catalogue.listing import json_option
@@ -16,8 +18,6 @@ from forecast.cli.output_files import TABLES, check_plots, out_option, plot_opti
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
     from forecast.tables.columns import Columns
@@ -133,8 +133,6 @@ def _by(fit: Fit | Fits) -> list[str]:
 
 def _points(fit: Fit | Fits, words: tuple[str, ...], columns: Columns | None, lets: dict[str, str]) -> dict[str, Any]:
     """Return the values of the variables, and the labels of fits where they are named, (points,) each."""
-    import numpy as np
-
     from forecast.cli.fit import fit_arguments
     from forecast.fit.data.observations import _compute
 
@@ -173,9 +171,6 @@ def _points(fit: Fit | Fits, words: tuple[str, ...], columns: Columns | None, le
 
 def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -> xr.Dataset:
     """Predict every point by the fit that it names, else by all of them, one after the other; (point,)."""
-    import numpy as np
-    import xarray as xr
-
     asked = {n: v for n, v in points.items() if n != fits.by}
     if fits.by not in points:
         whole = fits.predict(level=level, statistic=statistic, **asked)
@@ -218,8 +213,6 @@ def _by_many(fits: Fits, points: dict[str, Any], level: float, statistic: str) -
 
 def _labelled(fits: Fits, given: Any) -> Any:
     """Return labels as the fits have them: 7, 7.0 and "7" are one number."""
-    import numpy as np
-
     known = {_label(label): place for place, label in enumerate(fits.labels.tolist())}
     numeric, places = fits.labels.dtype.kind in "iuf", []
     for each in given.tolist():
@@ -254,8 +247,6 @@ def _plain(value: Any) -> Any:
 
 def _columns(columns: Columns | None, fit: Fit | Fits, answer: xr.Dataset) -> dict[str, Any]:
     """Return the points, with the other columns of the data, and what is predicted there."""
-    import numpy as np
-
     table: dict[str, Any] = {}
     keys = _keys(fit)
     if columns is not None and columns.rows == answer.sizes["point"]:

@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast import formula
+from forecast.base.lazy import xr
 from forecast.errors import DataError, EmptyDataError, UnknownNameError, UsageError, printable
 from forecast.fit.data.observations import Observations, below_chance
 from forecast.fit.objectives.objective import Objective
 from forecast.fit.options import Request
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.laws import Law
 
 __all__ = ["pad"]
@@ -47,8 +46,6 @@ class _Grid:
 
     def dealt(self, given: Any, where: str) -> Array:
         """Return numbers that came beside the data, (n,) or (B, n)."""
-        import xarray as xr
-
         if isinstance(given, xr.DataArray) and set(map(str, given.dims)) <= set(self.dims):
             return self._placed(given.variable)
         values = np.asarray(given, dtype=float)
@@ -107,8 +104,6 @@ def pad(
     DataError, EmptyDataError, UnknownNameError, UsageError
         For what is wrong with all curves; what is wrong with one is its reason.
     """
-    import xarray as xr
-
     y, weights, sigma = request.y, request.weights, request.sigma
     wide = isinstance(data, xr.Dataset) and by in data.dims and len(data.dims) > 1
     source = _Grid(data, by, name) if wide else _Long(data, by, name)

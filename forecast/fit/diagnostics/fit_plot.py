@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base import plot_style
 from forecast.errors import ForecastError, UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from forecast.fit.fit import Fit
     from forecast.fit.fits import Fits
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["draw", "draw_many", "drawable", "panel"]
 

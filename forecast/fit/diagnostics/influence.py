@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
+from forecast.base.lazy import xr
 from forecast.fit.inference.profile import optimum, problem_of_fit
 from forecast.fit.solve import newton
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.fit import Fit
     from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.problem.problem import Problem
@@ -59,8 +58,6 @@ class Influence:
 
 def influence(fit: Fit) -> xr.Dataset:
     """Return what leaving out each point does; see `forecast.Fit.influence`."""
-    import xarray as xr
-
     found = influences(fit)
     columns = {n: ("row", found.values[j]) for j, n in enumerate(found.names)}
     columns |= {f"{n}_shift": ("row", found.shifts[j]) for j, n in enumerate(found.names)}

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.base.distributions import Distribution, distribution
+from forecast.base.lazy import xr
 from forecast.base.streams import BLOCK, Streams, check_seed
 from forecast.errors import FitError, UnknownNameError
 from forecast.fit.inference.draws import check_draws
 from forecast.fit.inference.profile import optimum, problem_of_fit
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.fit import Fit
     from forecast.fit.inference.profile_endpoints import Optima
     from forecast.fit.inference.uncertainty import Uncertainty
@@ -135,8 +134,6 @@ def posterior(fit: Fit, draws: int, seed: int, priors: Mapping[str, Any]) -> xr.
     FitError
         If the data and priors leave a parameter undetermined, naming it.
     """
-    import xarray as xr
-
     count, seed = check_draws(draws, fit.name), check_seed(seed)
     problem = problem_of_fit(fit, "posterior")
     known = fit.uncertainty

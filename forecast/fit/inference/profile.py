@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.inference.profile_endpoints import Optima, profile_endpoints, refitted
 from forecast.fit.inference.uncertainty import ROUNDED
 from forecast.fit.options import check_level
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.fit.fit import Fit
     from forecast.fit.problem.problem import Problem
     from forecast.fit.solutions import Solutions
@@ -230,8 +229,6 @@ def profile(fit: Fit, name: str, *, points: int = 41, level: float = 0.99) -> xr
         Over ``point``: every parameter (the others refitted), ``objective``, and ``signed_root``: how far a value is
         from the estimate, in standard errors. Attributes: ``lower`` and ``upper``, the interval.
     """
-    import xarray as xr
-
     check_level(level, fit.name)
     if isinstance(points, bool) or not isinstance(points, int) or not 3 <= points <= 10_000:
         got = printable(repr(points), 40)

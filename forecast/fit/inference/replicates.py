@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import xarray as xr
+from forecast.base.lazy import xr
 
 __all__ = ["Replicates"]
 
@@ -74,8 +73,6 @@ class Replicates:
 
     def dataset(self) -> xr.Dataset:
         """Return one variable a parameter over ``replicate``, with the objective and what became of each."""
-        import xarray as xr
-
         columns = {"objective": self.objective, "converged": self.converged}
         columns |= dict(zip(self.names, self.values, strict=True))
         attrs = {

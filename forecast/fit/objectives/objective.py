@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import UnknownNameError, UsageError, printable
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.fit.objectives.losses import Scratch
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["HUBER_FACTOR", "OBJECTIVES", "Objective", "find", "robust_scale", "rows_of", "weighted_median"]
 
@@ -73,8 +74,6 @@ class Objective:
 
     def sizes(self, y: Array, options: Mapping[str, Any]) -> Array:
         """Return the squares at every point against which a loss is rounding or not; `y` is in the link."""
-        import numpy as np
-
         if self.loss == "binomial":
             return np.asarray(options["trials"] + 0.0 * y)
         return np.abs(y) if self.loss == "poisson" else np.ones_like(y) if self.log else y * y
@@ -90,8 +89,6 @@ class Objective:
         self, f: Array, y: Array, weights: Array, options: Mapping[str, Any], scratch: Scratch
     ) -> tuple[Array, Array, Array]:
         """Return the sum of each fit, (B,), and the weighted derivatives at every point, (B, n)."""
-        import numpy as np
-
         from forecast.fit.objectives import losses
 
         if self.loss in losses.SUMMED:
@@ -102,21 +99,15 @@ class Objective:
 
     def linked(self, y: Array) -> Array:
         """Return observations, or the law, in the link: the logarithm, or as they are."""
-        import numpy as np
-
         return np.log(y) if self.log else y
 
     def residuals(self, observed: Array, predicted: Array) -> Array:
         """Return predicted minus observed, of their logs where the objective says so; not finite where impossible."""
-        import numpy as np
-
         with np.errstate(all="ignore"):
             return np.log(predicted) - np.log(observed) if self.log else predicted - observed
 
     def value(self, residuals: Array, weights: Array, delta: float | None = None) -> float:
         """Return the plain value: the weighted sum of squares (not halved), or of Huber losses."""
-        import numpy as np
-
         with np.errstate(over="ignore"):
             if not self.robust or delta is None:
                 return float(np.sum(weights * residuals**2))
@@ -136,8 +127,6 @@ class Objective:
         delta : float or array, optional
             Huber's threshold; the scale is `delta` over 1.345.
         """
-        import numpy as np
-
         if not self.profile:
             return value
         with np.errstate(all="ignore"):
@@ -210,8 +199,6 @@ def rows_of(weights: Array) -> Any:
 
     Weights below 1 are relative ones (one over a variance), and no row stands for less than itself.
     """
-    import numpy as np
-
     return np.maximum(np.sum(weights, axis=-1), np.count_nonzero(weights, axis=-1))
 
 
@@ -224,8 +211,6 @@ def weighted_median(values: Array, weights: Array) -> Any:
     >>> weighted_median(np.array([3.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])).item()
     2.5
     """
-    import numpy as np
-
     least = weights.min(initial=np.inf)
     if least > 0 and least == weights.max() and not np.isnan(values).any():
         return np.median(values, axis=-1)  # without sorting
@@ -247,7 +232,5 @@ def robust_scale(residuals: Array, k: int, weights: Array) -> Any:
     residuals, weights : ndarray
         (n,), or (B, n) of many fits.
     """
-    import numpy as np
-
     n = rows_of(weights)
     return weighted_median(np.abs(residuals), weights) / 0.6744897501960817 * np.sqrt(n / np.maximum(n - k, 1))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import ForecastError
 from forecast.projection.answers.crossing_dates import stamps
 from forecast.projection.crossing import QUANTILES
@@ -19,11 +21,8 @@ from forecast.projection.weights import Updates, weighted_share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, ScenarioGraph
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["Binding"]
 
@@ -98,8 +97,6 @@ class Binding:
         self, time: NDArray[np.datetime64], coordinates: Callable[[Iterable[str]], dict[str, Any]]
     ) -> Iterator[tuple[str, xr.Dataset]]:
         """Walk the limited quantities: the share of worlds in which each bound binds, and the dates of those kept."""
-        import xarray as xr
-
         for name, dims in self.dims.items():
             data: dict[str, Any] = {}
             for of in (each for each in self.asked if each[0] == name):

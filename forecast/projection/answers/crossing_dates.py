@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.dates import from_decimal_year
 from forecast.base.sobol import REPLICATES
@@ -16,10 +17,8 @@ from forecast.projection.failures import too_many
 from forecast.projection.streaming.histograms import replicate_error
 from forecast.projection.weights import weighted_share
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["DateDraws", "Dates", "answers", "stamps"]
 

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.projection.failures import BlockSlice
 from forecast.projection.streaming.accumulators import Holding, SummedColumn
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from forecast.projection.weights import Updates
     from forecast.scenarios.graph import Combination, ScenarioGraph
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["NONE", "TOGETHER", "Earliest", "earliest"]
 
@@ -108,8 +108,6 @@ class Earliest:
 
     def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
         """Return the share of the worlds in which each comes first."""
-        import xarray as xr
-
         data, used = {}, {d for dims in self.dims.values() for d in dims}
         for name, events in self.asked.items():
             rows = np.array([self._counts[name, c] for c in self._cells(name)])

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.base.sobol import BLOCK
 from forecast.base.streams import Streams
 from forecast.base.streams import choice as chosen
@@ -18,13 +20,11 @@ from forecast.projection.streaming.histograms import DateHistogram
 from forecast.projection.weights import failing_of
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from forecast.projection.world import World
     from forecast.scenarios.graph import Combination, ScenarioGraph
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["PooledDates", "pool_saved", "pooled", "rival_of_draw"]
 
@@ -102,8 +102,6 @@ def pooled(values: xr.DataArray, weights: Mapping[str, Sequence[float]], *, seed
     seed : int
         Of the projection.
     """
-    import xarray as xr
-
     worlds = values.sizes["draw"]
     held: dict[str, Any] = {
         str(choice): xr.DataArray(rival_of_draw(choice, stated, seed=seed, worlds=worlds), dims="draw")

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast import units
+from forecast.base.lazy import xr
 from forecast.errors import printable
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failures import Attempt, BlockSlice
@@ -21,11 +23,8 @@ from forecast.projection.weights import Updates, value_quantiles, weighted_share
 from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, ScenarioGraph
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["Ranked", "bests", "first"]
 
@@ -124,8 +123,6 @@ class Ranked:
 
     def dataset(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> xr.Dataset:
         """Return each ranking's quantiles, how often each is first and takes part, and what every kept world says."""
-        import xarray as xr
-
         data: dict[str, Any] = {}
         for name, asked in self.asked.items():
             dims = self.dims[name]

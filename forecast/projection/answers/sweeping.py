@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
 from forecast.scenarios import graph as graphs
 from forecast.scenarios import setting_targets, setting_values
 from forecast.scenarios.graph import ScenarioGraph
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from forecast.scenarios.scenario import Scenario
 
 __all__ = ["dimension", "swept"]
@@ -136,9 +137,6 @@ def _touched(graph: ScenarioGraph, key: str) -> set[str]:
 
 def _joined(trees: Sequence[xr.DataTree], key: str, labels: list[str], touched: set[str]) -> xr.DataTree:
     """Put projections side by side along a new dimension: what is `touched`, and elsewhere what differs."""
-    import numpy as np
-    import xarray as xr
-
     name = dimension(key)
     if name in trees[0]["projection"].dims:
         raise UsageError(f"sweep {printable(key, 80)}: results have a dimension of this name")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import DataError, ScenarioError, printable
 from forecast.projection.crossing import QUANTILES
 from forecast.projection.failures import Attempt, BlockSlice
@@ -20,11 +22,8 @@ from forecast.projection.world import World
 from forecast.scenarios.graph import Combination, ScenarioGraph
 from forecast.scenarios.questions import ValueQuestion
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["ValueReducer"]
 
@@ -105,8 +104,6 @@ class ValueReducer:
 
     def datasets(self, coordinates: Callable[[Iterable[str]], dict[str, Any]]) -> Iterator[tuple[str, xr.Dataset]]:
         """Walk the questions, with the value of every draw at every date."""
-        import xarray as xr
-
         for name, figure in self.asked.items():
             unit = "1/year" if figure.growth else self.graph.nodes[figure.of.names[0]].unit
             dims = ("draw", "date", *self.dims[name])

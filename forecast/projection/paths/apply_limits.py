@@ -7,9 +7,9 @@ A limit *binds* where it takes more than 1 % off the value that would be without
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.dates import from_decimal_year
@@ -18,10 +18,8 @@ from forecast.formula.functions import implementation
 from forecast.models.shapes.frontiers import highest
 from forecast.projection.crossing import Crossing, crossing
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["BINDS", "binding", "check_kept", "frontier", "limited"]
 

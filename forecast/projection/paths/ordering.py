@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from forecast.scenarios.quantities.uncertain_inputs import Correlation
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["in_order", "scores"]
 

@@ -10,17 +10,15 @@ What a path was before the first step is its `Past`: what was observed, or a num
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.errors import DataError, ScenarioError, printable
 from forecast.models.shapes.frontiers import highest
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["Past", "at_step", "over_time"]
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base.budgets import check_time
@@ -29,14 +30,13 @@ from forecast.scenarios.spec import Expression, OverTime
 from forecast.units import Prepared
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from forecast.models import Model
     from forecast.projection.world import World
     from forecast.scenarios.graph import Combination, Node
 
-    Array = NDArray[np.float64]
-    Rows = dict[str, Array]
+Array = NDArray[np.float64]
+Rows = dict[str, Array]
+
 
 __all__ = ["step_through"]
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.projection.streaming.histograms import DateHistogram, ValueHistogram
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = [
     "CountedColumn",

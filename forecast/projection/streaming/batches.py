@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base import access, budgets
 from forecast.base.schema import ANYTHING, COUNT, TEXT, Named, Record
@@ -41,9 +42,8 @@ from forecast.scenarios.scenario import Scenario
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["BATCH", "Checkpoint", "Job", "run_batches"]
 

@@ -8,17 +8,16 @@ of two batches of worlds together are those of both.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.sobol import REPLICATES
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
+Keys = NDArray[np.int64]
 
-    Array = NDArray[np.float64]
-    Keys = NDArray[np.int64]
 
 __all__ = ["DATE_BINS", "WIDTH", "DateHistogram", "ValueHistogram", "replicate_error"]
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year, from_decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import DataError, ForecastError, PluginContractError, ScenarioError, UnitError, UsageError
 from forecast.projection.answers.binding_limits import Binding
 from forecast.projection.answers.crossing_dates import DateDraws, Dates, answers
@@ -33,12 +35,9 @@ from forecast.scenarios.quantities.law_ref import LawRef
 from forecast.scenarios.quantities.uncertain_inputs import MomentFit, OwnDraws, Regime, Schedule
 from forecast.scenarios.scenario import Expression, ModelRef, Prior, SeriesRef, TableValue
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
-    Array = NDArray[np.float64]
-    Mask = NDArray[np.bool_]
 
 T = TypeVar("T")
 
@@ -331,8 +330,6 @@ class Sampled:
 
     def _projection(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the levels of the worlds that are kept."""
-        import xarray as xr
-
         data = {}
         for name, node in self.graph.quantities.items():
             levels = self._levels[name]
@@ -347,8 +344,6 @@ class Sampled:
 
     def _counted_levels(self, time: NDArray[np.datetime64]) -> xr.Dataset:
         """Return the quantiles of the levels of all worlds; of a regime the share of each label."""
-        import xarray as xr
-
         data: dict[str, Any] = {}
         for name, along in self._along.items():
             labels, steady = self.graph.nodes[name].labels, self.graph.nodes[name].steady
@@ -379,8 +374,6 @@ class Sampled:
 
     def _questions(self) -> xr.Dataset:
         """Return each question's quantiles, *already* and *never*, and the date of every world that is kept."""
-        import xarray as xr
-
         data: dict[str, Any] = {}
         dims_used = {d for dims in self._dims.values() for d in dims}
         for name, dims in self._dims.items():
@@ -404,8 +397,6 @@ class Sampled:
 
     def _pooled(self, seed: int) -> xr.Dataset:
         """Return the questions' dates over rivals that are pooled by their stated weights."""
-        import xarray as xr
-
         data: dict[str, Any] = {}
         for name, dims in self._pools.dims.items():
             weights = self.updates.weights(self._dims[name])

@@ -11,10 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast import units
 from forecast.base import plot_style
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import ForecastError, printable
 from forecast.formula import Formula, Measured, parse_condition, parse_expression
 from forecast.projection.answers.pooling import pooled
@@ -28,11 +30,10 @@ from forecast.report.words.date_text import FINE, as_text
 from forecast.report.words.number_text import amount, scale_of
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Fan", "Line", "fans", "lines_over_time"]
 

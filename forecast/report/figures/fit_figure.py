@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base import plot_style
 from forecast.errors import ForecastError
 from forecast.fit.diagnostics.fit_plot import drawable, panel
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from forecast.fit.fit import Fit
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["held", "plot"]
 

@@ -8,16 +8,17 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base import plot_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
-    #: From left to right, and from foot to top, in pixels.
-    Box = tuple[float, float, float, float]
+Array = NDArray[np.float64]
+Box = tuple[float, float, float, float]
+
+#: From left to right, and from foot to top, in pixels.
 
 __all__ = ["Band", "Label", "Taken", "write"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forecast.base import plot_style
+from forecast.base.lazy import xr
 from forecast.base.plot_style import BLACK, COLOURS, GREY
 from forecast.errors import UsageError, printable
 from forecast.report.answer_distributions import AnswerDistribution
@@ -24,7 +25,6 @@ from forecast.report.words.date_text import as_text
 from forecast.report.words.number_text import percent, scale_of
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base import plot_style
+from forecast.base.lazy import xr
 from forecast.projection.answers.crossing_dates import DateDraws, answered
 from forecast.projection.crossing import QUANTILES
 from forecast.report.answer_distributions import AnswerDistribution, ReportedDate
@@ -22,11 +24,10 @@ from forecast.report.words.number_text import percent
 from forecast.sensitivity.of_answer import first_order, uncertain
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Tornado", "draw", "tornado"]
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from forecast.base.files import safe_output, write_atomic
 from forecast.base.json_text import to_json
+from forecast.base.lazy import xr
 from forecast.errors import UsageError, printable
 
 if TYPE_CHECKING:
-    import xarray as xr
     from jinja2 import Environment
 
     from forecast.report.page.draw_encoding import EncodedDraws

@@ -7,11 +7,12 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forecast.base.json_text import to_json
+from forecast.base.lazy import xr
 from forecast.errors import ForecastError, printable
 from forecast.report import result_data
 from forecast.report.brief import brief, newest_data, past_record
@@ -19,9 +20,6 @@ from forecast.report.headline import Words
 from forecast.report.page.draw_encoding import MOST_DATES, EncodedDraws
 from forecast.report.plain_data import attribute
 from forecast.report.words.number_text import amount, plain
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["Called", "about", "appendices", "command", "foreign"]
 

@@ -10,11 +10,13 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.models.mixtures import MEMBER
 from forecast.projection.answers.pooling import rival_of_draw
 from forecast.projection.weights import weights_of
@@ -26,11 +28,8 @@ from forecast.report.plain_data import attribute
 from forecast.report.value_quantiles import ValueQuantiles
 from forecast.sensitivity.of_answer import uncertain
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["EncodedDraws"]
 

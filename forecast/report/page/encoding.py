@@ -6,15 +6,14 @@ import base64
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
-    Array = NDArray[np.float64]
-    Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
 __all__ = ["Coded", "EncodedRanks", "between", "coded", "text"]
 

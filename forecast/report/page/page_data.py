@@ -10,11 +10,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from forecast.base.dates import decimal_year
+from forecast.base.lazy import xr
 from forecast.errors import ForecastError
 from forecast.report import result_data
 from forecast.report.answer_distributions import ReportedAnswer, ReportedValue
@@ -35,9 +36,6 @@ from forecast.report.page.draw_encoding import EncodedDraws
 from forecast.report.page.tornado_data import moves
 from forecast.report.plain_data import attribute
 from forecast.report.words.number_text import amount, percent, scale_of
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 __all__ = ["answer", "contents", "scales"]
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.projection.answers.ranking import bests
 from forecast.report.page.encoding import Coded, between, coded, text
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from forecast.report.page.encoding import Codes
 
 __all__ = ["Order"]

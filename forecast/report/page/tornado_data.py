@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from forecast.base.lazy import xr
 from forecast.projection.answers.pooling import pooled
 from forecast.projection.weights import weights_of
 from forecast.report.answer_distributions import AnswerDistribution, ReportedAnswer, ReportedDate, ReportedValue
@@ -18,12 +20,10 @@ from forecast.report.words.number_text import amount, percent
 from forecast.sensitivity.of_answer import BINS, PER_BIN, UncertainNumber, variance_shares
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from numpy.typing import NDArray
-
     from forecast.report.page.draw_encoding import EncodedDraws
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["TornadoBar", "TornadoData", "moves"]
 

@@ -35,16 +35,17 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import ScenarioError, UnknownNameError, UsageError, printable
 from forecast.formula import Formula
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.scenarios.parse import ScenarioReader
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = [
     "FORMS",
@@ -82,8 +83,6 @@ class Regime:
         >>> Regime(labels=("low", "high"), probabilities=(0.25, 0.75)).codes(np.array([0.1, 0.3, 0.9])).tolist()
         [0.0, 1.0, 1.0]
         """
-        import numpy as np
-
         ends = np.cumsum(self.probabilities)[:-1]
         codes: Array = np.searchsorted(ends, u, side="right").astype(np.float64)
         return codes
@@ -133,8 +132,6 @@ class Schedule:
         >>> plan.values(np.array([2019.0, 2020.0, 2021.0, 2023.0])).round(6).tolist()
         [1.0, 2.0, 4.0, 8.0]
         """
-        import numpy as np
-
         if self.as_ == "level":
             return self._between(time)
         total = self._integral(time)
@@ -142,7 +139,6 @@ class Schedule:
             return np.asarray(np.exp(total - total[:1]))
 
     def _between(self, time: Array) -> Array:
-        import numpy as np
 
         dates, values = (np.array(column) for column in zip(*self.points, strict=True))
         if self.between == "step":
@@ -153,8 +149,6 @@ class Schedule:
 
     def _integral(self, time: Array) -> Array:
         """Integrate the logarithm of the rate from the first date of the schedule to each time, exactly."""
-        import numpy as np
-
         dates, rates = (np.array(column) for column in zip(*self.points, strict=True))
         # pieces: before the first date, between dates, after the last one
         piece = np.searchsorted(dates, time, side="right") - 1
@@ -165,8 +159,6 @@ class Schedule:
 
     def _mean_log(self, first: Array, last: Array) -> Array:
         """Return the mean of the rate's logarithm from one date to another, between which it goes as stated."""
-        import numpy as np
-
         if self.between == "step":
             return np.asarray(np.log(first))
         if self.between == "log":
@@ -198,7 +190,6 @@ class DrawTable:
     columns: Mapping[str, Array] = field(repr=False)
 
     def __post_init__(self) -> None:
-        import numpy as np
 
         shapes = {np.shape(each) for each in self.columns.values()}
         if len(shapes) != 1 or len(next(iter(shapes))) != 1 or not next(iter(shapes))[0]:
@@ -214,8 +205,6 @@ class DrawTable:
     @property
     def hash(self) -> str:
         """A hash of the contents, as a file has one."""
-        import numpy as np
-
         digest = hashlib.sha256()
         for name, each in self.columns.items():
             digest.update(name.encode() + np.ascontiguousarray(each, dtype=np.float64).tobytes())
@@ -249,8 +238,6 @@ class OwnDraws:
         ScenarioError
             For cells that are no finite numbers.
         """
-        import numpy as np
-
         from forecast import tables, units
 
         if not isinstance(self.draws, str):
@@ -310,8 +297,6 @@ class Correlation:
         >>> [round(w, 4) for w in pair.rows(where="demo")["b"]]  # 2 sin(pi/12), and what is left of 1
         [0.5176, 0.8556]
         """
-        import numpy as np
-
         pearson = 2 * np.sin(np.pi / 6 * np.array(self.matrix))
         np.fill_diagonal(pearson, 1.0)
         try:
@@ -390,8 +375,6 @@ def _schedule(reader: ScenarioReader, record: Mapping[str, Any], key: str) -> Sc
 def year(reader: ScenarioReader, value: object, key: str) -> float:
     """Return a decimal year: a number, or a date."""
     if isinstance(value, date):
-        import numpy as np
-
         from forecast.base.dates import decimal_year
 
         return float(decimal_year(np.datetime64(reader.date(value, key), "s")))

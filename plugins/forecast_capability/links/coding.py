@@ -8,13 +8,11 @@ order of progress. Weights are even, so that with x(i) done of task i there is (
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["labour"]
 
@@ -46,8 +44,6 @@ def labour(**given: Array) -> Array:
     >>> labour(**{name: np.array([[float(value)]]) for name, value in (case | {"slope": 2, "rho": -2}).items()})
     array([[9.]])
     """
-    import numpy as np
-
     people, slope, rho = given["people"], given["slope"], given["rho"]
     automated = np.clip(given["automated"], EDGE, 1 - EDGE)
     with np.errstate(all="ignore"):
@@ -88,13 +84,9 @@ def labour(**given: Array) -> Array:
 
 def _spread(x: Array) -> Array:
     """Return log((exp(x) - 1)/x), of x >= 0."""
-    import numpy as np
-
     return np.where(x < 1e-5, x / 2, x + np.log(-np.expm1(-x) / np.maximum(x, 1e-300)))
 
 
 def _slope(x: Array) -> Array:
     """Return its derivative: 1/(1 - exp(-x)) - 1/x."""
-    import numpy as np
-
     return np.where(x < 1e-5, 0.5 + x / 12, -1 / np.expm1(-x) - 1 / np.maximum(x, 1e-300))

@@ -13,18 +13,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast import Input
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need, Observations, OtherQuantity, trend
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast import ModelSpec
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["EDITION", "LAST", "doubling", "line"]
 
@@ -64,7 +65,6 @@ class _Regression(ModelRecord):
     """What both links of one trend are made of."""
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        import numpy as np
 
         window = self.name.rpartition("horizon-")[2].removeprefix("line-")
         since, _, share = window.removeprefix("bent-").partition("-p")
@@ -93,8 +93,6 @@ class _Regression(ModelRecord):
 
     def _points(self, column: str, since: str, as_of: float | None) -> tuple[Array, Array, NDArray[np.str_]]:
         """Return the dates, horizons and models of a window of the table, as published."""
-        import numpy as np
-
         read = trend(
             TABLE, shape="trends/exponential", x="release_date", y=column, unit="min", where={"version": EDITION},
             since=since + "-01-01"[len(since) - 4 :], name=self.name,
@@ -117,7 +115,6 @@ class _Fitted(FittedModel):
     points: Observations
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         shape = (len(time), streams.draws)
         if "doubling" not in inputs:
@@ -152,16 +149,12 @@ class _Fitted(FittedModel):
 
 def _clock(years: Array, bent_at: float | None) -> Array:
     """Return days, or days that count double every `HALVING` days and as one at `bent_at`."""
-    import numpy as np
-
     days = _days(years)
     return days if bent_at is None else np.asarray(HALVING / np.log(2) * 2 ** ((days - bent_at) / HALVING))
 
 
 def _days(years: Array) -> Array:
     """Return decimal years as days of the calendar, which is what the source regresses on."""
-    import numpy as np
-
     whole = np.floor(years)
     begins = (whole - 1970).astype("datetime64[Y]").astype("datetime64[D]").astype(float)
     ends = (whole - 1969).astype("datetime64[Y]").astype("datetime64[D]").astype(float)

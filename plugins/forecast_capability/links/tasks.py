@@ -8,13 +8,12 @@ them; one more, the first, machines always do. Machines do a task at a runtime t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["automated", "composite"]
 
@@ -48,8 +47,6 @@ def automated(**given: Array) -> Array:
 
 def _allocated(given: Mapping[str, Array]) -> tuple[Array, Array]:
     """Return the composite and the share automated, in the shape of the arguments."""
-    import numpy as np
-
     whole = np.shape(given["labour"])
     if len(whole) > 1 and whole[-1] > 1 and all((values == values[..., :1]).all() for values in given.values()):
         alike = _allocated({name: values[..., :1] for name, values in given.items()})  # all worlds are one

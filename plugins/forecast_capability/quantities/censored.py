@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.errors import FitError
 from forecast.models import Description, FittedShape, Shape, shape
 from forecast.streams import Streams
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["AtLeast", "PoolAtLeast", "Tobit", "WalkAtLeast", "tobit"]
 
@@ -68,8 +68,6 @@ def tobit(x: Array, y: Array, censored: NDArray[np.bool_]) -> Tobit:
     >>> tobit(x, np.array([0.0, 1.1, 1.9, 3.0, 4.2]), np.array([False] * 4 + [True])).found.round(2).tolist()
     [-0.03, 1.04]
     """
-    import numpy as np
-
     (n, k), seen = x.shape, ~censored
     if int(seen.sum()) <= k:
         raise FitError(f"expected more than {k} observations that are not censored, got {int(seen.sum())}")
@@ -119,7 +117,6 @@ def tobit(x: Array, y: Array, censored: NDArray[np.bool_]) -> Tobit:
 
 def _mills(z: Array) -> Array:
     """Return the density of the standard normal over its distribution."""
-    import numpy as np
     from scipy.special import log_ndtr
 
     return np.asarray(np.exp(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(z)))
@@ -167,8 +164,6 @@ class AtLeast(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Fit the other shape, to two imputations where observations are at the limit."""
-        import numpy as np
-
         time, value = np.asarray(time, dtype=float), np.asarray(value, dtype=float)
         at_limit = value >= self.limit
         if not at_limit.any():
@@ -230,7 +225,6 @@ class FittedAtLeast(FittedShape):
     read: tuple[Array, ...] = ()
 
     def _taken(self, each: list[Array], streams: Streams) -> Array:
-        import numpy as np
 
         pick = (streams.uniforms("imputation", 1)[0] * len(each)).astype(int)
         return np.asarray(np.choose(pick, each))
@@ -247,8 +241,6 @@ class FittedAtLeast(FittedShape):
 
     def _read(self, time: Array) -> list[Array]:
         """Return a factor of each fit's path: up to the last observation a frontier is as it was read."""
-        import numpy as np
-
         if self.time is None:
             return [np.ones(len(time))] * len(self.fits)
         last = np.maximum(np.searchsorted(self.time, time, side="right") - 1, 0)
@@ -265,15 +257,11 @@ class FittedAtLeast(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the geometric mean of the fits' central paths."""
-        import numpy as np
-
         each = [fit.central(time) * read for fit, read in zip(self.fits, self._read(time), strict=True)]
         return np.asarray(np.exp(np.mean(np.log(each), axis=0)))
 
     def anchored(self, time: Array, record: Array) -> FittedShape | None:
         """Return each fit from the record on that it saw."""
-        import numpy as np
-
         kept, read = [], []
         for fit, above in zip(self.fits, self.above, strict=True):
             raised = record.copy()

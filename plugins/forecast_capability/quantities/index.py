@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast import Input, ModelSpec
 from forecast.errors import DataError
 from forecast.models import Description, FittedModel, Model, ModelRecord, OtherQuantity
@@ -20,12 +23,10 @@ from forecast_capability.quantities import latent
 from forecast_capability.quantities.censored import tobit
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["RELIABLE", "SAME", "disclosed", "horizon", "pace"]
 
@@ -94,7 +95,6 @@ class _Pace(ModelRecord):
     latent_too: bool
 
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        import numpy as np
 
         from forecast import tables
 
@@ -127,8 +127,6 @@ class _Pace(ModelRecord):
 
 def _largest(years: Array, as_of: float | None, name: str) -> Array:
     """Return the logarithm of the largest training run so far at each date."""
-    import numpy as np
-
     from forecast.tables import series
 
     date, record, _ = series.read(RUNS, x="date", y="training_compute", records=True, as_of=as_of, name=name)
@@ -137,8 +135,6 @@ def _largest(years: Array, as_of: float | None, name: str) -> Array:
 
 def _two_ways(logs: Array, points: Array, years: Array, spread: Array) -> tuple[latent.Plane, latent.Plane]:
     """Return the index regressed on compute and date, and compute regressed on index and date."""
-    import numpy as np
-
     one = np.ones_like(logs)
     forward = latent.plane(np.stack([one, logs, years], axis=1), points, spread, through=1)
     return forward, latent.plane(np.stack([one, points, years], axis=1), logs, spread)
@@ -151,8 +147,6 @@ def _paces(forward: latent.Plane, reverse: latent.Plane) -> tuple[float, float]:
 
 def _ratio_error(found: Array, covariance: Array) -> float:
     """Return the standard error of the year's coefficient over that of compute."""
-    import numpy as np
-
     slope = np.array([0.0, -found[2] / found[1] ** 2, 1 / found[1]])
     return float(np.sqrt(slope @ covariance @ slope))
 
@@ -168,7 +162,6 @@ class _FittedPace(FittedModel):
     models: tuple[int, int]
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         z = student_t(streams.uniforms("parameters", 2), self.dof)[0]
         low, high = self.reverse + self.reverse_error * z, self.forward + self.forward_error * z
@@ -194,7 +187,6 @@ class _FittedPace(FittedModel):
 @dataclass(frozen=True, kw_only=True)
 class _Horizon(ModelRecord):
     def fit(self, *, as_of: float | None = None, seed: int = 0) -> FittedModel:
-        import numpy as np
 
         scored = _rows(INDEX, {"edition": EDITION}, as_of, self.name)
         index = dict(zip(scored.column("model"), scored.numeric("eci"), strict=True))
@@ -213,8 +205,6 @@ class _Horizon(ModelRecord):
 
 def _line(model: _Horizon, x: Array, minutes: Array, censored: Array) -> _FittedHorizon:
     """Fit the line in the index, at the place where its level and its slope are independent."""
-    import numpy as np
-
     at_least = censored > 0
     y = np.log2(np.where(at_least, RELIABLE, minutes))
     centre = float(x.mean())
@@ -245,7 +235,6 @@ class _FittedHorizon(FittedModel):
     censored: int
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         z = student_t(streams.uniforms("parameters", 3), self.n - self.censored - 2.0)
         logs = (

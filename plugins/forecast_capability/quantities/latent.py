@@ -8,15 +8,15 @@ known of its compute, with a larger variance.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.errors import FitError
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["Latent", "Plane", "beside_frontier", "plane"]
 
@@ -53,8 +53,6 @@ def beside_frontier(logs: Array, frontier: Array, kind: Array) -> Latent:
     kind : ndarray of str
         Models of one kind lie as far below the frontier as each other, in the mean: those with open weights.
     """
-    import numpy as np
-
     known, below = np.isfinite(logs), logs - frontier
     middle, spread, shared = logs.copy(), np.zeros_like(logs), np.zeros_like(logs)
     for each in np.unique(kind[~known]):
@@ -100,8 +98,6 @@ def plane(x: Array, y: Array, spread: Array, *, through: int | None = None) -> P
     >>> found.round(2).tolist()  # the last says next to nothing
     [0.03, 0.98]
     """
-    import numpy as np
-
     (n, k), sure = x.shape, spread == 0
     if int(sure.sum()) <= k:
         raise FitError(f"expected more than {k} rows without a latent, got {int(sure.sum())}")

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from forecast.errors import DataError, EmptyDataError, UsageError
 
 __all__ = ["Thresholds", "bracket", "thresholds"]
@@ -78,8 +80,6 @@ def bracket(size: Any, reached: Any, *, what: str = "the feature") -> tuple[floa
     ...
     forecast.errors.DataError: rotation is there at 1e+09 and not at 3e+09: no one threshold parts them
     """
-    import numpy as np
-
     sizes, has = np.asarray(size, dtype=float), np.asarray(reached, dtype=bool)
     if sizes.shape != has.shape or sizes.ndim != 1:
         raise UsageError(f"{what}: expected as many sizes as answers, got {sizes.shape} and {has.shape}")
@@ -95,8 +95,6 @@ def bracket(size: Any, reached: Any, *, what: str = "the feature") -> tuple[floa
 
 def _positive(sizes: Any, what: str) -> None:
     """Refuse a size that is none; 0 or nan as a low end, and inf as a high one, are told before."""
-    import numpy as np
-
     wrong = np.flatnonzero(~(sizes > 0))
     if wrong.size:
         raise DataError(f"{what}: row {wrong[0] + 1}: expected a size above 0, got {sizes[wrong[0]]:g}")
@@ -123,7 +121,6 @@ def thresholds(low: Sequence[float] | Any, high: Sequence[float] | Any) -> Thres
     >>> found.bracketed, found.above, 0 < found.none < 1, 1e9 < found.middle[1] < 1e11
     (3, 1, True, True)
     """
-    import numpy as np
     from scipy.special import ndtr
 
     ends = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
@@ -174,8 +171,6 @@ def thresholds(low: Sequence[float] | Any, high: Sequence[float] | Any) -> Thres
 
 def _three(values: Any, weight: Any) -> tuple[float, float, float]:
     """Return the 5, 50 and 95 % points of weights on a grid."""
-    import numpy as np
-
     summed = np.cumsum(weight) - 0.5 * weight
     found = np.exp(np.interp([0.05, 0.5, 0.95], summed / summed[-1], np.log(values)))
     return float(found[0]), float(found[1]), float(found[2])

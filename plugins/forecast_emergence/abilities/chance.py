@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from forecast.errors import DataError, UsageError
 
 __all__ = ["Jump", "above_chance", "jump", "pass_rate", "unseen"]
@@ -46,8 +48,6 @@ def above_chance(
     forecast.errors.DataError: four choices: the chance floor 0.25 lies above the score 0.1 of row 2 by more than the \
 noise 0: one of the two is wrong, or state trials= or noise=
     """
-    import numpy as np
-
     values = np.atleast_1d(np.asarray(score, dtype=float))
     if not 0.0 <= chance <= 1.0:
         raise UsageError(f"{what}: chance: expected a share from 0 to 1, got {chance:g}")
@@ -174,8 +174,6 @@ def jump(params: Any, passes: Any, trials: Any, tokens: float) -> Jump:
     >>> jump(sizes, np.round(2000*smooth), np.full(8, 2000.0), 5).only_metric
     True
     """
-    import numpy as np
-
     from forecast import Law
 
     sizes, right, asked = (np.asarray(v, dtype=float) for v in (params, passes, trials))

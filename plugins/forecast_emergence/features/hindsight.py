@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 __all__ = ["BEFORE", "Row", "backtest", "chance_of_jump", "correlations", "report", "summary"]
 
 TABLE = "datasets/outlier-features"
@@ -58,8 +60,6 @@ def backtest() -> list[Row]:
     >>> [f"{row.smooth:.1f} for {row.observed:g}" for row in backtest() if row.measure == "layers"]
     ['59.7 for 100', '62.3 for 100']
     """
-    import numpy as np
-
     from forecast import formula, law, tables
 
     rows = tables.columns(TABLE)
@@ -131,8 +131,6 @@ def chance_of_jump() -> tuple[float, float]:
     >>> [f"{p:.1%}" for p in chance_of_jump()]
     ['1.4%', '8.6%']
     """
-    import numpy as np
-
     from forecast import tables
 
     rows = tables.columns(TABLE)

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.models import Description, FittedModel, Model, ModelRecord, Need, OtherQuantity
 from forecast_emergence.features.feature_specs import TABLE
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast import ModelSpec
     from forecast.fit import Fit
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["two_regimes"]
 
@@ -31,7 +32,6 @@ class _Fitted(FittedModel):
         return self.fit.drawn(streams)
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         size = np.broadcast_to(inputs["N"], (len(time), streams.draws))
         below = np.minimum(self.fit.law.value(self.posterior(streams), N=size), 100.0)

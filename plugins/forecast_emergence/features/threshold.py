@@ -18,19 +18,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.models import Description, FittedModel, Model, ModelRecord
 from forecast_emergence.abilities.censored import bracket
 from forecast_emergence.features.feature_specs import ROUTES, TABLE
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast import ModelSpec
     from forecast.fit import Fit
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["LARGEST", "ROUTES", "UPTO", "Forecast", "predict", "threshold"]
 
@@ -91,8 +92,6 @@ def predict(route: str, *, upto: float = UPTO, draws: int = 4000, seed: int = 0)
     >>> found.n, found.observed, 0.3 < found.none < 0.6
     (6, (6000000000.0, 6700000000.0), True)
     """
-    import numpy as np
-
     from forecast.errors import UnknownNameError, UsageError
 
     if route not in ROUTES:
@@ -141,7 +140,6 @@ class _Fitted(FittedModel):
         return 2 if self.fit is None else len(self.fit.values) + 1
 
     def draw(self, uniforms: Array) -> Array:
-        import numpy as np
         from scipy.special import gammaincinv
 
         if self.fit is None:
@@ -162,7 +160,6 @@ class _Fitted(FittedModel):
         return np.where(np.isnan(decades), NEVER, 10.0 ** np.where(np.isnan(decades), 0.0, decades))
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         drawn = self.draw(streams.uniforms("parameters", self.numbers))
         return np.broadcast_to(drawn, (len(time), streams.draws)).copy()

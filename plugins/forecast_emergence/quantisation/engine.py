@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast import Input
 from forecast.errors import UsageError
 from forecast.models import Description, Model, Need, OtherQuantity, Unfitted
@@ -13,13 +16,11 @@ from forecast_emergence.quantisation.quantisation_specs import FORMULAS, UNIFORM
 from forecast_emergence.sources import ESSAY, INT8
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast import ModelSpec
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["build"]
 
@@ -37,7 +38,6 @@ class _Rounding(Unfitted):
     title: str
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         from forecast import formula
 
@@ -64,7 +64,6 @@ class _Vector(Unfitted):
     outlier: bool
 
     def sample(self, time: Array, inputs: Mapping[str, Array], streams: Streams, *, observed: bool = False) -> Array:
-        import numpy as np
 
         from forecast_emergence.quantisation.worked import VECTOR, vector_error
 
@@ -87,7 +86,6 @@ class _Vector(Unfitted):
 
 
 def _check_bits(bits: Array, name: str, *, largest: float = float("inf")) -> None:
-    import numpy as np
 
     least, most = float(np.min(bits)), float(np.max(bits))
     if not (least > 1 and most <= largest):

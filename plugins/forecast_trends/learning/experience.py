@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.learning.production import Production, totals
@@ -16,12 +19,10 @@ from forecast_trends.points import LARGEST, Path, is_number, mirrored, path
 from forecast_trends.walks.echo import Increments, path_noise, said_taken_back
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["POOLED", "Experience", "FittedExperience", "error_variance"]
 
@@ -63,8 +64,6 @@ def error_variance(past: Array, ahead: Array, rho: float = 0.0) -> float:
     >>> round(error_variance(np.full(5, 0.1), np.full(3, 0.1)), 9)  # even growth: 3 + 3²/5, as of a random walk
     4.8
     """
-    import numpy as np
-
     past, ahead = np.asarray(past, dtype=float), np.asarray(ahead, dtype=float)
     known = -past * ahead.sum() / (past @ past)
     # what every shock does to the error: by its own year, and a year later
@@ -143,8 +142,6 @@ class Experience(Shape):
         columns: Mapping[str, Array] | None = None,
     ) -> FittedShape:
         """Measure w, its noise, and the growth of production."""
-        import numpy as np
-
         if columns is None or "cumulative" not in columns:
             raise FitError("an experience curve needs what was made up to each date: columns={'cumulative': ...}")
         # growth and its noise take two numbers from the production between dates, w and its noise from the changes
@@ -209,8 +206,6 @@ class FittedExperience(FittedShape):
 
     def _half(self, streams: Streams) -> tuple[Array, Array]:
         """Return the error of the slope in units of σ, and σ, for every other draw."""
-        import numpy as np
-
         rng, size = streams("parameters"), streams.draws // 2
         sigma = self.scale * np.sqrt(self.dof / rng.chisquare(self.dof, size))
         return rng.standard_normal(size) * self.steps.variance(self.rho) ** 0.5, sigma
@@ -229,8 +224,6 @@ class FittedExperience(FittedShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw paths; one observation has no scatter beyond the curve's own."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         error, sigma = self._half(streams)
         slope, variance = -self.w - mirrored(sigma * error), self.steps.variance(self.rho)
@@ -266,8 +259,6 @@ class FittedExperience(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the observations and, beyond them, the curve without noise, production growing steadily."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         out = self.seen.within(time).copy()
         after, before = time > self.seen.time[-1], time < self.seen.time[0]
@@ -335,8 +326,6 @@ class FittedExperience(FittedShape):
 
     def _production_facts(self) -> dict[str, float]:
         """Return how production goes on, in logs a year."""
-        import numpy as np
-
         if self.growth is not None:
             return {"growth_of_production": float(np.median(self.growth))}
         low, high = self.production.interval

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import DataError, FitError, printable
 from forecast_trends.points import LARGEST, mirrored
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Production", "averaged", "swell", "totals"]
 
@@ -38,8 +39,6 @@ def totals(time: Array, cumulative: Array, dates: Array) -> Array:
         Naming the first row that has no logarithm, or a date at which it is less than before; or if nothing was made
         before the last date, from where production to come starts.
     """
-    import numpy as np
-
     time = np.asarray(time, dtype=float)
     try:
         made = np.asarray(cumulative, dtype=float)
@@ -84,8 +83,6 @@ def averaged(length: Array, period: float) -> tuple[Array, Array]:
     >>> [part.round(4).tolist() for part in averaged(np.array([0.5, 1.0, 5.0]), 1.0)]
     [[0.25, 0.5, 1.7], [0.0, 0.0, 0.8]]
     """
-    import numpy as np
-
     h = np.minimum(length, period)
     return length / 3 + h**2 / (6 * length), (length**2 - h**2) / (6 * length)
 
@@ -98,8 +95,6 @@ def swell(growth: Array | float, length: Array | float) -> Array:
     >>> float(swell(0.0, 1.0)), round(float(swell(2.0, 1.0)), 4)
     (0.0, 0.1614)
     """
-    import numpy as np
-
     x = np.abs(np.multiply(growth, length) / 2)
     safe = np.maximum(x, 1e-3)
     return np.asarray(np.where(x < 1e-3, x**2 / 6, safe + np.log(-np.expm1(-2 * safe)) - np.log(2 * safe)))
@@ -157,7 +152,6 @@ class Production:
     @classmethod
     def of(cls, time: Array, total: Array) -> Production:
         """Measure growth and noise; of dates that increase and log cumulative production that never falls."""
-        import numpy as np
         from scipy.linalg import solveh_banded
 
         grew = np.append(True, np.diff(total) > _STILL)
@@ -214,8 +208,6 @@ class Production:
 
     def half(self, streams: Streams) -> tuple[Array, Array]:
         """Return the error of growth and the noise of a year, for every other draw."""
-        import numpy as np
-
         rng, size = streams("production"), streams.draws // 2
         noise = self.noise * np.sqrt(self.dof / rng.chisquare(self.dof, size))
         return noise * rng.standard_normal(size) / self.information**0.5, noise
@@ -226,8 +218,6 @@ class Production:
 
     def drawn(self, ahead: Array, streams: Streams) -> Array:
         """Draw log cumulative production less that of today, (time, draw), so many years ahead (increasing)."""
-        import numpy as np
-
         (error, noise), rng = self.half(streams), streams("production to come")
         # what the first step has in common with the error of growth, and the rest of it
         common = self.shared * self.information * error
@@ -246,7 +236,6 @@ class Production:
 
     def steady(self, ahead: Array, growth: Array) -> Array:
         """Return log cumulative production less that of today, (time, draw), under steady growth a year, in logs."""
-        import numpy as np
 
         def none() -> Iterator[Array]:
             while True:
@@ -256,8 +245,6 @@ class Production:
 
     def _added_up(self, ahead: Array, growth: Array, shocks: Iterator[Array]) -> Array:
         """Add up the periods to come, a block at a time."""
-        import numpy as np
-
         h, out = self.period, np.empty((len(ahead), len(growth)))
         # from the middle of the last period to that of the first to come
         level = self.latest - swell(growth, self.last) + growth * (self.last - h) / 2 + swell(growth, h) + np.log(h)

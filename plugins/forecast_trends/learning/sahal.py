@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast_trends.walks.echo import Increments
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["Rivals"]
 
@@ -55,7 +54,6 @@ class Rivals:
     @classmethod
     def of(cls, steps: Increments, rho: float) -> Rivals:
         """Regress the steps of a series on both, by generalised least squares with the noise's covariance."""
-        import numpy as np
         from scipy.special import stdtr
 
         y, drive, length = steps.whitened(rho)

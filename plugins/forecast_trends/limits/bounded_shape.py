@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import FitError, UsageError
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast.streams import choice
@@ -17,12 +20,10 @@ from forecast_trends.autoregression import Regressions, going_on, jointly, regre
 from forecast_trends.evidence import first_of_each_record, log_series
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Capped", "FittedCapped", "Gompertz", "Logistic"]
 
@@ -81,8 +82,6 @@ class Capped(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Fit the curve below each cap that is asked about."""
-        import numpy as np
-
         time, y = log_series(time, value, frontier=frontier)
         top, origin = float(y.max()), float(time.mean())
         if self.cap is not None and np.log(self.cap) < top - 0.3 * float(np.ptp(y)):
@@ -133,8 +132,6 @@ class Logistic(Capped):
 
     def curve(self, z: Array) -> Array:
         """Return −log(1 + exp(−z))."""
-        import numpy as np
-
         return np.asarray(-np.logaddexp(0.0, -z))
 
     def slope(self, z: Array) -> Array:
@@ -145,8 +142,6 @@ class Logistic(Capped):
 
     def line(self, below: Array) -> Array:
         """Return the logit of y/K."""
-        import numpy as np
-
         return np.asarray(-np.log(np.expm1(-below)))
 
 
@@ -157,8 +152,6 @@ class Gompertz(Capped):
 
     def curve(self, z: Array) -> Array:
         """Return −exp(−z)."""
-        import numpy as np
-
         return np.asarray(-np.exp(np.minimum(-z, 300.0)))
 
     def slope(self, z: Array) -> Array:
@@ -167,15 +160,11 @@ class Gompertz(Capped):
 
     def line(self, below: Array) -> Array:
         """Return −log(−log(y/K))."""
-        import numpy as np
-
         return np.asarray(-np.log(-below))
 
 
 def np_float(values: object) -> Array:
     """Return values as an array of floats."""
-    import numpy as np
-
     return np.asarray(values, dtype=np.float64)
 
 
@@ -207,8 +196,6 @@ class Curves:
 
 def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
     """Fit (a, r) below every cap at once: damped Gauss-Newton from the straight line through the transformed data."""
-    import numpy as np
-
     design = np.stack([np.ones_like(time), time], axis=1)
     # what reaches above the cap is noise about it: for the start only it is put just below
     start = shape.line(np.minimum(y - caps[:, None], -1e-2))
@@ -245,8 +232,6 @@ def below(shape: Capped, time: Array, y: Array, caps: Array) -> Curves:
 
 def _solved(normal: Array, added: Array, right: Array) -> Array:
     """Solve symmetric equations of two unknowns, (cap, 2, 2), with what is added to the diagonal, (cap, 2)."""
-    import numpy as np
-
     across, down = normal[:, 0, 1], normal[:, 1, 0]
     first, second = (normal[:, i, i] + added[:, i] for i in range(2))
     size = np.maximum(first * second - across * down, 1e-300)
@@ -302,8 +287,6 @@ class FittedCapped(FittedShape):
 
     def given(self, options: Mapping[str, Array]) -> FittedShape:
         """Return the shape with a cap, and the curve fitted below it, for each draw."""
-        import numpy as np
-
         caps = np.asarray(options["cap"], dtype=float)
         if not (caps > 0).all():
             raise UsageError(f"cap: expected a positive number, got {caps.min():g}")
@@ -317,8 +300,6 @@ class FittedCapped(FittedShape):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw the curve, jointly with the cap where that is not given by draws already."""
-        import numpy as np
-
         uniforms = streams.uniforms("parameters", 5)
         z, wider = jointly(uniforms[:-2], self.noise.dof)
         curves, pick = self.curves, choice(self.weights, uniforms[-2])
@@ -343,8 +324,6 @@ class FittedCapped(FittedShape):
 
     def _rise(self, centre: Array, step: Array) -> Array:
         """Return by how much a step raises the sum of squares, in the straight approximation."""
-        import numpy as np
-
         time = self.time - self.origin
         slope = self.shape.slope(centre[:, :1] + centre[:, 1:] * time)
         return np.asarray(np.sum((slope * (step[:, :1] + step[:, 1:] * time)) ** 2, axis=1))
@@ -354,8 +333,6 @@ class FittedCapped(FittedShape):
 
         Near its cap a curve is flat, and the approximation takes any step there for a small one.
         """
-        import numpy as np
-
         # a cap below the points has its curve at the cap, and their distance from it is no noise
         told = np.isfinite(step).all(axis=1) & (caps >= self.y.mean())
         step, far = np.where(told[:, None], step, 0.0), np.flatnonzero(told)
@@ -373,8 +350,6 @@ class FittedCapped(FittedShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the curve; with `observed`, one observation's scatter around it."""
-        import numpy as np
-
         drawn = self.posterior(streams)
         level = self.log_level(time, drawn)
         if observed and self.last is None:
@@ -390,15 +365,11 @@ class FittedCapped(FittedShape):
 
     def anchored(self, time: Array, record: Array) -> FittedShape:
         """Return the same from the last record on, below the same caps."""
-        import numpy as np
-
         moved = replace(self, last=None, through=(float(time[-1]), float(np.log(record[-1]))))
         return Anchored(shape=moved, time=time, record=record)
 
     def _moved(self, z: Array, a: Array, r: Array, caps: Array) -> Array:
         """Return what curves are a function of, moved so that they pass through the point that was given."""
-        import numpy as np
-
         if self.through is None:
             return z
         date, value = self.through
@@ -411,8 +382,6 @@ class FittedCapped(FittedShape):
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return the curves of these parameters."""
-        import numpy as np
-
         offset, rate = parameters["offset"], parameters["rate"]
         caps = parameters["log_cap"] if self.drawn is None else self.drawn.caps
         z = self._moved(offset + rate * (np.asarray(time)[:, None] - self.origin), offset, rate, caps)
@@ -420,8 +389,6 @@ class FittedCapped(FittedShape):
 
     def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return the curve below a cap that is held: as far from the best one there as it was below its own."""
-        import numpy as np
-
         out = {**drawn, **held}
         if "log_cap" in held:
             caps, place = np.unique(np.stack([drawn["log_cap"], held["log_cap"]]), return_inverse=True)
@@ -432,8 +399,6 @@ class FittedCapped(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the best curve, or the one below the given cap."""
-        import numpy as np
-
         a, r = self.curves.centre[self.best]
         z, cap = a + r * (np.asarray(time, dtype=float) - self.origin), self.curves.caps[self.best]
         level = cap + self.shape.curve(self._moved(z, a, r, cap))
@@ -441,8 +406,6 @@ class FittedCapped(FittedShape):
 
     def describe(self) -> Description:
         """Say the cap, whether the data show it, and when growth ends."""
-        import numpy as np
-
         curves, best = self.curves, self.best
         if self.drawn is not None:
             curves, best = self.drawn, int(np.argsort(self.drawn.caps)[self.drawn.caps.size // 2])

@@ -7,18 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import FitError, UsageError
 from forecast.models import Description, FittedShape, Shape, regressed
 from forecast.streams import student_t
 from forecast_trends.evidence import log_series
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["FittedFrontier", "Frontier"]
 
@@ -45,8 +46,6 @@ class Frontier(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Fit the quantile line to all points."""
-        import numpy as np
-
         if frontier:
             raise UsageError("the shape 'frontier' takes every observation: give the column itself, frontier = false")
         time, y = log_series(time, value, frontier=False)
@@ -63,7 +62,6 @@ class Frontier(Shape):
 
 def _quantile_line(x: Array, y: Array, tau: float) -> tuple[Array, Array, str]:
     """Return coefficients and covariance by statsmodels, and what it warned of."""
-    import numpy as np
     from statsmodels.regression.quantile_regression import QuantReg
 
     with warnings.catch_warnings(record=True) as heard, np.errstate(all="ignore"):
@@ -106,8 +104,6 @@ class FittedFrontier(FittedShape):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw level and growth, jointly."""
-        import numpy as np
-
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         z = student_t(streams.uniforms("parameters", 3), self.dof)
@@ -116,8 +112,6 @@ class FittedFrontier(FittedShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the line; with `observed`, one device about it, as the residuals scatter."""
-        import numpy as np
-
         level = self.log_level(time, self.posterior(streams))
         if observed:
             level = level + streams("noise").choice(self.residuals, size=level.shape)
@@ -130,8 +124,6 @@ class FittedFrontier(FittedShape):
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return the lines of these parameters."""
-        import numpy as np
-
         return np.asarray(
             parameters["log_level"] + parameters["growth"] * (np.asarray(time, dtype=float)[:, None] - self.origin)
         )
@@ -142,14 +134,11 @@ class FittedFrontier(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the fitted line."""
-        import numpy as np
-
         level = self.beta[0] + self.beta[1] * (np.asarray(time, dtype=float) - self.origin)
         return np.asarray(np.exp(np.clip(level, -_LARGEST, _LARGEST)))
 
     def describe(self) -> Description:
         """Say growth with an interval."""
-        import numpy as np
         from scipy.special import stdtrit
 
         growth, n = float(self.beta[1]), self.residuals.size

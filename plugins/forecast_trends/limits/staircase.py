@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.base.distributions import Distribution, distribution
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.models import Description, FittedShape, Shape, regressed
@@ -17,12 +20,10 @@ from forecast_trends.autoregression import Mixture, going_on, regressions
 from forecast_trends.evidence import first_of_each_record, from_record, log_series
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Feature", "FittedStaircase", "Staircase", "adoption"]
 
@@ -96,8 +97,6 @@ class Feature:
 
     def prior(self) -> tuple[float, float]:
         """Return mean and standard deviation of the log gain."""
-        import numpy as np
-
         low, middle, high = np.log(np.maximum(self.gain.ppf(np.array([0.05, 0.5, 0.95])), 1e-300))
         return float(middle), float((high - low) / 3.289707253902945)
 
@@ -123,7 +122,6 @@ def adoption(time: Array, date: Array | float, years: Array | float) -> Array:
     >>> adoption(np.array([2010.0, 2011.0, 2012.0]), 2010.0, 2.0).round(3).tolist()
     [0.1, 0.5, 0.9]
     """
-    import numpy as np
     from scipy.special import expit
 
     return np.asarray(expit(2 * np.log(9) * (np.asarray(time) - date - np.asarray(years) / 2) / years))
@@ -161,8 +159,6 @@ class Staircase(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Learn the steady growth, and the gains of the features that have come, by Bayesian least squares."""
-        import numpy as np
-
         time, y = log_series(time, value, frontier=frontier)
         last, origin = float(time.max()), float(time.mean())
         come = tuple(f for f in self.features if f.date.median() <= last)
@@ -210,8 +206,6 @@ class Staircase(Shape):
 
 def design(time: Array, origin: float, features: tuple[Feature, ...]) -> Array:
     """Return the columns 1, t and the adoption of every feature, (point, column)."""
-    import numpy as np
-
     steps = [adoption(time, f.date.median(), f.years) for f in features]
     return np.stack([np.ones_like(time), time - origin, *steps], axis=-1)
 
@@ -261,8 +255,6 @@ class FittedStaircase(FittedShape):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw level, growth and every gain, and the noise; of a feature ahead also its date, inf if it never comes."""
-        import numpy as np
-
         drawn, scatter, pick = self.stairs.drawn(streams)
         out = {"log_level": drawn[0], "growth": drawn[1], "scatter": scatter, "autocorrelation": self.stairs.rho[pick]}
         out |= {f"log_gain_{_plain(f.name)}": row for f, row in zip(self.come, drawn[2:], strict=True)}
@@ -286,8 +278,6 @@ class FittedStaircase(FittedShape):
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return the staircase of these parameters."""
-        import numpy as np
-
         drawn = parameters
 
         t = np.asarray(time, dtype=float)[:, None]
@@ -303,8 +293,6 @@ class FittedStaircase(FittedShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the staircase; with `observed`, one observation's scatter around it."""
-        import numpy as np
-
         drawn = self.posterior(streams)
         level = self.log_level(time, drawn)
         if observed and self.goes_on is None:
@@ -317,8 +305,6 @@ class FittedStaircase(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the staircase at the fitted parameters; a feature ahead counts if it is more likely than not."""
-        import numpy as np
-
         drawn = {"log_level": self.beta[:1], "growth": self.beta[1:2]}
         drawn |= {f"log_gain_{_plain(f.name)}": self.beta[2 + i : 3 + i] for i, f in enumerate(self.come)}
         for f in self.ahead:
@@ -332,8 +318,6 @@ class FittedStaircase(FittedShape):
 
     def describe(self) -> Description:
         """Say what was steady growth, what came in steps, and when the steps are used up."""
-        import numpy as np
-
         gains = dict(zip((f.name for f in self.come), np.exp(self.beta[2:]), strict=True))
         growth = float(self.beta[1])
         change = growth * (self.last - self.first)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.models import FittedShape, Shape
 from forecast_trends.autoregression import NEGLIGIBLE, Mixture, Regressions
@@ -11,11 +12,8 @@ from forecast_trends.lines.exponential import line_facts, spacing, straight
 from forecast_trends.lines.line import FittedLine, design, regressed_lines
 from forecast_trends.points import said_growth
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["Changepoint"]
 
@@ -45,8 +43,6 @@ class Changepoint(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Search the break, test it, and weigh the dates it may have."""
-        import numpy as np
-
         time, y = log_series(time, value, frontier=frontier)
         records = first_of_each_record(y) if frontier else np.ones(len(y), dtype=bool)
         dates = self._candidates(time, records)
@@ -93,8 +89,6 @@ class Changepoint(Shape):
 
     def _candidates(self, time: Array, records: NDArray[np.bool_]) -> Array:
         """Return the dates that leave a segment of evidence on either side."""
-        import numpy as np
-
         counted = time[records]
         inner = np.unique(time)
         before = np.searchsorted(counted, inner, side="right")
@@ -103,8 +97,6 @@ class Changepoint(Shape):
 
     def _test(self, time: Array, y: Array, dates: Array, seed: int) -> tuple[Array, float, float]:
         """Return the fall of the residual sum of squares at each date, the largest F, and its p value."""
-        import numpy as np
-
         n = len(y)
         base = np.stack([np.ones(n), time - time.mean()], axis=1)
         q, _ = np.linalg.qr(base)
@@ -141,8 +133,6 @@ def _weighed(
     A break may lie between two points, so dates are drawn closer around those that fit until they tell them apart. The
     prior on level and growths is flat on orthonormal columns, so no date is preferred for the size of its column.
     """
-    import numpy as np
-
     low, high, rho = float(dates[0]), float(dates[-1]), None
     for _ in range(_REFINED):
         grid = np.union1d(np.linspace(low, high, _DATES), best)
@@ -160,15 +150,11 @@ def _weighed(
 
 def _apart(grid: Array) -> Array:
     """Return the span of time that each date stands for; where there is but one, any."""
-    import numpy as np
-
     return np.asarray(np.gradient(grid)) if len(grid) > 1 else np.ones(1)
 
 
 def _past(growth: float) -> str:
     """Say the growth before a break."""
-    import numpy as np
-
     if growth == 0:
         return "did not grow"
     return f"{'doubled' if growth > 0 else 'halved'} every {np.log(2) / abs(growth):.2f} years"

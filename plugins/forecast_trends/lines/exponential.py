@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.models import FittedShape, Shape
 from forecast_trends.autoregression import Mixture, Regressions
@@ -10,11 +11,8 @@ from forecast_trends.evidence import first_of_each_record, log_series
 from forecast_trends.lines.line import FittedLine, design, regressed_lines
 from forecast_trends.points import growth_facts, said_growth
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["Exponential", "line_facts", "spacing", "straight"]
 
@@ -74,8 +72,6 @@ def straight(time: Array, y: Array, *, frontier: bool, note: str = "") -> Fitted
 
 def spacing(time: Array, found: Regressions) -> float:
     """Return the mean years from one point, or distinct record, to the next."""
-    import numpy as np
-
     return float(np.ptp(time)) / max(found.size - 1, 1.0)
 
 
@@ -88,8 +84,6 @@ def line_facts(
     points: int,
 ) -> dict[str, float]:
     """Return growth after the last break with its 90 % interval, and the counts behind it."""
-    import numpy as np
-
     size, rho = found.counted(weights)
     along = np.array([0.0, 1.0, 1.0])[: len(central)]
     facts = growth_facts(float(central @ along), mixed.quantile(0.05, along), mixed.quantile(0.95, along))

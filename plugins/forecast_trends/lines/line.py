@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.models import Description, FittedShape, regressed
 from forecast_trends.autoregression import Mixture, Regressions, going_on, regressions
 from forecast_trends.evidence import from_record
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["FittedLine", "design", "regressed_lines"]
 
@@ -29,8 +30,6 @@ _LARGEST = 600.0
 
 def design(time: Array, origin: float, breaks: Array | float | None) -> Array:
     """Return the columns 1, t and, with a break, max(0, t − break): of many breaks (break, point, column)."""
-    import numpy as np
-
     columns = [np.ones_like(time), time - origin]
     if breaks is not None:
         columns.append(np.maximum(0.0, time - np.asarray(breaks)[..., None]))
@@ -41,8 +40,6 @@ def regressed_lines(
     x: Array, y: Array, records: NDArray[np.bool_] | None, rho: Array | None = None
 ) -> tuple[Array, Regressions]:
     """Return the coefficients of plain least squares for each of several designs, and what weighs every ρ."""
-    import numpy as np
-
     q, r = np.linalg.qr(x)
     along, back = np.einsum("dnk,n->dk", q, y), np.linalg.inv(r)
     rest = y - np.einsum("dnk,dk->dn", q, along)
@@ -102,8 +99,6 @@ class FittedLine(FittedShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw the line; with `observed`, one observation's scatter around it, as it goes on from the last one."""
-        import numpy as np
-
         drawn = self.posterior(streams)
         level = self.log_level(time, drawn)
         if observed and self.last is None:
@@ -123,8 +118,6 @@ class FittedLine(FittedShape):
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return the lines of these parameters."""
-        import numpy as np
-
         level = parameters["log_level"] + parameters["growth"] * (time[:, None] - self.origin)
         if "break" in parameters:
             level = level + parameters["growth_change"] * np.maximum(0.0, time[:, None] - parameters["break"])
@@ -132,8 +125,6 @@ class FittedLine(FittedShape):
 
     def conditional(self, drawn: Mapping[str, Array], held: Mapping[str, Array]) -> Mapping[str, Array]:
         """Return coefficients given some of them, break by break; the date of a break that is held moves nothing."""
-        import numpy as np
-
         names = _NAMES[: len(self.central_line)]
         if self.breaks is None:
             return regressed(drawn, held, names, self.lines.covariance(0))
@@ -150,8 +141,6 @@ class FittedLine(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the central line."""
-        import numpy as np
-
         return np.exp(design(np.asarray(time, dtype=float), self.origin, self.central_break) @ self.central_line)
 
     def anchored(self, time: Array, record: Array) -> FittedShape:

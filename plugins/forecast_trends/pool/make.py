@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from forecast.errors import ForecastError
 from forecast_trends.pool.pool_record import FAMILIES, HINDCASTS, TRACK_RECORD
 
@@ -25,8 +27,6 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     only : collection of str
         Names of series. Default: all.
     """
-    import numpy as np
-
     import forecast
     from forecast.evaluation.rolling_origin import backtest
 
@@ -52,8 +52,6 @@ def hindcasts(only: Collection[str] = ()) -> Iterator[dict[str, Any]]:
 
 def _series(only: Collection[str] = ()) -> Iterator[dict[str, str]]:
     """Walk the table of families, or some of it; the same points by another name or unit tell nothing new."""
-    import numpy as np
-
     import forecast
 
     seen = set()

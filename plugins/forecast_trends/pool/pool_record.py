@@ -10,13 +10,12 @@ import functools
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["FAMILIES", "HINDCASTS", "TRACK_RECORD", "Calibration", "calibration", "families", "family_of"]
 
@@ -84,7 +83,6 @@ def family_of(series: str) -> str:
 
 @functools.cache
 def _hindcasts() -> tuple[list[str], Array, Array]:
-    import numpy as np
 
     if not HINDCASTS.exists():
         return [], np.empty(0), np.empty(0)
@@ -107,8 +105,6 @@ def calibration(family: str, *, before: float) -> Calibration:
     before : float
         Only outcomes up to this date.
     """
-    import numpy as np
-
     names, outcome, miss = _hindcasts()
     told = np.array([name != family for name in names], dtype=bool) & (outcome <= before)
     if not told.any():

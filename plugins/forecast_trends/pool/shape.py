@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import FitError
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.evidence import log_series
@@ -18,12 +21,10 @@ from forecast_trends.walks.local_linear import LocalLinear
 from forecast_trends.walks.states import FittedStates
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Pool", "Recent", "recent"]
 
@@ -73,16 +74,12 @@ class Recent:
 
     def carried(self, time: Array) -> Array:
         """Return the years ahead, as growth that dies away counts them."""
-        import numpy as np
-
         ahead = np.maximum(np.asarray(time, dtype=float) - self.last, 0.0)
         return np.asarray(-self.lasting * np.expm1(-ahead / self.lasting))
 
 
 def recent(time: Array, y: Array) -> Recent:
     """Fit the line: weights halve so fast that five independent points are left (or four fifths of what there is)."""
-    import numpy as np
-
     last, span = float(time[-1]), float(time[-1] - time[0])
     age, life = last - time, _HALF_LIFE * span
     asked = min(_POINTS, 0.8 * len(time))
@@ -148,8 +145,6 @@ class Pool(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Fit every shape that the series is long enough for, and look up the record."""
-        import numpy as np
-
         # several scenarios, and every variant of one, ask for the same series
         cells = (np.asarray(each, dtype=float).tobytes() for each in (time, value))
         return _fit(self.family, self.calibrated, *cells, frontier=frontier, seed=seed)
@@ -157,7 +152,6 @@ class Pool(Shape):
 
 @functools.lru_cache(maxsize=64)
 def _fit(family: str, calibrated: bool, times: bytes, values: bytes, *, frontier: bool, seed: int) -> FittedPool:
-    import numpy as np
 
     time, value = (np.frombuffer(cells, dtype=float) for cells in (times, values))
     when, y = log_series(time, value, frontier=frontier)
@@ -198,8 +192,6 @@ class FittedPool(FittedShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw each shape, and bring their distributions at each date together."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         drawn = [np.log(shape.sample(time, streams, observed=observed)) for shape in self.fitted.values()]
         order = np.argsort(drawn[0], axis=1, kind="stable")
@@ -220,30 +212,22 @@ class FittedPool(FittedShape):
 
     def _middle(self, time: Array, shapes: Array) -> Array:
         """Return the middle in logs: before the last observation that of the shapes alone."""
-        import numpy as np
-
         share = self._share(time)
         both = (1 - share) * shapes + share * self.line.at(time)
         return np.where(time > self.line.last, both, shapes)
 
     def _between(self, time: Array, shapes: Array) -> Array:
         """Return the variance between the line and the shapes, in logs; none before the last observation."""
-        import numpy as np
-
         share = self._share(time)
         return np.where(time > self.line.last, share * (1 - share) * (self.line.at(time) - shapes) ** 2, 0.0)
 
     def _share(self, time: Array) -> Array:
         """Return the share of the line: beyond the years that hindcasts reach, the shapes' growth takes over."""
-        import numpy as np
-
         return np.interp(time, *self._shares) * np.minimum(1.0, _TESTED / np.maximum(time - self.line.last, _TESTED))
 
     @functools.cached_property
     def _shares(self) -> tuple[Array, Array]:
         """Dates ahead, and the share of the line at each: the same for draws of the level and of observations."""
-        import numpy as np
-
         from forecast.streams import Streams
 
         time = self.line.last + self.line.lasting / _DAMPING * np.array(_AHEAD)
@@ -255,8 +239,6 @@ class FittedPool(FittedShape):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Return the log level at the last observation, and the growth in the year after it."""
-        import numpy as np
-
         level, later = np.log(self.sample(self.line.last + np.array([1e-6, 1.0]), streams))
         return {"log_level": level, "growth": later - level}
 
@@ -267,7 +249,6 @@ class FittedPool(FittedShape):
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return what level and growth add after the last observation, as the pool carries growth on."""
-        import numpy as np
 
         def carried(time: Array) -> Array:
             one = {"log_level": np.zeros(1), "growth": np.ones(1)}
@@ -286,8 +267,6 @@ class FittedPool(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the middle of the shapes' central paths and the line."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         shapes = np.mean([np.log(shape.central(time)) for shape in self.fitted.values()], axis=0)
         return np.asarray(np.exp(self._middle(time, shapes)))
@@ -298,8 +277,6 @@ class FittedPool(FittedShape):
 
     def describe(self) -> Description:
         """Say the growth of the next year, what is pooled, and what the record asked for."""
-        import numpy as np
-
         facts = self._growth
         names = ", ".join(self.fitted)
         return Description(
@@ -322,7 +299,6 @@ class FittedPool(FittedShape):
 
     @functools.cached_property
     def _growth(self) -> dict[str, float]:
-        import numpy as np
 
         from forecast.streams import Streams
 

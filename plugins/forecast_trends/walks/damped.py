@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.models import Description, FittedShape, Shape
 from forecast.streams import Streams
@@ -11,11 +13,8 @@ from forecast_trends.points import LARGEST, Path, checked_average, path, said_gr
 from forecast_trends.walks.filtering import StateSpaces, settled
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["DampedTrend"]
 
@@ -52,8 +51,6 @@ class DampedTrend(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Weigh the smoothing parameters."""
-        import numpy as np
-
         seen = path(time, value, frontier=frontier, least=6, what="a damped trend", average=self.average)
         grid = cells(seen, self.average)
         support, dense = _support(grid.y)
@@ -87,7 +84,6 @@ class DampedTrend(Shape):
     @staticmethod
     def _at(y: Array, alpha: float, beta: float, phi: float, level: float, growth: float) -> Point:
         """Return the point at the maximum of the likelihood, where initial level and growth are estimated too."""
-        import numpy as np
         from statsmodels.tsa.statespace.exponential_smoothing import ExponentialSmoothing
 
         model = ExponentialSmoothing(y, trend=True, damped_trend=True, concentrate_scale=False)
@@ -100,8 +96,6 @@ class DampedTrend(Shape):
 @functools.cache
 def _candidates() -> Array:
     """Return α, β and φ, evenly spread in α, β/α and φ: (parameter, candidate), by increasing damping."""
-    import numpy as np
-
     level, share, damping = Streams(seed=0, node="damped-trend", block=0).uniforms("support", 3)[:, :_CANDIDATES]
     low, high = _DAMPING
     found = np.stack([level, level * share, low + (high - low) * damping])
@@ -117,8 +111,6 @@ def _support(y: Array) -> tuple[Array, Array]:
     Points are taken by systematic resampling (Kitagawa, G. 1996, Monte Carlo filter and smoother for non-Gaussian
     nonlinear state space models, Journal of Computational and Graphical Statistics 5(1), 1-25).
     """
-    import numpy as np
-
     candidates = _candidates()
     alpha, beta, phi = candidates[:, :, None]
     seen = y - y[np.isfinite(y)][0]
@@ -152,8 +144,6 @@ def _spaces(alpha: Array, beta: Array, phi: Array) -> StateSpaces:
 
     They start knowing nothing of level and growth; the first error has its own variance.
     """
-    import numpy as np
-
     shares = np.stack([1 - alpha, alpha, beta], axis=1)[:, :, None]
     carried = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
     first = np.zeros((len(alpha), 3, 3))
@@ -170,7 +160,6 @@ def _spaces(alpha: Array, beta: Array, phi: Array) -> StateSpaces:
 
 
 def _describe(fitted: FittedStates, seen: Path) -> Description:
-    import numpy as np
 
     facts = fitted.growth_facts() | {"n": float(seen.points)}
     each = np.array([p.parameters["damping"] for p in fitted.points])

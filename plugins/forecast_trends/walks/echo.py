@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["STEPS", "Increments", "drift_variance", "forecast_variance", "path_noise", "said_taken_back"]
 
@@ -77,8 +76,6 @@ class Increments:
     @classmethod
     def of(cls, time: Array, y: Array, lag: float, along: Array | None = None) -> Increments:
         """Take the steps of a series with increasing dates; driven by what is given in `along`, or by time."""
-        import numpy as np
-
         low, high = time[:-1], time[1:]
         later = np.minimum(high[:, None], high[None, :] + lag) - np.maximum(low[:, None], low[None, :] + lag)
         overlap = np.maximum(later, 0.0)
@@ -102,8 +99,6 @@ class Increments:
 
     def recent(self, lag: float) -> Array:
         """Return the covariance of the slope's error with each shock of the last lag, as `path_noise` counts them."""
-        import numpy as np
-
         back = np.append(0.0, np.cumsum(self.length[::-1]))  # where steps end, counted back from the last observation
         known = np.append(0.0, np.cumsum(self.drive[::-1])) / self.information
         cells = np.minimum(lag / STEPS * np.arange(STEPS, -1, -1.0), back[-1])
@@ -126,8 +121,6 @@ class Increments:
         Satterthwaite, F. E. (1946), An approximate distribution of estimates of variance components, Biometrics
         Bulletin 2(6), 110-114.
         """
-        import numpy as np
-
         n, rate = len(self.step), self.drive / self.length
         squares = float(np.sum(self.step**2 / self.length)) - self.slope**2 * self.information
         # the sum is a quadratic form; times the covariance it is (1 + θ²)·plain + θ·echoed, and plain is a projection
@@ -141,8 +134,6 @@ class Increments:
     @cached_property
     def _bands(self) -> Array:
         """The lower bands of `shared`."""
-        import numpy as np
-
         n, reach = len(self.step), np.nonzero(self.shared)
         out = np.zeros((int(np.max(reach[0] - reach[1], initial=0)) + 1, n))
         for k in range(len(out)):
@@ -151,7 +142,6 @@ class Increments:
 
     def _root(self, theta: float) -> Array:
         """Return the Cholesky factor of the noise's covariance in units of σ², as lower bands."""
-        import numpy as np
         from scipy.linalg import cholesky_banded
 
         covariance = theta * self._bands
@@ -160,7 +150,6 @@ class Increments:
 
     def whitened(self, theta: float) -> Array:
         """Return step, drive and length, rows of one array, in which the noise is independent and of one size."""
-        import numpy as np
         from scipy.linalg import solve_banded
 
         root = self._root(theta)
@@ -169,7 +158,6 @@ class Increments:
 
     def likelihood(self, thetas: Array) -> Array:
         """Return the log likelihood of each θ, slope and σ integrated out (restricted likelihood)."""
-        import numpy as np
         from scipy.linalg import cho_solve_banded
 
         n = len(self.step)
@@ -221,8 +209,6 @@ def path_noise(
     theta : ndarray
         θ.
     """
-    import numpy as np
-
     size, h = len(error), lag / STEPS
     z = rng.standard_normal((STEPS + 1, size))
     shocks = np.sqrt(h) * z[:-1]

@@ -8,13 +8,12 @@ tests hold it against, to rounding.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Filtered", "StateSpaces", "filtered", "settled"]
 
@@ -79,8 +78,6 @@ class Filtered:
 
 def settled(gram: Array) -> NDArray[np.bool_]:
     """Return where a series settles the diffuse elements: not where a long gap lets one die away before it is seen."""
-    import numpy as np
-
     size = np.sqrt(np.einsum("...ii->...i", gram))
     scaled = gram / np.maximum(size[..., :, None] * size[..., None, :], 1e-300)
     return np.asarray(np.linalg.det(scaled) > 1e-10)
@@ -106,8 +103,6 @@ def filtered(y: Array, spaces: StateSpaces, level: Array) -> Filtered:
     Durbin, J. & Koopman, S. J. (2012), Time series analysis by state space methods, 2nd edition, Oxford, sections 4.4
     and 5.7.
     """
-    import numpy as np
-
     H, T, d = spaces.design, spaces.transition, len(spaces.diffuse)
     points, k = T.shape[:2]
     noise = spaces.selection @ spaces.selection.transpose(0, 2, 1)

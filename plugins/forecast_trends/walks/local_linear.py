@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+from numpy.typing import NDArray
 
 from forecast.models import Description, FittedShape, Shape
 from forecast_trends.points import Path, checked_average, path, said_growth
 from forecast_trends.walks.filtering import StateSpaces
 from forecast_trends.walks.states import FittedStates, Point, cells, maximise, weigh
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Array = NDArray[np.float64]
 
-    Array = NDArray[np.float64]
 
 __all__ = ["LocalLinear"]
 
@@ -48,8 +46,6 @@ class LocalLinear(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Weigh the variances."""
-        import numpy as np
-
         seen = path(time, value, frontier=frontier, least=5, what="a local linear trend", average=self.average)
         grid = cells(seen, self.average)
         ratios = np.stack(np.meshgrid(_LEVEL, _GROWTH, indexing="ij"), axis=-1).reshape(-1, 2)

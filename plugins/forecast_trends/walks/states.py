@@ -13,17 +13,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.models import Anchored, Description, FittedShape
 from forecast_trends.points import LARGEST, Path, growth_facts, mirrored, quantile
 from forecast_trends.walks.filtering import StateSpaces, filtered
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["Cells", "FittedStates", "Point", "cells", "maximise", "weigh"]
 
@@ -59,21 +60,15 @@ class Cells:
     @property
     def time(self) -> Array:
         """Decimal year of each cell."""
-        import numpy as np
-
         return self.last - self.step * np.arange(len(self.y) - 1, -1, -1.0)
 
     @property
     def counted(self) -> int:
         """Cells with an observation."""
-        import numpy as np
-
         return int(np.isfinite(self.y).sum())
 
     def said(self) -> str:
         """Say what was done, for the assumptions."""
-        import numpy as np
-
         missing = int(np.isnan(self.y).sum())
         name = _NAMES.get(self.step, f"{self.step:g} years")
         gaps = f", {missing} of {len(self.y)} without an observation, which the filter bridges" if missing else ""
@@ -83,8 +78,6 @@ class Cells:
 
 def cells(seen: Path, average: float = 0.0) -> Cells:
     """Put a series on an even grid: by the span of its means, else the longest step not above its median spacing."""
-    import numpy as np
-
     spacing = float(np.median(np.diff(seen.time)))
     step = average or next((s for s in _STEPS if s <= spacing * 1.01), _STEPS[-1])
     last = float(seen.time[-1])
@@ -139,8 +132,6 @@ class Point:
         cls, y: Array, spaces: StateSpaces, parameters: Mapping[str, Array], *, level: Array, growth: Array
     ) -> list[Point]:
         """Filter and smooth state spaces, one for each set of parameters; `growth` is of each."""
-        import numpy as np
-
         found = filtered(y, spaces, level)
         roots, scale = _root(found.covariance), np.sqrt(found.squares / found.free)
         return [
@@ -164,8 +155,6 @@ class Point:
     @classmethod
     def of(cls, ssm: Any, parameters: Mapping[str, float], *, level: int, growth: Any, scatter: float) -> Point:
         """Filter and smooth a state space whose two first cells settle its diffuse states."""
-        import numpy as np
-
         found = ssm.smooth()
         seen = (found.nmissing == 0) & (np.arange(found.nobs) >= found.nobs_diffuse)
         variance = np.where(seen, found.forecasts_error_cov[0, 0], 1.0)
@@ -193,8 +182,6 @@ class Point:
 
 def _root(covariance: Array) -> Array:
     """Return roots of covariances that may be singular."""
-    import numpy as np
-
     values, vectors = np.linalg.eigh((covariance + np.swapaxes(covariance, -1, -2)) / 2)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])
 
@@ -208,8 +195,6 @@ def weigh(points: Iterable[Point], proposed: Array | float = 0.0) -> tuple[tuple
     proposed : ndarray
         Logarithm of how densely the points lie, where that is not the same everywhere.
     """
-    import numpy as np
-
     found = list(points)
     likelihood = np.array([p.likelihood for p in found])
     weights = np.exp(likelihood - proposed - (likelihood - proposed).max())
@@ -266,8 +251,6 @@ class FittedStates(FittedShape):
 
     def _half(self, streams: Streams) -> tuple[NDArray[np.intp], Array, Array]:
         """Return which point, the scale and the state's deviation at the last cell, for every other draw."""
-        import numpy as np
-
         rng, size = streams("parameters"), streams.draws // 2
         pick = rng.choice(len(self.points), size=size, p=self.weights)
         scale = np.array([p.scale for p in self.points])[pick] * np.sqrt(self.dof / rng.chisquare(self.dof, size))
@@ -276,8 +259,6 @@ class FittedStates(FittedShape):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw the level and growth at the last observation, the scale, and the parameters."""
-        import numpy as np
-
         pick, scale, away = self._half(streams)
         level, growth, mean = (
             np.stack([getattr(p, name) for p in self.points])[pick] for name in ("level", "growth", "state")
@@ -299,8 +280,6 @@ class FittedStates(FittedShape):
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return what level and growth at the last observation add after it, and before it nothing."""
-        import numpy as np
-
         told = {n: each for n, each in parameters.items() if n in self.points[0].parameters}
         near = [
             sum(abs(told[n] - p.parameters[n]) for n in told) + np.zeros(len(parameters["growth"])) for p in self.points
@@ -318,8 +297,6 @@ class FittedStates(FittedShape):
 
     def _gained(self, reach: int) -> Array:
         """Return what level and growth, each by one, add after so many steps, (step, point, 2)."""
-        import numpy as np
-
         if reach not in self._known:
             steps = np.empty((reach + 1, len(self.points), 2))
             for i, point in enumerate(self.points):
@@ -332,8 +309,6 @@ class FittedStates(FittedShape):
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw paths of the level; with `observed`, one observation's scatter around it."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         pick, scale, away = self._half(streams)
         transition, selection, mean = (
@@ -373,8 +348,6 @@ class FittedStates(FittedShape):
 
         The smoothed level of the draw's own parameters; draws that are high at the last cell are high before it.
         """
-        import numpy as np
-
         grid = self.grid.time
         at = np.array([np.interp(when, grid, p.past) for p in self.points])
         wide = np.array([np.interp(when, grid, p.past_spread) for p in self.points])
@@ -385,8 +358,6 @@ class FittedStates(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the smoothed level and, beyond the last observation, statsmodels' forecast."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         ahead = np.maximum((time - self.grid.last) / self.grid.step, 0.0)
         steps = int(np.ceil(ahead.max(initial=0.0)))
@@ -420,8 +391,6 @@ class FittedStates(FittedShape):
 
     def quantile_of_growth(self, q: float, factors: Array | float = 1.0) -> float:
         """Return a quantile of the growth in one step, over all points: times a factor of each."""
-        import numpy as np
-
         centres = factors * np.array([p.growth @ p.state for p in self.points])
         widths = factors * np.array([p.scale * float(np.linalg.norm(p.growth @ p.root)) for p in self.points])
         return quantile(q, centres, widths, self.dof, self.weights)

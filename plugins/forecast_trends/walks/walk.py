@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from forecast.errors import FitError, UsageError, printable
 from forecast.models import Anchored, Description, FittedShape, Shape
 from forecast_trends.points import LARGEST, Path, checked_average, growth_facts, is_number, mirrored, path, said_growth
 from forecast_trends.walks.echo import Increments, drift_variance, path_noise, said_taken_back
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from forecast.streams import Streams
 
-    Array = NDArray[np.float64]
+Array = NDArray[np.float64]
+
 
 __all__ = ["POOLED", "FittedWalk", "RandomWalk"]
 
@@ -81,8 +82,6 @@ class RandomWalk(Shape):
 
     def fit(self, time: Array, value: Array, *, frontier: bool = False, seed: int = 0) -> FittedShape:
         """Measure drift and noise."""
-        import numpy as np
-
         fitted = self.theta == "fitted"
         what = "a random walk whose theta is fitted" if fitted else "a random walk"
         least = _LEAST if fitted else 3
@@ -147,8 +146,6 @@ class FittedWalk(FittedShape):
 
     def _half(self, streams: Streams) -> tuple[Array, Array, Array]:
         """Return the error of the drift in units of σ, σ and θ, for every other draw."""
-        import numpy as np
-
         rng, size = streams("parameters"), streams.draws // 2
         pick = rng.choice(len(self.thetas), size=size, p=self.weights)
         theta, dof = self.thetas[pick], self.dofs[pick]
@@ -157,8 +154,6 @@ class FittedWalk(FittedShape):
 
     def posterior(self, streams: Streams) -> Mapping[str, Array]:
         """Draw growth, the noise of a year, and θ where it is fitted."""
-        import numpy as np
-
         error, sigma, theta = self._half(streams)
         out = {
             "growth": self.growth - mirrored(sigma * error),
@@ -175,16 +170,12 @@ class FittedWalk(FittedShape):
 
     def log_level(self, time: Array, parameters: Mapping[str, Array]) -> Array:
         """Return what growth adds beyond the observations; between them the path is known."""
-        import numpy as np
-
         first, last = self.seen.time[0], self.seen.time[-1]
         away = np.maximum(np.asarray(time) - last, 0.0) + np.minimum(np.asarray(time) - first, 0.0)
         return np.asarray(away[:, None] * parameters["growth"])
 
     def sample(self, time: Array, streams: Streams, *, observed: bool = False) -> Array:
         """Draw paths; one observation has no scatter beyond the walk's own."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         error, sigma, theta = self._half(streams)
         variance = drift_variance(self.seen.span, self.lag, theta)
@@ -212,8 +203,6 @@ class FittedWalk(FittedShape):
 
     def central(self, time: Array) -> Array:
         """Return the observations and, beyond them, the drift."""
-        import numpy as np
-
         time = np.asarray(time, dtype=float)
         beyond = np.maximum(time - self.seen.time[-1], 0.0) + np.minimum(time - self.seen.time[0], 0.0)
         return np.asarray(np.exp(np.clip(self.seen.within(time) + self.growth * beyond, -LARGEST, LARGEST)))
@@ -224,7 +213,6 @@ class FittedWalk(FittedShape):
 
     def describe(self) -> Description:
         """Say drift, noise and θ."""
-        import numpy as np
         from scipy.special import stdtrit
 
         best = int(np.argmax(self.weights))
