@@ -1,9 +1,18 @@
-"""How much is worked on together, and when two optima are one: numbers that several modules of a fit share.
+"""How much is worked on together, when a search ends and when two optima are one: numbers that a fit's modules share.
 
 How large a table is changes how fast something is computed and never what.
 """
 
-__all__ = ["CACHE_ELEMENTS", "CHUNK_ELEMENTS", "OPTIMUM_RTOL", "TABLE_ELEMENTS"]
+__all__ = [
+    "CACHE_ELEMENTS",
+    "CHUNK_ELEMENTS",
+    "LONG_SEARCH",
+    "OPTIMUM_RTOL",
+    "SHORT_SEARCH",
+    "STEP_TOLERANCE",
+    "TABLE_ELEMENTS",
+    "UNCHECKED_STEP_TOLERANCE",
+]
 
 #: Numbers in one of several tables that a step goes over again and again: together they stay in a core's cache.
 CACHE_ELEMENTS = 30_720
@@ -13,3 +22,10 @@ CHUNK_ELEMENTS = 100_000
 TABLE_ELEMENTS = 2_000_000
 #: Two solutions whose objectives differ by less than this share are the same optimum.
 OPTIMUM_RTOL = 1e-6
+#: Where there are many solutions, one has arrived when a step lowers its objective by less than this share.
+STEP_TOLERANCE = 1e-12
+#: A last step that promises less than this share is taken without looking: what is then missing is its square, far
+#: below what an interval can show.
+UNCHECKED_STEP_TOLERANCE = 3e-10
+#: Iterations from a start that is one of many, and from one that was given or leads.
+SHORT_SEARCH, LONG_SEARCH = 100, 1000

@@ -162,7 +162,9 @@ def test_what_a_description_only_cites_is_never_opened(here, said, monkeypatch, 
     assert "resources[0].schema: expected an object, got '/etc/passwd'" in said("tables", "diff", "./", "./").refused(1)
     package["resources"][0]["path"] = ["price.csv", "/etc/passwd"]
     path.write_text(json.dumps(package))
-    assert "resources[0].path: expected text that is not empty, got ['price.csv'" in said("tables", "diff", "./", "./").refused(1)
+    assert "resources[0].path: expected text that is not empty, got ['price.csv'" in said(
+        "tables", "diff", "./", "./"
+    ).refused(1)
 
 
 @pytest.mark.bad_input(13)

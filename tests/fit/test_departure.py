@@ -96,3 +96,39 @@ def test_a_true_law_keeps_its_band_and_a_bent_one_gets_one_that_holds():
             held[name].append(float(band["lower"]) <= 1 + 40 * at**-0.4 <= float(band["upper"]))
     assert 0.8 <= np.mean(held["true"]) <= 0.99
     assert np.mean(held["bent"]) >= 0.8
+
+
+@pytest.mark.slow
+def test_bands_beyond_the_data_hold_on_published_learning_curves(reference_data, monkeypatch):
+    """With what the last points say, 90 % bands hold their share of later points; without it they do not."""
+    import forecast.fit.predict as predicting
+
+    rows = np.genfromtxt(
+        reference_data / "extrapolation" / "curves_dev.csv", delimiter=",", names=True, dtype=None, encoding="utf-8"
+    )
+    law = forecast.law("scaling/saturating-power")
+    (variable,) = law.variables
+    doubted, plain = predicting.stability_tests, lambda made, which, points, slopes: 0.0 * next(iter(points.values()))
+    shares = {"doubted": [], "plain": []}
+    for curve in np.unique(rows["curve_id"]):
+        own = rows[rows["curve_id"] == curve]
+        seen, later = own[own["split"] == "train"], own[own["split"] != "train"]
+        if seen.size < len(law.parameters) + 3 or not later.size:
+            continue
+        fit = law.fit({variable: seen["x"], law.output: seen["y"]}, objective="least_squares_log")
+        if not fit.converged:
+            continue
+        found = {}
+        for name, tests in (("doubted", doubted), ("plain", plain)):
+            monkeypatch.setattr(predicting, "stability_tests", tests)
+            band = fit.predict(**{variable: later["x"]}, level=0.9)
+            if "observed_lower" not in band or not np.isfinite(band["observed_lower"].values).all():
+                break
+            inside = (later["y"] >= band["observed_lower"].values) & (later["y"] <= band["observed_upper"].values)
+            found[name] = inside.mean()
+        if len(found) == 2:
+            for name, share in found.items():
+                shares[name].append(share)
+    assert len(shares["plain"]) > 30
+    assert np.mean(shares["doubted"]) > 0.88  # .94 in 39 curves
+    assert np.mean(shares["plain"]) < 0.78  # .69

@@ -7,8 +7,9 @@ from scipy.optimize import least_squares
 
 import forecast
 from forecast.fit.problem.coordinates import coordinates
-from forecast.fit.solve import batch_solver, variable_projection
-from forecast.fit.solve.basis import BasisColumns, Exponentials, basis_of
+from forecast.fit.solve import separable
+from forecast.fit.solve.separable import variable_projection
+from forecast.fit.solve.separable.basis import BasisColumns, Exponentials, basis_of
 
 RNG = np.random.default_rng(7)
 COUNT = 60
@@ -57,7 +58,7 @@ def compared(law_, data, monkeypatch, **options):
     monkeypatch.setattr(variable_projection.Projected, "solve", lambda *a: used.append(solve(*a)) or used[-1])
     quick = law_.fit(data, by="curve", objective="least_squares", **options)
     assert used[0].settled.mean() > 0.9, "the quick way does not do the work"
-    monkeypatch.setattr(batch_solver, "projected", lambda *a: None)
+    monkeypatch.setattr(separable, "projected", lambda *a: None)
     return quick, law_.fit(data, by="curve", objective="least_squares", **options)
 
 

@@ -24,7 +24,7 @@ from forecast.fit.inference.resample import BLOCK, SCHEMES, Resample, Sample, ch
 from forecast.fit.objectives.objective import robust_scale
 from forecast.fit.problem.problem import Problem
 from forecast.fit.problem.target import Target
-from forecast.fit.sizes import TABLE_ELEMENTS
+from forecast.fit.sizes import STEP_TOLERANCE, TABLE_ELEMENTS, UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
 from forecast.fit.solve.newton import NewtonResult
 from forecast.fit.solve.parallel import Progress, Workers, check_workers, share
@@ -54,8 +54,6 @@ AUDIT_POINTS = 384
 STEPS, AUDIT_STEPS = 200, 40
 #: An objective lower by more than this share is another optimum.
 BETTER = 1e-6
-#: Stop when a step lowers a replicate's objective by less than this share.
-TOLERANCE, UNCHECKED_STEP_TOLERANCE = 1e-12, 3e-10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,7 +319,7 @@ def _target(problem: Problem, drawn: Resample) -> Target:
 def _solved(problem: Problem, target: Target, starts: Array, steps: int = STEPS) -> NewtonResult:
     return newton.solve(
         target, starts, problem.lower, problem.upper, problem.logs,
-        iterations=steps, tolerance=TOLERANCE, blind=UNCHECKED_STEP_TOLERANCE,
+        iterations=steps, tolerance=STEP_TOLERANCE, blind=UNCHECKED_STEP_TOLERANCE,
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from forecast.base import budgets
 from forecast.fit.problem.target import Target
+from forecast.fit.sizes import UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton
 
 __all__ = ["Optima", "ProfileEndpoints", "profile_endpoints", "refitted"]
@@ -43,8 +44,6 @@ MIN_CUT_SHARE = 1e-9
 ITERATIONS, LONG = 15, 60
 #: Coefficients that are tried at 0 before a limit is one.
 ZEROS = 4
-#: A last step of a refit, taken without looking, promises at most this share of the objective.
-UNCHECKED_STEP_TOLERANCE = 1e-10
 #: A refit that is better than the optimum by this share of the allowed rise is another optimum.
 BETTER = 1e-3
 

@@ -13,12 +13,11 @@ from forecast.fit.objectives.objective import Objective
 from forecast.fit.problem.problem import kernel_for
 from forecast.fit.problem.rescaling import rescaled_curves
 from forecast.fit.problem.target import Target
-from forecast.fit.sizes import OPTIMUM_RTOL
+from forecast.fit.sizes import LONG_SEARCH, OPTIMUM_RTOL, SHORT_SEARCH, STEP_TOLERANCE, UNCHECKED_STEP_TOLERANCE
 from forecast.fit.solve import newton, threshold
-from forecast.fit.solve.linear import curves_solved
 from forecast.fit.solve.newton import NewtonResult
+from forecast.fit.solve.separable import separated
 from forecast.fit.solve.starts import coarse_grid, subsample
-from forecast.fit.solve.variable_projection import projected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,15 +30,11 @@ __all__ = ["solve_batch"]
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: A step that lowers an objective by less than this share is the last; one that should by less is taken unseen.
-UNCHECKED_STEP_TOLERANCE = 3e-10
-LAST: dict[str, Any] = {"tolerance": 1e-12, "blind": UNCHECKED_STEP_TOLERANCE}
+LAST: dict[str, Any] = {"tolerance": STEP_TOLERANCE, "blind": UNCHECKED_STEP_TOLERANCE}
 #: Iterations in which most curves arrive; the others go on by themselves.
 SOON = 12
-#: Starts of a curve, and iterations for each; most of them must agree, or the curve is searched as a single fit is.
-STARTS, SHORT = 4, 100
-#: Iterations from a start that was given.
-LONG = 1000
+#: Starts of a curve; most of them must agree, or the curve is searched as a single fit is.
+STARTS = 4
 #: What a walk over a whole grid counts as: more than one start.
 GRID = 2
 
@@ -90,14 +85,11 @@ def solve_batch(
         robust = functools.partial(_robust, grid=grid)
         target, solved, starts = _in_own_units(law, seen, coordinates, target, robust, begun)
         return target, solved, None, starts
-    direct = curves_solved(law, seen, coordinates, target)
-    quick = projected(law, seen, coordinates, target) if direct is None else None
-    if direct is not None:
-        solved, starts = direct, np.ones((2, direct.value.size), dtype=np.int64)
-    elif quick is not None:
-        # every value of a grid was a start, and all led to one place
-        solved = quick.solve(target, UNCHECKED_STEP_TOLERANCE)
-        starts = np.full((2, solved.value.size), GRID)
+    found = separated(law, seen, coordinates, target, UNCHECKED_STEP_TOLERANCE)
+    form = None if found is None else found.form
+    if found is not None:
+        # of a walk over a grid every value was a start, and all led to one place
+        solved, starts = found.solved, np.full((2, found.solved.value.size), 1 if form is None else GRID)
     elif (nearly := _from_relative(law, seen, coordinates, target)) is not None:
         solved, starts = nearly, np.full((2, nearly.value.size), GRID)
         left = np.flatnonzero(~solved.settled)
@@ -110,8 +102,8 @@ def solve_batch(
         return target, solved, None, starts
     bread, left = 0.5 * solved.hessian, np.flatnonzero(~solved.settled)
     bread[:, :, left] = np.nan
-    if left.size and quick is not None:
-        at, rows = quick.edges(target.take(left), left)
+    if left.size and form is not None:
+        at, rows = form.edges(target.take(left), left)
         again = newton.solve(target.take(left[rows]), at, *_ask(coordinates), iterations=SOON, **LAST)
         solved.put(again, left[rows])
         left = np.flatnonzero(~solved.settled)
@@ -138,12 +130,11 @@ def _from_relative(law: Law, seen: Observations, coordinates: Coordinates, targe
     y, weights = subsample(seen.y, seen.weights, {}, True)
     kernel = kernel_for(coordinates.placement(law, seen.variables, link=False))
     relative = replace(target, kernel=kernel, objective=Objective("squares"), y=y, weights=weights)
-    quick = projected(law, seen, coordinates, relative)
-    if quick is None:
+    first = separated(law, seen, coordinates, relative, UNCHECKED_STEP_TOLERANCE)
+    if first is None or first.form is None:
         return None
-    first = quick.solve(relative, UNCHECKED_STEP_TOLERANCE)
-    solved = newton.solve(target, first.q, *_ask(coordinates), iterations=SHORT, **LAST)
-    solved.settled[~first.settled] = False
+    solved = newton.solve(target, first.solved.q, *_ask(coordinates), iterations=SHORT_SEARCH, **LAST)
+    solved.settled[~first.solved.settled] = False
     return solved
 
 
@@ -189,7 +180,7 @@ def _given(
     """Solve every curve from its given start, two ways, and keep the better end."""
     assert begun is not None
     way = newton.check_by_second_route if target.objective.scale == "residual" else newton.solve
-    solved = way(target, begun, *_ask(coordinates), iterations=LONG)
+    solved = way(target, begun, *_ask(coordinates), iterations=LONG_SEARCH)
     return target, solved, np.ones((2, begun.shape[1]), dtype=np.int64)
 
 
@@ -213,7 +204,7 @@ def _started(
         target.take(rows),
         np.concatenate(list(starts), axis=1),
         *_ask(coordinates),
-        iterations=SHORT,
+        iterations=SHORT_SEARCH,
         gauss=gauss,
         **LAST,
     )

@@ -14,10 +14,10 @@ from forecast.base import budgets
 from forecast.fit.problem.problem import Problem, at_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING
-from forecast.fit.sizes import OPTIMUM_RTOL
+from forecast.fit.sizes import LONG_SEARCH, OPTIMUM_RTOL, SHORT_SEARCH
 from forecast.fit.solve import newton, threshold
-from forecast.fit.solve.linear import solved_directly
 from forecast.fit.solve.newton import OFFSET, refined
+from forecast.fit.solve.separable import solved_directly
 from forecast.fit.solve.starts import Grid
 
 __all__ = ["Solution", "agreeing", "few", "is_optimum", "outcome", "search", "solve_one"]
@@ -28,11 +28,11 @@ Array: TypeAlias = NDArray[np.float64]
 STARTS_PER_ROUND = (4, 24, 96, 288)
 #: Fewer of the starts than this share are few.
 MIN_AGREEING_SHARE = 0.1
-#: Iterations for one start of several, and of a stretch of one that must arrive; how many of those come at the end.
-SHORT, LONG, LAST = 100, 1000, 3
+#: So many different ends are followed further at the end.
+LAST = 3
 #: Stretches a start may go on for, iterations of one, and the share by which each must lower the objective: of a start
 #: that was given, and of one of several, which has others beside it and stops where it gets on no longer.
-ALONE, OF_MANY = (40, LONG, 1e-6), (120, 25, 2.5e-4)
+ALONE, OF_MANY = (40, LONG_SEARCH, 1e-6), (120, 25, 2.5e-4)
 #: So many leading starts that differ by less than this share, none of which has arrived, lie in one long valley: more
 #: starts would only find it again.
 VALLEY, COMPANY = 1e-2, 3
@@ -243,7 +243,7 @@ def _narrowed(problem: Problem, begun: list[Array], width: float) -> list[Soluti
     for wider in steps:
         solutions = solve_one(problem.with_options(delta=wider), begun, iterations=HEAT)
         begun = [s.at for s in solutions if math.isfinite(s.value)] or begun
-    return solve_one(problem, begun, iterations=SHORT)
+    return solve_one(problem, begun, iterations=SHORT_SEARCH)
 
 
 def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
@@ -251,10 +251,10 @@ def _race(problem: Problem, begun: list[Array]) -> list[Solution]:
     if len(begun) == 1:
         return _to_the_end(problem, begun, *ALONE)
     if len(begun) <= LEADERS:
-        return solve_one(problem, begun, iterations=SHORT)
+        return solve_one(problem, begun, iterations=SHORT_SEARCH)
     solutions = solve_one(problem, begun, iterations=HEAT)
     leaders = max(LEADERS, len(solutions) // 8)
-    for _ in range(SHORT // HEAT):
+    for _ in range(SHORT_SEARCH // HEAT):
         open_ = [s for s in solutions[:leaders] if not s.settled and math.isfinite(s.value)]
         if not open_ or (solutions[0].settled and agreeing(problem, solutions) > 1):
             break

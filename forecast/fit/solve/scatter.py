@@ -32,7 +32,7 @@ LEAST = 1e-3
 #: Rounds of fit and scatter, and the relative move at which they stop.
 ROUNDS, STILL = 60, 1e-9
 #: A step that promises less than this share of the objective is the last: what is then missing is its square.
-UNCHECKED_STEP_TOLERANCE = 1e-6
+ROUGH_STEP_TOLERANCE = 1e-6
 
 
 def with_scatter(setting: Setting, seen: Observations, request: Request) -> Observations:
@@ -82,7 +82,7 @@ def scattered(plain: Problem, seen: Observations, starts: list[Array]) -> Observ
 def _followed(problem: Effective, at: Array) -> Array:
     """Return the optimum next to a place: the scatter asks for the objective there, which is flat about it."""
     found = newton.solve(
-        problem.target(), at[:, None], problem.lower, problem.upper, problem.logs, blind=UNCHECKED_STEP_TOLERANCE
+        problem.target(), at[:, None], problem.lower, problem.upper, problem.logs, blind=ROUGH_STEP_TOLERANCE
     )
     return found.q[:, 0]
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from forecast.base import budgets
 from forecast.fit.problem.target import ROUNDING, Target
 from forecast.fit.sizes import CHUNK_ELEMENTS
-from forecast.fit.solve.basis import Basis, Sums, basis_of
 from forecast.fit.solve.newton import NewtonResult
+from forecast.fit.solve.separable.basis import Basis, Sums, basis_of
 from forecast.fit.solve.starts import linear_parameters, plausible_values
 from forecast.fit.solve.steps import factored
 
@@ -215,11 +215,11 @@ class Projected:
             sums = basis.sums(theta, y, weights)
             if not round_:
                 whole = sums.squares[0]
-            value, slope, curve, third, answer, turn = _second_derivatives(sums)
+            value, slope, curve, third, coefficients, rate = _second_derivatives(sums)
             if self.log:
                 third = theta * (theta * (theta * third + 3 * curve) + slope) if third.size else third
                 curve = theta * (theta * curve + slope)
-                slope, turn = theta * slope, theta * turn
+                slope, rate = theta * slope, theta * rate
             low, high = np.where(slope <= 0, np.maximum(u, low), low), np.where(slope >= 0, np.minimum(u, high), high)
             step = -slope / curve
             done = (-0.5 * slope * step <= NEAR * np.maximum(value, 1e-16 * sums.squares[0])) & (curve > 0)
@@ -235,7 +235,7 @@ class Projected:
             u = new
             if round_ < ROUNDS - 1 and 2 * np.count_nonzero(done) < done.size:
                 continue
-            answer = answer + turn * step
+            answer = coefficients + rate * step
             answer = np.where(logs, np.log(answer), answer)
             if done.all():
                 found[self.at, ids], found[np.ix_(rest, ids)], steps[ids] = u, answer, round_ + 1
@@ -303,25 +303,31 @@ def _solved(matrix: Array, side: Array) -> Array:
 
 
 def _second_derivatives(sums: Sums) -> tuple[Array, Array, Array, Array, Array, Array]:
-    """Return what the best linear parameters leave of the squares, its derivatives, and them and their slope."""
-    answer = _solved(sums.products[0], sums.sides[0])
-    moved, bowed = (np.einsum("ijb,jb->ib", p, answer) for p in sums.products[1:3])
-    side = sums.sides[1] - moved
-    turn = _solved(sums.products[0], side)
+    """Return the projected objective, its derivatives, the coefficients and their derivative by the parameter.
+
+    With the Gram matrix G of the columns, the side b and the squares s of the observations, the coefficients solve
+    G c = b, and what they leave is s - b c (Golub and Pereyra, 1973); derivatives of sums are given.
+    """
+    gram, side, squares = sums.products, sums.sides, sums.squares
+    coefficients = _solved(gram[0], side[0])
+
+    def times(order: int, vector: Array) -> Array:
+        return np.asarray(np.einsum("ijb,jb->ib", gram[order], vector))
 
     def dot(left: Array, right: Array) -> Array:
         return np.asarray(np.einsum("ib,ib->b", left, right))
 
-    value = sums.squares[0] - dot(answer, sums.sides[0])
-    slope = sums.squares[1] + dot(answer, moved - 2 * sums.sides[1])
-    curve = sums.squares[2] + dot(answer, bowed - 2 * sums.sides[2]) - 2 * dot(turn, side)
+    first, second = times(1, coefficients), times(2, coefficients)
+    residual_side = side[1] - first
+    rate = _solved(gram[0], residual_side)
+    value = squares[0] - dot(coefficients, side[0])
+    slope = squares[1] + dot(coefficients, first - 2 * side[1])
+    curve = squares[2] + dot(coefficients, second - 2 * side[2]) - 2 * dot(rate, residual_side)
     third = np.zeros(0)
-    if len(sums.squares) > 3:
-        wound = np.einsum("ijb,jb->ib", sums.products[3], answer)
-        pulled = np.einsum("ijb,jb->ib", sums.products[1], turn)
-        third = sums.squares[3] + dot(answer, wound - 2 * sums.sides[3])
-        third += 6 * dot(turn, bowed - sums.sides[2] + pulled)
-    return value, slope, curve, third, answer, turn
+    if len(squares) > 3:
+        third = squares[3] + dot(coefficients, times(3, coefficients) - 2 * side[3])
+        third += 6 * dot(rate, second - side[2] + times(1, rate))
+    return value, slope, curve, third, coefficients, rate
 
 
 def projected(law: Law, seen: Observations, coordinates: Coordinates, target: Target) -> Projected | None:

@@ -1,0 +1,65 @@
+"""Separable least squares: what is linear in a law is solved for, and not searched (Golub and Pereyra, 1973).
+
+A law that is linear in everything is one small system a curve (`linear`); one that is linear in all but one parameter
+is a function of that one (`variable_projection`), for each value of which the rest is such a system (`basis`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forecast.fit.solve.separable.linear import curves_solved, solved_directly
+from forecast.fit.solve.separable.variable_projection import Projected, projected
+
+if TYPE_CHECKING:
+    from forecast.fit.data.observations import Observations
+    from forecast.fit.problem.coordinates import Coordinates
+    from forecast.fit.problem.target import Target
+    from forecast.fit.solve.newton import NewtonResult
+    from forecast.laws import Law
+
+__all__ = ["Separated", "separated", "solved_directly"]
+
+
+@dataclass(frozen=True)
+class Separated:
+    """Curves whose linear parameters were solved for.
+
+    Parameters
+    ----------
+    solved : NewtonResult
+        What has not settled here may settle elsewhere.
+    form : Projected, optional
+        The problem in the one parameter that is not linear; None where every one is.
+    """
+
+    solved: NewtonResult
+    form: Projected | None = None
+
+
+def separated(
+    law: Law, seen: Observations, coordinates: Coordinates, target: Target, tolerance: float
+) -> Separated | None:
+    """Solve curves by what is linear in their law.
+
+    Parameters
+    ----------
+    law : forecast.Law
+    seen : Observations
+        The curves.
+    coordinates : Coordinates
+    target : Target
+    tolerance : float
+        A last step that should lower the objective by no more than this share is taken without looking.
+
+    Returns
+    -------
+    Separated or None
+        None where the objective is another than least squares, or more than one parameter is not linear.
+    """
+    direct = curves_solved(law, seen, coordinates, target)
+    if direct is not None:
+        return Separated(direct)
+    form = projected(law, seen, coordinates, target)
+    return None if form is None else Separated(form.solve(target, tolerance), form)
