@@ -28,7 +28,7 @@ def _narrowing(command: Any) -> Any:
 @click.command()
 @click.argument("file", metavar="FILE.nc", type=click.Path(path_type=str))
 @_narrowing
-@click.option("--level", type=float, metavar="SHARE", help="Of the intervals of a fit.  [default: 0.95]")
+@click.option("--level", type=float, metavar="SHARE", help="Of the intervals of a fit.  [default: 0.9]")
 @csv_option
 @out_option(FORMS, "Write it in another form.")
 @plot_option
@@ -102,7 +102,7 @@ def _writer(
     if isinstance(found, (Fit, Fits)):
         _refuse({**stated, "--report": report}, "a fit", "only a projection is narrowed and reported")
         record = render.provenance(fit_arguments.plugins_of(found.law), computed=True)
-        given = 0.95 if level is None else level
+        given = 0.9 if level is None else level
         return partial(show_fit, COMMAND, found, level=given, provenance=record, plots=plots)
     if is_comparison(found):
         drawn = {"--plot": plots, "--level": level, "--report": report}

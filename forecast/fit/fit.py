@@ -59,7 +59,7 @@ class Fit(Plans):
     >>> from forecast import Law
     >>> line = Law("a + b*x", variables=["x"])
     >>> fit = line.fit({"x": [1.0, 2.0, 3.0, 4.0, 5.0], "y": [1.1, 2.9, 5.2, 6.8, 9.1]})
-    >>> low, high = fit.interval("b", 0.95)
+    >>> low, high = fit.interval("b")
     >>> low < 2 < high
     True
     """
@@ -67,7 +67,7 @@ class Fit(Plans):
     law: Law
     solutions: Solutions | None = field(default=None, repr=False)
     published: PublishedFit | None = field(default=None, repr=False)
-    level: float = 0.95
+    level: float = 0.9
     remarks: tuple[str, ...] = field(default=(), repr=False)
 
     @property
@@ -243,7 +243,7 @@ class Fit(Plans):
             raise FitError(f"{self.name}: no bootstrap: fit with bootstrap=1000 for a thousand replicates")
         return self.replicates.dataset()
 
-    def interval(self, name: str, level: float = 0.95, method: str | None = None) -> tuple[float, float]:
+    def interval(self, name: str, level: float = 0.9, method: str | None = None) -> tuple[float, float]:
         """Return the confidence interval of a parameter: the bootstrap's, the profile likelihood's, or Wald's.
 
         See `forecast.fit.inference.interval`: the methods ``"profile"``, ``"wald"``, ``"bootstrap"``, and which is the

@@ -70,7 +70,7 @@ class Fits:
     """
 
     by: str
-    level: float = 0.95
+    level: float = 0.9
     solutions: Solutions = field(repr=False)
     remarks: tuple[str, ...] = field(default=(), repr=False)
 
@@ -178,7 +178,7 @@ class Fits:
         flags = np.array([np.zeros(size, dtype=bool) if r is None else r.converged for r in repeated])
         return xr.Dataset({"converged": self.along(flags, dims=("replicate",)), **columns})
 
-    def interval(self, name: str, level: float = 0.95, method: str | None = None) -> xr.Dataset:
+    def interval(self, name: str, level: float = 0.9, method: str | None = None) -> xr.Dataset:
         """Return the interval of a parameter in every fit, ``lower`` and ``upper`` over the dimension.
 
         By the methods of `forecast.Fit.interval`, and with its defaults; nan where a fit has none, which the attribute

@@ -93,7 +93,7 @@ class Request:
     workers: int | Executor | None = None
     progress: Callable[[float, float], None] | None = None
     seed: int = 0
-    level: float = 0.95
+    level: float = 0.9
 
     def check(self, name: str) -> None:
         """Raise `UsageError` for a seed or a level that cannot be."""

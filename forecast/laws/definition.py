@@ -342,7 +342,7 @@ class Law(Composable):
         workers: int | Executor | None = None,
         progress: Callable[[float, float], None] | None = None,
         seed: int = 0,
-        level: float = 0.95,
+        level: float = 0.9,
     ) -> Any:
         """Fit the law to observations.
 

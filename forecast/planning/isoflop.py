@@ -44,7 +44,7 @@ def isoflop(
     size: str = "N",
     compute: str = "C",
     y: str = "loss",
-    level: float = 0.95,
+    level: float = 0.9,
     tolerance: float = SAME,
 ) -> xr.Dataset:
     """Fit a parabola in log size to each budget, and a power law to the optima.

@@ -23,7 +23,7 @@ def test_headline_then_table_then_verdict(capsys, data):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].startswith(f"{LAW} on 40 points: E = 1.")
-    assert lines[0].endswith("(95 % intervals).")
+    assert lines[0].endswith("(90 % intervals).")
     assert lines[1] == ""
     assert lines[2].split()[:4] == ["parameter", "value", "std", "error"]
     assert any(line.startswith("verdict") and "converged" in line for line in lines)
@@ -36,7 +36,7 @@ def test_json_is_the_fit(capsys, data):
     fit = forecast.law(LAW).fit({"x": X, "y": Y})
     for row in found["result"]["parameters"]:
         assert row["value"] == fit.values[row["name"]]
-        assert (row["lower"], row["upper"]) == fit.interval(row["name"], 0.95)
+        assert (row["lower"], row["upper"]) == fit.interval(row["name"], 0.9)
         assert row["identified"] is True
     assert found["result"]["objective"]["value"] == fit.objective
     assert found["provenance"]["data"]["runs.csv"].startswith("sha256:")
@@ -91,13 +91,13 @@ def test_a_bootstrap_is_where_the_intervals_come_from(capsys, data):
     assert code == 0
     assert found["result"]["intervals"] == "percentiles of 300 bootstrap replicates (pairs)"
     for row in found["result"]["parameters"]:
-        assert (row["lower"], row["upper"]) == fit.interval(row["name"], 0.95, "bootstrap")
+        assert (row["lower"], row["upper"]) == fit.interval(row["name"], 0.9, "bootstrap")
     assert run(capsys, LAW, "--data", data, "--resample", "wild")[0] == 2
 
 
 def test_a_parameter_that_the_verdict_does_not_identify_is_not_called_identified(capsys, reference_data):
     runs = reference_data / "scaling" / "datablations" / "datablations_182_outliers_removed.csv"
-    words = ("--data", str(runs), "--protocol", "muennighoff2023")
+    words = ("--data", str(runs), "--protocol", "muennighoff2023", "--level", "0.95")
     code, found = answer(capsys, "scaling/data-constrained", *words)
     assert code == 0
     assert "not identified: R_N, R_D" in found["result"]["verdict"]

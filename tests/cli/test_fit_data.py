@@ -221,7 +221,7 @@ def test_bad_input_031_few_points(fit, words):
 @pytest.mark.bad_input(31)
 def test_bad_input_031_one_point_more_than_parameters_gives_a_very_wide_interval(fit):
     b = fit([1, 2, 3], [1, 3, 4.9], "--json").parameters["b"]
-    assert (b["upper"] - b["lower"]) / 2 == pytest.approx(12.706 * b["stderr"], rel=1e-3)  # Student's t, 1 degree
+    assert (b["upper"] - b["lower"]) / 2 == pytest.approx(6.314 * b["stderr"], rel=1e-3)  # Student's t, 1 degree
 
 
 @pytest.mark.bad_input(32)

@@ -75,7 +75,7 @@ def test_a_line_with_own_intercepts_is_the_regression_on_dummies():
     assert list(fit.values) == [*(f"a_{i}" for i in range(12)), "b"]  # labels that are numbers, in their order
     np.testing.assert_allclose(list(fit.values.values()), oracle.params, rtol=1e-8)
     np.testing.assert_allclose([float(fit.stderr[n]) for n in fit.values], oracle.bse, rtol=1e-8)
-    assert fit.interval("b") == pytest.approx(tuple(oracle.conf_int()[-1]), rel=1e-6)
+    assert fit.interval("b", 0.95) == pytest.approx(tuple(oracle.conf_int()[-1]), rel=1e-6)
 
 
 @pytest.mark.slow
@@ -212,7 +212,7 @@ def test_groups_alone_give_the_cluster_sandwich(weights):
     model = sm.WLS(data["y"], sm.add_constant(data["x"]), weights=1.0 if weights is None else weights)
     oracle = model.fit().get_robustcov_results("cluster", groups=data["g"], use_t=True)
     np.testing.assert_allclose([float(fit.stderr[n]) for n in fit.values], oracle.bse, rtol=1e-8)
-    np.testing.assert_allclose(fit.interval("b"), oracle.conf_int()[1], rtol=1e-8)
+    np.testing.assert_allclose(fit.interval("b", 0.95), oracle.conf_int()[1], rtol=1e-8)
     assert fit.stderr.attrs["method"] == "cluster-robust sandwich over 12 groups"
     assert "cluster-robust over 12 groups" in fit.summary()
     assert "cluster-robust" in fit.predict(x=1.0).attrs["bands"]

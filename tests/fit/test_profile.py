@@ -24,8 +24,8 @@ def test_a_linear_law_has_students_interval():
 
 def test_the_default_is_the_profile_and_its_ends_are_where_a_refit_says_so():
     fit = saturating()
-    low, high = fit.interval("c")
-    assert (low, high) == fit.interval("c", method="profile") != fit.interval("c", method="wald")
+    low, high = fit.interval("c", 0.95)
+    assert (low, high) == fit.interval("c", 0.95, method="profile") != fit.interval("c", 0.95, method="wald")
     t = 2.026192463029109  # Student's .975 for 37
     for end in (low, high):
         held = SATURATING.with_(c=end).fit({"x": X, "y": (1.7 + 8 * X**-0.35) * NOISE})

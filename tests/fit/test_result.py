@@ -131,7 +131,7 @@ def test_fewer_points_than_parameters_are_refused_and_as_many_give_no_interval()
 
 def test_one_more_point_than_parameters_gives_a_very_wide_interval():
     fit = line().fit({"x": X[:3], "y": Y[:3]})
-    low, high = fit.interval("b")
+    low, high = fit.interval("b", 0.95)
     assert (high - low) / float(fit.stderr["b"]) == pytest.approx(2 * 12.706204736432095, rel=1e-6)
 
 
@@ -157,12 +157,12 @@ def test_intervals_of_noise_free_points_shrink_to_the_parameter_alone_and_over_a
     fits = law.fit(two, by="curve", objective=objective)
     assert fits.verdict.values[1] == fit.verdict
     for parameter, value in true.items():
-        low, high = fit.interval(parameter)
+        low, high = fit.interval(parameter, 0.95)
         assert low < high
         assert low <= fit.values[parameter] <= high
         assert low <= value <= high
         assert high - low < 1e-8 * abs(value)
-        many = fits.interval(parameter).isel(curve=1)
+        many = fits.interval(parameter, 0.95).isel(curve=1)
         assert [float(many.lower), float(many.upper)] == pytest.approx([low, high], rel=1e-8)
         assert 0 < float(fit.stderr[parameter]) < 1e-8 * abs(value)
     with pytest.raises(FitError, match="no profile: the data lie on the law to rounding"):
@@ -329,7 +329,7 @@ def test_the_summary_says_what_matters():
     text = line().fit({"x": X, "y": Y}).summary()
     assert "least_squares" in text
     assert "converged" in text
-    assert "95% interval" in text
+    assert "90% interval" in text
     assert "a + b*x" in text
 
 

@@ -55,7 +55,7 @@ SCHEMES = ("pairs", "residuals", "wild", "cluster")
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Processes that share the work.  [default: 1]")
 @click.option("--protocol", metavar="NAME", help="Fit as a publication did.")
 @click.option("--select", is_flag=True, help="Also choose the rows as --protocol did.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--level", type=float, default=0.9, show_default=True, help="Of the intervals.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Equal seeds give equal bytes.")
 @out_option(FORMS, "Save the fit, for show, predict and allocate, or its parameters.")
 @plot_option

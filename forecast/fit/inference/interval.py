@@ -48,7 +48,7 @@ def intervals(made: Solutions, name: str, level: float, method: str | None) -> t
         ``"profile"``: where the fit, the other parameters refitted, gets no worse than the level allows; an end is
         infinite (0 for a positive parameter) where the data set none. ``"wald"``: Student's t about the estimate, or
         its logarithm; one-sided on a bound. ``"bootstrap"``: percentiles of the replicates. Default: the percentiles
-        where the fit was bootstrapped often enough for the level (with 200 replicates at .95); else the profile,
+        where the fit was bootstrapped often enough for the level (with 100 replicates at .9); else the profile,
         whose coverage holds where a law is curved; Wald's under objectives that are no likelihood (Huber's,
         quantiles; there too the profile's where it is far wider), for laws that are code, beyond 100,000 points
         times parameters, and where the data lie on the law to rounding. Where the profile finds no end, no percentile

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from forecast.errors import FitError, UnknownNameError, UsageError, printable
 from forecast.fit.kernels.general import Placement
-from forecast.fit.problem.problem import Problem, on_bound
+from forecast.fit.problem.problem import Problem
 
 if TYPE_CHECKING:
     from forecast.laws import Law
@@ -59,16 +59,6 @@ class Coordinates:
             law=law, variables=variables, free=self.free, logs=self.logs, fixed=self.fixed, link=link,
             positive=self.positive,
         )  # fmt: skip
-
-    def at_bound(self, q: Array) -> NDArray[np.bool_]:
-        """Tell which coordinates (k, B) stand on a finite bound."""
-        return on_bound(q, self.lower[:, None], self.upper[:, None], self.logs[:, None])
-
-    def reported(self, q: Array) -> Array:
-        """Return coordinates (k, B) as standard errors are about them: all that is positive by its logarithm."""
-        with np.errstate(all="ignore"):
-            turned = (self.positive & ~self.logs)[:, None]
-            return np.where(turned, np.log(np.where(turned, q, 1.0)), q)
 
 
 def coordinates(law: Law, name: str) -> Coordinates:

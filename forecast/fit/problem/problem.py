@@ -23,7 +23,7 @@ from forecast.laws.grouped import Grouped
 if TYPE_CHECKING:
     from forecast.laws import Law
 
-__all__ = ["Problem", "at_bound", "factors", "kernel_for", "on_bound"]
+__all__ = ["Problem", "factors", "kernel_for", "on_bound"]
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -274,11 +274,6 @@ class Problem:
     def size(self) -> float:
         """Return the length of the observations, against which a residual is small or not."""
         return float(np.sqrt(np.sum(self.weights * self.objective.sizes(self.linked, self.options))))
-
-
-def at_bound(problem: Problem, u: Array) -> NDArray[np.bool_]:
-    """Tell which free parameters stand on a finite bound of the solver's coordinates."""
-    return on_bound(u, problem.lower, problem.upper, problem.logs)
 
 
 def on_bound(q: Array, lower: Array, upper: Array, logs: NDArray[np.bool_]) -> NDArray[np.bool_]:

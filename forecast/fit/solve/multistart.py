@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from forecast.base import budgets
-from forecast.fit.problem.problem import Problem, at_bound
+from forecast.fit.problem.problem import Problem, on_bound
 from forecast.fit.problem.rescaling import Rescaled, rescaled
 from forecast.fit.problem.target import ROUNDING
 from forecast.fit.sizes import LONG_SEARCH, OPTIMUM_RTOL, SHORT_SEARCH
@@ -342,7 +342,7 @@ def _settled(problem: Problem, u: Array) -> bool:
     of the residuals (for Huber's loss, of its derivative). A parameter on a bound is not free to move.
     """
     residual = problem.residuals(u)
-    table = problem.jacobian(u)[:, ~at_bound(problem, u)]
+    table = problem.jacobian(u)[:, ~on_bound(u, problem.lower, problem.upper, problem.logs)]
     if not (np.isfinite(residual).all() and np.isfinite(table).all()):
         return False
     root = np.sqrt(problem.weights)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +13,9 @@ from forecast.base.sobol import BLOCK
 from forecast.base.streams import Streams
 from forecast.base.streams import choice as chosen
 from forecast.projection.answers.crossing_dates import DateDraws, Dates, answered
-from forecast.projection.crossing import QUANTILES
 from forecast.projection.failures import too_many
 from forecast.projection.streaming.accumulators import CountedColumn, Holding, SummedColumn
 from forecast.projection.streaming.histograms import DateHistogram
-from forecast.projection.weights import failing_of
 
 if TYPE_CHECKING:
     from forecast.projection.world import World
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-__all__ = ["PooledDates", "pool_saved", "pooled", "rival_of_draw"]
+__all__ = ["PooledDates", "pooled", "rival_of_draw"]
 
 
 def rival_of_draw(
@@ -54,40 +52,6 @@ def rival_of_draw(
         Streams(seed, choice, block).uniforms("choice", 1)[0] for block in range(begin, begin + -(-worlds // BLOCK))
     ]
     return chosen(weights, np.concatenate(blocks)[:worlds])
-
-
-def pool_saved(
-    asked: xr.Dataset, name: str, rivals: Mapping[str, Sequence[float]], weights: xr.DataArray | None, seed: int
-) -> Iterator[tuple[dict[str, str], float, NDArray[np.datetime64]]]:
-    """Walk the definitions of a question, and compute from its saved dates: the share of never, and the quantiles.
-
-    Parameters
-    ----------
-    asked : xarray.Dataset
-        ``/questions`` of a projection.
-    name : str
-    rivals : mapping of str to sequence of float
-        The weights of each choice that is pooled, in the order of its values.
-    weights : xarray.DataArray, optional
-        What worlds count for.
-    seed : int
-    """
-    dates = asked[f"{name}_date"]
-    seconds = np.where(np.isnat(dates.values), np.inf, dates.values.astype("datetime64[s]").astype(np.int64))
-    lost = failing_of(asked, name) | asked[f"{name}_never"].isnull()
-    drawn = pooled(dates.copy(data=seconds).where(~lost), rivals, seed=seed).transpose("draw", ...)
-    counts = None if weights is None else pooled(weights, rivals, seed=seed)
-    for index in np.ndindex(*drawn.shape[1:]):
-        chosen = {str(d): str(drawn[d].values[i]) for d, i in zip(drawn.dims[1:], index, strict=True)}
-        own = drawn.sel(chosen).values
-        if not answered(own):
-            yield chosen, np.nan, np.full(len(QUANTILES), np.datetime64("NaT", "s"))
-            continue
-        weight = None if counts is None else counts.sel({d: v for d, v in chosen.items() if d in counts.dims}).values
-        whole = DateDraws(own, -np.inf, (), weight)
-        levels = whole.quantiles(list(QUANTILES.values()))
-        stamps = np.where(np.isfinite(levels), levels, 0).astype(np.int64).astype("datetime64[s]")
-        yield chosen, whole.never, np.where(np.isfinite(levels), stamps, np.datetime64("NaT", "s"))
 
 
 def pooled(values: xr.DataArray, weights: Mapping[str, Sequence[float]], *, seed: int) -> xr.DataArray:
